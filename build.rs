@@ -9,10 +9,11 @@
 )]
 
 use std::path::Path;
+use std::process::Command;
 use std::{env, fs, io};
 
 const NAMES: &str = "release/start.txt";
-/// Set for linkers that accept no scripts.
+/// Set for linkers that accept no scripts or no `--icf`.
 const PLAIN: &str = "OSIER_PLAIN_LINK";
 
 fn main() -> io::Result<()> {
@@ -39,5 +40,27 @@ fn main() -> io::Result<()> {
     let file = Path::new(&folder).join("start.ld");
     fs::write(&file, script)?;
     println!("cargo:rustc-link-arg-bin=osier=-Wl,-T,{}", file.display());
+    if links_with_lld() {
+        println!("cargo:rustc-link-arg-bin=osier=-Wl,--icf=all");
+    }
     Ok(())
+}
+
+/// Whether the toolchain links with its own lld, which can merge functions of the same code. rustc does so on this target
+/// unless its distributor has turned it off.
+fn links_with_lld() -> bool {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    if env::var("TARGET").as_deref() != Ok(TARGET) || env::var("HOST").as_deref() != Ok(TARGET) {
+        return false;
+    }
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let Ok(output) = Command::new(rustc).args(["--print", "sysroot"]).output() else {
+        return false;
+    };
+    let sysroot = String::from_utf8_lossy(&output.stdout);
+    Path::new(sysroot.trim())
+        .join("lib/rustlib")
+        .join(TARGET)
+        .join("bin/gcc-ld/ld.lld")
+        .exists()
 }

@@ -22,9 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use osier_agent::{Agent, AgentConfig, Event, Op, ProviderTransport, RunOutcome};
-use osier_llm::model::Compat;
-use osier_llm::usage::Price;
-use osier_llm::{Api, HttpProvider, Modality, Model, ThinkingLevel};
+use osier_llm::{Api, Compat, HttpProvider, Modality, Model, Price, ThinkingLevel};
 use osier_tools::Workspace;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -20,7 +20,8 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use library_fixture::{DENSE_NEEDLE, NEEDLE, later_prompt, write_sessions};
-use osier_index::{Depth, Library, Outcome, SessionFilter, Sort};
+use osier_index::{Depth, Outcome, SessionFilter, SessionIndex};
+use osier_protocol::Sort;
 use tokio_util::sync::CancellationToken;
 
 const SESSIONS: usize = 10_000;
@@ -31,7 +32,7 @@ fn main() {
     let count = numbers.next_back().unwrap_or(SESSIONS);
     let folder = tempfile::tempdir().unwrap();
     write_sessions(folder.path(), count).unwrap();
-    let library = Library::new(folder.path());
+    let library = SessionIndex::new(folder.path());
     let bytes = size_of(&folder.path().join("sessions"));
     println!("{count} sessions, {} MB", bytes / 1_000_000);
 
@@ -115,7 +116,7 @@ fn here(filter: SessionFilter) -> SessionFilter {
     }
 }
 
-fn refresh(library: &Library, depth: Depth) {
+fn refresh(library: &SessionIndex, depth: Depth) {
     let outcome = library.refresh(depth, &CancellationToken::new(), &mut |_| {});
     assert!(matches!(outcome, Ok(Outcome::Done { .. })), "{outcome:?}");
 }

@@ -42,7 +42,8 @@ const WIDTH: usize = 120;
 mod llm {
     use osier_llm::sse::SseParser;
 
-    use super::{Bencher, BytesCount, DELTAS, answer, black_box, wire::Wire};
+    use super::wire::Wire;
+    use super::{Bencher, BytesCount, DELTAS, answer, black_box};
 
     fn stream(wire: Wire) -> Vec<String> {
         let text = answer::text(DELTAS);
@@ -217,7 +218,7 @@ mod frame {
 mod highlight {
     use std::sync::{Arc, mpsc};
 
-    use osier_term::highlight::{Highlighter, Request};
+    use osier_term::highlight::{HighlightRequest, Highlighter};
 
     use super::{Bencher, BytesCount};
 
@@ -232,7 +233,7 @@ mod highlight {
         bencher.counter(BytesCount::of_str(SOURCE)).bench_local(|| {
             let mut left = lines.len();
             let key = highlighter.new_key();
-            highlighter.request(Request {
+            highlighter.request(HighlightRequest {
                 key,
                 language: Arc::from("rust"),
                 first_line: 0,
@@ -250,7 +251,8 @@ mod session {
     use std::path::Path;
 
     use osier_agent::{AgentMessage, UserMessage};
-    use osier_store::{EntryKind, Header, SessionStore};
+    use osier_protocol::{EntryKind, Header};
+    use osier_store::SessionStore;
 
     use super::session_fixture::{Shape, write};
     use super::{Bencher, black_box};
@@ -286,8 +288,8 @@ mod session {
 mod tree {
     use std::sync::Arc;
 
-    use osier_session::host::{Event, TreeEvent};
-    use osier_store::{Outline, SessionStore};
+    use osier_protocol::{Event, Outline, TreeEvent};
+    use osier_store::SessionStore;
 
     use super::screen::Screen;
     use super::session_fixture::{Shape, write};

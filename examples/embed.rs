@@ -8,7 +8,8 @@ use std::sync::Arc;
 use osier_agent::RunOutcome;
 use osier_base::folders::Folders;
 use osier_llm::Delta;
-use osier_session::host::{Event, Host, HostSetup, Op};
+use osier_protocol::{Event, Op};
+use osier_session::host::{Host, HostSetup};
 use osier_settings::Settings;
 
 /// Runs one prompt in a new session and passes the deltas of the answer to `print`.

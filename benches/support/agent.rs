@@ -1,9 +1,8 @@
 //! The programs that are measured, each in a home of its own with the mock server as its only model.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde_json::json;
 use tempfile::TempDir;

@@ -6,12 +6,11 @@
 use std::time::{Duration, Instant};
 
 use super::agent::{Agent, Place};
-use super::answer;
 use super::figure::{Figures, median};
-use super::plan;
 use super::program::{COLUMNS, Command, Program, ROWS};
 use super::server::Server;
 use super::session_fixture::{FIRST_PROMPT, LAST_ANSWER, Shape, write};
+use super::{answer, plan};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// No start takes longer.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use osier_agent::{AgentMessage, UserMessage};
 use osier_base::folders::Folders;
 use osier_llm::{AssistantBlock, AssistantMessage, Delta, TurnStatus};
-use osier_session::host::Event;
+use osier_protocol::Event;
 use osier_settings::Settings;
 use osier_term::frame::{Cursor, Features, FrameWriter};
 use osier_term::highlight::Highlighter;

@@ -1,10 +1,9 @@
 //! A model server on loopback: HTTP/1.1 by hand, one chunk and one write per event, as models stream.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};

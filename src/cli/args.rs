@@ -7,15 +7,16 @@ use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::attach::AttachArgs;
 use super::commands::checkpoints::CheckpointsCommand;
+#[cfg(feature = "transfer")]
 use super::commands::export::ExportArgs;
+#[cfg(feature = "transfer")]
 use super::commands::import::ImportArgs;
 use super::commands::sessions::SessionsCommand;
 use super::serve::ServeArgs;
 
 use osier_llm::ThinkingLevel;
 use osier_llm::auth::is_safe;
-use osier_permissions::Mode as PermissionMode;
-use osier_sandbox::SandboxMode;
+use osier_protocol::{PermissionMode, SandboxMode};
 
 /// A full-screen coding agent for the terminal.
 #[derive(Debug, Parser)]
@@ -208,8 +209,10 @@ pub(super) enum Command {
         command: Option<SessionsCommand>,
     },
     /// Export a session as HTML, Markdown or JSONL
+    #[cfg(feature = "transfer")]
     Export(ExportArgs),
     /// Import sessions from osier, pi, Claude Code or Codex
+    #[cfg(feature = "transfer")]
     Import(ImportArgs),
     /// Manage checkpoints, the recorded states of files
     Checkpoints {

@@ -9,8 +9,9 @@ use tokio::net::UnixStream;
 use super::exit::Exit;
 use osier_base::folders::Folders;
 use osier_base::process::{Invocation, spawn_detached};
+use osier_protocol::Opening;
 use osier_serve::read_token;
-use osier_session::host::{HostSetup, Opening};
+use osier_session::host::HostSetup;
 
 use osier_rpc::remote;
 use osier_rpc::remote::{Joining, Target, attach};

@@ -2,16 +2,17 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+#[cfg(feature = "transfer")]
 use std::sync::Arc;
 
 use clap::{CommandFactory as _, Parser as _};
 
 use super::args::{Args, Command};
-use super::commands;
 use super::exit::{Exit, usage_error};
-use super::html_theme::HtmlThemes;
+#[cfg(feature = "transfer")]
+use super::html_theme::TerminalThemes;
 use super::run_config::{RunConfig, RunMode};
-use super::{attach, input, parse_error, serve};
+use super::{attach, commands, input, parse_error, serve};
 use osier_agent::RunOutcome;
 use osier_base::allocator;
 use osier_session::host::{Host, HostSetup};
@@ -105,6 +106,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
         (None, Some(search)) => Some((search.clone(), false)),
         _ => None,
     };
+    let directories = (&config.folders, config.cwd.as_path());
     let printed = if let Some((search, refresh)) = &search {
         let setup = config.setup()?;
         let listing = commands::models::run(&setup, search, *refresh, &mut out);
@@ -112,15 +114,15 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
     } else {
         match &args.command {
             Some(Command::Sessions { command }) => {
-                let directories = (&config.folders, config.cwd.as_path());
                 commands::sessions::run(command.as_ref(), directories, &mut out)?
             }
+            #[cfg(feature = "transfer")]
             Some(Command::Export(args)) => {
-                let themes = Arc::new(HtmlThemes::new(config.folders.themes()));
+                let themes = Arc::new(TerminalThemes::new(config.folders.themes()));
                 commands::export::run(args, &config.folders, (&config.cwd, themes), &mut out)
             }
+            #[cfg(feature = "transfer")]
             Some(Command::Import(args)) => {
-                let directories = (&config.folders, config.cwd.as_path());
                 commands::import::run(args, directories, &config.environment, &mut out)
             }
             Some(Command::Checkpoints { command }) => {
@@ -310,7 +312,7 @@ fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
             }
             host.send(osier_agent::Op::Abort.into());
             if signals > 1 {
-                host.send(osier_session::host::Op::ShutDown);
+                host.send(osier_protocol::Op::ShutDown);
             }
         }
     })

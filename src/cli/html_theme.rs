@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use osier_serve::Painter;
 use osier_term::face::Token;
 use osier_term::theme::{ColourDepth, ThemeKind, ThemeStore};
-use osier_transfer::{Ink, Look, Paint, Palette};
+use osier_transfer::{Highlighter, HtmlThemes, Palette, TextStyle};
 
 /// The built-in themes and those in the user's directory.
 #[derive(Debug)]
-pub(super) struct HtmlThemes(ThemeStore);
+pub(super) struct TerminalThemes(ThemeStore);
 
-impl HtmlThemes {
+impl TerminalThemes {
     pub(super) fn new(themes: PathBuf) -> Self {
         Self(ThemeStore::new(Some(themes), ColourDepth::True))
     }
 }
 
-impl Look for HtmlThemes {
+impl HtmlThemes for TerminalThemes {
     fn palette(&self, name: &str) -> Result<Palette, String> {
         let entries = self.0.entries();
         if !entries.iter().any(|entry| entry.name == name) {
@@ -36,22 +36,22 @@ impl Look for HtmlThemes {
                 "the theme `{name}` takes its background from the terminal; choose another theme"
             )
         })?;
-        let inks = Token::ALL.iter().map(|(token, name)| {
+        let styles = Token::ALL.iter().map(|(token, name)| {
             let (foreground, background) = theme.hex(*token);
-            let ink = Ink {
+            let style = TextStyle {
                 foreground,
                 background,
             };
-            (*name, ink)
+            (*name, style)
         });
         Ok(Palette {
             dark: theme.kind() == ThemeKind::Dark,
             background,
-            inks: inks.collect(),
+            styles: styles.collect(),
         })
     }
 
-    fn painter(&self) -> Box<dyn Paint> {
+    fn highlighter(&self) -> Box<dyn Highlighter> {
         Box::new(Painter::default())
     }
 }

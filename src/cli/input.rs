@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use osier_base::path;
-use osier_session::user_prompt::Prompt;
+use osier_protocol::Prompt;
 use osier_tools::attachment;
 
 /// Largest piped text, in bytes.

@@ -6,8 +6,11 @@ mod attach;
 mod commands;
 mod dispatch;
 mod exit;
+#[cfg(feature = "transfer")]
 mod html_theme;
 mod input;
+#[cfg(feature = "proxy")]
+mod llm_proxy;
 mod parse_error;
 mod run_config;
 mod serve;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::args::{Args, AuthCommand, Command, LoginArgs, Mode};
-use super::html_theme::HtmlThemes;
+#[cfg(feature = "transfer")]
+use super::html_theme::TerminalThemes;
 use super::input;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
@@ -15,8 +16,8 @@ use osier_session::host::{HostSetup, SessionChoice, find_session};
 
 use osier_llm::Secret;
 use osier_permissions::trust::Trust;
+use osier_protocol::Prompt;
 use osier_session::models::Models;
-use osier_session::user_prompt::Prompt;
 use osier_settings::{READING, Settings, wants_reading};
 
 /// The command line with everything that it refers to.
@@ -132,7 +133,8 @@ impl RunConfig {
             max_retries: args.max_retries,
             trace: args.trace_llm || args.trace_mcp,
             trace_servers: args.trace_mcp,
-            look: Some(Arc::new(HtmlThemes::new(folders.themes()))),
+            #[cfg(feature = "transfer")]
+            html_themes: Some(Arc::new(TerminalThemes::new(folders.themes()))),
             ..HostSetup::new(folders.clone(), cwd.clone())
         })
     }

@@ -1,4 +1,4 @@
-//! `osier serve`: the address, the token, the background process and the users of the LLM proxy.
+//! `osier serve`: the address, the token, and the background process.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use super::args::RunArgs;
 use super::exit::Exit;
+#[cfg(feature = "proxy")]
+use super::llm_proxy;
 use osier_base::process::{Invocation, spawn_detached};
 use osier_session::host::HostSetup;
 
 use osier_llm::ThinkingLevel;
-use osier_proxy::{Relay, Users, UsersError};
-use osier_sandbox::SandboxMode;
+use osier_protocol::SandboxMode;
 use osier_serve::{Listen, Options, Serving, read_token};
 
 /// The default address.
@@ -47,6 +48,7 @@ pub(super) struct ServeArgs {
     pub unload_after: u64,
 
     /// Run an LLM proxy: call models for the users of this server, with its keys
+    #[cfg(feature = "proxy")]
     #[arg(long)]
     pub proxy: bool,
 
@@ -68,7 +70,7 @@ pub(super) struct ServeArgs {
 
     /// Set the permission mode
     #[arg(long, value_name = "MODE", value_parser = super::args::permission_mode())]
-    pub permissions: Option<osier_permissions::Mode>,
+    pub permissions: Option<osier_protocol::PermissionMode>,
 
     /// Set the sandbox mode for commands
     #[arg(long, value_name = "MODE", value_parser = super::args::sandbox_mode())]
@@ -92,30 +94,10 @@ pub(super) enum ServeCommand {
         token_file: Option<PathBuf>,
     },
     /// Manage the users of the LLM proxy
+    #[cfg(feature = "proxy")]
     Users {
         #[command(subcommand)]
-        command: UsersCommand,
-    },
-}
-
-#[derive(Debug, Clone, clap::Subcommand)]
-pub(super) enum UsersCommand {
-    /// Add a user and print the token, which is not shown again
-    Add {
-        /// Name the user
-        #[arg(value_name = "NAME")]
-        name: String,
-        /// Limit the cost per month, in US dollars
-        #[arg(long, value_name = "DOLLARS")]
-        limit: Option<f64>,
-    },
-    /// List the users and their usage
-    List,
-    /// Remove a user and the recorded usage
-    Rm {
-        /// Remove the user of this name
-        #[arg(value_name = "NAME")]
-        name: String,
+        command: llm_proxy::UsersCommand,
     },
 }
 
@@ -139,7 +121,8 @@ impl ServeArgs {
 /// An address, a file or a user is invalid.
 pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
     match &args.command {
-        Some(ServeCommand::Users { command }) => return users(command, &setup),
+        #[cfg(feature = "proxy")]
+        Some(ServeCommand::Users { command }) => return llm_proxy::users(command, &setup),
         Some(ServeCommand::Stop { target, token_file }) => {
             return super::attach::stop(target.as_deref(), token_file.as_deref(), &setup);
         }
@@ -159,13 +142,13 @@ pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
         Listen::Unix(_) => String::new(),
         Listen::Address(_) => read_token(&token_file)?,
     };
-    let relay = args.proxy.then(|| llm_proxy(&setup)).transpose()?;
     let minutes = args.unload_after;
     let options = Options {
         listen,
         token: token.clone(),
         hosts: args.allow_host.clone(),
-        relay,
+        #[cfg(feature = "proxy")]
+        relay: args.proxy.then(|| llm_proxy::open(&setup)).transpose()?,
         unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
     };
     if args.detached {
@@ -214,53 +197,5 @@ fn detach(setup: &HostSetup) -> Result<Exit, String> {
     }
     // The result does not depend on a closed standard output.
     let _ = io::stdout().write_all(output.as_bytes());
-    Ok(Exit::Success)
-}
-
-fn llm_proxy(setup: &HostSetup) -> Result<Relay, String> {
-    let users = Users::open(&setup.folders.data).map_err(|error| error.to_string())?;
-    Relay::new(setup, users).map_err(|error| error.to_string())
-}
-
-fn users(command: &UsersCommand, setup: &HostSetup) -> Result<Exit, String> {
-    let text = |error: UsersError| error.to_string();
-    let users = Users::open(&setup.folders.data).map_err(text)?;
-    let mut out = io::stdout().lock();
-    // The result does not depend on a closed standard output.
-    match command {
-        UsersCommand::Add { name, limit } => {
-            if limit.is_some_and(|limit| !limit.is_finite() || limit < 0.0) {
-                return Err(
-                    "invalid `--limit`; expected an amount in dollars, such as `20` or `2.5`"
-                        .to_owned(),
-                );
-            }
-            let token = users.add(name, *limit).map_err(text)?;
-            let _ = writeln!(out, "{token}");
-        }
-        UsersCommand::Rm { name } => {
-            users.remove(name).map_err(text)?;
-            let _ = writeln!(out, "removed `{name}`");
-        }
-        UsersCommand::List => {
-            let rows = users.list().map_err(text)?;
-            if rows.is_empty() {
-                let _ = writeln!(out, "no users; add one with `osier serve users add NAME`");
-            }
-            for row in rows {
-                let limit = row.limit.map(|limit| format!(" of ${limit:.2}"));
-                let _ = writeln!(
-                    out,
-                    "{}  this month ${:.4}{}, {} calls, {} tokens; total ${:.4}",
-                    row.name,
-                    row.month.cost,
-                    limit.unwrap_or_default(),
-                    row.month.calls,
-                    row.month.tokens,
-                    row.all.cost,
-                );
-            }
-        }
-    }
     Ok(Exit::Success)
 }

@@ -14,9 +14,10 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 
 use osier_agent::{RunOutcome, Subscription};
 use osier_protocol::questions::Answer;
-use osier_session::host::{Event, Host, Op};
+use osier_protocol::{Event, Op};
+use osier_session::host::Host;
 
-use osier_session::user_prompt::Prompt;
+use osier_protocol::Prompt;
 
 /// A line of input.
 #[derive(Debug, Deserialize)]

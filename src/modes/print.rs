@@ -10,9 +10,10 @@ use osier_agent::{
 };
 use osier_base::text::sanitize;
 use osier_llm::Delta;
-use osier_session::host::{Event, Host, Op};
+use osier_protocol::{Event, Op};
+use osier_session::host::Host;
 
-use osier_session::user_prompt::Prompt;
+use osier_protocol::Prompt;
 
 /// Selects and formats the log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,8 +5,9 @@
 use tokio::io::{stdin, stdout};
 
 use osier_agent::Subscription;
+use osier_protocol::Event;
 use osier_rpc::{Ended, serve};
-use osier_session::host::{Event, Host};
+use osier_session::host::Host;
 
 use osier_base::signals::signalled;
 

@@ -7,9 +7,8 @@ use osier_agent::{
     AgentMessage, Event, FINAL_TURN_MESSAGE, Interceptor, Op, QueueMode, RunOutcome, StopRun,
     UserMessage,
 };
-use osier_llm::message::StopReason;
 use osier_llm::scripted::Gate;
-use osier_llm::{Context, Script, TurnStatus, Usage};
+use osier_llm::{Context, Script, StopReason, TurnStatus, Usage};
 use serde_json::json;
 use tokio::time::Instant;
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use osier_llm::auth::{
-    Credential, CredentialFile, Method, Progress, SignIn, SignInError, SignIns, Talk, Tokens,
+    Credential, CredentialFile, Interaction, Method, Progress, SignIn, SignInError, SignIns, Tokens,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -34,13 +34,13 @@ impl Signing {
         let (typed, mut lines) = mpsc::unbounded_channel();
         let outcome = tokio::spawn(async move {
             let mut tell = move |progress| drop(tell.send(progress));
-            let mut talk = Talk {
-                tell: &mut tell,
-                typed: &mut lines,
+            let mut interaction = Interaction {
+                report: &mut tell,
+                input: &mut lines,
                 installation: "2f4e2b1c-0000-4000-8000-000000000000".to_owned(),
                 second: Duration::from_millis(1),
             };
-            sign_in.run("lab", Some(method), &mut talk).await
+            sign_in.run("lab", Some(method), &mut interaction).await
         });
         Self {
             told,

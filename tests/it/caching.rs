@@ -7,8 +7,8 @@ pub(crate) mod answers;
 use std::collections::BTreeMap;
 
 use osier_llm::{Script, ThinkingLevel};
-use osier_session::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
-use osier_session::spending::Spending;
+use osier_protocol::{Event, Op, Spending, TreeEvent, TreeOp};
+use osier_session::host::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};

@@ -3,11 +3,12 @@
 
 mod reports;
 
-use osier_checkpoint::{ChangeKind, FileChange, Unrestored};
 use osier_llm::Script;
-use osier_session::host::{
-    CheckpointEvent, CheckpointOp, DiffRange, Event, FilesAt, Op, SessionChoice,
+use osier_protocol::{
+    ChangeKind, CheckpointEvent, CheckpointOp, DiffRange, Event, FileChange, FilesAt, Op,
+    Unrestored,
 };
+use osier_session::host::SessionChoice;
 use serde_json::json;
 
 use crate::support::host::{Open, Place};

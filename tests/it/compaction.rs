@@ -3,7 +3,8 @@
 use osier_agent::{CompactionOutcome, CompactionReason};
 use osier_llm::scripted::Gate;
 use osier_llm::{Script, StopReason, TurnStatus, Usage};
-use osier_session::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
+use osier_protocol::{Event, Op, TreeEvent, TreeOp};
+use osier_session::host::SessionChoice;
 use serde_json::json;
 
 use crate::support::agent::{model, sent};
@@ -203,7 +204,7 @@ async fn a_summary_that_was_cut_off_is_never_stored() {
         .turn(|turn| turn.text("second"));
     let mut open = open(&place, 100_000, script).await;
     open.run(&long("one")).await;
-    for fault in ["cut off", "said nothing", "called a tool"] {
+    for fault in ["output limit", "is empty", "is a tool call"] {
         open.host.send(Op::Tree(TreeOp::Compact {
             instructions: None,
             review: false,

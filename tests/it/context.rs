@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use osier_context::PartKind;
 use osier_llm::Script;
-use osier_session::host::{Event, Op, SessionChoice};
+use osier_protocol::{Event, Op, PartKind};
+use osier_session::host::SessionChoice;
 
 use crate::support::host::{Open, Place};
 

@@ -103,7 +103,7 @@ fn an_invalid_script_is_reported_with_its_line() {
         .run();
     assert_eq!(
         ended,
-        usage("the script `WORK/none.json` cannot be read: No such file or directory (os error 2)")
+        usage("cannot read the script `WORK/none.json`: No such file or directory (os error 2)")
     );
     home.file(
         "bad.json",

@@ -12,7 +12,7 @@ mod importing;
 use std::path::{Path, PathBuf};
 
 use osier_agent::AgentMessage;
-use osier_store::{Entry, EntryKind};
+use osier_protocol::{Entry, EntryKind};
 use serde_json::{Value, json};
 
 fn fixture(name: &str) -> PathBuf {

@@ -8,11 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use osier_llm::model::Compat;
-use osier_llm::usage::Price;
 use osier_llm::{
-    Api, CallOptions, Context, Delta, HttpOptions, HttpProvider, Message, Modality, Model,
-    Provider, Request, StreamEvent, ThinkingLevel, TurnStatus, UserMessage,
+    Api, CallOptions, Compat, Context, Delta, HttpOptions, HttpProvider, Message, Modality, Model,
+    Price, Provider, Request, StreamEvent, ThinkingLevel, TurnStatus, UserMessage,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use osier_agent::{AgentMessage, RunOutcome, Severity};
 use osier_base::folders::Folders;
-use osier_extensions::hooks::event::reference;
 use osier_llm::Script;
-use osier_permissions::Mode;
 use osier_permissions::trust::Trust;
-use osier_session::host::{Event, HostSetup, Op, SessionChoice};
+use osier_protocol::{Event, Op, PermissionMode, reference};
+use osier_session::host::{HostSetup, SessionChoice};
 use osier_testing::skip;
 use serde_json::{Value, json};
 
@@ -52,7 +51,7 @@ async fn open(place: &Place, script: Script) -> Open {
 }
 
 fn asks(setup: &mut HostSetup) {
-    setup.permissions = Some(Mode::Ask);
+    setup.permissions = Some(PermissionMode::Ask);
     setup.answers_questions = true;
 }
 

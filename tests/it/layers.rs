@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Dependencies that only some crates may have.
 const DEPENDENCIES: &[(&str, &[&str])] = &[
+    ("agent-client-protocol-schema", &["acp"]),
     ("anyhow", &["osier", "tui"]),
     ("axum", &["serve"]),
     ("clap", &["osier"]),
@@ -28,6 +29,23 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
         "term",
         &["agent", "llm", "markdown", "protocol", "session", "store"],
     ),
+];
+
+/// The modules of the crate `agent`, lowest layer first.
+const AGENT_LAYERS: &[&str] = &[
+    "mailbox",
+    "data",
+    "retry",
+    "transport",
+    "tool",
+    "interceptor",
+    "history",
+    "change",
+    "config",
+    "state",
+    "core",
+    "run",
+    "agent",
 ];
 
 /// Lines of a file, its tests included.
@@ -81,6 +99,33 @@ fn files_stay_small() {
     assert_eq!(faults, Vec::<String>::new());
 }
 
+#[test]
+fn agent_modules_import_only_lower_layers() {
+    let root = Path::new("crates/agent/src");
+    let layer = |name: &str| AGENT_LAYERS.iter().position(|layer| *layer == name);
+    let mut checked = 0;
+    let mut faults = Vec::new();
+    for source in sources() {
+        let Ok(path) = source.path.strip_prefix(root) else {
+            continue;
+        };
+        let first = path.iter().next().and_then(|name| name.to_str()).unwrap();
+        let Some(own) = layer(first.trim_end_matches(".rs")) else {
+            assert_eq!(first, "lib.rs", "the module has no layer");
+            continue;
+        };
+        for import in source.code.split("crate::").skip(1) {
+            let module = import.split(|char: char| !char.is_alphanumeric()).next();
+            checked += 1;
+            if module.and_then(layer).is_none_or(|other| other >= own) {
+                faults.push(format!("{} imports {module:?}", path.display()));
+            }
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+    assert!(checked > 50, "the imports were not found");
+}
+
 /// Whether the `[dependencies]` of a manifest name a crate.
 fn depends_on(manifest: &str, name: &str) -> bool {
     let tables = manifest.split("\n[");
@@ -107,12 +152,12 @@ fn manifests() -> Vec<(String, String)> {
     found
 }
 
-struct Source {
-    path: PathBuf,
-    code: String,
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) code: String,
 }
 
-fn sources() -> Vec<Source> {
+pub(crate) fn sources() -> Vec<Source> {
     let mut found = Vec::new();
     for folder in ["src", "crates"] {
         collect(Path::new(folder), &mut found);

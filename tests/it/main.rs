@@ -23,10 +23,12 @@ mod context;
 mod crowd;
 mod discovery;
 mod examples;
+#[cfg(feature = "transfer")]
 mod exchange;
 mod faults;
 mod hooks;
 mod json;
+mod language;
 mod layers;
 mod lost_ground;
 mod mcp;

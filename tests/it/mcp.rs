@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use osier_agent::{ToolStatus, ToolUpdate};
 use osier_llm::Script;
-use osier_mcp::{ServerAction, ServerInfo, ServerState};
 use osier_protocol::questions::Answer;
-use osier_session::host::{Event, Op, SessionChoice};
+use osier_protocol::{Event, Op, ServerAction, ServerInfo, ServerState};
+use osier_session::host::SessionChoice;
 use osier_testing::skip;
 use serde_json::{Value, json};
 

@@ -4,10 +4,10 @@
 
 use osier_agent::ToolStatus;
 use osier_llm::Script;
-use osier_permissions::Mode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
-use osier_sandbox::{Backend, Confinement, SandboxMode};
-use osier_session::host::{Event, HostSetup, Op, SessionChoice};
+use osier_protocol::{Event, Op, PermissionMode, SandboxMode};
+use osier_sandbox::{Backend, Confinement};
+use osier_session::host::{HostSetup, SessionChoice};
 use osier_testing::skip;
 use serde_json::json;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn runs(commands: &[&str]) -> Script {
 }
 
 fn asks(setup: &mut HostSetup) {
-    setup.permissions = Some(Mode::Ask);
+    setup.permissions = Some(PermissionMode::Ask);
     setup.answers_questions = true;
 }
 
@@ -262,7 +262,7 @@ async fn plan_mode_writes_nothing_by_any_tool() {
         .turn(|turn| turn.text("done").repeat());
     let mut open = place
         .open_with(SessionChoice::Unstored, script, |setup| {
-            setup.permissions = Some(Mode::Plan);
+            setup.permissions = Some(PermissionMode::Plan);
             setup.settings.subagents = true;
             let allowed = ["bash", "write", "edit", "scribble", "fake__*", "task"];
             setup.settings.allow = allowed.map(str::to_owned).to_vec();
@@ -323,7 +323,7 @@ async fn modes_and_rules_are_told_and_changed() {
     open.host.send(Op::CyclePermissions);
     let seen = open.until(told).await;
     let rules = Vec::new();
-    let mode = Mode::Plan;
+    let mode = PermissionMode::Plan;
     assert_eq!(
         seen.last(),
         Some(&Event::Permissions {
@@ -386,7 +386,7 @@ async fn a_project_is_asked_about_once_and_may_only_tighten() {
         Event::Permissions { mode, rules, .. } => Some((*mode, rules.len())),
         _ => None,
     });
-    assert_eq!(told, Some((Mode::Ask, 1)));
+    assert_eq!(told, Some((PermissionMode::Ask, 1)));
 }
 
 #[test]

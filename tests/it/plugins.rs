@@ -7,7 +7,8 @@ use osier_extensions::plugins::api;
 use osier_llm::Script;
 use osier_permissions::trust::Trust;
 use osier_protocol::questions::{Answer, QuestionKind};
-use osier_session::host::{Event, Op, SessionChoice};
+use osier_protocol::{Event, Op};
+use osier_session::host::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};

@@ -6,8 +6,8 @@ use osier::modes::print;
 use osier::modes::print::{LogOptions, Sinks};
 use osier_agent::RunOutcome;
 use osier_llm::Script;
-use osier_session::host::{Op, SessionChoice};
-use osier_session::user_prompt::Prompt;
+use osier_protocol::{Op, Prompt};
+use osier_session::host::SessionChoice;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use osier_llm::Script;
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind};
-use osier_session::host::{Event, Op, SessionChoice};
+use osier_protocol::{Event, Op};
+use osier_session::host::SessionChoice;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::host::Place;

@@ -123,7 +123,7 @@ fn damaged_and_hostile_answers_change_nothing_and_say_so() {
         let ended = home.cli().args(["models", "--refresh"]).run();
         assert_eq!(ended.code, Some(2), "{expected}: {ended:?}");
         assert!(
-            ended.stderr.contains("the published models were not taken"),
+            ended.stderr.contains("cannot refresh the models"),
             "{}",
             ended.stderr
         );

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use osier_base::process::Invocation;
-use osier_sandbox::{Backend, Confinement, SandboxMode};
+use osier_protocol::SandboxMode;
+use osier_sandbox::{Backend, Confinement};
 use osier_testing::skip;
 use tempfile::TempDir;
 
@@ -83,7 +84,7 @@ fn run(confinement: &Confinement, yard: &Yard, script: &str) -> (bool, String) {
         cwd: Some(yard.work.clone()),
         ..Invocation::new("/bin/bash", ["-c", script])
     };
-    let dressed = confinement.dress(invocation).unwrap();
+    let dressed = confinement.wrap(invocation).unwrap();
     let output = Command::new(&dressed.program)
         .args(&dressed.args)
         .envs(dressed.env)
@@ -283,7 +284,7 @@ async fn what_cannot_be_confined_does_not_run() {
     confinement.set(SandboxMode::Workspace, false, Vec::new());
     let invocation = Invocation::new("/bin/true", [""; 0]);
     // Nobody has looked for a way yet: it is refused, not run as it is.
-    let error = confinement.dress(invocation).unwrap_err();
+    let error = confinement.wrap(invocation).unwrap_err();
     assert!(
         error.to_string().contains("the command did not run"),
         "{error}"

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use osier_agent::RunOutcome;
 use osier_llm::Script;
 use osier_llm::scripted::Gate;
-use osier_session::host::{Event, Op, Opening, SessionChoice};
+use osier_protocol::{Event, Op, Opening};
+use osier_session::host::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::cli::lines_of;

@@ -3,7 +3,8 @@
 use osier_agent::ToolUpdate;
 use osier_llm::scripted::Gate;
 use osier_llm::{Script, Usage};
-use osier_session::host::{Event, Op, SessionChoice};
+use osier_protocol::{Event, Op};
+use osier_session::host::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};

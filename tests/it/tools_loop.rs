@@ -7,8 +7,7 @@ use osier_agent::{
     Concurrency, Event, Interceptor, Op, Output, RunOutcome, ToolDecision, ToolOutput, ToolStatus,
     ToolUpdate,
 };
-use osier_llm::message::StopReason;
-use osier_llm::{Script, ToolCall};
+use osier_llm::{Script, StopReason, ToolCall};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;

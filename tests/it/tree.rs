@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use osier_llm::scripted::Gate;
 use osier_llm::{Script, ThinkingLevel};
-use osier_session::fan::{LaneState, LaneStatus};
-use osier_session::host::{Event, Op, SessionChoice, TreeEvent, TreeOp};
-use osier_store::{BranchFacts, Outline, Tag};
+use osier_protocol::{
+    BranchFacts, Event, LaneState, LaneStatus, Op, Outline, Tag, TreeEvent, TreeOp,
+};
+use osier_session::host::SessionChoice;
 use serde_json::json;
 
 use crate::support::agent::model;
@@ -210,7 +211,7 @@ async fn undone_prompts_come_back_and_are_redone() {
     open.tree(TreeOp::UndoPrompt);
     assert_eq!(open.moved().await.1.as_deref(), Some("one"));
     open.tree(TreeOp::UndoPrompt);
-    assert_eq!(open.noticed().await, "there is no prompt to go back to");
+    assert_eq!(open.noticed().await, "there is no earlier prompt");
     open.tree(TreeOp::RedoPrompt);
     assert_eq!(open.moved().await.0, ["one", "first"]);
     open.tree(TreeOp::RedoPrompt);
@@ -250,9 +251,13 @@ async fn a_branch_that_is_left_is_summarised_or_nothing_moves() {
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.text("second"))
-        .turn(|turn| turn.when_user("leaves this line").gate(&gate).text("never"))
         .turn(|turn| {
-            turn.when_user("leaves this line")
+            turn.when_user("leaves this branch")
+                .gate(&gate)
+                .text("never")
+        })
+        .turn(|turn| {
+            turn.when_user("leaves this branch")
                 .text("it came to nothing")
         })
         .turn(|turn| turn.text("third"));
@@ -311,7 +316,7 @@ async fn a_truncated_branch_summary_is_not_stored() {
     let TreeEvent::BranchSummaryFailed { message } = failed else {
         panic!();
     };
-    assert!(message.contains("cut off"), "{message}");
+    assert!(message.contains("output limit"), "{message}");
     assert!(open.ids(Tag::BranchSummary).await.is_empty());
 }
 
@@ -364,7 +369,7 @@ async fn branches_are_named_deleted_and_brought_back() {
         hidden,
     };
     open.tree(hide(true));
-    assert!(open.noticed().await.contains("the branch you are on"));
+    assert!(open.noticed().await.contains("the current branch"));
     open.tree(to(&prompts[1]));
     open.moved().await;
     open.tree(TreeOp::LabelEntry {

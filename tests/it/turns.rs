@@ -9,8 +9,9 @@ use osier_agent::{
     RunOutcome, Subscription, Tool, ToolContext, ToolOutput, ToolStatus,
 };
 use osier_llm::scripted::{Gate, Script, ScriptedProvider};
-use osier_llm::usage::Price;
-use osier_llm::{Api, Message, Modality, Model, StopReason, ThinkingLevel, ToolSpec, TurnStatus};
+use osier_llm::{
+    Api, Message, Modality, Model, Price, StopReason, ThinkingLevel, ToolSpec, TurnStatus,
+};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -27,7 +28,7 @@ fn model(provider: &str) -> Model {
         input: vec![Modality::Text],
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
-        compat: osier_llm::model::Compat::default(),
+        compat: osier_llm::Compat::default(),
     }
 }
 

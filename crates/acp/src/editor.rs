@@ -1,94 +1,104 @@
-//! The files and terminals of the editor at the other end, for the tools of a session.
+//! The files and terminals of the editor, for the tools of a session.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
+use agent_client_protocol_schema::v1::{self as acp, CLIENT_METHOD_NAMES as NAMES};
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use futures_util::{FutureExt as _, TryFutureExt as _};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::offers::Offers;
-use super::wire::Peer;
+use crate::jsonrpc::AcpClient;
 use osier_base::path::canonical_key;
 use osier_base::process::{Exit, Invocation, signal_number};
 use osier_tools::editor::{Editor, Terminal};
 
-/// How long the editor may take to answer what no person decides.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The timeout of requests that do not wait for a person or a command.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What the tools of one session reach.
+/// The editor, as the tools of one session use it.
 #[derive(Debug, Clone)]
-pub(super) struct Reached {
-    peer: Peer,
-    offers: Offers,
-    /// Those it has opened for the session.
-    folders: Arc<Vec<PathBuf>>,
-    /// Set when the session has opened.
-    session: Arc<OnceLock<String>>,
+pub(super) struct SessionEditor {
+    client: AcpClient,
+    /// The directories of the session.
+    directories: Arc<[PathBuf]>,
+    /// Set once the session is open.
+    session: Arc<OnceLock<acp::SessionId>>,
 }
 
-impl Reached {
-    pub(super) fn new(peer: Peer, offers: Offers, folders: &[PathBuf]) -> Self {
-        let folders = folders.iter().map(|folder| canonical_key(folder)).collect();
+impl SessionEditor {
+    pub(super) fn new(client: AcpClient, directories: &[PathBuf]) -> Self {
+        let directories = directories.iter().map(|path| canonical_key(path));
         Self {
-            peer,
-            offers,
-            folders: Arc::new(folders),
+            client,
+            directories: directories.collect(),
             session: Arc::default(),
         }
     }
 
-    /// The session has this id from now on.
-    pub(super) fn name(&self, session: &str) {
-        // It opens once.
-        let _ = self.session.set(session.to_owned());
+    pub(super) fn set_session(&self, session: acp::SessionId) {
+        // A session opens once.
+        let _ = self.session.set(session);
     }
 
-    /// Asks; `params` get the session.
-    async fn ask(&self, method: &'static str, mut params: Value) -> Result<Value, String> {
-        params["sessionId"] = json!(self.session.get());
-        let answer = self.peer.request(method, params).await;
-        answer.map_err(|fault| fault.message)
+    fn session(&self) -> acp::SessionId {
+        // Tools run after the session is open.
+        let id = self.session.get().cloned();
+        id.unwrap_or_else(|| acp::SessionId::new(""))
     }
 
-    async fn ask_soon(&self, method: &'static str, params: Value) -> Result<Value, String> {
-        let answer = tokio::time::timeout(PATIENCE, self.ask(method, params)).await;
-        answer.unwrap_or_else(|_| Err("the editor does not answer".to_owned()))
+    async fn request<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: impl Serialize,
+    ) -> Result<R, String> {
+        let result = self.client.request(method, params).await;
+        result.map_err(|error| error.message)
+    }
+
+    async fn request_with_timeout<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: impl Serialize,
+    ) -> Result<R, String> {
+        tokio::time::timeout(TIMEOUT, self.request(method, params))
+            .await
+            .unwrap_or_else(|_| Err(format!("the editor did not answer `{method}` in time")))
     }
 }
 
-impl Editor for Reached {
-    /// What lies elsewhere is no file of the editor's, and many refuse it: a copy of the files that a lane or
-    /// a sub-agent works in, a note outside.
+impl Editor for SessionEditor {
+    /// Many editors reject files outside the directories of the session, for example the files of a lane.
     fn has_file(&self, path: &Path) -> bool {
-        if !self.offers.files {
+        let fs = &self.client.capabilities.fs;
+        if !(fs.read_text_file && fs.write_text_file) {
             return false;
         }
-        let real = canonical_key(path);
-        self.folders.iter().any(|folder| real.starts_with(folder))
+        let path = canonical_key(path);
+        self.directories
+            .iter()
+            .any(|directory| path.starts_with(directory))
     }
 
     fn has_terminals(&self) -> bool {
-        self.offers.terminals
+        self.client.capabilities.terminal
     }
 
     fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>> {
-        async move {
-            let answer = self.ask_soon("fs/read_text_file", json!({"path": path}));
-            match answer.await?["content"].take() {
-                Value::String(text) => Ok(text),
-                _ => Err("the editor gave no text".to_owned()),
-            }
-        }
-        .boxed()
+        let params = acp::ReadTextFileRequest::new(self.session(), path);
+        self.request_with_timeout(NAMES.fs_read_text_file, params)
+            .map_ok(|file: acp::ReadTextFileResponse| file.content)
+            .boxed()
     }
 
     fn write<'a>(&'a self, path: &'a Path, text: &'a str) -> BoxFuture<'a, Result<(), String>> {
-        let params = json!({"path": path, "content": text});
-        let asked = self.ask_soon("fs/write_text_file", params);
-        asked.map(|answer| answer.map(drop)).boxed()
+        let params = acp::WriteTextFileRequest::new(self.session(), path, text);
+        self.request_with_timeout(NAMES.fs_write_text_file, params)
+            .map_ok(|IgnoredAny| ())
+            .boxed()
     }
 
     fn open<'a>(
@@ -96,27 +106,21 @@ impl Editor for Reached {
         invocation: &'a Invocation,
         kept: usize,
     ) -> BoxFuture<'a, Result<Box<dyn Terminal>, String>> {
-        async move {
-            let args: Vec<_> = invocation.args.iter().map(|arg| text(arg)).collect();
-            let env = invocation.env.iter();
-            let env: Vec<Value> = env
-                .map(|(name, value)| json!({"name": text(name), "value": text(value)}))
-                .collect();
-            let params = json!({
-                "command": text(&invocation.program), "args": args, "env": env,
-                "cwd": invocation.cwd, "outputByteLimit": kept,
-            });
-            let answer = self.ask_soon("terminal/create", params).await?;
-            let Some(id) = answer["terminalId"].as_str() else {
-                return Err("the editor gave no terminal".to_owned());
-            };
-            let terminal: Box<dyn Terminal> = Box::new(Opened {
-                editor: self.clone(),
-                id: id.to_owned(),
-            });
-            Ok(terminal)
-        }
-        .boxed()
+        let args = invocation.args.iter().map(|arg| text(arg));
+        let env = invocation.env.iter();
+        let env = env.map(|(name, value)| acp::EnvVariable::new(text(name), text(value)));
+        let params = acp::CreateTerminalRequest::new(self.session(), text(&invocation.program))
+            .args(args.collect())
+            .env(env.collect())
+            .cwd(invocation.cwd.clone())
+            .output_byte_limit(kept as u64);
+        self.request_with_timeout(NAMES.terminal_create, params)
+            .map_ok(|created: acp::CreateTerminalResponse| {
+                let editor = self.clone();
+                let id = created.terminal_id;
+                Box::new(EditorTerminal { editor, id }) as Box<dyn Terminal>
+            })
+            .boxed()
     }
 }
 
@@ -126,80 +130,85 @@ fn text(argument: &OsStr) -> String {
 
 /// A terminal of the editor.
 #[derive(Debug)]
-struct Opened {
-    editor: Reached,
-    id: String,
+struct EditorTerminal {
+    editor: SessionEditor,
+    id: acp::TerminalId,
 }
 
-impl Opened {
-    fn this(&self) -> Value {
-        json!({"terminalId": self.id})
+impl EditorTerminal {
+    /// The parameters of all requests for an open terminal: their types have the same fields.
+    fn params(&self) -> acp::TerminalOutputRequest {
+        acp::TerminalOutputRequest::new(self.editor.session(), self.id.clone())
+    }
+
+    async fn request<R: DeserializeOwned>(&self, method: &'static str) -> Result<R, String> {
+        let params = self.params();
+        self.editor.request_with_timeout(method, params).await
     }
 }
 
-impl Terminal for Opened {
+impl Terminal for EditorTerminal {
     fn id(&self) -> &str {
-        &self.id
+        &self.id.0
     }
 
     fn exited(&self) -> BoxFuture<'_, Result<Exit, String>> {
-        let asked = self.editor.ask("terminal/wait_for_exit", self.this());
-        asked.map(|answer| Ok(exit(&answer?))).boxed()
+        let response = self
+            .editor
+            .request(NAMES.terminal_wait_for_exit, self.params());
+        response
+            .map_ok(|exited: acp::WaitForTerminalExitResponse| exit(&exited.exit_status))
+            .boxed()
     }
 
     fn kill(&self) -> BoxFuture<'_, ()> {
-        // One that cannot be killed has ended.
-        self.editor
-            .ask_soon("terminal/kill", self.this())
-            .map(drop)
+        // This fails if the command has already exited.
+        self.request(NAMES.terminal_kill)
+            .map(drop::<Result<IgnoredAny, _>>)
             .boxed()
     }
 
     fn output(&self) -> BoxFuture<'_, Result<(String, bool), String>> {
-        let asked = self.editor.ask_soon("terminal/output", self.this());
-        asked
-            .map(|answer| {
-                let answer = answer?;
-                let output = answer["output"].as_str().unwrap_or_default();
-                Ok((output.to_owned(), answer["truncated"] == true))
-            })
+        self.request(NAMES.terminal_output)
+            .map_ok(|response: acp::TerminalOutputResponse| (response.output, response.truncated))
             .boxed()
     }
 
     fn release(&self) -> BoxFuture<'_, ()> {
-        // The editor may have gone with it.
-        self.editor
-            .ask_soon("terminal/release", self.this())
-            .map(drop)
+        // This fails if the editor has disconnected.
+        self.request(NAMES.terminal_release)
+            .map(drop::<Result<IgnoredAny, _>>)
             .boxed()
     }
 }
 
-/// `exitCode`, or the name of a `signal`.
-fn exit(status: &Value) -> Exit {
-    let code = status["exitCode"].as_i64();
+fn exit(status: &acp::TerminalExitStatus) -> Exit {
     Exit {
-        code: code.and_then(|code| i32::try_from(code).ok()),
-        signal: status["signal"].as_str().and_then(signal_number),
+        code: status.exit_code.and_then(|code| i32::try_from(code).ok()),
+        signal: status.signal.as_deref().and_then(signal_number),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
-    fn a_command_ends_with_a_code_or_a_signal() {
-        let ended = |status: Value| {
-            let exit = exit(&status);
+    fn command_exits_with_a_code_or_a_signal() {
+        let exit = |status: Value| {
+            let response: acp::WaitForTerminalExitResponse =
+                serde_json::from_value(status).unwrap();
+            let exit = exit(&response.exit_status);
             (exit.code, exit.signal)
         };
         assert_eq!(
-            ended(json!({"exitCode": 2, "signal": null})),
+            exit(json!({"exitCode": 2, "signal": null})),
             (Some(2), None)
         );
-        assert_eq!(ended(json!({"signal": "SIGKILL"})), (None, Some(9)));
-        assert_eq!(ended(json!({"signal": "15"})), (None, Some(15)));
-        assert_eq!(ended(json!({})), (None, None));
+        assert_eq!(exit(json!({"signal": "SIGKILL"})), (None, Some(9)));
+        assert_eq!(exit(json!({"signal": "15"})), (None, Some(15)));
+        assert_eq!(exit(json!({})), (None, None));
     }
 }

@@ -1,118 +1,128 @@
-//! What can be chosen in a session: the mode of permissions, the model, how hard it thinks.
+//! The modes and configuration options of a session: permission mode, model and thinking level.
 
-use serde_json::{Value, json};
+use agent_client_protocol_schema::v1 as acp;
 
 use osier_llm::ThinkingLevel;
-use osier_permissions::Mode;
-use osier_session::host::{KeyState, ModelInfo, Op};
+use osier_protocol::{KeyState, ModelInfo, Op, PermissionMode};
 
-/// The modes, with what an editor says of them.
-const MODES: &[(Mode, &str, &str)] = &[
-    (Mode::Yolo, "Work", "Everything runs that no rule stops"),
+/// The permission modes with their names and descriptions in the editor.
+const MODES: &[(PermissionMode, &str, &str)] = &[
     (
-        Mode::Ask,
-        "Ask",
-        "What changes something or goes elsewhere is asked",
+        PermissionMode::Yolo,
+        "Work",
+        "Run everything unless a rule denies it",
     ),
-    (Mode::Plan, "Plan", "Nothing that writes runs"),
+    (
+        PermissionMode::Ask,
+        "Ask",
+        "Ask before changes and network access",
+    ),
+    (PermissionMode::Plan, "Plan", "Read-only"),
 ];
 
 const MODE: &str = "mode";
 const MODEL: &str = "model";
 const LEVEL: &str = "thought_level";
 
-/// What is chosen, and what could be.
+/// The current values, and the models to choose from.
 #[derive(Debug, Default)]
-pub(super) struct Options {
-    pub mode: Mode,
+pub(super) struct SessionOptions {
+    pub mode: PermissionMode,
     pub model: Option<ModelInfo>,
     pub level: ThinkingLevel,
     pub models: Vec<ModelInfo>,
 }
 
-impl Options {
-    /// `SessionModeState` of the protocol.
-    pub(super) fn modes(&self) -> Value {
-        let modes: Vec<Value> = MODES
-            .iter()
-            .map(|(mode, name, description)| {
-                json!({"id": mode, "name": name, "description": description})
-            })
-            .collect();
-        json!({"currentModeId": self.mode, "availableModes": modes})
-    }
-
-    /// Every `SessionConfigOption`.
-    pub(super) fn config(&self) -> Value {
+impl SessionOptions {
+    pub(super) fn modes(&self) -> acp::SessionModeState {
         let modes = MODES.iter().map(|(mode, name, description)| {
-            json!({"value": mode, "name": name, "description": description})
+            acp::SessionMode::new(mode.name(), *name).description(*description)
         });
-        let mut options = vec![select(
-            (MODE, "Permissions", "mode"),
-            &json!(self.mode),
-            &modes.collect::<Vec<_>>(),
-        )];
-        if let Some(model) = &self.model {
-            let usable = self.models.iter().filter(|other| {
-                other.key != KeyState::Absent || other.reference() == model.reference()
-            });
-            let mut models: Vec<Value> = usable.map(as_choice).collect();
-            if !models
-                .iter()
-                .any(|choice| choice["value"] == json!(model.reference()))
-            {
-                models.insert(0, as_choice(model));
-            }
-            let chosen = json!(model.reference());
-            options.push(select((MODEL, "Model", "model"), &chosen, &models));
-            if model.thinking_levels.len() > 1 {
-                let levels = model.thinking_levels.iter();
-                let levels = levels.map(|level| json!({"value": level, "name": level.name()}));
-                let level = json!(self.effective(model));
-                let about = (LEVEL, "Thinking", "thought_level");
-                options.push(select(about, &level, &levels.collect::<Vec<_>>()));
-            }
+        acp::SessionModeState::new(self.mode.name(), modes.collect())
+    }
+
+    pub(super) fn config(&self) -> Vec<acp::SessionConfigOption> {
+        let modes = MODES.iter().map(|(mode, name, description)| {
+            acp::SessionConfigSelectOption::new(mode.name(), *name).description(*description)
+        });
+        let modes: Vec<_> = modes.collect();
+        let mode = acp::SessionConfigOption::select(MODE, "Permissions", self.mode.name(), modes)
+            .category(acp::SessionConfigOptionCategory::Mode);
+        let mut options = vec![mode];
+        let Some(model) = &self.model else {
+            return options;
+        };
+        let current = model.reference();
+        let usable = self
+            .models
+            .iter()
+            .filter(|other| other.key != KeyState::Absent || other.reference() == current);
+        let mut models: Vec<_> = usable.map(model_option).collect();
+        if !models.iter().any(|option| *option.value.0 == *current) {
+            models.insert(0, model_option(model));
         }
-        Value::Array(options)
+        options.push(
+            acp::SessionConfigOption::select(MODEL, "Model", current, models)
+                .category(acp::SessionConfigOptionCategory::Model),
+        );
+        if model.thinking_levels.len() > 1 {
+            let levels = model.thinking_levels.iter();
+            let levels =
+                levels.map(|level| acp::SessionConfigSelectOption::new(level.name(), level.name()));
+            let levels: Vec<_> = levels.collect();
+            let level = self.effective_level(model).name();
+            options.push(
+                acp::SessionConfigOption::select(LEVEL, "Thinking", level, levels)
+                    .category(acp::SessionConfigOptionCategory::ThoughtLevel),
+            );
+        }
+        options
     }
 
-    /// The level that is asked for, or the nearest one that the model has.
-    fn effective(&self, model: &ModelInfo) -> ThinkingLevel {
-        let known = &model.thinking_levels;
-        let below = known.iter().rev().find(|level| **level <= self.level);
-        below.or(known.first()).copied().unwrap_or_default()
+    /// The current level, or the nearest one that the model supports.
+    fn effective_level(&self, model: &ModelInfo) -> ThinkingLevel {
+        let levels = &model.thinking_levels;
+        let below = levels.iter().rev().find(|level| **level <= self.level);
+        below.or(levels.first()).copied().unwrap_or_default()
     }
+}
 
-    /// The op that chooses `value` for the option `id`; a sentence when there is none.
-    pub(super) fn choose(id: &str, value: &Value) -> Result<Op, String> {
-        let word = value.as_str().unwrap_or_default();
-        match id {
-            MODE => mode(word),
-            MODEL => Ok(Op::SelectModel {
-                reference: word.to_owned(),
+/// The op that sets an option, or an error message.
+pub(super) fn set_option(request: &acp::SetSessionConfigOptionRequest) -> Result<Op, String> {
+    let value = request.value.as_value_id().map_or("", |value| &*value.0);
+    match &*request.config_id.0 {
+        MODE => set_mode(value),
+        MODEL => Ok(Op::SelectModel {
+            reference: value.to_owned(),
+        }),
+        LEVEL => ThinkingLevel::from_name(value)
+            .map(|level| osier_agent::Op::SetThinkingLevel { level }.into())
+            .ok_or_else(|| {
+                let levels = ThinkingLevel::ALL.map(ThinkingLevel::name);
+                unknown("thinking level", value, &levels)
             }),
-            LEVEL => match ThinkingLevel::from_name(word) {
-                Some(level) => Ok(osier_agent::Op::SetThinkingLevel { level }.into()),
-                None => Err(format!("there is no level `{word}`")),
-            },
-            _ => Err(format!("there is no option `{id}`")),
-        }
+        id => Err(unknown("option", id, &[MODE, MODEL, LEVEL])),
     }
 }
 
-/// The op that sets the mode of this name.
-pub(super) fn mode(name: &str) -> Result<Op, String> {
-    let mode = Mode::from_name(name).ok_or_else(|| format!("there is no mode `{name}`"))?;
-    Ok(Op::SetPermissions { mode })
+/// The op that sets the permission mode, or an error message.
+pub(super) fn set_mode(name: &str) -> Result<Op, String> {
+    match PermissionMode::from_name(name) {
+        Some(mode) => Ok(Op::SetPermissions { mode }),
+        None => Err(unknown(
+            "mode",
+            name,
+            &PermissionMode::ALL.map(PermissionMode::name),
+        )),
+    }
 }
 
-fn as_choice(model: &ModelInfo) -> Value {
-    json!({"value": model.reference(), "name": model.name, "description": model.provider})
+fn unknown(kind: &str, value: &str, valid: &[&str]) -> String {
+    let valid = valid.join("`, `");
+    format!("unknown {kind} `{value}`; expected one of `{valid}`")
 }
 
-fn select((id, name, category): (&str, &str, &str), value: &Value, options: &[Value]) -> Value {
-    json!({
-        "type": "select", "id": id, "name": name, "category": category,
-        "currentValue": value, "options": options,
-    })
+fn model_option(model: &ModelInfo) -> acp::SessionConfigSelectOption {
+    acp::SessionConfigSelectOption::new(model.reference(), &*model.name)
+        .description(&model.provider)
 }

@@ -1,80 +1,62 @@
-//! What an editor sends as a prompt, as text and attachments.
+//! Converts the content blocks of a prompt to text and attachments.
 
 use std::path::Path;
 
+use agent_client_protocol_schema::v1 as acp;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
 
-use super::wire::Fault;
+use crate::jsonrpc::invalid_params;
 use osier_agent::{Attachment, AttachmentKind};
 use osier_base::ids;
 use osier_tools::attachment;
 
-/// The blocks of a prompt. Links are named in the text: the agent reads what it needs.
-pub(super) fn read(blocks: &Value) -> Result<(String, Vec<Attachment>), Fault> {
-    let blocks = blocks
-        .as_array()
-        .ok_or_else(|| Fault::params("`prompt` has to be a list of blocks"))?;
+/// The text and the attachments of a prompt. A link becomes its path or URL in the text; the model reads it.
+pub(super) fn convert(blocks: Vec<acp::ContentBlock>) -> acp::Result<(String, Vec<Attachment>)> {
     let (mut texts, mut attachments) = (Vec::new(), Vec::new());
     for block in blocks {
-        let word = |name: &str| block[name].as_str().unwrap_or_default();
-        match word("type") {
-            "text" => texts.push(word("text").to_owned()),
-            "resource_link" => texts.push(place(word("uri")).to_owned()),
-            "image" => attachments.push(image(word("data"))?),
-            "resource" => {
-                let resource = &block["resource"];
-                attachments.push(document(resource)?);
+        match block {
+            acp::ContentBlock::Text(text) => texts.push(text.text),
+            acp::ContentBlock::ResourceLink(link) => texts.push(path_or_url(&link.uri).to_owned()),
+            acp::ContentBlock::Image(image) => attachments.push(binary("image", &image.data)?),
+            acp::ContentBlock::Resource(embedded) => attachments.push(resource(embedded.resource)?),
+            acp::ContentBlock::Audio(_) => {
+                return Err(invalid_params("audio is not supported; send text"));
             }
-            "audio" => {
-                let text = "sound is not taken: no model here hears; send what was said as text";
-                return Err(Fault::params(text));
-            }
-            kind => {
-                return Err(Fault::params(format!(
-                    "blocks of type `{kind}` are not taken"
-                )));
-            }
+            _ => return Err(invalid_params("unsupported type of content block")),
         }
     }
     Ok((texts.join("\n"), attachments))
 }
 
-/// A file as a path, anything else as its address.
-fn place(uri: &str) -> &str {
+fn path_or_url(uri: &str) -> &str {
     uri.strip_prefix("file://").unwrap_or(uri)
 }
 
-fn image(data: &str) -> Result<Attachment, Fault> {
-    let bytes = STANDARD.decode(data);
-    let bytes = bytes.map_err(|error| Fault::params(format!("an image is no base64: {error}")))?;
-    of_bytes("image", bytes)
-}
-
-fn document(resource: &Value) -> Result<Attachment, Fault> {
-    let name = place(resource["uri"].as_str().unwrap_or_default());
-    if let Some(text) = resource["text"].as_str() {
-        return Ok(Attachment {
+fn resource(resource: acp::EmbeddedResourceResource) -> acp::Result<Attachment> {
+    match resource {
+        acp::EmbeddedResourceResource::TextResourceContents(resource) => Ok(Attachment {
             id: ids::prefixed("attachment"),
             kind: AttachmentKind::Document,
-            file_name: name.to_owned(),
+            file_name: path_or_url(&resource.uri).to_owned(),
             mime_type: "text/plain".to_owned(),
-            size: text.len() as u64,
+            size: resource.text.len() as u64,
             content: String::new(),
-            extracted_text: Some(text.to_owned()),
+            extracted_text: Some(resource.text),
             preview: None,
-        });
+        }),
+        acp::EmbeddedResourceResource::BlobResourceContents(resource) => {
+            binary(path_or_url(&resource.uri), &resource.blob)
+        }
+        _ => Err(invalid_params("unsupported type of embedded resource")),
     }
-    let data = resource["blob"].as_str().unwrap_or_default();
-    let bytes = STANDARD.decode(data);
-    let bytes = bytes.map_err(|error| Fault::params(format!("`{name}` is no base64: {error}")))?;
-    of_bytes(name, bytes)
 }
 
-fn of_bytes(name: &str, bytes: Vec<u8>) -> Result<Attachment, Fault> {
-    let attached = attachment::of_bytes(Path::new(name), bytes);
-    attached.map_err(|error| Fault::params(error.to_string()))
+fn binary(name: &str, data: &str) -> acp::Result<Attachment> {
+    let bytes = STANDARD
+        .decode(data)
+        .map_err(|cause| invalid_params(format!("`{name}` is not valid base64: {cause}")))?;
+    attachment::of_bytes(Path::new(name), bytes).map_err(|cause| invalid_params(cause.to_string()))
 }
 
 #[cfg(test)]
@@ -90,24 +72,33 @@ mod tests {
             {"type": "resource_link", "uri": "file:///work/a.rs", "name": "a.rs"},
             {"type": "resource", "resource": {"uri": "file:///work/b.rs", "text": "fn b() {}"}},
         ]);
-        let (text, attachments) = read(&blocks).unwrap();
+        let blocks = serde_json::from_value(blocks).unwrap();
+        let (text, mut attachments) = convert(blocks).unwrap();
         assert_eq!(text, "see\n/work/a.rs");
-        assert_eq!(attachments.len(), 1);
-        assert_eq!(
-            (
-                attachments[0].file_name.as_str(),
-                attachments[0].extracted_text.as_deref()
-            ),
-            ("/work/b.rs", Some("fn b() {}"))
-        );
-        let fault = read(&json!([{"type": "audio", "data": ""}])).unwrap_err();
-        assert!(fault.message.starts_with("sound is not taken"), "{fault:?}");
-        let fault = read(&json!([{"type": "smell"}])).unwrap_err();
-        assert_eq!(fault.message, "blocks of type `smell` are not taken");
-        let fault = read(&json!([{"type": "image", "data": "%"}])).unwrap_err();
-        assert!(
-            fault.message.starts_with("an image is no base64"),
-            "{fault:?}"
-        );
+        for attachment in &mut attachments {
+            "id".clone_into(&mut attachment.id);
+        }
+        let document = Attachment {
+            id: "id".to_owned(),
+            kind: AttachmentKind::Document,
+            file_name: "/work/b.rs".to_owned(),
+            mime_type: "text/plain".to_owned(),
+            size: 9,
+            content: String::new(),
+            extracted_text: Some("fn b() {}".to_owned()),
+            preview: None,
+        };
+        assert_eq!(attachments, [document]);
+    }
+
+    #[test]
+    fn audio_and_invalid_base64_are_rejected() {
+        let audio = acp::ContentBlock::Audio(acp::AudioContent::new("", "audio/wav"));
+        let error = convert(vec![audio]).unwrap_err();
+        assert_eq!(error, invalid_params("audio is not supported; send text"));
+        let image = acp::ContentBlock::Image(acp::ImageContent::new("%", "image/png"));
+        let error = convert(vec![image]).unwrap_err();
+        let text = "`image` is not valid base64: Invalid symbol 37, offset 0.";
+        assert_eq!(error, invalid_params(text));
     }
 }

@@ -1,259 +1,254 @@
-//! One session of an editor: a host of its own, whose events become updates and whose questions become
-//! requests.
+//! One session of an editor and its session actor.
 
-mod telling;
+mod events;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use agent_client_protocol_schema::v1 as acp;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::asking;
-use super::editor::Reached;
-use super::offers::Offers;
-use super::options::{self, Options};
-use super::prompt;
-use super::updates::replayed;
-use super::wire::{Fault, Peer};
+use crate::editor::SessionEditor;
+use crate::jsonrpc::{AcpClient, error, internal_error, invalid_params};
+use crate::options::{self, SessionOptions};
+use crate::prompt;
+use crate::questions;
+use crate::updates::stored_message;
 use osier_agent::{Severity, Subscription};
 use osier_llm::StopReason;
 use osier_protocol::questions::Question;
-use osier_session::host::{Event, Host, HostSetup, KeyState, Op};
+use osier_protocol::{Event, KeyState, Op, PageAt, Spending, StoredMessage};
+use osier_session::host::{Host, HostSetup};
 use osier_session::models;
-use osier_session::spending::Spending;
-use osier_store::{PageAt, StoredMessage};
 
-/// What an editor wants of an open session.
+/// A command from the connection to an open session, with the request to respond to.
 #[derive(Debug)]
-pub(super) enum Order {
-    Prompt {
-        id: Value,
-        params: Value,
-    },
+pub(super) enum SessionCommand {
+    Prompt(acp::RequestId, acp::PromptRequest),
+    /// Cancels the running prompt.
     Cancel,
-    /// The request of this id is given up.
-    Withdraw {
-        id: Value,
-    },
-    SetMode {
-        id: Value,
-        params: Value,
-    },
-    SetOption {
-        id: Value,
-        params: Value,
-    },
-    /// Somebody has signed in; it is answered when the keys have been read.
-    Reload {
-        id: Option<Value>,
-    },
-    Close {
-        id: Option<Value>,
-    },
+    /// Cancels the prompt if this is its request.
+    CancelRequest(acp::RequestId),
+    SetMode(acp::RequestId, acp::SetSessionModeRequest),
+    SetOption(acp::RequestId, acp::SetSessionConfigOptionRequest),
+    /// Loads the credentials and settings again.
+    Reload(Option<acp::RequestId>),
+    Close(Option<acp::RequestId>),
 }
 
-/// How a session is opened.
+/// The method that opens a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub(super) enum OpenKind {
     New,
-    /// Everything that was said is told again.
+    /// Sends the complete conversation.
     Load,
     Resume,
 }
 
-/// What a session tells the connection.
+/// A message from a session to the connection.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum Lifecycle {
     Opened {
-        id: String,
-        orders: mpsc::UnboundedSender<Order>,
+        id: acp::SessionId,
+        commands: mpsc::UnboundedSender<SessionCommand>,
     },
-    Ended {
-        id: String,
+    OpenFailed,
+    Closed {
+        id: acp::SessionId,
     },
-    /// It could not be opened.
-    Failed,
 }
 
-/// A request that is answered when its op has ended.
+/// A request whose response needs the end of an op.
 #[derive(Debug)]
-struct Waiting {
-    id: Value,
-    request: u64,
-    /// What was told about it.
-    told: Vec<(Severity, String)>,
+struct PendingRequest {
+    id: acp::RequestId,
+    /// The number of the op.
+    op: u64,
+    /// The notices of the op.
+    notices: Vec<(Severity, String)>,
 }
 
-/// An open session.
+/// A request that changes the session. It determines the type of the response.
+#[derive(Debug)]
+enum Change {
+    Mode,
+    Option,
+    Credentials,
+}
+
 struct Session {
-    id: String,
+    id: acp::SessionId,
     host: Host,
     events: Subscription<Event>,
-    peer: Peer,
-    offers: Offers,
+    client: AcpClient,
     cwd: PathBuf,
-    options: Options,
+    options: SessionOptions,
     spending: Spending,
-    /// Tokens in the model's window.
+    /// Tokens in the context window.
     used: u64,
-    /// Why the model's last answer ended.
-    stopped: StopReason,
-    /// The prompt that is answered when the run settles.
-    prompt: Option<Waiting>,
-    /// A choice that is answered when it holds; whether its answer has the options.
-    choosing: Vec<(Waiting, bool)>,
-    /// It has a name, or a first prompt that stands for one.
+    /// The stop reason of the last model call.
+    stop_reason: StopReason,
+    /// The running prompt.
+    prompt: Option<PendingRequest>,
+    changes: Vec<(PendingRequest, Change)>,
+    /// Whether the session has a name or a first prompt.
     titled: bool,
-    /// Output of the calls that run.
+    /// The output of running tool calls.
     outputs: HashMap<String, String>,
-    /// Calls that are shown in terminals of the editor.
+    /// Running tool calls that the editor shows in a terminal.
     terminals: HashSet<String>,
-    /// Questions that the editor thinks about.
-    asked: HashMap<String, AbortOnDropHandle<()>>,
-    /// How often the conversation was compacted.
+    /// Open questions to the user.
+    questions: HashMap<String, AbortOnDropHandle<()>>,
     compactions: u32,
-    /// Somebody has chosen a model.
-    is_named: bool,
+    /// Whether a setting, a flag or the user selected the model.
+    model_selected: bool,
 }
 
-/// Opens a session, answers the request `id` with it, and serves it to its end.
+/// Opens a session, responds to the request `id`, and serves the session until it closes.
 pub(super) async fn run(
     setup: HostSetup,
-    opening: Opening,
-    id: Value,
-    (peer, offers): (Peer, Offers),
-    news: mpsc::UnboundedSender<News>,
+    kind: OpenKind,
+    id: acp::RequestId,
+    client: AcpClient,
+    lifecycle: mpsc::UnboundedSender<Lifecycle>,
 ) {
-    let opened = match Session::open(setup, peer.clone(), offers).await {
-        Ok(session) => session,
-        Err(fault) => {
-            peer.answer(&id, Err(fault)).await;
-            let _ = news.send(News::Failed);
+    let (mut session, commands_event) = match Session::open(setup, client.clone()).await {
+        Ok(opened) => opened,
+        Err(error) => {
+            client.respond(id, Err(error)).await;
+            let _ = lifecycle.send(Lifecycle::OpenFailed);
             return;
         }
     };
-    let (mut session, commands) = opened;
-    let (orders, ordered) = mpsc::unbounded_channel();
-    let name = session.id.clone();
-    // The connection knows the session before the editor does.
-    let _ = news.send(News::Opened {
-        id: name.clone(),
-        orders,
+    let session_id = session.id.clone();
+    let (sender, commands) = mpsc::unbounded_channel();
+    // Before the response, because the editor can use the session after it.
+    let _ = lifecycle.send(Lifecycle::Opened {
+        id: session_id.clone(),
+        commands: sender,
     });
-    if opening == Opening::Load {
+    if kind == OpenKind::Load {
         session.replay().await;
     }
-    let mut answer = json!({
-        "modes": session.options.modes(),
-        "configOptions": session.options.config(),
-    });
-    if opening == Opening::New {
-        answer["sessionId"] = json!(name);
-    } else {
+    if kind != OpenKind::New {
         session.titled = true;
-        // What it has cost so far.
         session.host.send(Op::GetUsage);
     }
-    peer.answer(&id, Ok(answer)).await;
-    if let Some(commands) = commands {
-        session.take(commands).await;
+    client.respond(id, Ok(session.opened(kind))).await;
+    if let Some(event) = commands_event {
+        session.on_event(event).await;
     }
-    session.serve(ordered).await;
-    let _ = news.send(News::Ended { id: name });
+    session.serve(commands).await;
+    let _ = lifecycle.send(Lifecycle::Closed { id: session_id });
 }
 
 impl Session {
-    /// The session, and the commands that were told while it opened.
-    async fn open(
-        mut setup: HostSetup,
-        peer: Peer,
-        offers: Offers,
-    ) -> Result<(Self, Option<Event>), Fault> {
+    /// Opens a session. Returns it with its slash commands, to send after the response.
+    async fn open(mut setup: HostSetup, client: AcpClient) -> acp::Result<(Self, Option<Event>)> {
         let cwd = setup.cwd.clone();
-        let is_named = setup.model.is_some() || setup.settings.model.is_some();
-        let mut folders = setup.directories.clone();
-        folders.push(cwd.clone());
-        let reached = Reached::new(peer.clone(), offers, &folders);
-        setup.editor = Some(Arc::new(reached.clone()));
-        let internal = |message: String| Fault::new(Fault::INTERNAL, message);
-        let (host, events) = Host::start(setup).map_err(|error| internal(error.to_string()))?;
+        let model_selected = setup.model.is_some() || setup.settings.model.is_some();
+        let mut directories = setup.directories.clone();
+        directories.push(cwd.clone());
+        let editor = SessionEditor::new(client.clone(), &directories);
+        setup.editor = Some(Arc::new(editor.clone()));
+        let (host, events) =
+            Host::start(setup).map_err(|cause| internal_error(cause.to_string()))?;
         let mut session = Self {
-            id: String::new(),
+            id: acp::SessionId::new(""),
             host,
             events,
-            peer,
-            offers,
+            client,
             cwd,
-            options: Options::default(),
+            options: SessionOptions::default(),
             spending: Spending::default(),
             used: 0,
-            stopped: StopReason::default(),
+            stop_reason: StopReason::default(),
             prompt: None,
-            choosing: Vec::new(),
+            changes: Vec::new(),
             titled: false,
             outputs: HashMap::new(),
             terminals: HashSet::new(),
-            asked: HashMap::new(),
+            questions: HashMap::new(),
             compactions: 0,
-            is_named,
+            model_selected,
         };
         session.host.send(Op::ListModels);
         session.host.send(Op::ListPermissions);
-        let (mut commands, mut has_models) = (None, false);
-        while session.id.is_empty() || !has_models || session.options.model.is_none() {
+        let (mut commands, mut opened, mut has_models) = (None, false, false);
+        while !opened || !has_models || session.options.model.is_none() {
             let Some(event) = session.events.recv().await else {
-                return Err(internal("the session has ended".to_owned()));
+                return Err(internal_error("the session ended while it was opening"));
             };
             match event {
                 Event::SessionOpened { session: info, .. } => {
-                    reached.name(&info.id);
-                    session.id = info.id;
+                    session.id = info.id.into();
+                    editor.set_session(session.id.clone());
+                    opened = true;
                 }
                 Event::SessionFailed { message, .. } => {
-                    session.end().await;
-                    return Err(Fault::new(Fault::NOT_FOUND, message));
+                    session.shut_down().await;
+                    return Err(error(acp::ErrorCode::ResourceNotFound, message));
                 }
                 event @ Event::Commands { .. } => commands = Some(event),
                 Event::QuestionAsked { question } => session.ask(*question),
                 event => {
                     has_models |= matches!(event, Event::Models { .. });
-                    session.note(&event);
+                    session.update_state(&event);
                 }
             }
         }
         Ok((session, commands))
     }
 
-    /// Serves until the session is closed.
-    async fn serve(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
-        let closed = loop {
+    /// The response to the request that opened the session.
+    fn opened(&self, kind: OpenKind) -> acp::AgentResponse {
+        let (modes, options) = (self.options.modes(), self.options.config());
+        match kind {
+            OpenKind::New => acp::AgentResponse::NewSessionResponse(
+                acp::NewSessionResponse::new(self.id.clone())
+                    .modes(modes)
+                    .config_options(options),
+            ),
+            // The response to `session/resume` has the same fields.
+            OpenKind::Load | OpenKind::Resume => acp::AgentResponse::LoadSessionResponse(
+                acp::LoadSessionResponse::new()
+                    .modes(modes)
+                    .config_options(options),
+            ),
+        }
+    }
+
+    /// Serves until the session closes.
+    async fn serve(mut self, mut commands: mpsc::UnboundedReceiver<SessionCommand>) {
+        let close_request = loop {
             tokio::select! {
-                order = orders.recv() => match order {
-                    Some(Order::Close { id }) => break id,
-                    Some(order) => self.order(order).await,
+                command = commands.recv() => match command {
+                    Some(SessionCommand::Close(id)) => break id,
+                    Some(command) => self.on_command(command).await,
                     None => break None,
                 },
                 event = self.events.recv() => match event {
-                    Some(event) => self.take(event).await,
+                    Some(event) => self.on_event(event).await,
                     None => break None,
                 },
             }
         };
-        if let Some(waiting) = self.prompt.take() {
-            let answer = Ok(json!({"stopReason": "cancelled"}));
-            self.peer.answer(&waiting.id, answer).await;
+        if let Some(prompt) = self.prompt.take() {
+            self.end_prompt(prompt.id, Ok(acp::StopReason::Cancelled))
+                .await;
         }
-        self.end().await;
-        if let Some(id) = closed {
-            self.peer.answer(&id, Ok(json!({}))).await;
+        self.shut_down().await;
+        if let Some(id) = close_request {
+            let response =
+                acp::AgentResponse::CloseSessionResponse(acp::CloseSessionResponse::new());
+            self.client.respond(id, Ok(response)).await;
         }
     }
 
-    /// Stops what runs and stores everything.
-    async fn end(&mut self) {
+    /// Interrupts the run and stores the session.
+    async fn shut_down(&mut self) {
         self.host.send(osier_agent::Op::Abort.into());
         self.host.send(Op::ShutDown);
         while let Some(event) = self.events.recv().await {
@@ -263,117 +258,127 @@ impl Session {
         }
     }
 
-    async fn order(&mut self, order: Order) {
-        match order {
-            Order::Prompt { id, params } => {
-                if self.prompt.is_some() {
-                    let text = "the prompt before is not answered yet: cancel it first";
-                    let fault = Fault::new(Fault::INVALID_REQUEST, text);
-                    return self.peer.answer(&id, Err(fault)).await;
-                }
-                match prompt::read(&params["prompt"]) {
-                    Ok(_) if self.nobody_answers() => {
-                        let text =
-                            "no model has a key: sign in with `osier auth login`, or set one";
-                        let fault = Fault::new(Fault::SIGN_IN, text);
-                        self.peer.answer(&id, Err(fault)).await;
-                    }
-                    Ok((text, attachments)) => {
-                        self.title(&text).await;
-                        let op = osier_agent::Op::Prompt { text, attachments };
-                        self.prompt = Some(self.ask_host(id, op.into()));
-                    }
-                    Err(fault) => self.peer.answer(&id, Err(fault)).await,
+    async fn on_command(&mut self, command: SessionCommand) {
+        match command {
+            SessionCommand::Prompt(id, request) => {
+                if let Err(error) = self.start_prompt(id.clone(), request).await {
+                    self.client.respond(id, Err(error)).await;
                 }
             }
-            Order::Cancel => self.host.send(osier_agent::Op::Abort.into()),
-            Order::Reload { id: None } => self.host.send(Op::Reload),
-            Order::Reload { id: Some(id) } => self.choose(id, Ok(Op::Reload), false).await,
-            Order::Withdraw { id } => {
+            SessionCommand::Cancel => self.host.send(osier_agent::Op::Abort.into()),
+            SessionCommand::CancelRequest(id) => {
                 if self.prompt.as_ref().is_some_and(|prompt| prompt.id == id) {
                     self.host.send(osier_agent::Op::Abort.into());
                 }
             }
-            Order::SetMode { id, params } => {
-                let name = params["modeId"].as_str().unwrap_or_default();
-                self.choose(id, options::mode(name), false).await;
+            SessionCommand::SetMode(id, request) => {
+                let op = options::set_mode(&request.mode_id.0);
+                self.change(id, op, Change::Mode).await;
             }
-            Order::SetOption { id, params } => {
-                let name = params["configId"].as_str().unwrap_or_default();
-                let op = Options::choose(name, &params["value"]);
-                self.choose(id, op, true).await;
+            SessionCommand::SetOption(id, request) => {
+                let op = options::set_option(&request);
+                self.change(id, op, Change::Option).await;
             }
-            Order::Close { .. } => {}
+            SessionCommand::Reload(None) => self.host.send(Op::Reload),
+            SessionCommand::Reload(Some(id)) => {
+                self.change(id, Ok(Op::Reload), Change::Credentials).await;
+            }
+            SessionCommand::Close(_) => {}
         }
     }
 
-    /// Whether nothing but the tour would answer, which nobody has asked for, or the model has no key.
-    fn nobody_answers(&self) -> bool {
-        let Some(model) = &self.options.model else {
-            return true;
-        };
-        let listed = &self.options.models;
-        let listed = listed
-            .iter()
-            .find(|other| other.reference() == model.reference());
-        let key = listed.unwrap_or(model).key;
-        key == KeyState::Absent || (!self.is_named && model.reference() == models::TOUR)
+    async fn start_prompt(
+        &mut self,
+        id: acp::RequestId,
+        request: acp::PromptRequest,
+    ) -> acp::Result<()> {
+        if self.prompt.is_some() {
+            let text = "a prompt is already running; cancel it first with `session/cancel`";
+            return Err(error(acp::ErrorCode::InvalidRequest, text));
+        }
+        let (text, attachments) = prompt::convert(request.prompt)?;
+        if !self.has_usable_model() {
+            let text = "no model has an API key; sign in with `osier auth login` or set a key";
+            return Err(error(acp::ErrorCode::AuthRequired, text));
+        }
+        self.send_title(&text).await;
+        let op = osier_agent::Op::Prompt { text, attachments };
+        self.prompt = Some(self.start_op(id, op.into()));
+        Ok(())
     }
 
-    async fn choose(&mut self, id: Value, op: Result<Op, String>, tells_options: bool) {
+    /// Whether the model has a key. The tour counts only if it was selected.
+    fn has_usable_model(&self) -> bool {
+        let Some(model) = &self.options.model else {
+            return false;
+        };
+        let reference = model.reference();
+        let mut models = self.options.models.iter();
+        let listed = models.find(|other| other.reference() == reference);
+        let key = listed.unwrap_or(model).key;
+        key != KeyState::Absent && (self.model_selected || reference != models::TOUR)
+    }
+
+    async fn change(&mut self, id: acp::RequestId, op: Result<Op, String>, change: Change) {
         match op {
             Ok(op) => {
                 if let Op::Agent(osier_agent::Op::SetThinkingLevel { level }) = &op {
                     self.options.level = *level;
                 }
-                self.is_named |= matches!(op, Op::SelectModel { .. });
-                let waiting = self.ask_host(id, op);
-                self.choosing.push((waiting, tells_options));
+                self.model_selected |= matches!(op, Op::SelectModel { .. });
+                let request = self.start_op(id, op);
+                self.changes.push((request, change));
             }
-            Err(message) => self.peer.answer(&id, Err(Fault::params(message))).await,
+            Err(message) => self.client.respond(id, Err(invalid_params(message))).await,
         }
     }
 
-    fn ask_host(&self, id: Value, op: Op) -> Waiting {
-        let request = self.host.next_request();
-        self.host.ask(request, op);
-        Waiting {
+    fn start_op(&self, id: acp::RequestId, op: Op) -> PendingRequest {
+        let number = self.host.next_request();
+        self.host.ask(number, op);
+        PendingRequest {
             id,
-            request,
-            told: Vec::new(),
+            op: number,
+            notices: Vec::new(),
         }
     }
 
-    /// Asks the editor beside the session.
+    async fn end_prompt(&self, id: acp::RequestId, result: acp::Result<acp::StopReason>) {
+        let response = result
+            .map(|reason| acp::AgentResponse::PromptResponse(acp::PromptResponse::new(reason)));
+        self.client.respond(id, response).await;
+    }
+
+    /// Asks the user in the background.
     fn ask(&mut self, question: Question) {
-        let (peer, host) = (self.peer.clone(), self.host.clone());
-        let (session, cwd, offers) = (self.id.clone(), self.cwd.clone(), self.offers);
+        let (client, host) = (self.client.clone(), self.host.clone());
+        let (session, cwd) = (self.id.clone(), self.cwd.clone());
         let id = question.id.clone();
-        let thinking = tokio::spawn(async move {
-            let id = question.id.clone();
-            let answer = asking::ask((&peer, offers), &session, &question, &cwd).await;
+        let task = tokio::spawn(async move {
+            let answer = questions::ask(&client, &session, &question, &cwd).await;
+            let id = question.id;
             host.send(Op::AnswerQuestion { id, answer });
         });
-        self.asked.insert(id, AbortOnDropHandle::new(thinking));
+        self.questions.insert(id, AbortOnDropHandle::new(task));
     }
 
-    /// Tells everything that was said, oldest first.
+    /// Sends the complete conversation, oldest message first.
     async fn replay(&mut self) {
-        let mut at = PageAt::Start;
+        let mut page = PageAt::Start;
         loop {
             let request = self.host.next_request();
-            self.host.send(Op::ReadTranscript { request, page: at });
-            let Some((messages, at_end)) = self.page(request).await else {
+            self.host.send(Op::ReadTranscript { request, page });
+            let Some((messages, at_end)) = self.transcript_page(request).await else {
                 return;
             };
             for stored in &messages {
-                for update in replayed(stored, &self.cwd) {
+                for update in stored_message(stored, &self.cwd) {
                     self.update(update).await;
                 }
             }
             match messages.last() {
                 Some(last) if !at_end => {
-                    at = PageAt::After {
+                    page = PageAt::After {
                         entry_id: last.entry_id.clone(),
                     };
                 }
@@ -382,7 +387,7 @@ impl Session {
         }
     }
 
-    async fn page(&mut self, wanted: u64) -> Option<(Vec<StoredMessage>, bool)> {
+    async fn transcript_page(&mut self, wanted: u64) -> Option<(Vec<StoredMessage>, bool)> {
         loop {
             match self.events.recv().await? {
                 Event::TranscriptPage {
@@ -392,16 +397,15 @@ impl Session {
                     ..
                 } if request == wanted => return Some((messages, at_end)),
                 Event::QuestionAsked { question } => self.ask(*question),
-                Event::QuestionClosed { id } => drop(self.asked.remove(&id)),
+                Event::QuestionClosed { id } => drop(self.questions.remove(&id)),
                 event => {
-                    self.note(&event);
+                    self.update_state(&event);
                 }
             }
         }
     }
 
-    async fn update(&self, update: Value) {
-        let params = json!({"sessionId": self.id, "update": update});
-        self.peer.notify("session/update", params).await;
+    async fn update(&self, update: acp::SessionUpdate) {
+        self.client.update(&self.id, update).await;
     }
 }

@@ -1,83 +1,67 @@
-//! What was said, as updates of a session.
+//! Session updates from messages and commands.
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use agent_client_protocol_schema::v1 as acp;
 
-use super::tools;
+use crate::tool_calls;
 use osier_agent::AgentMessage;
-use osier_context::AddedCommand;
 use osier_llm::AssistantBlock;
-use osier_store::StoredMessage;
+use osier_protocol::{AddedCommand, StoredMessage};
 
-/// A piece of a message.
-pub(super) fn chunk(kind: &str, text: &str, message: Option<&str>) -> Value {
-    let mut chunk = json!({
-        "sessionUpdate": kind,
-        "content": {"type": "text", "text": text},
+/// Text of the message `id`.
+pub(super) fn chunk(text: &str, id: Option<&str>) -> acp::ContentChunk {
+    acp::ContentChunk::new(text.into()).message_id(id.map(acp::MessageId::new))
+}
+
+/// The slash commands of a session.
+pub(super) fn commands(commands: Vec<AddedCommand>) -> acp::SessionUpdate {
+    let commands = commands.into_iter().map(|command| {
+        let hint = Some(command.argument).filter(|hint| !hint.is_empty());
+        let input = hint.map(acp::UnstructuredCommandInput::new);
+        acp::AvailableCommand::new(command.name, command.description)
+            .input(input.map(acp::AvailableCommandInput::Unstructured))
     });
-    if let Some(message) = message {
-        chunk["messageId"] = json!(message);
-    }
-    chunk
+    acp::SessionUpdate::AvailableCommandsUpdate(acp::AvailableCommandsUpdate::new(
+        commands.collect(),
+    ))
 }
 
-/// The commands that a prompt may begin with.
-pub(super) fn commands(known: &[AddedCommand]) -> Value {
-    let commands: Vec<Value> = known
-        .iter()
-        .map(|command| {
-            let hint = Some(&command.argument).filter(|hint| !hint.is_empty());
-            json!({
-                "name": command.name, "description": command.description,
-                "input": hint.map(|hint| json!({"hint": hint})),
-            })
-        })
-        .collect();
-    json!({"sessionUpdate": "available_commands_update", "availableCommands": commands})
-}
-
-/// The updates that tell a stored message again.
-pub(super) fn replayed(stored: &StoredMessage, cwd: &Path) -> Vec<Value> {
+/// The updates that show a stored message.
+pub(super) fn stored_message(stored: &StoredMessage, cwd: &Path) -> Vec<acp::SessionUpdate> {
     let id = Some(stored.entry_id.as_str());
+    let user = |text: &str| acp::SessionUpdate::UserMessageChunk(chunk(text, id));
+    let agent = |text: &str| acp::SessionUpdate::AgentMessageChunk(chunk(text, id));
     match &*stored.message {
         AgentMessage::User(message) => {
-            let mut updates = vec![chunk("user_message_chunk", &message.text, id)];
-            updates.extend(message.attachments.iter().map(|attachment| {
-                let text = format!("[{}]", attachment.file_name);
-                chunk("user_message_chunk", &text, id)
-            }));
-            updates
+            let attachments = message.attachments.iter();
+            let names = attachments.map(|attachment| user(&format!("[{}]", attachment.file_name)));
+            std::iter::once(user(&message.text)).chain(names).collect()
         }
         AgentMessage::Assistant(answer) => {
             let blocks = answer.content.iter().map(|block| match block {
-                AssistantBlock::Text { text, .. } => chunk("agent_message_chunk", text, id),
+                AssistantBlock::Text { text, .. } => agent(text),
                 AssistantBlock::Thinking { thinking, .. } => {
-                    chunk("agent_thought_chunk", thinking, id)
+                    acp::SessionUpdate::AgentThoughtChunk(chunk(thinking, id))
                 }
-                AssistantBlock::ToolCall(call) => {
-                    let mut update = tools::call(&call.id, &call.name, &call.arguments, cwd);
-                    update["sessionUpdate"] = json!("tool_call");
-                    update
-                }
+                AssistantBlock::ToolCall(call) => acp::SessionUpdate::ToolCall(
+                    tool_calls::started(&call.id, &call.name, &call.arguments, cwd),
+                ),
             });
             blocks.collect()
         }
         AgentMessage::ToolResult(message) => {
-            let mut update = tools::ended(&message.result.tool_call_id, message, cwd);
-            update["sessionUpdate"] = json!("tool_call_update");
-            vec![update]
+            let call = tool_calls::finished(&message.result.tool_call_id, message, cwd);
+            vec![acp::SessionUpdate::ToolCallUpdate(call)]
         }
         AgentMessage::ShellRun(run) => {
-            let text = format!("`{}`\n\n```\n{}\n```", run.command, run.output.trim_end());
-            vec![chunk("user_message_chunk", &text, id)]
+            let output = run.output.trim_end();
+            vec![user(&format!("`{}`\n\n```\n{output}\n```", run.command))]
         }
         AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
-            vec![chunk("agent_message_chunk", &summary.summary, id)]
+            vec![agent(&summary.summary)]
         }
-        AgentMessage::Custom(message) if message.display => {
-            vec![chunk("agent_message_chunk", &message.text, id)]
-        }
+        AgentMessage::Custom(message) if message.display => vec![agent(&message.text)],
         AgentMessage::Custom(_) | AgentMessage::Notice(_) => Vec::new(),
     }
 }

@@ -1,16 +1,15 @@
-//! A conversation that was begun earlier and is read only when it is needed: with the first request.
+//! The earlier part of a resumed conversation, loaded only when it is needed.
 
 use std::fmt;
 
 use futures_util::future::BoxFuture;
 
-use super::interceptor::StopRun;
-use super::message::AgentMessage;
+use crate::data::AgentMessage;
+use crate::interceptor::StopRun;
 
-/// Where the messages before an agent's own come from. Knows where they are kept, which the agent does
-/// not.
+/// A source of the messages before an agent's own.
 pub trait History: Send + Sync + fmt::Debug {
-    /// The messages, oldest first. Asked once, unless it fails: then the run stops, and the next one asks
-    /// again.
+    /// The messages, oldest first. Called once, before the first request. An error stops the run; the next
+    /// run calls it again.
     fn load(&self) -> BoxFuture<'_, Result<Vec<AgentMessage>, StopRun>>;
 }

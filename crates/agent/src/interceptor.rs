@@ -1,31 +1,34 @@
-//! The one seam for everything that cuts across the loop: storing messages, permissions, hooks,
-//! plug-ins, checkpoints, compaction. Interceptors are asked in order; the first refusal wins.
+//! The extension point for what applies to all messages and tool calls: storage, permissions, hooks,
+//! plugins, checkpoints, compaction.
 
 use std::fmt;
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
+use osier_llm::{AssistantMessage, Context, Delta, Model, ToolCall, ToolSpec};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::change::{Desk, Moment};
-use super::compaction::{CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason};
-use super::event::RunOutcome;
-use super::message::{AgentMessage, ToolResultMessage, UserMessage};
-use super::tool::ToolOutput;
-use osier_llm::{AssistantMessage, Context, Delta, ToolCall};
+use crate::data::{
+    AgentMessage, CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason, Event,
+    RunOutcome, ToolResultMessage, UserMessage,
+};
+use crate::retry::RetryPolicy;
+use crate::tool::ToolOutput;
+use crate::transport::Transport;
 
-/// Why a run must stop: a sentence for the person, naming what to do.
+/// Stops a run. The message is for the user and says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct StopRun {
     pub message: String,
 }
 
-/// What happens to a tool call.
+/// The decision about a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolDecision {
     Allow,
-    /// The model gets `reason` as the result.
+    /// The call does not run; the model gets `reason` as the result.
     Deny {
         reason: String,
     },
@@ -35,28 +38,62 @@ pub enum ToolDecision {
     },
 }
 
-/// A listener that may also change or refuse. Every method has a default that lets things pass.
+/// A point in a run at which an interceptor can compact the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionPoint {
+    /// Before the next request: after a prompt or after tool results.
+    BeforeRequest,
+    /// After the last answer, when the agent would stop.
+    AfterRun,
+    /// The provider reported that the conversation exceeds the context window.
+    Overflow,
+}
+
+/// The parts of an agent that interceptors and changes can use.
+pub trait AgentAccess: Send + Sync + fmt::Debug {
+    fn publish(&self, event: Event);
+
+    /// The messages in memory.
+    fn messages(&self) -> Vec<Arc<AgentMessage>>;
+
+    /// The models, preferred first.
+    fn models(&self) -> Vec<Arc<Model>>;
+
+    fn system_prompt(&self) -> String;
+
+    /// The specifications of the offered tools.
+    fn tools(&self) -> Vec<ToolSpec>;
+
+    fn transport(&self) -> Arc<dyn Transport>;
+
+    fn retry(&self) -> RetryPolicy;
+
+    fn interceptors(&self) -> &[Arc<dyn Interceptor>];
+}
+
+/// Observes a run, and can change or stop it. The interceptors of an agent are called in order; the first
+/// refusal is final. Every method has a default without effect.
 pub trait Interceptor: Send + Sync + fmt::Debug {
-    /// A message of the user is about to enter the conversation; it may be changed.
+    /// Called before a message of the user enters the conversation; can change it.
     fn on_input<'a>(&'a self, _message: &'a mut UserMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         ready(Ok(())).boxed()
     }
 
-    /// A message is final. It enters memory only when every interceptor has returned `Ok`.
+    /// Called for every final message. It enters the conversation after every interceptor returned `Ok`.
     fn commit<'a>(&'a self, _message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         ready(Ok(())).boxed()
     }
 
-    /// A model begins to answer; `partial` is empty. Must not block.
+    /// Called when a model starts to answer; `partial` is empty. Must not block.
     fn on_answer(&self, _partial: &AssistantMessage) {}
 
-    /// A piece of an answer arrived. Called for every delta: must not block or allocate much.
+    /// Called for every delta of an answer. Must not block or allocate much.
     fn on_delta(&self, _delta: &Delta) {}
 
-    /// The answer in progress was dropped and is tried again.
+    /// Called when the partial answer was discarded.
     fn on_retract(&self) {}
 
-    /// The context of the next request; it may be changed.
+    /// Called before a request; can change its context.
     fn before_request<'a>(
         &'a self,
         _context: &'a mut Context,
@@ -64,7 +101,7 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(Ok(())).boxed()
     }
 
-    /// A call with valid arguments is about to run. `cancel` fires when the user interrupts.
+    /// Called before a call with valid arguments runs. `cancel` fires when the user interrupts.
     fn before_tool<'a>(
         &'a self,
         _call: &'a ToolCall,
@@ -73,7 +110,7 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(ToolDecision::Allow).boxed()
     }
 
-    /// A call ended; its output may be changed before the model reads it.
+    /// Called after a call; can change its output before the model reads it.
     fn after_tool<'a>(
         &'a self,
         _call: &'a ToolCall,
@@ -82,18 +119,18 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(()).boxed()
     }
 
-    /// The conversation may have become too long. `Some` is what it goes on with; the others are not
-    /// asked then. Interrupted or in vain is `None`.
+    /// Shortens the conversation if it is too long. `Some` is the new conversation; the remaining
+    /// interceptors are not called then. `None` leaves it unchanged.
     fn make_room<'a>(
         &'a self,
-        _desk: Desk<'a>,
-        _moment: Moment,
+        _agent: &'a dyn AgentAccess,
+        _point: CompactionPoint,
         _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<Option<Vec<AgentMessage>>, StopRun>> {
         ready(Ok(None)).boxed()
     }
 
-    /// A summary is about to take the place of the earlier part of the conversation.
+    /// Called before a summary is written.
     fn before_compact<'a>(
         &'a self,
         _plan: &'a CompactionPlan,
@@ -101,7 +138,7 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(CompactionDecision::Proceed).boxed()
     }
 
-    /// A compaction has ended, however it did.
+    /// Called after a compaction, whatever its outcome.
     fn after_compact<'a>(
         &'a self,
         _reason: CompactionReason,
@@ -110,7 +147,7 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(()).boxed()
     }
 
-    /// An answer and its tool results are stored.
+    /// Called when an answer and its tool results are stored.
     fn on_turn_end<'a>(
         &'a self,
         _results: &'a [ToolResultMessage],
@@ -118,12 +155,12 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(Ok(())).boxed()
     }
 
-    /// The agent would stop: a message here makes it go on.
+    /// Called when the agent would stop. A message continues the run.
     fn before_settle(&self) -> BoxFuture<'_, Option<UserMessage>> {
         ready(None).boxed()
     }
 
-    /// The run is over.
+    /// Called when the run has ended.
     fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
         ready(()).boxed()
     }

@@ -1,56 +1,85 @@
-//! The agent loop: it sends requests, runs tools, and manages queues and retries.
+//! The agent loop: it sends requests to models, runs tools, and manages queues and retries.
 //!
-//! Start at [`Agent`], which runs as a task; [`Op`], its input; and [`Event`], its output. [`Interceptor`] is
-//! the extension point for rules that apply to all messages and tool calls, and [`Transport`] performs the
-//! model calls.
+//! - [`Agent`] is the handle of a running agent; [`AgentConfig`] is what it starts with.
+//! - [`Op`] is its input, [`Event`] its output. Both are serde types: a client in another process has the
+//!   same interface as one in this process.
+//! - [`Tool`] is a function that a model can call, [`Transport`] performs the model calls.
+//! - [`Interceptor`] is the extension point for what applies to all messages and tool calls: storage,
+//!   permissions, hooks, compaction.
 //!
 //! The crate does not know which tools exist or how sessions are stored.
+//!
+//! # Example
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use osier_agent::{Agent, AgentConfig, ProviderTransport, RunOutcome};
+//! use osier_llm::{Catalogue, Script, ScriptedProvider};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! // A provider with a prepared answer; `osier_llm::Providers` calls real models.
+//! let provider = ScriptedProvider::new(Script::always("Paris."));
+//! let transport = Arc::new(ProviderTransport::new(Arc::new(provider), None));
+//!
+//! let catalogue = Catalogue::default();
+//! let model = catalogue.get("demo/tour").expect("the model is bundled");
+//!
+//! let agent = Agent::spawn(AgentConfig::new(transport, (**model).clone()));
+//! let result = agent.run("What is the capital of France?", Vec::new()).await;
+//!
+//! assert_eq!(result.outcome, RunOutcome::Completed);
+//! assert_eq!(result.answer().as_deref(), Some("Paris."));
+//! # }
+//! ```
+//!
+//! # Layers
+//!
+//! Each module depends only on modules below it:
+//!
+//! ```text
+//! agent                                    handle and task of an agent, the result of a run
+//! run                                      one run: its turns, model calls, tool calls, log
+//! core                                     what the task and a run share
+//! state  config                            models, tools, messages and queues of an agent
+//! change                                   exclusive changes of a conversation
+//! interceptor  history                     extension points
+//! tool  transport  retry
+//! data                                     messages, ops, events, log entries
+//! mailbox                                  one queue per subscriber
+//! ```
 
 mod agent;
-mod call;
-pub mod change;
-pub mod compaction;
+mod change;
+mod config;
 mod core;
-pub mod event;
-pub mod history;
-pub mod interceptor;
-pub mod log;
-pub mod mailbox;
-pub mod message;
-pub mod op;
-mod output;
-pub mod queue;
-mod recorder;
-pub mod result;
-pub mod retry;
-pub mod state;
-pub mod tool;
-mod tool_run;
-pub mod toolbox;
-pub mod transport;
-mod turn;
+mod data;
+mod history;
+mod interceptor;
+mod mailbox;
+mod retry;
+mod run;
+mod state;
+mod tool;
+mod transport;
 
-pub use agent::{Agent, AgentConfig};
-pub use change::{Change, Changed, Desk, Moment};
-pub use compaction::{CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason};
-pub use event::{Event, RunOutcome};
+pub use agent::{Agent, RunResult};
+pub use change::{Change, ChangeOutcome};
+pub use config::AgentConfig;
+pub use data::{
+    AccountingEntry, AgentMessage, Attachment, AttachmentKind, CompactionDecision,
+    CompactionOutcome, CompactionPlan, CompactionReason, CustomMessage, Direction, Event, LogEntry,
+    LogKind, LogSeverity, Notice, Op, Output, QueueMode, RunOutcome, Severity, ShellRun,
+    StateSnapshot, Summary, ToolHints, ToolInfo, ToolOrigin, ToolResultMessage, ToolStatus,
+    ToolUpdate, UserMessage, convert_to_llm,
+};
 pub use history::History;
-pub use interceptor::{Interceptor, StopRun, ToolDecision};
-pub use log::{AccountingEntry, Direction, LogEntry, LogKind, LogSeverity};
+pub use interceptor::{AgentAccess, CompactionPoint, Interceptor, StopRun, ToolDecision};
 pub use mailbox::{Coalesce, Publisher, Subscription};
-pub use message::{
-    AgentMessage, Attachment, AttachmentKind, Notice, Severity, ShellRun, Summary,
-    ToolResultMessage, UserMessage, convert_to_llm,
-};
-pub use op::{Op, QueueMode};
-pub use output::Output;
-pub use result::RunResult;
-pub use retry::RetryPolicy;
-pub use state::StateSnapshot;
+pub use retry::{CallFailure, RetryPolicy, RetryStep};
+pub use run::FINAL_TURN_MESSAGE;
 pub use tool::{
-    Concurrency, Tool, ToolContext, ToolHints, ToolInfo, ToolOrigin, ToolOutput, ToolSet,
-    ToolSource, ToolStatus, ToolUpdate, UpdateSink,
+    Concurrency, Tool, ToolContext, ToolOutput, ToolSet, ToolSource, Toolbox, UpdateSink,
 };
-pub use toolbox::Toolbox;
 pub use transport::{AppTransport, KeySource, ProviderTransport, Transport};
-pub use turn::FINAL_TURN_MESSAGE;

@@ -1,7 +1,8 @@
-//! One queue per subscriber: a slow one never blocks the agent or the others, and loses nothing.
+//! One queue per subscriber. A slow subscriber blocks neither the agent nor other subscribers, and loses no
+//! events.
 //!
-//! Text deltas of one block merge while they wait, so that what a lagging subscriber holds is bounded
-//! by the text itself. Nothing else is merged or dropped; order is kept.
+//! Queued text deltas of one block are merged, so that the size of a queue is bounded by the text itself.
+//! Nothing else is merged or dropped; the order is preserved.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,16 +10,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// Events that an empty queue keeps room for.
-const KEPT_ROOM: usize = 16;
+/// Capacity of an empty queue, in events.
+const IDLE_CAPACITY: usize = 16;
 
-/// An event that may absorb its successor.
+/// An event that can be merged with its successor.
 pub trait Coalesce {
-    /// Appends `next` to `self` and returns true, when one event can stand for both.
+    /// Appends `next` to `self` and returns true if one event can represent both.
     fn coalesce(&mut self, next: &Self) -> bool;
 
-    /// Whether this is a piece of something that goes on: who shows events may let it wait.
-    fn is_piece(&self) -> bool;
+    /// Whether the event is one of a series, such as a delta, so that its display can be delayed.
+    fn is_deferrable(&self) -> bool;
 }
 
 /// Sends every event to every subscriber.
@@ -34,14 +35,14 @@ pub struct Subscription<E> {
 struct Mailbox<E> {
     queue: Mutex<Queue<E>>,
     arrived: Notify,
-    /// Notified of events that are no piece of something.
-    whole_arrived: Notify,
+    /// Notified of events that are not deferrable.
+    urgent_arrived: Notify,
 }
 
 struct Queue<E> {
     events: VecDeque<E>,
-    /// How many of them are no piece of something.
-    whole: usize,
+    /// Number of events that are not deferrable.
+    urgent: usize,
     closed: bool,
 }
 
@@ -49,10 +50,10 @@ impl<E: Coalesce> Queue<E> {
     fn pop(&mut self) -> Option<E> {
         let event = self.events.pop_front()?;
         if self.events.is_empty() {
-            // The room that a burst took is given back: hundreds of these wait in one process.
-            self.events.shrink_to(KEPT_ROOM);
+            // Releases the memory of a burst: a process can have hundreds of queues.
+            self.events.shrink_to(IDLE_CAPACITY);
         }
-        self.whole -= usize::from(!event.is_piece());
+        self.urgent -= usize::from(!event.is_deferrable());
         Some(event)
     }
 }
@@ -68,13 +69,13 @@ impl<E: Coalesce + Clone> Publisher<E> {
     pub fn subscribe(&self) -> Subscription<E> {
         let queue = Queue {
             events: VecDeque::new(),
-            whole: 0,
+            urgent: 0,
             closed: false,
         };
         let mailbox = Arc::new(Mailbox {
             queue: Mutex::new(queue),
             arrived: Notify::new(),
-            whole_arrived: Notify::new(),
+            urgent_arrived: Notify::new(),
         });
         lock(&self.mailboxes).push(Arc::clone(&mailbox));
         Subscription { mailbox }
@@ -82,7 +83,7 @@ impl<E: Coalesce + Clone> Publisher<E> {
 
     pub fn publish(&self, event: E) {
         let mut mailboxes = lock(&self.mailboxes);
-        // A mailbox held by nobody but this list has lost its subscription.
+        // Only this list references the mailbox of a dropped subscription.
         mailboxes.retain(|mailbox| Arc::strong_count(mailbox) > 1);
         let Some((last, others)) = mailboxes.split_last() else {
             return;
@@ -105,7 +106,7 @@ impl<E> Drop for Publisher<E> {
         for mailbox in lock(&self.mailboxes).iter() {
             lock(&mailbox.queue).closed = true;
             mailbox.arrived.notify_one();
-            mailbox.whole_arrived.notify_one();
+            mailbox.urgent_arrived.notify_one();
         }
     }
 }
@@ -118,22 +119,22 @@ impl<E: Coalesce> Mailbox<E> {
             .back_mut()
             .is_some_and(|last| last.coalesce(&event));
         if merged {
-            // Whoever reads was told of the event that has grown.
+            // The subscriber was already notified of the event that absorbed this one.
             return;
         }
-        let whole = !event.is_piece();
-        queue.whole += usize::from(whole);
+        let is_urgent = !event.is_deferrable();
+        queue.urgent += usize::from(is_urgent);
         queue.events.push_back(event);
         drop(queue);
         self.arrived.notify_one();
-        if whole {
-            self.whole_arrived.notify_one();
+        if is_urgent {
+            self.urgent_arrived.notify_one();
         }
     }
 }
 
 impl<E: Coalesce> Subscription<E> {
-    /// The next event; `None` when the publisher is gone and everything was received. Cancel safe.
+    /// The next event; `None` when the publisher was dropped and all events were received. Cancel safe.
     pub async fn recv(&mut self) -> Option<E> {
         loop {
             {
@@ -149,12 +150,12 @@ impl<E: Coalesce> Subscription<E> {
         }
     }
 
-    /// The next event if one waits.
+    /// The next event if one is queued.
     pub fn try_recv(&mut self) -> Option<E> {
         lock(&self.mailbox.queue).pop()
     }
 
-    /// Waits until an event waits or the publisher is gone. Cancel safe.
+    /// Waits until an event is queued or the publisher was dropped. Cancel safe.
     pub async fn ready(&self) {
         loop {
             {
@@ -167,20 +168,20 @@ impl<E: Coalesce> Subscription<E> {
         }
     }
 
-    /// Waits until an event waits that is no piece of something, or the publisher is gone. Cancel safe.
-    pub async fn whole_ready(&self) {
+    /// Waits until an event that is not deferrable is queued or the publisher was dropped. Cancel safe.
+    pub async fn urgent_ready(&self) {
         loop {
             {
                 let queue = lock(&self.mailbox.queue);
-                if queue.whole > 0 || queue.closed {
+                if queue.urgent > 0 || queue.closed {
                     return;
                 }
             }
-            self.mailbox.whole_arrived.notified().await;
+            self.mailbox.urgent_arrived.notified().await;
         }
     }
 
-    /// Whether the publisher is gone and everything was received.
+    /// Whether the publisher was dropped and all events were received.
     pub fn is_closed(&self) -> bool {
         let queue = lock(&self.mailbox.queue);
         queue.closed && queue.events.is_empty()
@@ -201,7 +202,7 @@ impl<E> fmt::Debug for Subscription<E> {
     }
 }
 
-/// A panic elsewhere cannot leave these short critical sections half done.
+/// Ignores poisoning: a panic cannot interrupt these short critical sections.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -227,7 +228,7 @@ mod tests {
             }
         }
 
-        fn is_piece(&self) -> bool {
+        fn is_deferrable(&self) -> bool {
             matches!(self, Self::Text(_))
         }
     }
@@ -237,10 +238,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lagging_subscriber_gets_joined_deltas_and_every_other_event() {
+    async fn slow_subscriber_gets_merged_deltas_and_every_other_event() {
         let publisher = Publisher::new();
         let mut slow = publisher.subscribe();
-        let mut quick = publisher.subscribe();
+        let mut fast = publisher.subscribe();
         let mut seen = Vec::new();
         for note in [
             text("a"),
@@ -251,7 +252,7 @@ mod tests {
             text("d"),
         ] {
             publisher.publish(note);
-            seen.push(quick.recv().await.unwrap());
+            seen.push(fast.recv().await.unwrap());
         }
         drop(publisher);
         let mut late = Vec::new();
@@ -274,11 +275,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_whole_is_told_apart_from_pieces() {
+    async fn urgent_ready_ignores_deferrable_events() {
         let publisher = Publisher::new();
         let mut subscription = publisher.subscribe();
         let is_ready = |subscription: &Subscription<Note>| {
-            let mut ready = std::pin::pin!(subscription.whole_ready());
+            let mut ready = std::pin::pin!(subscription.urgent_ready());
             let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
             ready.as_mut().poll(&mut cx).is_ready()
         };
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_subscription_is_forgotten() {
+    async fn dropped_subscription_is_removed() {
         let publisher = Publisher::<Note>::new();
         drop(publisher.subscribe());
         publisher.publish(Note::Mark(1));

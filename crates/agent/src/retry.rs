@@ -1,19 +1,19 @@
-//! What follows a failed model call: another model, a wait, or the end. Pure; the loop does it.
+//! The decision after a failed model call: another model, a wait, or the end of the run.
 
 use std::time::Duration;
 
 use osier_llm::TurnStatus;
 
-/// Limits of trying again.
+/// The limits of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Attempts after the first, per turn, over all models together.
+    /// Maximum number of retries per turn, over all models.
     pub max_retries: u32,
-    /// First wait; doubles with every further one.
+    /// Delay before the first retry; doubles with every further one.
     pub base_delay: Duration,
-    /// Longest wait of our own choosing.
+    /// Maximum delay, unless the provider specifies one.
     pub max_delay: Duration,
-    /// A provider that asks for longer than this is not waited for.
+    /// Maximum delay that a provider can specify; a longer one ends the run.
     pub max_retry_after: Duration,
 }
 
@@ -28,14 +28,14 @@ impl Default for RetryPolicy {
     }
 }
 
-/// What to do now.
+/// What to do after a failed call. Models are indices of the agent's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryStep {
-    /// Call the model at this place of the list at once.
+    /// Call this model now.
     Switch {
         model: usize,
     },
-    /// Call the model at this place of the list after the delay.
+    /// Call this model after the delay.
     Wait {
         model: usize,
         delay: Duration,
@@ -43,24 +43,24 @@ pub enum RetryStep {
     GiveUp,
 }
 
-/// What is known when a call failed.
+/// A failed model call.
 #[derive(Debug, Clone, Copy)]
-pub struct Failure<'a> {
+pub struct CallFailure<'a> {
     pub status: &'a TurnStatus,
-    /// Place of the model that failed.
+    /// Index of the model.
     pub model: usize,
-    /// Failed attempts of this turn so far, this one included.
+    /// Failed attempts of this turn, including this one.
     pub attempts: u32,
-    /// Whether the models at each place may still be used.
+    /// For each model, whether its provider is enabled.
     pub usable: &'a [bool],
-    /// From 0 to 1; shortens the wait by up to a quarter.
+    /// From 0 to 1; shortens the delay by up to a quarter.
     pub jitter: f64,
 }
 
 impl RetryPolicy {
-    /// The next usable model is tried first; when the list is through, it begins again after a wait.
-    pub fn next(&self, failure: Failure<'_>) -> RetryStep {
-        let Failure {
+    /// The step after `failure`: the next usable model, or after the last one the first, after a delay.
+    pub fn next(&self, failure: CallFailure<'_>) -> RetryStep {
+        let CallFailure {
             status,
             model,
             attempts,
@@ -70,39 +70,39 @@ impl RetryPolicy {
         if attempts > self.max_retries || !(status.is_retryable() || status.disables_provider()) {
             return RetryStep::GiveUp;
         }
-        if let Some(next) = (model + 1..usable.len()).find(|place| usable[*place]) {
+        if let Some(next) = (model + 1..usable.len()).find(|index| usable[*index]) {
             return RetryStep::Switch { model: next };
         }
         let Some(first) = usable.iter().position(|usable| *usable) else {
             return RetryStep::GiveUp;
         };
         if status.disables_provider() {
-            // The list is through and its last member is of no more use: earlier ones had their try.
+            // The last model is now disabled; an earlier one is tried again.
             return if first == model {
                 RetryStep::GiveUp
             } else {
-                self.wait(first, attempts, jitter)
+                self.backoff(first, attempts, jitter)
             };
         }
         match status {
             TurnStatus::RateLimit {
-                retry_after_ms: Some(asked),
+                retry_after_ms: Some(delay_ms),
                 ..
             } => {
-                let asked = Duration::from_millis(*asked);
-                if asked > self.max_retry_after {
+                let delay = Duration::from_millis(*delay_ms);
+                if delay > self.max_retry_after {
                     return RetryStep::GiveUp;
                 }
                 RetryStep::Wait {
                     model: first,
-                    delay: asked,
+                    delay,
                 }
             }
-            _ => self.wait(first, attempts, jitter),
+            _ => self.backoff(first, attempts, jitter),
         }
     }
 
-    fn wait(&self, model: usize, attempts: u32, jitter: f64) -> RetryStep {
+    fn backoff(&self, model: usize, attempts: u32, jitter: f64) -> RetryStep {
         let doubled = self
             .base_delay
             .saturating_mul(1 << attempts.saturating_sub(1).min(16));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn step(status: &TurnStatus, model: usize, attempts: u32, usable: &[bool]) -> RetryStep {
-        RetryPolicy::default().next(Failure {
+        RetryPolicy::default().next(CallFailure {
             status,
             model,
             attempts,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_model_comes_before_a_wait_and_waits_double() {
+    fn other_models_are_tried_before_exponential_backoff() {
         let status = rate_limit(None);
         assert_eq!(
             step(&status, 0, 1, &[true, true]),
@@ -155,10 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn jitter_shortens_a_wait_by_up_to_a_quarter_and_never_what_was_asked_for() {
+    fn jitter_shortens_backoff_but_not_retry_after() {
         let status = rate_limit(None);
         let step = |jitter, status: &TurnStatus| {
-            RetryPolicy::default().next(Failure {
+            RetryPolicy::default().next(CallFailure {
                 status,
                 model: 0,
                 attempts: 3,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_asks_for_is_honoured_up_to_a_limit() {
+    fn retry_after_is_honoured_up_to_the_limit() {
         assert_eq!(
             step(&rate_limit(Some(20_000)), 0, 1, &[true]),
             wait(0, 20_000)
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_without_a_valid_key_is_left_for_the_next() {
+    fn auth_error_switches_to_the_next_provider() {
         let status = TurnStatus::AuthError {
             message: "bad key".into(),
         };

@@ -1,5 +1,4 @@
-//! How a request reaches a model: directly through a provider here, or through a server that holds the
-//! keys. The loop does not know which.
+//! How requests reach a model: directly through a provider, or through a server that has the keys.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +12,18 @@ use osier_llm::{
     EventStream, HttpOptions, Provider, Request, Secret, StreamEvent, TurnStatus, Usage,
 };
 
-/// Carries a request to a model.
+/// Sends requests to a model.
 pub trait Transport: Send + Sync + fmt::Debug {
-    /// Starts the call. Fails only for what stands before it: a key that cannot be had.
+    /// Starts a call. Fails only when its credentials cannot be obtained; later failures are in the stream.
     fn stream(&self, request: Request) -> BoxFuture<'_, Result<EventStream, TurnStatus>>;
 }
 
-/// Finds what a provider is called with.
+/// A source of credentials for model calls.
 pub trait KeySource: Send + Sync + fmt::Debug {
+    /// The credentials for `provider`.
     fn access(&self, provider: &str) -> BoxFuture<'_, Result<Access, TurnStatus>>;
 
-    /// The provider refused `refused`: another way in, when there is one.
+    /// New credentials after the provider rejected `refused`; `None` when there are none.
     fn renewed(
         &self,
         provider: &str,
@@ -39,7 +39,7 @@ pub struct ProviderTransport {
 }
 
 impl ProviderTransport {
-    /// Without a key source requests are sent with the key they carry.
+    /// Without a key source, requests are sent with the key that they contain.
     pub fn new(provider: Arc<dyn Provider>, keys: Option<Arc<dyn KeySource>>) -> Self {
         Self { provider, keys }
     }
@@ -52,13 +52,13 @@ impl Transport for ProviderTransport {
                 return Ok(self.provider.stream(request));
             };
             let access = keys.access(&request.model.provider).await?;
-            // A copy of the conversation is made only where it may be needed again.
-            let again = access.renewable.then(|| request.clone());
+            // The copy of the conversation is needed only for a second attempt.
+            let copy = access.renewable.then(|| request.clone());
             access.apply(&mut request);
             let subscription = access.is_subscription();
             let call = Call {
                 stream: self.provider.stream(request),
-                again: again.map(|request| Again {
+                fallback: copy.map(|request| SecondAttempt {
                     request,
                     access,
                     provider: Arc::clone(&self.provider),
@@ -75,21 +75,21 @@ impl Transport for ProviderTransport {
     }
 }
 
-/// Sends every call to an osier server that holds the keys (`osier serve --proxy`). The run stays here:
-/// its tools, its session and its retries; over there is who may call what, and what it costs them.
+/// Sends calls to an LLM proxy (`osier serve --proxy`), which has the provider keys and accounts for the
+/// usage of each user. Tools, sessions and retries stay in this process.
 #[derive(Debug, Clone)]
 pub struct AppTransport {
     calls: ProviderTransport,
 }
 
 impl AppTransport {
-    /// `base_url` is where the server is reached, `token` the person's own at it.
+    /// `token` is the user's token for the server at `base_url`.
     pub fn new(base_url: impl Into<String>, token: Secret) -> Self {
         let provider = ProxyProvider::new(base_url, HttpOptions::default());
-        Self::with_tokens(provider, Arc::new(Fixed(token)))
+        Self::with_tokens(provider, Arc::new(FixedToken(token)))
     }
 
-    /// `tokens` finds the person's token, whichever provider is asked for.
+    /// Like `new`, with a source of tokens. It is called with the name of the provider, which it can ignore.
     pub fn with_tokens(provider: ProxyProvider, tokens: Arc<dyn KeySource>) -> Self {
         Self {
             calls: ProviderTransport::new(Arc::new(provider), Some(tokens)),
@@ -103,11 +103,11 @@ impl Transport for AppTransport {
     }
 }
 
-/// One token for every call.
+/// The same token for every call.
 #[derive(Debug)]
-struct Fixed(Secret);
+struct FixedToken(Secret);
 
-impl KeySource for Fixed {
+impl KeySource for FixedToken {
     fn access(&self, _: &str) -> BoxFuture<'_, Result<Access, TurnStatus>> {
         let access = Access::key(self.0.clone());
         Box::pin(async move { Ok(access) })
@@ -118,15 +118,15 @@ impl KeySource for Fixed {
     }
 }
 
-/// A running call that is made once more when the provider refuses a token that can be renewed.
+/// A running call. It is repeated once when the provider rejects credentials that can be renewed.
 struct Call {
     stream: EventStream,
-    again: Option<Again>,
+    fallback: Option<SecondAttempt>,
     subscription: bool,
 }
 
-/// What the second try needs.
-struct Again {
+/// What the second attempt needs.
+struct SecondAttempt {
     request: Request,
     access: Access,
     provider: Arc<dyn Provider>,
@@ -140,9 +140,9 @@ impl Call {
             status: TurnStatus::AuthError { .. },
             ..
         } = &event
-            && let Some(again) = self.again.take()
+            && let Some(attempt) = self.fallback.take()
         {
-            match again.stream().await {
+            match attempt.stream().await {
                 Ok(Some(stream)) => {
                     self.stream = stream;
                     event = self.stream.next().await?;
@@ -155,7 +155,7 @@ impl Call {
             }
         }
         match &mut event {
-            StreamEvent::Start { .. } => self.again = None,
+            StreamEvent::Start { .. } => self.fallback = None,
             StreamEvent::Usage(usage)
             | StreamEvent::Done { usage, .. }
             | StreamEvent::Failed { usage, .. } => usage.subscription |= self.subscription,
@@ -165,7 +165,7 @@ impl Call {
     }
 }
 
-impl Again {
+impl SecondAttempt {
     async fn stream(self) -> Result<Option<EventStream>, TurnStatus> {
         let mut request = self.request;
         let provider = request.model.provider.clone();

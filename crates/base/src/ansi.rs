@@ -1,27 +1,26 @@
-//! The colours and the emphasis that programs print along with their text, kept apart from it: the text is
-//! what `text::sanitize` leaves, byte for byte, and the runs say where it was coloured. Nothing else of what
-//! a terminal could be told survives.
+//! Separates the colours and emphasis of program output from its text. The text is the same as from `text::sanitize`,
+//! byte for byte; runs give the styles. All other control sequences are removed.
 
 use serde::{Deserialize, Serialize};
 
 use super::text::{self, Clean};
 
-/// Most runs kept of one text; what follows stays plain.
+/// Maximum number of runs per text; the rest stays plain.
 const MOST_RUNS: usize = 4096;
 
-/// A colour as a program named it.
+/// A colour of a program's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Hue {
-    /// One of the sixteen: how it looks is the reader's choice.
+    /// One of sixteen colours that the theme defines.
     Named(u8),
-    /// One of the fixed 240.
+    /// One of the fixed 240 colours.
     Indexed(u8),
     Rgb(u8, u8, u8),
 }
 
-/// How text looks.
+/// The style of text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -44,7 +43,7 @@ pub struct Style {
     pub reverse: bool,
 }
 
-/// A coloured part of a text, by byte.
+/// A styled byte range of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
@@ -54,8 +53,8 @@ pub struct Run {
     pub style: Style,
 }
 
-/// Makes `raw` safe to show, as `text::sanitize` does, and says where it was coloured. `pen` is the style it
-/// begins with, and holds the one it ends with.
+/// Sanitizes `raw` like `text::sanitize` and returns the styled runs. `pen` is the initial style, and becomes the
+/// final one.
 pub fn styled(raw: &str, pen: &mut Style) -> (String, Vec<Run>) {
     let mut marks = Marks {
         pen: *pen,
@@ -67,7 +66,7 @@ pub fn styled(raw: &str, pen: &mut Style) -> (String, Vec<Run>) {
     (clean, runs)
 }
 
-/// Where the style changes.
+/// The positions where the style changes.
 struct Marks {
     pen: Style,
     at: Vec<(usize, Style)>,
@@ -89,7 +88,7 @@ impl Clean for Marks {
 
 impl Marks {
     fn mark(&mut self, at: usize) {
-        // What follows too many changes stays plain.
+        // After too many changes the rest stays plain.
         let style = if self.at.len() < 2 * MOST_RUNS {
             self.pen
         } else {
@@ -118,9 +117,9 @@ impl Marks {
 }
 
 impl Style {
-    /// Follows the parameters of one SGR sequence.
+    /// Applies the parameters of one SGR sequence.
     fn apply(&mut self, parameters: &str) {
-        // With a private prefix it says something else.
+        // A private prefix has another meaning.
         if parameters.starts_with(['<', '=', '>', '?']) {
             return;
         }
@@ -178,7 +177,7 @@ impl Style {
     }
 }
 
-/// `5;n` or `2;r;g;b`, taken off the parameters that follow.
+/// Parses `5;n` or `2;r;g;b` and consumes its parameters.
 fn extended_hue<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<Hue> {
     let mut number = || rest.next()?.parse::<u8>().ok();
     match number()? {
@@ -188,7 +187,7 @@ fn extended_hue<'a>(rest: &mut impl Iterator<Item = &'a str>) -> Option<Hue> {
     }
 }
 
-/// `5:n`, `2:r:g:b` or `2:space:r:g:b`.
+/// Parses `5:n`, `2:r:g:b` or `2:space:r:g:b`.
 fn colon_hue<'a>(parts: impl Iterator<Item = &'a str>) -> Option<Hue> {
     let parts: Vec<&str> = parts.collect();
     let number = |part: &str| part.parse::<u8>().ok();
@@ -209,7 +208,7 @@ fn indexed(index: u8) -> Hue {
     }
 }
 
-/// The runs of a part of a text, by the bytes of the part.
+/// The runs of a byte range of a text, relative to the range.
 pub fn part(runs: &[Run], range: std::ops::Range<usize>) -> impl Iterator<Item = Run> + '_ {
     let first = runs.partition_point(|run| run.end as usize <= range.start);
     let within = runs[first..]
@@ -223,8 +222,8 @@ pub fn part(runs: &[Run], range: std::ops::Range<usize>) -> impl Iterator<Item =
     })
 }
 
-/// Carries the colours of `live`, what a command printed while it ran, over to `body`, what is kept of it: for
-/// its start and its end, as far as they are the same.
+/// Transfers the runs of `live`, the output of a running command, to `body`, its stored form: for their common start
+/// and end.
 pub fn carried(live: &str, runs: &[Run], body: &str) -> Vec<Run> {
     if runs.is_empty() {
         return Vec::new();
@@ -236,7 +235,7 @@ pub fn carried(live: &str, runs: &[Run], body: &str) -> Vec<Run> {
     if head >= live.len() {
         return carried;
     }
-    // Behind the output may stand a line of ours.
+    // osier may append a line to the output.
     let body = body.trim_end_matches('\n');
     let above = body.rfind('\n').map_or("", |newline| &body[..newline]);
     let ends = [body, above.trim_end_matches('\n')];
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_read_in_every_notation() {
+    fn colours_are_parsed_in_every_notation() {
         let fg = |hue| Style {
             fg: Some(hue),
             ..Style::default()
@@ -321,21 +320,21 @@ mod tests {
     }
 
     #[test]
-    fn runs_say_where_the_text_was_coloured() {
+    fn runs_mark_the_coloured_text() {
         let mut pen = Style::default();
         let told = styled("a\x1b[31mbc\x1b[0md\x1b[31m", &mut pen);
         assert_eq!(told, ("abcd".to_owned(), vec![run(1, 3, red())]));
-        // The colour goes on in the next piece.
+        // The colour continues in the next chunk.
         assert_eq!(pen, red());
         let told = styled("e\x1b[mf\x1b]0;title\x07\x1b[2J", &mut pen);
         assert_eq!(told, ("ef".to_owned(), vec![run(0, 1, red())]));
-        // A line that starts again is as it was printed last.
+        // A restarted line has the text that was printed last.
         let told = styled("\x1b[32mold\x1b[31m\rnew\x1b[m\x08x", &mut pen);
         assert_eq!(told, ("nex".to_owned(), vec![run(0, 2, red())]));
     }
 
     #[test]
-    fn colours_are_carried_to_what_is_kept() {
+    fn colours_are_transferred_to_the_stored_output() {
         let live = "one\ntwo\nred\n";
         let runs = [run(0, 3, red()), run(8, 11, red())];
         for (body, expected) in [

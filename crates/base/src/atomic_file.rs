@@ -1,10 +1,8 @@
-//! Files replaced in one step: a reader sees the old bytes or the new ones, never half of either, and
-//! after a crash one of the two is there.
+//! Replaces files atomically: a reader sees the old bytes or the new ones, and so does the next run after a crash.
 //!
-//! The new bytes go to a temporary file in the directory of the target, are synced, and take the
-//! target's name. A symbolic link is written through: its target is replaced, the link stays. Mode,
-//! extended attributes and, as far as the process may, owner of an existing file are kept. A hard link
-//! is not: the other names keep the old bytes. Nothing is left behind on failure.
+//! The new bytes go to a temporary file in the target's directory, which is synced and renamed. Symbolic links are
+//! followed: the target is replaced, the link stays. An existing file's mode, extended attributes and, if permitted,
+//! owner stay. Other hard links still have the old bytes. A failure leaves nothing behind.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write as _};
@@ -15,7 +13,7 @@ use rustix::fs::{Access, Gid, Uid};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
-/// Links followed before a path is taken for a loop, as Linux does.
+/// Maximum number of symbolic links to follow, as in Linux.
 const MAX_LINKS: usize = 40;
 
 /// How a file is written.
@@ -23,12 +21,11 @@ const MAX_LINKS: usize = 40;
 pub struct Options {
     /// Create missing parent directories.
     pub parents: bool,
-    /// Permission bits of the file, old or new. Without them an existing file keeps its own and a new
-    /// one gets what the umask leaves of 0666.
+    /// Permission bits. By default an existing file retains its mode and a new one gets 0666 without the umask.
     pub mode: Option<u32>,
 }
 
-/// Why a file was not written. The file is as it was.
+/// Why a file was not written. The file is unchanged.
 #[derive(Debug, Error)]
 pub enum WriteError {
     #[error("no permission to write `{}`", path.display())]
@@ -52,7 +49,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// What to do about it.
+    /// What the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Permission { .. } => {
@@ -76,7 +73,7 @@ impl WriteError {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace { path },
             io::ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path },
             io::ErrorKind::NotFound => Self::MissingParent { path },
-            // Creating parents where a file is in the way reports either.
+            // Creating parents fails with either error if a file is in the way.
             io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
                 Self::ParentNotDirectory { path }
             }
@@ -86,18 +83,18 @@ impl WriteError {
     }
 }
 
-/// Replaces the contents of `path` with `bytes`, or creates it. Its directory must exist.
+/// Replaces the contents of `path` with `bytes`, or creates the file. Its directory must exist.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write_with(path, bytes, Options::default())
 }
 
-/// `write` with a choice of mode and of creating parents.
+/// Like [`write()`], with options.
 pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), WriteError> {
     write_guarded(path, bytes, options, None)
 }
 
-/// `write_with`, unless somebody else was faster: `is_same` says at the last moment whether the file of
-/// this path, links followed, is still the one that was meant. One that did not exist must not exist.
+/// Like [`write_with`], but fails if another process changed the file: `is_same` checks, just before the rename,
+/// whether the path (with links resolved) is still the expected file. A new file must not exist yet.
 pub fn write_if(
     path: &Path,
     bytes: &[u8],
@@ -145,7 +142,7 @@ fn write_guarded(
     Ok(())
 }
 
-/// The file to be replaced, if there is one that may be.
+/// The metadata of the file to replace, if it exists and can be replaced.
 fn existing(path: &Path, target: &Path) -> Result<Option<Metadata>, WriteError> {
     let metadata = match fs::symlink_metadata(target) {
         Ok(metadata) => metadata,
@@ -159,7 +156,7 @@ fn existing(path: &Path, target: &Path) -> Result<Option<Metadata>, WriteError> 
     if !metadata.is_file() {
         return Err(WriteError::NotRegular { path });
     }
-    // A rename would get past a file's own protection.
+    // A rename would ignore the file's own permissions.
     if rustix::fs::access(target, Access::WRITE_OK)
         .is_err_and(|error| error == rustix::io::Errno::ACCESS)
     {
@@ -168,14 +165,14 @@ fn existing(path: &Path, target: &Path) -> Result<Option<Metadata>, WriteError> 
     Ok(Some(metadata))
 }
 
-/// The new file under a name of its own, complete and on disk. It goes when it is not used.
+/// The new file under a temporary name, complete and synced. Dropping it removes it.
 fn prepare(
     directory: &Path,
     bytes: &[u8],
     existing: Option<(&Path, &Metadata)>,
     mode: Option<u32>,
 ) -> io::Result<NamedTempFile> {
-    // The mode given at creation passes through the umask, as that of any new file.
+    // The umask applies to the mode at creation, as for any new file.
     let mut temporary = tempfile::Builder::new()
         .prefix(".osier-")
         .suffix(".tmp")
@@ -199,7 +196,7 @@ fn prepare(
     Ok(temporary)
 }
 
-/// Only root can give a file away; for anybody else the group at least is tried.
+/// Only root can change the owner; otherwise at least the group is tried.
 fn keep_owner(file: &File, existing: &Metadata) {
     let Ok(own) = file.metadata() else { return };
     if own.uid() != existing.uid() {
@@ -210,7 +207,7 @@ fn keep_owner(file: &File, existing: &Metadata) {
     }
 }
 
-/// Access lists, labels and whatever else hangs on the old file, as far as the process may set them.
+/// Copies access lists, labels and other extended attributes, as far as permitted.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn keep_attributes(file: &File, old: &Path) {
     use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
@@ -234,14 +231,14 @@ fn keep_attributes(file: &File, old: &Path) {
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn keep_attributes(_file: &File, _old: &Path) {}
 
-/// Makes the rename itself durable. File systems that cannot sync a directory lose nothing by it.
+/// Makes the rename durable. Ignored on file systems that cannot sync a directory.
 fn sync_directory(directory: &Path) {
     if let Ok(directory) = File::open(directory) {
         let _ = directory.sync_all();
     }
 }
 
-/// What `path` names when it is a link, also one whose target does not exist yet.
+/// The target of `path` if it is a link; the target need not exist.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -283,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_file_keeps_its_mode_and_owner() {
+    fn existing_file_retains_mode_and_owner() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("run.sh");
         write(&path, b"one").unwrap();
@@ -303,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_is_asked_for_is_set_on_new_and_old_files() {
+    fn requested_mode_is_set_on_new_and_existing_files() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("auth.json");
         let private = Options {
@@ -318,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_written_through_and_stay() {
+    fn links_are_followed_and_stay() {
         let dir = TempDir::new().unwrap();
         let real = dir.path().join("real");
         fs::create_dir(&real).unwrap();
@@ -340,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_of_links_is_an_error() {
+    fn link_loop_is_an_error() {
         let dir = TempDir::new().unwrap();
         symlink("b", dir.path().join("a")).unwrap();
         symlink("a", dir.path().join("b")).unwrap();
@@ -349,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_are_made_only_on_request() {
+    fn parents_are_created_only_on_request() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("a/b/c.txt");
         assert!(matches!(
@@ -365,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_file_is_refused_by_name() {
+    fn other_file_types_are_rejected_by_name() {
         let dir = TempDir::new().unwrap();
         write(&dir.path().join("file"), b"").unwrap();
         let parents = Options {
@@ -389,14 +386,14 @@ mod tests {
     }
 
     #[test]
-    fn somebody_who_was_faster_is_not_overwritten() {
+    fn concurrent_change_is_not_overwritten() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("f");
         let theirs = |target: &Path| {
             write(target, b"theirs").unwrap();
             true
         };
-        // It did not exist when we began.
+        // The file did not exist when we began.
         let error = write_if(&path, b"ours", Options::default(), &theirs).unwrap_err();
         assert!(matches!(error, WriteError::Changed { .. }), "{error:?}");
         let error = write_if(&path, b"ours", Options::default(), &|_| false).unwrap_err();
@@ -409,7 +406,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn extended_attributes_are_kept() {
+    fn extended_attributes_stay() {
         use rustix::fs::{XattrFlags, getxattr, setxattr};
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("f");
@@ -425,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hard_link_is_broken_and_its_other_name_keeps_the_old_bytes() {
+    fn other_hard_link_retains_the_old_bytes() {
         let dir = TempDir::new().unwrap();
         let (path, other) = (dir.path().join("f"), dir.path().join("g"));
         write(&path, b"old").unwrap();
@@ -436,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_named_as_such() {
+    fn full_disk_is_reported_as_such() {
         let error = WriteError::new(Path::new("f"), io::Error::from_raw_os_error(28));
         assert_eq!(error.to_string(), "no space left to write `f`");
     }

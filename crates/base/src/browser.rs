@@ -1,14 +1,14 @@
-//! Opening an address in the person's browser, where there is a screen to show one.
+//! Opens a URL in the user's browser, if there is a display.
 
 use std::time::Duration;
 
 use super::process::run_quietly;
 
-/// How long the opener may take to hand the address over.
+/// Time limit for the opener.
 const OPEN_TIME: Duration = Duration::from_secs(10);
 
-/// Opens `url`; false when that is not possible: on a remote machine there is no screen, and only web
-/// addresses are opened, because they come from servers. `is_set` tells which variables have a value.
+/// Opens `url`; false if it cannot. On a remote machine there is no display, and because URLs come from servers, only
+/// web addresses are opened. `is_set` tells whether an environment variable has a value.
 pub async fn open(url: &str, is_set: impl Fn(&str) -> bool) -> bool {
     let web = url.starts_with("https://") || url.starts_with("http://");
     let remote = is_set("SSH_CONNECTION") || is_set("SSH_TTY");
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn nothing_but_web_addresses_is_opened() {
+    async fn only_web_addresses_are_opened() {
         for url in ["file:///etc/passwd", "--help", "ssh://host", ""] {
             assert!(!open(url, |name| name == "DISPLAY").await, "{url}");
         }

@@ -1,4 +1,4 @@
-//! Wall-clock time as stored and shown. Durations inside the program use `std::time::Instant`.
+//! Wall-clock time in stored and displayed form. Durations within the program use `std::time::Instant`.
 
 use jiff::Timestamp;
 
@@ -15,7 +15,7 @@ pub fn rfc3339(milliseconds: i64) -> String {
         .to_string()
 }
 
-/// A duration for people: `340ms`, `4.2s`, `3m 05s`, `2h 04m`.
+/// A readable duration: `340ms`, `4.2s`, `3m 05s`, `2h 04m`.
 pub fn human_duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     match seconds {
@@ -26,7 +26,7 @@ pub fn human_duration(milliseconds: u64) -> String {
     }
 }
 
-/// How long ago `then` was, in words; both in milliseconds since the Unix epoch.
+/// The time since `then` in words; both in milliseconds since the Unix epoch.
 pub fn age(then: i64, now: i64) -> String {
     let minutes = (now - then).max(0) / 60_000;
     match minutes {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_written_as_stored_and_as_read() {
+    fn times_are_formatted_for_files_and_people() {
         assert_eq!(rfc3339(1_763_717_400_123), "2025-11-21T09:30:00.123Z");
         let cases = [
             (340, "340ms"),

@@ -1,7 +1,7 @@
-//! Where osier keeps its files.
+//! The folders of osier's files.
 //!
-//! `$OSIER_HOME` holds everything when it is set; otherwise the platform's config and data
-//! directories do. Nothing is created before it is needed.
+//! `$OSIER_HOME` contains all of them if it is set; otherwise they are in the platform's config and data directories.
+//! Nothing is created before it is needed.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ impl Folders {
         Ok(Self { config, data })
     }
 
-    /// Everything in one folder.
+    /// All folders in one directory.
     pub fn under(home: &Path) -> Self {
         Self {
             config: home.to_owned(),
@@ -70,7 +70,7 @@ impl Folders {
         self.data.join("auth.json")
     }
 
-    /// What was published about models since this build.
+    /// Model data published since this build.
     pub fn published(&self) -> PathBuf {
         self.data.join("published-models.json")
     }
@@ -87,12 +87,12 @@ impl Folders {
         self.data.join("history.jsonl")
     }
 
-    /// Prompts that were put aside.
+    /// Stashed prompts.
     pub fn stash(&self) -> PathBuf {
         self.data.join("stash.json")
     }
 
-    /// Which sessions stand first, and which are out of sight.
+    /// Pinned and hidden sessions.
     pub fn marks(&self) -> PathBuf {
         self.data.join("marks.json")
     }

@@ -1,5 +1,5 @@
-//! Runs a program that takes over the terminal: the user's editor. It stays in our process group, so that
-//! it may read keys, and we wait.
+//! Runs a program that takes over the terminal: the user's editor. It stays in our process group, so that it can read
+//! keys, while we wait.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 /// Runs `program` with the terminal's input and output.
 ///
 /// # Errors
-/// It could not be started, or it ended with another code than 0.
+///
+/// It could not be started, or its exit code was not 0.
 pub fn run<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) -> io::Result<()> {
     #[expect(
         clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Bytes as hexadecimal digits, as digests and tokens are written.
+//! Bytes as hexadecimal digits, for digests and tokens.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ pub fn hex(bytes: impl AsRef<[u8]>) -> String {
     let bytes = bytes.as_ref();
     let mut digits = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
-        // A text takes everything.
+        // Writing to a string cannot fail.
         let _ = write!(digits, "{byte:02x}");
     }
     digits

@@ -1,5 +1,5 @@
-//! Identifiers. Sessions use UUIDv7, whose order is the order of creation; entries inside a session
-//! use eight hex digits, checked for collision by their owner.
+//! Identifiers. Sessions use UUIDv7, which sorts by creation time; entries within a session use eight hex digits,
+//! which their owner checks for collisions.
 
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ pub fn entry_id() -> String {
     format!("{:08x}", Uuid::new_v4().as_fields().0)
 }
 
-/// An id for one message or tool call inside the program: `prefix_` and 24 hex digits.
+/// An id for a message or tool call within the program: `prefix_` and 24 hex digits.
 pub fn prefixed(prefix: &str) -> String {
     let hex = Uuid::new_v4().simple().to_string();
     format!("{prefix}_{}", &hex[..24])

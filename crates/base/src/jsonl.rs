@@ -1,16 +1,15 @@
-//! One JSON value a line, and nothing but LF ends a line.
+//! JSON lines: one JSON value per line, separated only by LF.
 //!
-//! A reader may meet a file whose writer died: lines are handed out as bytes with their offset, and
-//! the last one says whether its newline is there. A writer adds whole records only: one write(2)
-//! each, and when it fails the file is cut back to the length it had, so that what is stored stays
-//! readable.
+//! The file's writer may have been killed, so lines are returned as bytes with their offset, and the last one reports
+//! a missing newline. A writer appends complete records with one write(2) each; after a failure the file is truncated
+//! to its previous length, so that it stays readable.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use serde::Serialize;
 
-/// Large enough that a long session costs few reads.
+/// Large enough to read a long session with few calls.
 const BUFFER: usize = 128 * 1024;
 
 /// One line of a file, without its newline.
@@ -23,7 +22,7 @@ pub struct Line<'a> {
     pub terminated: bool,
 }
 
-/// Reads lines one after the other into one buffer.
+/// Reads lines in order into one buffer.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: BufReader<R>,
@@ -32,7 +31,7 @@ pub struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// `reader` stands at the start of its file.
+    /// `reader` must be at the start of its file.
     pub fn new(reader: R) -> Self {
         Self {
             reader: BufReader::with_capacity(BUFFER, reader),
@@ -50,7 +49,7 @@ impl<R: Read> Lines<R> {
         self.next_within(u64::MAX)
     }
 
-    /// The next line; `InvalidData` when it has more than `limit` bytes.
+    /// The next line; `InvalidData` if it exceeds `limit` bytes.
     pub fn next_within(&mut self, limit: u64) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
         let read = (&mut self.reader)
@@ -76,24 +75,24 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// Adds `record` and its newline to `buffer`.
+/// Appends `record` and a newline to `buffer`.
 pub fn encode(record: &impl Serialize, buffer: &mut Vec<u8>) -> serde_json::Result<()> {
     serde_json::to_writer(&mut *buffer, record)?;
     buffer.push(b'\n');
     Ok(())
 }
 
-/// Why records could not be added.
+/// Why records could not be appended.
 #[derive(Debug)]
 pub struct AppendError {
     pub source: io::Error,
-    /// Whether a part of the records may still stand at the end of the file.
+    /// Part of the records may still be at the end of the file.
     pub torn: bool,
 }
 
-/// Adds `records` at the end of `file`, which was opened for appending and is `length` bytes long.
-/// Returns the new length. One write(2) unless the system takes less than it was given; when the rest
-/// fails, the file is cut back to `length`.
+/// Appends `records` to `file`, which was opened for appending and is `length` bytes long. Returns the new length.
+/// This takes one write(2) unless the system accepts only a part; if the rest fails, the file is truncated to
+/// `length`.
 pub fn append(mut file: &File, length: u64, records: &[u8]) -> Result<u64, AppendError> {
     match file.write_all(records) {
         Ok(()) => Ok(length + records.len() as u64),
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_limit_is_an_error_and_not_read_further() {
+    fn line_over_the_limit_is_an_error() {
         let mut reader = Lines::new(&b"1234567890\n"[..]);
         let error = reader.next_within(4).unwrap_err();
         assert_eq!(error.to_string(), "a line is longer than 4 bytes");
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_added_at_the_end() {
+    fn records_are_appended() {
         let directory = tempfile::TempDir::new().unwrap();
         let path = directory.path().join("log.jsonl");
         let file = File::options()

@@ -1,10 +1,21 @@
 //! Foundations for all other crates: text, paths, files, processes, ids and the clock.
 //!
-//! Start at [`atomic_file`], which replaces files safely; [`process`], which starts and kills commands; and
-//! [`text`], which sanitizes and shortens untrusted text. [`problem::Problem`] is an error in a file with its
-//! position.
+//! ```
+//! use osier_base::{clock, path, text};
 //!
-//! The crate does not know models, agents or screens.
+//! assert_eq!(text::sanitize("\u{1b}[31mred\u{1b}[0m"), "red");
+//! assert_eq!(text::truncate("a long title", 7), "a long…");
+//! assert_eq!(clock::human_duration(4_200), "4.2s");
+//! assert_eq!(path::resolve("/work".as_ref(), "./src"), std::path::Path::new("/work/src"));
+//! ```
+//!
+//! - [`text`] measures, cuts and sanitizes untrusted text; [`ansi`] extracts its colours; [`redact`] removes keys.
+//! - [`atomic_file`] replaces files atomically; [`locked_json`] shares small files between processes; [`jsonl`] reads
+//!   and appends JSON lines.
+//! - [`process`] runs commands and kills them with all their descendants.
+//! - [`problem::Problem`] is an error in a user's file with its position.
+//!
+//! The crate does not depend on models, agents or screens.
 
 pub mod allocator;
 pub mod ansi;
@@ -24,9 +35,10 @@ pub mod percent;
 pub mod problem;
 pub mod process;
 pub mod redact;
+pub mod request;
 pub mod signals;
 pub mod text;
 pub mod watch;
 
-/// The name of the program, as other programs are told it.
+/// The program's name in requests to other programs.
 pub const PROGRAM: &str = "osier";

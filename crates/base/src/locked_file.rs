@@ -1,20 +1,20 @@
-//! A file with the advisory lock that this process has on it.
+//! A file with an advisory lock of this process.
 
 use std::fs::File;
 use std::ops::Deref;
 
-/// Gives the lock up when it is let go, and not only its own descriptor: a program that is just being started has
-/// a copy of every descriptor for a moment, and would keep the lock as long as that takes.
+/// Releases the lock when dropped, instead of only closing its descriptor: a child process that is just starting
+/// briefly has a copy of every descriptor and would hold the lock that long.
 #[derive(Debug)]
-pub struct HeldFile(File);
+pub struct LockedFile(File);
 
-impl From<File> for HeldFile {
+impl From<File> for LockedFile {
     fn from(file: File) -> Self {
         Self(file)
     }
 }
 
-impl Deref for HeldFile {
+impl Deref for LockedFile {
     type Target = File;
 
     fn deref(&self) -> &File {
@@ -22,9 +22,9 @@ impl Deref for HeldFile {
     }
 }
 
-impl Drop for HeldFile {
+impl Drop for LockedFile {
     fn drop(&mut self) {
-        // What cannot be given up goes with the last descriptor.
+        // If unlocking fails, closing the last descriptor releases the lock.
         let _ = self.0.unlock();
     }
 }
@@ -34,13 +34,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
+    fn copied_descriptor_does_not_hold_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let file = File::create(&path).unwrap();
         file.try_lock().unwrap();
         let copy = file.try_clone().unwrap();
-        let held = HeldFile::from(file);
+        let held = LockedFile::from(file);
         let other = File::open(&path).unwrap();
         assert!(other.try_lock().is_err());
         drop(held);

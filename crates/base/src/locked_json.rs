@@ -1,5 +1,5 @@
-//! Small files of the data directory that several processes change: each change is read, made and written
-//! under a lock, so that nobody's is lost, and whoever reads sees a whole file.
+//! Small JSON files in the data directory that several processes change. Each change is a locked read-modify-write,
+//! so that none is lost, and readers always see a complete file.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -12,33 +12,34 @@ use serde::de::DeserializeOwned;
 use crate::atomic_file;
 use crate::atomic_file::{Options, WriteError};
 
-/// Why a change was not kept. The file is as it was.
+/// Why a change was not stored. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
-pub enum KeptError {
+pub enum LockedJsonError {
     #[error("cannot lock `{path}`: {source}")]
     Lock { path: String, source: io::Error },
-    /// Written over it, what is in there would be lost.
+    /// Writing would lose the damaged contents.
     #[error("`{path}` is damaged: fix it or move it away")]
     Damaged { path: String },
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// What stands in the file; nothing when it is not there or damaged. Blocks.
+/// Reads the file; the default value if it is missing or damaged. Blocks.
 pub fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
     parse(path).ok().flatten().unwrap_or_default()
 }
 
-/// Makes one change and gives back what stands there now. Blocks.
+/// Applies one change and returns the new value. Blocks.
 ///
 /// # Errors
-/// The change was not kept.
-pub fn change<T>(path: &Path, change: impl FnOnce(&mut T)) -> Result<T, KeptError>
+///
+/// The change was not stored.
+pub fn change<T>(path: &Path, change: impl FnOnce(&mut T)) -> Result<T, LockedJsonError>
 where
     T: Serialize + DeserializeOwned + Default + PartialEq + Clone,
 {
     let lock = path.with_extension("lock");
-    let failed = |source| KeptError::Lock {
+    let failed = |source| LockedJsonError::Lock {
         path: lock.display().to_string(),
         source,
     };
@@ -50,7 +51,7 @@ where
     options.write(true).create(true).truncate(false).mode(0o600);
     let held = options.open(&lock).map_err(failed)?;
     match held.lock() {
-        // A file system without locks: one process at a time is the usual case.
+        // A file system without locks: concurrent changes are rare.
         Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(failed(error)),
         _ => {}
     }
@@ -69,13 +70,13 @@ where
     Ok(now)
 }
 
-/// `None` when there is no file.
-fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, KeptError> {
+/// `None` if there is no file.
+fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LockedJsonError> {
     let Ok(bytes) = std::fs::read(path) else {
         return Ok(None);
     };
     let parsed = serde_json::from_slice(&bytes);
-    parsed.map(Some).map_err(|_| KeptError::Damaged {
+    parsed.map(Some).map_err(|_| LockedJsonError::Damaged {
         path: path.display().to_string(),
     })
 }
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_of_several_are_all_kept() {
+    fn concurrent_changes_are_all_stored() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("below/list.json");
         std::thread::scope(|scope| {
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_not_written_over() {
+    fn damaged_file_is_not_overwritten() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("list.json");
         atomic_file::write(&path, b"[1, ").unwrap();

@@ -1,11 +1,11 @@
-//! A text in parts that are shared: a copy costs a pointer a part, and so does finding two copies the same.
+//! A text in shared parts: cloning it, or comparing equal clones, costs one pointer per part.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The text is its parts one behind the other; to serde it is one string.
+/// The concatenation of its parts; serialized as one string.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts(Vec<Part>);
 
@@ -13,13 +13,12 @@ pub struct Parts(Vec<Part>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub text: Arc<str>,
-    /// It was pasted, and is one thing where it is edited.
+    /// The part was pasted; the editor treats it as one unit.
     pub is_paste: bool,
 }
 
 impl Parts {
-    /// `text` with what was pasted at `pastes`, each a first byte and a number of bytes, in their order. What cannot
-    /// be cut out is text like any other.
+    /// `text` with pastes at `pastes`, each a byte offset and a length, in order. Invalid ranges become normal text.
     pub fn with_pastes(text: &str, pastes: &[(usize, usize)]) -> Self {
         let mut parts = Self::default();
         let mut from = 0;
@@ -46,7 +45,7 @@ impl Parts {
         self.0.iter()
     }
 
-    /// Where the pastes are: the first byte of each, and its bytes.
+    /// The byte offset and length of each paste.
     pub fn pastes(&self) -> Vec<(usize, usize)> {
         let mut start = 0;
         let mut pastes = Vec::new();
@@ -63,7 +62,7 @@ impl Parts {
         self.0.is_empty()
     }
 
-    /// Bytes of the whole text.
+    /// Bytes of the complete text.
     pub fn len(&self) -> usize {
         self.0.iter().map(|part| part.text.len()).sum()
     }
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn to_serde_it_is_one_string() {
+    fn parts_are_serialized_as_one_string() {
         let parts: Parts = ["a", "", "b\n"].into_iter().map(Arc::from).collect();
         assert_eq!(serde_json::to_string(&parts).unwrap(), r#""ab\n""#);
         assert_eq!(
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn pastes_are_found_again_by_their_places() {
+    fn pastes_are_restored_from_their_ranges() {
         let mut parts = Parts::default();
         for (text, is_paste) in [
             ("é", false),
@@ -153,7 +152,7 @@ mod tests {
         let text = parts.to_string();
         assert_eq!(parts.pastes(), [(2, 6), (8, 4)]);
         assert_eq!(Parts::with_pastes(&text, &parts.pastes()), parts);
-        // What a broken file says of places inside of a letter, before the last or behind the end.
+        // Ranges of a damaged file: inside a character, out of order, or past the end.
         let plain = Parts::from(&*text);
         assert_eq!(
             Parts::with_pastes(&text, &[(1, 3), (13, 1), (2, usize::MAX)]),

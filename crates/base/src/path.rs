@@ -1,7 +1,7 @@
-//! Paths as models and people give them, and as people and locks need them.
+//! Paths: resolving what models and users enter, and formatting for display and locks.
 //!
-//! A path is taken literally when it names something. Only then are the slips of models mended: a
-//! leading `@`, a space that is not U+0020, the other spellings of a name that macOS writes.
+//! An existing path is used literally. Only otherwise common mistakes of models are corrected: a leading `@`, spaces
+//! other than U+0020, and the Unicode forms of macOS file names.
 
 use std::borrow::Cow;
 use std::fs;
@@ -9,18 +9,18 @@ use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Names looked at in one directory when a path is mended or a suggestion is sought.
+/// Maximum number of names to compare in one directory.
 const MAX_NAMES: usize = 20_000;
-/// Shared pairs of characters, of all, from which on a name counts as near.
+/// Minimum share of common character pairs of a similar name.
 const NEAR: f32 = 0.5;
 
-/// The path that `given` means, seen from `cwd`. Absolute when `cwd` is; `.` parts removed.
+/// Resolves `given` against `cwd`. Absolute if `cwd` is; `.` components are removed.
 pub fn resolve(cwd: &Path, given: &str) -> PathBuf {
     resolve_with_home(cwd, given, dirs::home_dir().as_deref())
 }
 
-/// `resolve` for a path that should exist: when nothing has that name, an entry of the same directory
-/// whose name differs only in the kind of spaces, quotes or composition is taken.
+/// Like [`resolve`], for a path that should exist: if it does not, an entry of the same directory that differs only
+/// in the kind of spaces, quotes or Unicode composition is used.
 pub fn resolve_existing(cwd: &Path, given: &str) -> PathBuf {
     let path = resolve(cwd, given);
     if exists(&path) {
@@ -56,7 +56,7 @@ fn expand(cwd: &Path, given: &str, home: Option<&Path>) -> PathBuf {
     path.components().collect()
 }
 
-/// Also a link that points nowhere exists.
+/// A dangling link exists too.
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
@@ -72,7 +72,7 @@ fn plain_spaces(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// Spaces that look like U+0020 and are not.
+/// Spaces that look like U+0020.
 pub fn is_space(char: char) -> bool {
     matches!(
         char,
@@ -105,12 +105,12 @@ fn names(directory: &Path) -> impl Iterator<Item = String> {
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
 }
 
-/// `path` for people: relative below `cwd`, with `~` below the home directory, else as it is.
+/// `path` for display: relative to `cwd`, with `~` for the home directory, or unchanged.
 pub fn display(path: &Path, cwd: &Path) -> String {
     display_with_home(path, cwd, dirs::home_dir().as_deref())
 }
 
-/// `path` for people, with `~` below the home directory.
+/// `path` for display, with `~` for the home directory.
 pub fn below_home(path: &Path) -> String {
     with_tilde(path, dirs::home_dir().as_deref())
 }
@@ -134,8 +134,8 @@ fn display_with_home(path: &Path, cwd: &Path, home: Option<&Path>) -> String {
     with_tilde(path, home)
 }
 
-/// Existing paths that `path`, which does not exist, may have meant: entries of the deepest existing
-/// directory whose names are like the first missing part. Nearest first, at most `limit`.
+/// Existing paths similar to `path`, which does not exist: entries of its deepest existing directory with names
+/// similar to the first missing component. Most similar first, at most `limit`.
 pub fn nearest(path: &Path, limit: usize) -> Vec<PathBuf> {
     let Some((directory, missing)) = first_missing(path) else {
         return Vec::new();
@@ -157,7 +157,7 @@ pub fn nearest(path: &Path, limit: usize) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The deepest ancestor that is a directory, and the name below it that is not there.
+/// The deepest existing directory of the path, and the missing name in it.
 fn first_missing(path: &Path) -> Option<(PathBuf, String)> {
     let directory = path
         .ancestors()
@@ -168,8 +168,8 @@ fn first_missing(path: &Path) -> Option<(PathBuf, String)> {
     Some((directory.to_path_buf(), name))
 }
 
-/// How alike two names are, from 0 to 1: twice the shared pairs of neighbouring characters over all
-/// pairs (Dice), the ends counted as characters. 1 when one name is the other without its extension.
+/// The similarity of two names, from 0 to 1: twice the common pairs of adjacent characters divided by all pairs
+/// (Dice), including the ends. 1 if one is the other without its extension.
 fn likeness(left: &str, right: &str) -> f32 {
     let stem = |name: &str| name.rsplit_once('.').map(|(stem, _)| stem.to_owned());
     if stem(right).as_deref() == Some(left) || stem(left).as_deref() == Some(right) {
@@ -192,8 +192,8 @@ fn pairs(name: &str) -> Vec<(char, char)> {
     ['\0'].into_iter().chain(name.chars()).zip(after).collect()
 }
 
-/// One key for every way to write a path: links of its longest existing start are resolved, and `..`
-/// after it. Two paths that lead to one file have one key, also before the file exists.
+/// A unique key of a file for all ways to write its path, even before the file exists: resolves the links of its
+/// longest existing prefix, and `..` after it.
 pub fn canonical_key(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut start = path;
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn given_paths_are_resolved_against_the_working_directory_and_home() {
+    fn paths_are_resolved_against_working_directory_and_home() {
         let (cwd, home) = (Path::new("/nowhere/work"), Path::new("/nowhere/home"));
         for (given, expected) in [
             ("a.rs", "/nowhere/work/a.rs"),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_name_wins_over_a_mended_one() {
+    fn literal_name_has_priority_over_a_corrected_one() {
         let dir = directory_with(&["@a", "a", "b\u{a0}c", "b c"]);
         let resolve = |given| resolve_with_home(dir.path(), given, None);
         assert_eq!(resolve("@a"), dir.path().join("@a"));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_existing_name_is_found_in_other_spellings() {
+    fn existing_name_is_found_in_other_spellings() {
         let dir = directory_with(&[
             "Shot 9.41\u{202f}PM.png",
             "it\u{2019}s.txt",
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_shown_short() {
+    fn paths_are_displayed_short() {
         let (cwd, home) = (Path::new("/home/me/work"), Path::new("/home/me"));
         for (path, expected) in [
             ("/home/me/work/src/a.rs", "src/a.rs"),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn near_names_are_suggested_nearest_first() {
+    fn similar_names_are_suggested_most_similar_first() {
         let dir = directory_with(&["settings.rs", "setting.rs", "main.rs", "README.md"]);
         create_dir(dir.path().join("source")).unwrap();
         let nearest = |path: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Percent codes of addresses, RFC 3986: every byte but the unreserved ones is written as `%XX`.
+//! Percent-encoding of URLs (RFC 3986): every byte except the unreserved ones becomes `%XX`.
 
 use percent_encoding::{
     AsciiSet, NON_ALPHANUMERIC, percent_decode_str as decode, percent_encode as encode,
@@ -11,7 +11,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 const PATH: &AsciiSet = &SEGMENT.remove(b'/');
 
-/// `bytes` as one segment of a path: slashes are encoded.
+/// `bytes` as one path segment: slashes are encoded.
 pub fn segment(bytes: &[u8]) -> String {
     encode(bytes, SEGMENT).to_string()
 }
@@ -21,7 +21,7 @@ pub fn path(bytes: &[u8]) -> String {
     encode(bytes, PATH).to_string()
 }
 
-/// `a%20b` as `a b`. What is no code stays; what is no UTF-8 becomes U+FFFD.
+/// `a%20b` as `a b`. Invalid codes stay; invalid UTF-8 becomes U+FFFD.
 pub fn decoded(text: &str) -> String {
     decode(text).decode_utf8_lossy().into_owned()
 }
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_written_and_read() {
+    fn codes_are_encoded_and_decoded() {
         let name = "a b/ä%~-._".as_bytes();
         assert_eq!(segment(name), "a%20b%2F%C3%A4%25~-._");
         assert_eq!(path(name), "a%20b/%C3%A4%25~-._");

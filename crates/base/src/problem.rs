@@ -1,27 +1,26 @@
-//! A fault in a file the user wrote: where it is, what it is, and the mend. Whoever finds one goes on
-//! with the rest of the file.
+//! A problem in a file of the user: position, message and suggestion. The rest of the file is still used.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// One fault.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     pub path: PathBuf,
-    /// From 1; not set when the whole file is meant.
+    /// From 1; not set for a problem of the complete file.
     pub line: Option<usize>,
     /// From 1, in characters.
     pub column: Option<usize>,
-    /// What is wrong: lower case, names in backticks, no full stop.
+    /// Lower case, names in backticks, no full stop.
     pub message: String,
     /// What to do about it; may be empty.
     pub hint: String,
 }
 
 impl Problem {
-    /// A fault of the whole file.
+    /// A problem of the complete file.
     pub fn of_file(
         path: impl Into<PathBuf>,
         message: impl Into<String>,
@@ -37,7 +36,7 @@ impl Problem {
         }
     }
 
-    /// The fault at byte `offset` of `text`.
+    /// Sets the position to byte `offset` of `text`.
     #[must_use]
     pub fn at(mut self, text: &str, offset: usize) -> Self {
         let before = crate::text::head_bytes(text, offset);
@@ -65,7 +64,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The name in `known` nearest to `name`, when one is near enough to be a typing error.
+/// The name in `known` that is most similar to `name`, if it is likely to be a typing error.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_shown_with_its_place_and_mend() {
+    fn problem_is_shown_with_position_and_suggestion() {
         let problem = Problem::of_file("a.toml", "unknown key `themes`", "did you mean `theme`?");
         assert_eq!(
             problem.at("x = 1\nthemes = 2\n", 6).to_string(),
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_likely_typing_error_is_suggested() {
+    fn only_likely_typing_errors_are_suggested() {
         assert_eq!(nearest("themes", ["theme", "model"]), Some("theme"));
         assert_eq!(nearest("modle", ["theme", "model"]), Some("model"));
         assert_eq!(

@@ -1,14 +1,14 @@
 //! Child processes that cannot outlive their owner, block on a terminal or hang their reader.
 //!
-//! A child leads a process group of its own (and, where the `setsid` program is there, a session
-//! without a terminal, so that a password prompt fails instead of writing over the screen). Its
-//! standard input is empty, its output and errors come through one pipe in the order written. Dropping
-//! a [`Running`] kills all it started. After the child has ended, its output ends when the pipe has
-//! been idle for a moment: a detached grandchild that keeps the pipe open is not waited for.
+//! A child leads its own process group and, if the `setsid` program is available, a session without a terminal, so
+//! that a password prompt fails instead of writing to the screen. Its standard input is empty; stdout and stderr
+//! share one pipe, in order. Dropping a [`Running`] kills everything it started. After the child has exited, its
+//! output ends once the pipe is idle for a moment: a detached grandchild that holds the pipe open does not block the
+//! reader.
 
+mod child_reaper;
 mod detached;
 mod group;
-mod heir;
 mod piped;
 mod quiet;
 
@@ -32,28 +32,28 @@ pub use group::ChildGroup;
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use quiet::{QuietError, QuietOutput, run_bounded, run_captured, run_printing, run_quietly};
 
-/// Silence on the pipe after which an ended child's output is complete.
+/// Idle time of the pipe after which an exited child's output is complete.
 const IDLE: Duration = Duration::from_millis(100);
-/// How long output that never pauses is read after the child has ended.
+/// Time limit for reading continuous output after the child has exited.
 const LATE_OUTPUT: Duration = Duration::from_secs(5);
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
-/// Time after SIGKILL in which even a child stuck in the kernel is given up.
+/// Time after SIGKILL until even a child stuck in the kernel is abandoned.
 const GIVE_UP: Duration = Duration::from_secs(2);
-/// How often the members of a stopping group are counted.
+/// Interval for counting the members of a group that is being stopped.
 const RECOUNT: Duration = Duration::from_millis(20);
 
-/// Marks everything a child starts, so that what left its group can still be found.
+/// Environment variable that marks all descendants, to find those that left the group.
 const MARKER: &str = "OSIER_COMMAND_ID";
 
-/// Makes pagers and prompts of a command that nobody attends pass by.
+/// Disables pagers and prompts of unattended commands.
 pub const UNATTENDED: [(&str, &str); 3] = [
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// The same where there is no terminal either.
+/// The same for commands without a terminal.
 const QUIET_TERMINAL: [(&str, &str); 4] = [
     ("TERM", "dumb"),
     UNATTENDED[0],
@@ -71,12 +71,12 @@ static SETSID: LazyLock<Option<&'static Path>> = LazyLock::new(|| {
 /// A program to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invocation {
-    /// A path, or a name looked up in `PATH`.
+    /// A path, or a name to look up in `PATH`.
     pub program: OsString,
     pub args: Vec<OsString>,
-    /// The own working directory when not set.
+    /// The working directory; by default the current one.
     pub cwd: Option<PathBuf>,
-    /// Added to the own environment.
+    /// Added to the current environment.
     pub env: Vec<(OsString, OsString)>,
 }
 
@@ -92,7 +92,7 @@ impl Invocation {
         }
     }
 
-    /// The command, run through `wrapper`; `defaults` are variables that `env` may change.
+    /// The command, run through `wrapper`; `env` overrides the variables in `defaults`.
     fn command(&self, wrapper: Option<&Path>, defaults: &[(&str, &str)]) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
         let mut command = Command::new(wrapper.map_or(self.program.as_os_str(), Path::as_os_str));
@@ -114,14 +114,14 @@ impl Invocation {
     }
 }
 
-/// Becomes `program`, looked up in `PATH`; returns only when that failed.
+/// Replaces this process with `program`, looked up in `PATH`; returns only on failure.
 pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io::Error {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     let mut command = std::process::Command::new(program);
     command.args(args).exec()
 }
 
-/// How a child ended. One of the two is set.
+/// How a child ended: exactly one of both is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exit {
     pub code: Option<i32>,
@@ -133,7 +133,7 @@ impl Exit {
         self.code == Some(0)
     }
 
-    /// The code a shell would report: 128 and the signal's number for a child that a signal ended.
+    /// The code that a shell would report: 128 plus the signal number for a child that a signal ended.
     pub fn shell_code(self) -> i32 {
         self.code.unwrap_or(128 + self.signal.unwrap_or(0))
     }
@@ -148,7 +148,7 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-/// `SIGKILL` for 9, and so on for the signals that end programs; `signal 42` for others.
+/// `SIGKILL` for 9, and so on for signals that end programs; `signal 42` for others.
 pub fn signal_name(signal: i32) -> String {
     const NAMES: [(Signal, &str); 17] = [
         (Signal::HUP, "SIGHUP"),
@@ -176,21 +176,21 @@ pub fn signal_name(signal: i32) -> String {
     )
 }
 
-/// The signal of a name as `signal_name` gives it, or of a number.
+/// The signal number of a name from `signal_name`, or of a number.
 pub fn signal_number(name: &str) -> Option<i32> {
     let known = (1..=64).find(|signal| signal_name(*signal) == name);
     known.or_else(|| name.parse().ok())
 }
 
-/// A running child whose output is read piece by piece. Dropping it kills all the child started.
+/// A running child whose output is read incrementally. Dropping it kills everything it started.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     group: ChildGroup,
-    /// Not set once it has ended.
+    /// Unset when the output has ended.
     output: Option<pipe::Receiver>,
     exit: Option<Exit>,
-    /// When reading ends although output still comes; set once the child has ended.
+    /// When to stop reading continuous output; set once the child has exited.
     read_until: Option<Instant>,
     stop: Option<Stop>,
     finished: bool,
@@ -202,15 +202,15 @@ struct Stop {
     killed: bool,
 }
 
-/// What is left of a child.
+/// The result of a child.
 #[derive(Debug)]
 pub struct Ended {
     pub exit: Exit,
-    /// What the child left running.
+    /// Processes that the child left running.
     pub left_running: Option<LeftRunning>,
 }
 
-/// Processes that outlived the child that started them. Dropping it kills those of the child's group.
+/// Processes that outlived their parent. Dropping it kills those in the child's group.
 #[derive(Debug)]
 pub struct LeftRunning {
     group: ChildGroup,
@@ -218,7 +218,7 @@ pub struct LeftRunning {
 }
 
 impl LeftRunning {
-    /// Reads on, so that nobody dies of writing to a closed pipe, and ends when no one is left.
+    /// Continues to read, so that no process fails on a closed pipe, until all processes have exited.
     pub async fn stay(mut self) {
         let mut buffer = vec![0; 16 * 1024];
         while read_some(&mut self.output, &mut buffer)
@@ -238,7 +238,7 @@ async fn read_some(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> io
     }
 }
 
-/// Starts `invocation`. Needs a tokio runtime.
+/// Starts `invocation`. Requires a tokio runtime.
 pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
     let (reader, writer) = io::pipe()?;
     let marker = uuid::Uuid::new_v4().simple().to_string();
@@ -248,14 +248,14 @@ pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
         .stdout(writer.try_clone()?)
         .stderr(writer);
     let child = command.spawn()?;
-    // Closes this side's ends of the pipe, which the command still holds.
+    // Closes this side's copies of the pipe, which the command still has.
     drop(command);
     let output = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let pid = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
     Ok(Running {
         child,
-        group: ChildGroup::new(pid, format!("{MARKER}={marker}")).bequeathed(),
+        group: ChildGroup::new(pid, format!("{MARKER}={marker}")).with_reaper(),
         output: Some(output),
         exit: None,
         read_until: None,
@@ -265,13 +265,13 @@ pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
 }
 
 impl Running {
-    /// Process id of the child, which is also that of its group.
+    /// Process id of the child, which is also its group id.
     pub fn id(&self) -> i32 {
         self.group.id()
     }
 
-    /// Asks all the child started to end, and kills what has not ended half a second later. Goes on
-    /// while `read` is called.
+    /// Sends SIGTERM to everything that the child started, and SIGKILL half a second later. Proceeds while `read` is
+    /// called.
     pub fn stop(&mut self) {
         if self.stop.is_none() {
             self.group.signal_everything(Signal::TERM);
@@ -282,21 +282,21 @@ impl Running {
         }
     }
 
-    /// The next output, up to the length of `buffer`; 0 when there is no more to come and the child has
-    /// ended. Nothing is lost when the future is dropped.
+    /// Reads the next output, up to the length of `buffer`; 0 after the output has ended and the child has exited.
+    /// Cancel safe.
     pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut idle_at = Instant::now() + IDLE;
         loop {
             let wake = self.wake(idle_at);
             tokio::select! {
                 biased;
-                // Before the output: a flood must not keep a deadline from passing.
+                // Before the output: continuous output must not delay a deadline.
                 () = sleep_until(wake.unwrap_or(idle_at)), if wake.is_some() => {
                     if self.is_over(idle_at) {
                         if !self.has_more() {
                             return Ok(0);
                         }
-                        // On a busy machine silence may be ours, not the child's.
+                        // On a busy machine the silence may be ours, not the child's.
                         idle_at = Instant::now() + IDLE;
                     }
                 }
@@ -309,7 +309,7 @@ impl Running {
         }
     }
 
-    /// Whether output waits in the pipe, and there is still time to read it.
+    /// Whether the pipe has output, and there is still time to read it.
     fn has_more(&self) -> bool {
         let in_time = self.read_until.is_some_and(|until| Instant::now() < until);
         let waiting = |pipe| rustix::io::ioctl_fionread(pipe).is_ok_and(|bytes| bytes > 0);
@@ -322,7 +322,7 @@ impl Running {
         self.group.note_reaped();
     }
 
-    /// When something is due although nothing happens.
+    /// When to check the state even without output.
     fn wake(&self, idle_at: Instant) -> Option<Instant> {
         let now = Instant::now();
         let end = self.read_until.map(|until| {
@@ -340,7 +340,7 @@ impl Running {
         }
     }
 
-    /// Whether nothing more is to be waited for. Kills when the time has come.
+    /// Whether reading is complete. Kills the group when its deadline has passed.
     fn is_over(&mut self, idle_at: Instant) -> bool {
         let now = Instant::now();
         let quiet = self.output.is_none()
@@ -365,7 +365,7 @@ impl Running {
         false
     }
 
-    /// What became of the child; to be called when `read` gave 0. Before that it kills the child.
+    /// Returns the result; call it after `read` returned 0. Before that it kills the child.
     pub fn finish(mut self) -> Ended {
         self.finished = self.exit.is_some() && self.stop.is_none();
         let killed = Exit {
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn output_and_errors_come_in_the_order_written() {
+    async fn stdout_and_stderr_arrive_in_order() {
         let mut running = shell("echo a; echo b >&2; echo c; echo $TERM; cat; exit 3");
         assert_eq!(read_all(&mut running).await, "a\nb\nc\ndumb\n");
         let ended = running.finish();
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_signal_is_reported_as_such() {
+    async fn signal_is_reported() {
         let mut running = shell("kill -SEGV $$");
         read_all(&mut running).await;
         let exit = running.finish().exit;
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn stopping_kills_children_that_ignore_the_request() {
+    async fn stopping_kills_children_that_ignore_sigterm() {
         let mut running =
             shell("trap '' TERM; (trap '' TERM; echo $BASHPID; while :; do sleep 60; done) & wait");
         let grandchild = first_line(&mut running).await;
@@ -470,14 +470,14 @@ mod tests {
             shell("trap 'echo cleaned; exit 7' TERM; echo $$; while :; do sleep 0.01; done");
         first_line(&mut running).await;
         running.stop();
-        // The shell may first tell of the `sleep` that was ended with it.
+        // The shell may first report the `sleep` that was ended with it.
         let output = read_all(&mut running).await;
         assert!(output.ends_with("cleaned\n"), "{output}");
         assert_eq!(running.finish().exit.code, Some(7));
     }
 
     #[tokio::test]
-    async fn a_flood_that_ignores_the_request_is_killed_too() {
+    async fn continuous_output_does_not_prevent_killing() {
         let mut running = shell("trap '' TERM; yes");
         let mut buffer = [0; 8192];
         running.read(&mut buffer).await.unwrap();
@@ -488,7 +488,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn stopping_finds_what_left_the_group() {
+    async fn stopping_finds_processes_that_left_the_group() {
         if !osier_testing::skip::has(&["setsid"], "apt install util-linux") {
             return;
         }
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_child_left_behind_does_not_hang_the_reader_and_ends_with_its_guard() {
+    async fn process_left_running_does_not_block_the_reader_and_ends_when_dropped() {
         let mut running = shell("sleep 600 & echo $!");
         let left: i32 = read_all(&mut running).await.trim().parse().unwrap();
         let ended = running.finish();
@@ -522,7 +522,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_directory_is_an_error() {
+    async fn missing_directory_is_an_error() {
         let invocation = Invocation {
             cwd: Some("/does/not/exist".into()),
             ..Invocation::new("true", [""; 0])

@@ -1,21 +1,20 @@
-//! Keys in text that leaves the machine: whatever looks like a credential of a known vendor is replaced.
+//! Removes keys from text that leaves the machine: everything that looks like a credential of a known vendor.
 //!
-//! Shapes, not values: a key that was pasted, printed by a command or read from a file is found without
-//! knowing it. What is put in its place is plain ASCII without quotes or backslashes, so that a line of
-//! JSON stays a line of JSON.
+//! It matches patterns, not known values, so it also finds keys that were pasted, printed by a command or read from a
+//! file. The replacement is ASCII without quotes or backslashes, so that a JSON line stays valid.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// What stands where a key stood.
+/// Replaces a removed key.
 pub const REDACTED: &str = "[key removed]";
 
-/// How keys look, and whether a match has to hold a digit to be one: names of classes and files are
-/// words joined by dashes, too.
+/// Patterns of keys, and whether a match must contain a digit: names of classes and files can also be words with
+/// hyphens.
 const SHAPES: &[(&str, bool)] = &[
-    // Anthropic, OpenAI, OpenRouter, DeepSeek and many who copied the form.
+    // Anthropic, OpenAI, OpenRouter, DeepSeek and others with the same format.
     (r"\bsk-[A-Za-z0-9_-]{20,}", true),
     // Stripe.
     (r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}", true),
@@ -38,27 +37,27 @@ const SHAPES: &[(&str, bool)] = &[
         r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
         true,
     ),
-    // Private keys in PEM, with real line ends or escaped ones.
+    // Private keys in PEM, with real or escaped line ends.
     (
         r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\sA-Za-z0-9+/=\\:,-]*?-----END [A-Z ]*PRIVATE KEY-----",
         false,
     ),
 ];
 
-/// A name that says what stands behind it: `MISTRAL_API_KEY=…`, `authorization: Bearer …`.
+/// A name that announces a key: `MISTRAL_API_KEY=…`, `authorization: Bearer …`.
 const NAMED: &str = r#"(?x)
     ( \b[A-Z][A-Z0-9_]* (?:API_KEY|ACCESS_KEY|SECRET|TOKEN|PASSWORD) (?:\\?["'])? \s?[=:]\s? (?:\\?["'])?
     | \b(?i:bearer)\s )
     ( [A-Za-z0-9_~+/.=-]{16,} )"#;
 
-/// Every shape in one expression, so that text is gone through once; a group for each that needs a digit
-/// is not needed, since those that do not begin with dashes all do.
+/// All patterns in one expression, so that text is scanned once. Digits need no separate group: only patterns that
+/// start with dashes may lack them.
 static KEYS: LazyLock<Option<(Regex, Regex)>> = LazyLock::new(|| {
     let all: Vec<&str> = SHAPES.iter().map(|(shape, _)| *shape).collect();
     Some((Regex::new(&all.join("|")).ok()?, Regex::new(NAMED).ok()?))
 });
 
-/// `text` without what looks like a key. Borrowed when there is nothing to remove.
+/// `text` without keys. Borrowed if there is nothing to remove.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let Some((shapes, named)) = &*KEYS else {
         return Cow::Borrowed(text);
@@ -77,14 +76,14 @@ pub fn redact(text: &str) -> Cow<'_, str> {
             found[0].to_owned()
         }
     });
-    // A match that was no key was put back as it was.
+    // All matches turned out not to be keys.
     if *twice == *text {
         return Cow::Borrowed(text);
     }
     Cow::Owned(twice.into_owned())
 }
 
-/// A key is no word and no path of a program: it has digits and letters.
+/// A key has digits and letters, unlike words and paths.
 fn is_key(found: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| found.bytes().any(|byte| kind(&byte));
     found.starts_with("-----") || (has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
@@ -94,7 +93,7 @@ fn is_key(found: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Made up here, so that no scanner takes them for real ones.
+    /// Made up at run time, so that no scanner takes them for real keys.
     fn samples() -> Vec<String> {
         let body = "aB3dE6gH9jK2mN5pQ8sT1vW4xY7z";
         let mut keys: Vec<String> = [
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn every_known_shape_goes_and_what_stands_around_it_stays() {
+    fn known_keys_are_removed_and_surrounding_text_stays() {
         assert!(KEYS.is_some());
         for key in samples() {
             let text = format!("before \"{key}\" after");
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_only_look_alike_stay() {
+    fn similar_words_stay() {
         for text in [
             "sk-folding-cube-spinner-container-large",
             "task-0123456789abcdef0123456789",

@@ -1,21 +1,20 @@
-//! The one place where text is measured, cut and made safe to show.
+//! Measures, cuts and sanitizes text for the whole program.
 //!
-//! Width is counted by grapheme cluster in terminal cells. Everything that came from a model, a tool or
-//! a file is untrusted: `sanitize` runs before a string reaches a cell, so no control sequence of
-//! theirs is ever passed to the terminal.
+//! Width is counted in terminal cells per grapheme cluster. Text from models, tools and files is untrusted:
+//! `sanitize` runs before it is drawn, so that none of its control sequences reach the terminal.
 
 use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Columns between tab stops when a tab is expanded.
+/// Columns per tab stop.
 pub const TAB_WIDTH: usize = 4;
 
-/// Bytes of a control sequence's parameters that are looked at.
+/// Maximum bytes of a control sequence's parameters that are parsed.
 const LONGEST_PARAMETERS: usize = 256;
 
-/// Width of `text` in terminal cells. Control characters count zero.
+/// Width of `text` in terminal cells. Control characters have none.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() {
         return text.bytes().filter(|byte| !byte.is_ascii_control()).count();
@@ -36,7 +35,7 @@ pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
     text.grapheme_indices(true)
 }
 
-/// The longest start of `text` that is at most `columns` wide, cut between graphemes.
+/// The longest prefix of `text` that is at most `columns` wide, cut between graphemes.
 pub fn take_width(text: &str, columns: usize) -> &str {
     if text.len() <= columns && text.is_ascii() {
         return text;
@@ -51,7 +50,7 @@ pub fn take_width(text: &str, columns: usize) -> &str {
     text
 }
 
-/// The bytes of the clusters that cover any of `columns`.
+/// The byte range of the grapheme clusters in `columns`.
 pub fn column_range(text: &str, columns: std::ops::RangeInclusive<u16>) -> std::ops::Range<usize> {
     let (first, last) = (usize::from(*columns.start()), usize::from(*columns.end()));
     let mut column = 0;
@@ -70,7 +69,7 @@ pub fn column_range(text: &str, columns: std::ops::RangeInclusive<u16>) -> std::
     range.start.min(range.end)..range.end
 }
 
-/// `text`, or its start with `…` in the last column when it is wider than `columns`.
+/// `text`, or its start with `…` in the last column if it is wider than `columns`.
 pub fn truncate(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -81,7 +80,7 @@ pub fn truncate(text: &str, columns: usize) -> Cow<'_, str> {
     }
 }
 
-/// `text`, or its end with `…` in the first column: for paths, whose end says most.
+/// `text`, or its end with `…` in the first column: for paths, whose end is most specific.
 pub fn truncate_start(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);
@@ -101,19 +100,19 @@ pub fn truncate_start(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("…{}", &text[start..]))
 }
 
-/// The longest start of `text` of at most `limit` bytes that ends on a character boundary.
+/// The longest prefix of `text` with at most `limit` bytes, cut at a character boundary.
 pub fn head_bytes(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// The longest end of `text` of at most `limit` bytes that starts on a character boundary.
+/// The longest suffix of `text` with at most `limit` bytes, cut at a character boundary.
 pub fn tail_bytes(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
-/// Removes terminal control sequences (CSI, OSC, DCS and friends) and control characters other than
-/// newline and tab; a carriage return that is not part of a line ending starts its line again, as a
-/// terminal would show it. Borrowed when there is nothing to remove.
+/// Removes terminal control sequences (CSI, OSC, DCS and others) and control characters except newline and tab. A
+/// carriage return that is not part of a line ending restarts its line, as in a terminal. Borrowed if there is
+/// nothing to remove.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
@@ -121,11 +120,11 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean(text, &mut ()))
 }
 
-/// Is told what `clean` takes out of a text that says how it looks.
+/// Receives the style information that `clean` removes from a text.
 pub(super) trait Clean {
-    /// The parameters of a sequence for colours, at this byte of the clean text.
+    /// The parameters of an SGR sequence at this byte of the clean text.
     fn graphics(&mut self, at: usize, parameters: &str);
-    /// The clean text was cut back to this byte.
+    /// The clean text was truncated to this byte.
     fn cut(&mut self, at: usize);
 }
 
@@ -134,7 +133,7 @@ impl Clean for () {
     fn cut(&mut self, _: usize) {}
 }
 
-/// `sanitize` for a text that needs it.
+/// [`sanitize`] for a text that needs it.
 pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut parameters = String::new();
@@ -165,13 +164,13 @@ pub(super) fn clean(text: &str, told: &mut impl Clean) -> String {
     clean
 }
 
-/// One line for one cell row: sanitized, newlines shown as `⏎`, tabs expanded.
+/// Text for one row: sanitized, newlines shown as `⏎`, tabs expanded.
 pub fn single_line(text: &str) -> String {
     expand_tabs(&sanitize(text)).replace('\n', "⏎")
 }
 
-/// The parts of a sentence, and whether each stood between backticks: names and commands, which are shown in a face
-/// of their own instead. A backtick without another one is a sign like any other.
+/// Splits a sentence at backticks: its parts, and whether each was between backticks (names and commands, which are
+/// drawn in another style). An unpaired backtick is a normal character.
 pub fn ticked(text: &str) -> Vec<(&str, bool)> {
     let count = text.matches('`').count();
     if count < 2 || text.contains("``") {
@@ -195,7 +194,7 @@ pub fn ticked(text: &str) -> Vec<(&str, bool)> {
     parts
 }
 
-/// The sentence without those backticks, for where there is one face for all of it.
+/// The sentence without those backticks, for output in one style.
 pub fn unticked(text: &str) -> String {
     ticked(text).into_iter().map(|(part, _)| part).collect()
 }
@@ -224,7 +223,7 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(expanded)
 }
 
-/// Control characters and the invisible direction overrides that can make code read as what it is not.
+/// Control characters, and invisible direction overrides that can misrepresent code.
 fn is_unsafe(char: char) -> bool {
     match char {
         '\n' | '\t' => false,
@@ -241,7 +240,7 @@ fn skip_escape(rest: &mut Rest<'_>) {
             rest.next();
             skip_string(rest);
         }
-        // Character set selections and the like: intermediates, then one final.
+        // Character set selections and similar: intermediates, then one final byte.
         Some(' '..='/') => {
             while rest.next_if(|char| (' '..='/').contains(char)).is_some() {}
             rest.next_if(|char| ('0'..='~').contains(char));
@@ -253,7 +252,7 @@ fn skip_escape(rest: &mut Rest<'_>) {
     }
 }
 
-/// Takes a control sequence: its parameters, and the character that ends it.
+/// Consumes a control sequence: its parameters and its final character.
 fn take_csi(rest: &mut Rest<'_>, parameters: &mut String) -> Option<char> {
     parameters.clear();
     while let Some(char) = rest.next_if(|char| ('\x20'..='\x3f').contains(char)) {
@@ -264,8 +263,8 @@ fn take_csi(rest: &mut Rest<'_>, parameters: &mut String) -> Option<char> {
     rest.next_if(|char| ('\x40'..='\x7e').contains(char))
 }
 
-/// A control string ends at BEL or ST. One that never ends is cut at the line end, so that a stray
-/// introducer cannot swallow the rest of an answer.
+/// A control string ends at BEL or ST. An unterminated one is cut at the line end, so that it cannot swallow the rest
+/// of an answer.
 fn skip_string(rest: &mut Rest<'_>) {
     while let Some(&char) = rest.peek() {
         if char == '\n' {
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn sanitize_removes_sequences_and_keeps_text() {
+    fn sanitize_removes_sequences_and_retains_text() {
         for (text, expected) in [
             ("plain\ttext\n", "plain\ttext\n"),
             ("\x1b[31mred\x1b[0m", "red"),
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_between_backticks_is_told_apart() {
+    fn text_between_backticks_is_separated() {
         assert_eq!(
             ticked("run `git init` or `hg`"),
             [

@@ -1,7 +1,7 @@
-//! Tells when files of the user change, so that themes, keymaps and settings follow while they are edited.
+//! Watches files of the user, so that changes of themes, keymaps and settings apply at once.
 //!
-//! Directories are watched, not files: editors replace a file rather than write it. A burst of events is
-//! told once, after it is over. Started after the first paint.
+//! It watches directories, not files, because editors replace files. A burst of events is reported once, after it has
+//! ended. Started after the first frame.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// How long it must be quiet before a change is told.
+/// Idle time after which a change is reported.
 const QUIET: Duration = Duration::from_millis(80);
-/// A change is told after this time even if it never gets quiet.
+/// Maximum delay of a report.
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// Why nothing is watched.
@@ -21,21 +21,20 @@ const LONGEST: Duration = Duration::from_secs(1);
 pub enum WatchError {
     #[error("the system does not report file changes")]
     Start(#[from] notify::Error),
-    #[error("no thread for file changes")]
+    #[error("cannot start a thread to watch files")]
     Thread(#[source] std::io::Error),
 }
 
-/// A running watch. Dropping it ends it.
+/// A running watcher. Dropping it stops it.
 #[derive(Debug)]
 pub struct Watcher {
     inner: RecommendedWatcher,
-    /// Paths that could not be watched, such as directories that are not there.
+    /// Paths that could not be watched, such as missing directories.
     pub unwatched: Vec<PathBuf>,
 }
 
 impl Watcher {
-    /// Watches files and directories (their files, not those below). The channel tells the changed paths of
-    /// each burst, sorted.
+    /// Watches files and directories (not recursively). The channel receives the sorted paths of each burst.
     pub fn start(paths: &[PathBuf]) -> Result<(Self, UnboundedReceiver<Vec<PathBuf>>), WatchError> {
         let (raw, events) = channel();
         let mut inner = notify::recommended_watcher(move |event: notify::Result<Event>| {
@@ -73,7 +72,7 @@ impl Watcher {
     }
 }
 
-/// Gathers bursts until the watcher or the receiver is gone.
+/// Collects bursts until the watcher or the receiver is gone.
 fn collect(
     events: &Receiver<Vec<PathBuf>>,
     wanted: &[PathBuf],
@@ -103,7 +102,7 @@ fn is_change(kind: EventKind) -> bool {
     )
 }
 
-/// The path itself, or a file right in a watched directory.
+/// The path itself, or a file directly in a watched directory.
 fn is_wanted(path: &Path, wanted: &[PathBuf]) -> bool {
     wanted
         .iter()
@@ -118,7 +117,7 @@ fn directory_of(path: &Path) -> PathBuf {
     path.parent().map_or(path.clone(), Path::to_owned)
 }
 
-/// The path as the system reports it: its directory without links.
+/// The path as the system reports it: with the links of its directory resolved.
 fn resolved(path: &Path) -> PathBuf {
     if let Ok(directory) = path.canonicalize()
         && directory.is_dir()
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_told_once_and_only_for_what_is_wanted() {
+    fn burst_is_reported_once_and_only_for_watched_paths() {
         let (raw, events) = channel();
         let (sender, mut changes) = unbounded_channel();
         let path = |name: &str| PathBuf::from("/config").join(name);
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_replaced_file_is_noticed() {
+    async fn replaced_file_is_reported() {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("settings.toml");
         let missing = directory.path().join("missing/themes");

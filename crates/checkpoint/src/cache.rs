@@ -1,5 +1,5 @@
-//! What was known of the files when they were last looked at, so that unchanged ones are not read
-//! again. A cache: when it is missing or damaged everything is read.
+//! Caches the state of the files at the last scan, so that unchanged files are not read again. Without the cache, or
+//! with a damaged one, everything is read.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use super::objects::Hash;
 
 const MAGIC: &[u8; 8] = b"osierfc1";
-/// Changed times this close to the moment of looking may hide a later change: the clock of a file
-/// system ticks in milliseconds, on some in seconds.
+/// A modification time this close to the scan can hide a later change: file system clocks tick in milliseconds, some
+/// in seconds.
 const RACY_NS: i128 = 2_000_000_000;
 
-/// What tells a changed file from one that is not.
+/// Metadata that distinguishes a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: i128,
@@ -37,12 +37,12 @@ impl Stamp {
         }
     }
 
-    /// Whether a change right after `now`, nanoseconds since the epoch, could go unseen.
+    /// Whether a change right after `now`, in nanoseconds since the epoch, could go unnoticed.
     fn is_racy(&self, now: i128) -> bool {
         self.modified.max(self.changed) > now - RACY_NS
     }
 
-    /// A mark that changes when the file does.
+    /// A number that changes with the file.
     pub(super) fn mark(&self) -> u64 {
         let bytes = format!("{} {}", self.modified, self.size);
         let hash = Hash::of(bytes.as_bytes());
@@ -53,7 +53,7 @@ impl Stamp {
     }
 }
 
-/// Content by path, as far as it is known.
+/// Known content by path.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     known: HashMap<PathBuf, (Stamp, Hash)>,
@@ -77,8 +77,8 @@ impl Cache {
         self.known.insert(path, (stamp, hash));
     }
 
-    /// Writes what will still be certain later, unless that is what `loaded` says already. A failure costs
-    /// time only, and so does a power cut: nothing waits for the disk.
+    /// Writes the entries that stay valid, unless `loaded` already has them. A failure only costs time, so it is
+    /// ignored and the file is not synced.
     pub(super) fn save(&self, path: &Path, now: i128, loaded: &Self) {
         if self.known == loaded.known {
             return;
@@ -103,7 +103,7 @@ impl Cache {
     }
 }
 
-/// Puts `bytes` in place of the file, which nobody else may read.
+/// Replaces the file with `bytes`, readable only by the owner.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "damage is made on purpose")]
-    fn what_is_certain_comes_back_and_damage_is_forgotten() {
+    fn certain_entries_round_trip_and_damage_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/cache");
         let now = RACY_NS + 5_000;

@@ -1,15 +1,14 @@
-//! One piece of a unified diff, and taking it back in the file as it is now.
+//! Parses one hunk of a unified diff and reverts it in the current file.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
-use super::plan::{ChangeKind, FileChange};
-use super::restore::{Restored, Unrestored, check_parents};
+use super::restore::{Restored, check_parents};
 use osier_base::atomic_file;
+use osier_protocol::{ChangeKind, FileChange, Unrestored};
 
-/// The pieces of a diff of one file, each from its `@@` line on.
+/// The hunks of a diff of one file, each from its `@@` line.
 pub fn hunks(diff: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = Vec::new();
     let mut at = 0;
@@ -28,14 +27,14 @@ pub fn hunks(diff: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A piece in parts.
+/// A parsed hunk.
 #[derive(Debug, PartialEq, Eq)]
 struct Hunk {
-    /// Lines of the new file before it.
+    /// Lines of the new file before the hunk.
     before: usize,
     old: String,
     new: String,
-    /// The file did not exist before it, or does not after it.
+    /// The hunk creates or deletes the file.
     creates: bool,
     removes: bool,
 }
@@ -55,7 +54,7 @@ impl Hunk {
             let rest = &line[1..];
             match sign {
                 '\\' => {
-                    // The line before has no newline.
+                    // The previous line has no newline.
                     for (side, is_it) in [(&mut old, last != '+'), (&mut new, last != '-')] {
                         if is_it && side.ends_with('\n') {
                             side.pop();
@@ -76,9 +75,9 @@ impl Hunk {
                 new_lines += 1;
             }
         }
-        // A diff that was cut does not have all of it.
-        let is_whole = (old_lines, new_lines) == (old_count, new_count);
-        is_whole.then_some(Self {
+        // A truncated diff has an incomplete hunk.
+        let is_complete = (old_lines, new_lines) == (old_count, new_count);
+        is_complete.then_some(Self {
             before: new_start.saturating_sub(usize::from(new_count > 0)),
             creates: old_count == 0 && new_start == 1,
             removes: new_count == 0 && new_start == 0,
@@ -87,35 +86,35 @@ impl Hunk {
         })
     }
 
-    /// `content` without the change. It may have moved, as long as it can be told where it is.
-    fn take_back(&self, content: &str) -> Result<String, &'static str> {
+    /// `content` without the change. The lines may have moved, if their position is unambiguous.
+    fn revert(&self, content: &str) -> Result<String, &'static str> {
         if self.new.is_empty() {
-            // Nothing is there to be looked for: the place is known by its number alone.
-            let place = line_start(content, self.before).ok_or(GONE)?;
-            let (above, below) = content.split_at(place);
+            // The hunk has no lines to search for, so only the line number tells the position.
+            let at = line_start(content, self.before).ok_or(CHANGED)?;
+            let (above, below) = content.split_at(at);
             return Ok([above, &self.old, below].concat());
         }
         let is_line_start = |at: &usize| *at == 0 || content.as_bytes()[at - 1] == b'\n';
         let ends_well =
             |at: usize| self.new.ends_with('\n') || at + self.new.len() == content.len();
         let found = content.match_indices(self.new.as_str()).map(|(at, _)| at);
-        let places: Vec<usize> = found
+        let positions: Vec<usize> = found
             .filter(|at| is_line_start(at) && ends_well(*at))
             .collect();
         let stated = line_start(content, self.before);
-        let place = match places.as_slice() {
-            [] => return Err(GONE),
+        let at = match positions.as_slice() {
+            [] => return Err(CHANGED),
             [only] => *only,
             several => stated
                 .filter(|at| several.contains(at))
                 .ok_or("it occurs more than once")?,
         };
-        let (above, below) = (&content[..place], &content[place + self.new.len()..]);
+        let (above, below) = (&content[..at], &content[at + self.new.len()..]);
         Ok([above, &self.old, below].concat())
     }
 }
 
-const GONE: &str = "it has changed since";
+const CHANGED: &str = "it has changed since";
 
 /// `START,COUNT` or `START`.
 fn range(text: &str) -> Option<(usize, usize)> {
@@ -125,7 +124,7 @@ fn range(text: &str) -> Option<(usize, usize)> {
     }
 }
 
-/// Where the line begins that has `before` lines above it.
+/// The byte offset of the line after `before` lines.
 fn line_start(content: &str, before: usize) -> Option<usize> {
     if before == 0 {
         return Some(0);
@@ -135,23 +134,23 @@ fn line_start(content: &str, before: usize) -> Option<usize> {
         .or_else(|| (content.lines().count() == before).then_some(content.len()))
 }
 
-/// Takes pieces of diffs back, each `(path, piece)`, in the files below `root` as they are now. Those of one
-/// file are taken from its end up, so that their line numbers hold. A file that is not `kept` stays.
-pub(super) fn take_back(
+/// Reverts hunks, each `(path, hunk)`, in the current files below `root`. Hunks of one file are reverted from its
+/// end, so that line numbers remain valid. Files that `is_recorded` rejects stay unchanged.
+pub(super) fn revert_hunks(
     root: &Path,
-    pieces: &[(String, String)],
-    is_kept: &dyn Fn(&Path) -> bool,
+    hunks: &[(String, String)],
+    is_recorded: &dyn Fn(&Path) -> bool,
 ) -> Restored {
     let mut restored = Restored::default();
-    let mut order: Vec<usize> = (0..pieces.len()).collect();
-    order.sort_by_key(|place| {
-        let (path, piece) = &pieces[*place];
-        let before = Hunk::parse(piece).map_or(0, |hunk| hunk.before);
+    let mut order: Vec<usize> = (0..hunks.len()).collect();
+    order.sort_by_key(|index| {
+        let (path, hunk) = &hunks[*index];
+        let before = Hunk::parse(hunk).map_or(0, |hunk| hunk.before);
         (path.clone(), std::cmp::Reverse(before))
     });
-    for place in order {
-        let (path, piece) = &pieces[place];
-        match take(root, path, piece, is_kept) {
+    for index in order {
+        let (path, hunk) = &hunks[index];
+        match revert_in_file(root, path, hunk, is_recorded) {
             Ok(kind) => {
                 let is_new = restored.changes.iter().all(|change| change.path != *path);
                 if is_new {
@@ -165,7 +164,7 @@ pub(super) fn take_back(
             }
             Err(reason) => {
                 let mut path = path.clone();
-                if let Some(header) = piece.lines().next() {
+                if let Some(header) = hunk.lines().next() {
                     let _ = write!(path, " {header}");
                 }
                 restored.left.push(Unrestored { path, reason });
@@ -175,24 +174,24 @@ pub(super) fn take_back(
     restored
 }
 
-fn take(
+fn revert_in_file(
     root: &Path,
     relative: &str,
-    piece: &str,
-    is_kept: &dyn Fn(&Path) -> bool,
+    hunk: &str,
+    is_recorded: &dyn Fn(&Path) -> bool,
 ) -> Result<ChangeKind, String> {
-    let hunk = Hunk::parse(piece).ok_or("the diff is cut there: use `/restore` for the file")?;
+    let hunk = Hunk::parse(hunk).ok_or("the diff is truncated; use `/restore` for this file")?;
     check_parents(root, Path::new(relative))?;
     let path = root.join(relative);
     if path.is_symlink() {
-        return Err("it is a link".to_owned());
+        return Err("it is a symbolic link".to_owned());
     }
     let now = match fs::read_to_string(&path) {
         Ok(now) => Some(now),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error.to_string()),
     };
-    if now.is_some() && !is_kept(Path::new(relative)) {
+    if now.is_some() && !is_recorded(Path::new(relative)) {
         return Err(
             "it is ignored or too large to record, so the change could not be undone".to_owned(),
         );
@@ -200,8 +199,8 @@ fn take(
     let content = match &now {
         None if hunk.removes => hunk.old.clone(),
         None => return Err("the file no longer exists".to_owned()),
-        Some(_) if hunk.removes => return Err("the file is there again".to_owned()),
-        Some(now) => hunk.take_back(now)?,
+        Some(_) if hunk.removes => return Err("the file exists again".to_owned()),
+        Some(now) => hunk.revert(now)?,
     };
     if content.is_empty() && hunk.creates {
         fs::remove_file(&path).map_err(|error| error.to_string())?;
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_can_be_taken_back_alone() {
+    fn every_hunk_can_be_reverted_alone() {
         let old = numbered(60, |n| Some(format!("line {n}\n")));
         let new = numbered(60, |n| match n {
             3 => Some("LINE 3\nand more\n".to_owned()),
@@ -240,29 +239,29 @@ mod tests {
             n => Some(format!("line {n}\n")),
         });
         let diff = unified("a", Some(&old), &new).text;
-        let pieces = hunks(&diff);
-        assert_eq!(pieces.len(), 3);
-        let back = |content: &str, piece: &str| Hunk::parse(piece).unwrap().take_back(content);
-        // In any order, the numbers of those below or above being others by then.
+        let hunks = hunks(&diff);
+        assert_eq!(hunks.len(), 3);
+        let back = |content: &str, hunk: &str| Hunk::parse(hunk).unwrap().revert(content);
+        // In any order: earlier reverts shift the line numbers of later ones.
         for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
             let mut content = new.clone();
-            for place in order {
-                content = back(&content, pieces[place]).unwrap();
+            for index in order {
+                content = back(&content, hunks[index]).unwrap();
             }
             assert_eq!(content, old);
         }
-        let only = back(&new, pieces[1]).unwrap();
+        let only = back(&new, hunks[1]).unwrap();
         assert_eq!(
             unified("a", Some(&only), &new).text.matches("@@ ").count(),
             1
         );
         assert!(only.contains("line 30\n") && only.contains("LINE 3\n"));
         let changed = new.replace("LINE 3", "Line 3");
-        assert_eq!(back(&changed, pieces[0]), Err(GONE));
+        assert_eq!(back(&changed, hunks[0]), Err(CHANGED));
     }
 
     #[test]
-    fn the_newline_at_the_end_is_as_it_was() {
+    fn newline_at_the_end_is_restored() {
         for (old, new) in [
             ("a\nb", "a\nc\n"),
             ("a\nb\n", "a\nc"),
@@ -270,23 +269,23 @@ mod tests {
             ("x\n", ""),
         ] {
             let diff = unified("a", Some(old), new).text;
-            let piece = hunks(&diff)[0];
-            let hunk = Hunk::parse(piece).unwrap();
-            assert_eq!(hunk.take_back(new).as_deref(), Ok(old), "{diff}");
+            let hunk = hunks(&diff)[0];
+            let hunk = Hunk::parse(hunk).unwrap();
+            assert_eq!(hunk.revert(new).as_deref(), Ok(old), "{diff}");
         }
     }
 
     #[test]
-    fn what_stands_there_twice_is_taken_at_its_number_or_not_at_all() {
+    fn ambiguous_lines_are_reverted_at_their_number_or_not_at_all() {
         let old = "x\nx\nx\nx\nx\nx\nx\nx\nx\nx\n";
         let new = "x\nx\nx\nx\nx\ny\nx\nx\nx\nx\nx\n";
         let diff = unified("a", Some(old), new).text;
         let hunk = Hunk::parse(hunks(&diff)[0]).unwrap();
-        assert_eq!(hunk.take_back(new).as_deref(), Ok(old));
+        assert_eq!(hunk.revert(new).as_deref(), Ok(old));
         let twice = format!("{new}{new}");
-        assert_eq!(hunk.take_back(&twice), Ok(format!("{old}{new}")));
+        assert_eq!(hunk.revert(&twice), Ok(format!("{old}{new}")));
         let moved = format!("new\n{new}{new}");
-        assert!(hunk.take_back(&moved).is_err());
+        assert!(hunk.revert(&moved).is_err());
         assert_eq!(Hunk::parse("@@ -1,2 +1,3 @@\n a\n"), None);
     }
 }

@@ -1,19 +1,42 @@
 //! Checkpoints: the state of the project's files at every entry of a session's tree.
 //!
-//! Start at [`CheckpointStore`], which stores states; [`Checkpointer`], the interceptor that records them; and
-//! [`Plan`], the changes that restoring a state makes.
+//! ```
+//! use std::collections::BTreeSet;
+//! use std::fs;
 //!
-//! A *state* is a tree of content-addressed objects in the data directory, like git's, but separate: the
-//! project's `.git` is never changed, and is not required. A state is recorded before the first tool of a
-//! user turn that can change files, and again at the end of the turn; a scan finds the changes of commands.
-//! Restoring starts with a plan: the files to create, change and remove, and those that were changed outside
-//! of osier since.
+//! use osier_checkpoint::CheckpointStore;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (data, project) = (tempfile::tempdir()?, tempfile::tempdir()?);
+//! let files = CheckpointStore::new(data.path(), project.path());
+//! let note = project.path().join("note.txt");
+//! fs::write(&note, "first")?;
+//! let first = files.capture()?.id;
+//! fs::write(&note, "second version")?;
+//!
+//! let plan = files.plan(first, None, &BTreeSet::new())?;
+//! files.restore(&plan, false);
+//! assert_eq!(fs::read_to_string(&note)?, "first");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`CheckpointStore`] records, compares and restores the states of one directory.
+//! - [`Checkpointer`] is the interceptor that records states during a session.
+//! - [`Plan`] has the changes that restoring a state makes.
+//! - [`prune`] removes states that no session needs.
+//! - [`working_tree`] compares the files with the checked-out commit.
+//!
+//! A *state* is a tree of content-addressed objects in the data directory, like git's, but separate: the project's
+//! `.git` is never changed, and is not required. A state is recorded before the first tool of a user turn that can
+//! change files, and again at the end of the turn; a scan finds the changes of commands. Restoring starts with a
+//! plan: the files to create, change and remove, and those that were changed outside of osier since.
 //!
 //! Not covered: ignored files, files larger than [`MAX_FILE`] bytes, unreadable files, empty directories and
-//! everything outside of the working directory. A tree of more than [`MAX_FILES`] files is not recorded at
-//! all. osier reports each of these, and changes none of them.
+//! everything outside of the working directory. A tree of more than [`MAX_FILES`] files is not recorded at all.
+//! osier reports each of these, and changes none of them.
 //!
-//! The crate does not know settings or the screen.
+//! The crate does not depend on settings or the screen.
 
 mod cache;
 mod hunk;
@@ -34,10 +57,10 @@ mod tests;
 pub mod working_tree;
 
 pub use hunk::hunks;
-pub use plan::{ChangeKind, FileChange, Plan};
+pub use plan::Plan;
 pub use prune::{PruneError, PruneOptions, Pruned, prune};
 pub use recorder::{Checkpoint, Checkpointer, Moment, Notify};
-pub use restore::{Restored, Unrestored};
+pub use restore::Restored;
 pub use scan::{MAX_FILE, MAX_FILES};
 pub use state::StateId;
 pub use store::{Captured, CheckpointError, CheckpointStore};

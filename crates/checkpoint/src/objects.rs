@@ -1,14 +1,13 @@
-//! Bytes by the hash of their content. An object is written once and never changed: a reader sees all of
-//! it or nothing, and two writers of the same bytes agree.
+//! Content-addressed objects. An object is written once and never changed: readers see all of it or nothing, and
+//! writers of the same bytes produce the same file.
 
 use std::ffi::OsStr;
-use std::fmt;
-use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fmt, fs};
 
 use sha2::{Digest as _, Sha256};
 
@@ -32,7 +31,7 @@ impl Hash {
         Some(Self(bytes))
     }
 
-    /// In hex. A look at a large tree asks for many thousands.
+    /// In hex. Optimised: a scan of a large tree converts many thousands.
     fn hex(self) -> [u8; 64] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut hex = [0; 64];
@@ -56,7 +55,7 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// A folder of objects. Cheap to clone; any number of processes may share it.
+/// A folder of objects. Cheap to clone; processes can share it.
 #[derive(Debug, Clone)]
 pub(super) struct Objects {
     folder: PathBuf,
@@ -82,7 +81,7 @@ impl Objects {
         self.path(hash).exists()
     }
 
-    /// Keeps `bytes`; when they are there, only the time they were last used at is written.
+    /// Stores `bytes`; for an existing object only updates its time of use.
     pub(super) fn put(&self, bytes: &[u8]) -> io::Result<Hash> {
         let hash = Hash::of(bytes);
         let path = self.path(hash);
@@ -96,13 +95,13 @@ impl Objects {
             .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(parent)?;
         file.write_all(bytes)?;
-        // Not synced one by one: a state counts once its entry is in the session, and an object that a
-        // power cut left damaged is found by its hash.
+        // Not synced: a state counts once its entry is in the session, and the hash detects an object damaged by a
+        // power failure.
         file.persist(&path).map_err(|error| error.error)?;
         Ok(hash)
     }
 
-    /// The bytes of `hash`, checked.
+    /// The bytes of `hash`, verified.
     pub(super) fn get(&self, hash: Hash) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let file = fs::File::open(self.path(hash)).map_err(|error| match error.kind() {
@@ -122,14 +121,14 @@ impl Objects {
     }
 }
 
-/// Notes that an old object is used again, so that it is not pruned before its session says so.
+/// Updates an old object's time of use, so that it is not pruned before its session refers to it.
 fn renew(path: &Path, metadata: &fs::Metadata) {
     const OLD: Duration = Duration::from_hours(1);
     let age = metadata.modified().map(|time| time.elapsed());
     if matches!(age, Ok(Ok(age)) if age < OLD) {
         return;
     }
-    // Where the time cannot be set the object cannot be removed either.
+    // If the time cannot be set, the object cannot be removed either.
     let file = fs::File::options().write(true).open(path);
     let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
 }
@@ -140,7 +139,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "damage is made on purpose")]
-    fn what_was_put_comes_back_and_damage_is_found() {
+    fn objects_round_trip_and_damage_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::new(folder.path().join("objects"));
         let hash = objects.put(b"text").unwrap();

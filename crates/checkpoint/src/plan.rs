@@ -1,46 +1,16 @@
 //! A plan: the changes between two states, before any of them is made.
 
+use osier_protocol::{ChangeKind, FileChange};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use serde::{Deserialize, Serialize};
 
 use super::objects::Objects;
-use super::state::{Held, State, StateId};
+use super::state::{Content, State, StateId};
 
-/// The change of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ChangeKind {
-    /// The file is created.
-    Create,
-    /// The content or the file type changes.
-    Modify,
-    /// Its permission bits alone change.
-    Mode,
-    /// The file is removed.
-    Remove,
-}
-
-/// A file of a plan, for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct FileChange {
-    /// Relative to the working directory.
-    pub path: String,
-    pub kind: ChangeKind,
-    /// Changed outside of the agent since: the file stays unless its restoration is requested.
-    pub by_hand: bool,
-    /// Why it stays in any case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub obstacle: Option<String>,
-}
-
-/// Everything that going to `target` would do to the files as they are in `present`.
+/// The steps from the state `present` to `target`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub target: StateId,
@@ -52,8 +22,8 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Step {
     pub(super) path: PathBuf,
-    pub(super) from: Option<Held>,
-    pub(super) to: Option<Held>,
+    pub(super) from: Option<Content>,
+    pub(super) to: Option<Content>,
     pub(super) by_hand: bool,
     pub(super) obstacle: Option<&'static str>,
 }
@@ -80,11 +50,11 @@ impl Step {
     }
 }
 
-pub(super) fn kind(from: Option<Held>, to: Option<Held>) -> ChangeKind {
+pub(super) fn kind(from: Option<Content>, to: Option<Content>) -> ChangeKind {
     match (from, to) {
         (None, _) => ChangeKind::Create,
         (_, None) => ChangeKind::Remove,
-        (Some(Held::File { content: old, .. }), Some(Held::File { content: new, .. }))
+        (Some(Content::File { content: old, .. }), Some(Content::File { content: new, .. }))
             if old == new =>
         {
             ChangeKind::Mode
@@ -93,24 +63,37 @@ pub(super) fn kind(from: Option<Held>, to: Option<Held>) -> ChangeKind {
     }
 }
 
-/// A path, and its content in both states.
-pub(super) type Difference = (PathBuf, Option<Held>, Option<Held>);
+/// A path whose content differs between two states.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub path: PathBuf,
+    pub from: Option<Content>,
+    pub to: Option<Content>,
+}
 
 /// The paths that differ between two states, in order.
 pub(super) fn differences(old: &State, new: &State) -> Vec<Difference> {
     let mut found = Vec::new();
-    for (path, held) in &old.paths {
+    for (path, content) in &old.paths {
         let other = new.paths.get(path).copied();
-        if other != Some(*held) {
-            found.push((path.clone(), Some(*held), other));
+        if other != Some(*content) {
+            found.push(Difference {
+                path: path.clone(),
+                from: Some(*content),
+                to: other,
+            });
         }
     }
     let added = new
         .paths
         .iter()
         .filter(|(path, _)| !old.paths.contains_key(*path));
-    found.extend(added.map(|(path, held)| (path.clone(), None, Some(*held))));
-    found.sort_by(|left, right| left.0.cmp(&right.0));
+    found.extend(added.map(|(path, content)| Difference {
+        path: path.clone(),
+        from: None,
+        to: Some(*content),
+    }));
+    found.sort_by(|left, right| left.path.cmp(&right.path));
     found
 }
 
@@ -124,16 +107,18 @@ pub(super) fn steps(
     ignored: &Ignored,
 ) -> Vec<Step> {
     let differences = differences(present, target);
-    let steps = differences.into_iter().map(|(path, from, to)| Step {
-        by_hand: by_hand.contains(&path),
-        obstacle: obstacle(root, target, &path, from, to).or_else(|| {
-            let unseen = to.is_none() && ignored.has(&path);
-            unseen.then_some("it was ignored then")
-        }),
-        path,
-        from,
-        to,
-    });
+    let steps = differences
+        .into_iter()
+        .map(|Difference { path, from, to }| Step {
+            by_hand: by_hand.contains(&path),
+            obstacle: obstacle(root, target, &path, from, to).or_else(|| {
+                let unseen = to.is_none() && ignored.has(&path);
+                unseen.then_some("it was ignored at that time")
+            }),
+            path,
+            from,
+            to,
+        });
     steps.collect()
 }
 
@@ -141,13 +126,19 @@ fn obstacle(
     root: &Path,
     target: &State,
     path: &Path,
-    from: Option<Held>,
-    to: Option<Held>,
+    from: Option<Content>,
+    to: Option<Content>,
 ) -> Option<&'static str> {
     match (from, to) {
-        (_, Some(Held::NotKept { .. })) => Some("its earlier content was too large or unreadable"),
-        (Some(Held::NotKept { .. }), _) => Some("its current content could not be restored later"),
-        (_, None) if is_in_unreadable(target, path) => Some("its directory was unreadable then"),
+        (_, Some(Content::NotRecorded { .. })) => {
+            Some("its earlier content was too large or unreadable")
+        }
+        (Some(Content::NotRecorded { .. }), _) => {
+            Some("its current content could not be restored later")
+        }
+        (_, None) if is_in_unreadable(target, path) => {
+            Some("its directory was unreadable at that time")
+        }
         (_, None) if is_in_new_repository(root, target, path) => {
             Some("it belongs to a repository that is new")
         }
@@ -169,7 +160,7 @@ fn is_in_new_repository(root: &Path, target: &State, path: &Path) -> bool {
 /// Whether `target` could not see into a directory on the way to `path`.
 fn is_in_unreadable(target: &State, path: &Path) -> bool {
     let mut folders = path.ancestors().skip(1);
-    folders.any(|folder| matches!(target.paths.get(folder), Some(Held::NotKept { .. })))
+    folders.any(|folder| matches!(target.paths.get(folder), Some(Content::NotRecorded { .. })))
 }
 
 /// The paths that the `.gitignore` files of a state ignored: such a file is not new now.
@@ -183,8 +174,8 @@ impl Ignored {
             .paths
             .iter()
             .filter(|(path, _)| path.file_name() == Some(OsStr::new(".gitignore")));
-        let rules = files.filter_map(|(path, held)| {
-            let Held::File { content, .. } = held else {
+        let rules = files.filter_map(|(path, content)| {
+            let Content::File { content, .. } = content else {
                 return None;
             };
             let text = String::from_utf8(objects.get(*content).ok()?).ok()?;

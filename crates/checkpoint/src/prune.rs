@@ -1,9 +1,8 @@
-//! Removes recorded states that no session speaks of any more.
+//! Removes recorded states that no session refers to.
 //!
-//! What stays: every object that a state named by a session holds, and every object that was written or
-//! used again within [`FRESH`], with all it holds: its session's entry may be on its way. Recording and
-//! pruning exclude each other by a lock on the store, so an object is never removed between the look that
-//! found it and the state that counts on it. Stopped half-way, nothing that is needed is gone.
+//! These objects stay: every object of a state that a session names, and every object that was written or used within
+//! [`FRESH`], because its session entry may not be written yet. A lock excludes recording during pruning, so that no
+//! object is removed between its check and its use. An interrupted pruning removes nothing that is needed.
 
 use std::collections::HashMap;
 use std::fs::{self, DirEntry};
@@ -14,25 +13,26 @@ use std::time::{Duration, SystemTime};
 use super::objects::{Hash, Objects};
 use super::state::{Needed, StateId, needed_by};
 use crate::recorder::Checkpoint;
-use osier_store::{Reading, SessionDirectory, SessionError, Tag};
+use osier_protocol::Tag;
+use osier_store::{Reading, SessionDirectory, SessionError};
 
-/// Objects younger than this stay, whoever speaks of them.
+/// Objects younger than this stay in any case.
 const FRESH: Duration = Duration::from_hours(24);
 
-/// What is done.
+/// Options of a pruning.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PruneOptions {
-    /// Bytes the store may have: the states of the sessions that were used longest ago go until it fits.
+    /// Maximum bytes of the store: states of the sessions used longest ago are removed until it fits.
     pub limit: Option<u64>,
-    /// Count and remove nothing.
+    /// Count without removing.
     pub dry: bool,
 }
 
-/// What a pruning came to.
+/// The result of a pruning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub sessions: usize,
-    /// Sessions whose states went to keep the limit.
+    /// Sessions whose states were removed to observe the limit.
     pub forgotten: usize,
     pub kept: usize,
     pub kept_bytes: u64,
@@ -49,13 +49,13 @@ pub enum PruneError {
     Io(#[from] io::Error),
 }
 
-/// One session and the states it names.
+/// A session and the states it names.
 struct Claim {
     used: SystemTime,
     states: Vec<StateId>,
 }
 
-/// Removes what no session of the data directory needs. Blocks; waits for recordings that run.
+/// Removes what no session of the data directory needs. Blocks; waits for running recordings.
 pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
     let store = data.join("checkpoints");
     if !store.is_dir() {
@@ -65,20 +65,20 @@ pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
     lock.lock()?;
     let objects = Objects::new(store.join("objects"));
     let stored = stored(&store.join("objects"))?;
-    // After the lock: what was recorded before is in a session by now, or fresh.
+    // After the lock: earlier recordings are in a session by now, or fresh.
     let mut claims = claims(data)?;
     claims.sort_by_key(|claim| std::cmp::Reverse(claim.used));
     let now = SystemTime::now();
     let is_fresh = |object: &Stored| {
-        // One of the future has a clock of its own.
+        // A time in the future comes from another clock.
         let age = now.duration_since(object.used).unwrap_or_default();
         age < FRESH
     };
     let mut needed = Needed::default();
     for object in stored.iter().filter(|object| is_fresh(object)) {
-        // What holds others keeps them; anything else is read as holding nothing.
-        let held = needed_by(&objects, &[StateId(object.hash)], &needed);
-        needed.extend(held);
+        // A fresh directory object protects its contents; other objects have none.
+        let contents = needed_by(&objects, &[StateId(object.hash)], &needed);
+        needed.extend(contents);
     }
     let sizes: HashMap<Hash, u64> = stored
         .iter()
@@ -90,11 +90,11 @@ pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
         ..Pruned::default()
     };
     for claim in &claims {
-        let held = needed_by(&objects, &claim.states, &needed);
-        let more = held.bytes(&sizes);
+        let contents = needed_by(&objects, &claim.states, &needed);
+        let more = contents.bytes(&sizes);
         if options.limit.is_none_or(|limit| bytes + more <= limit) {
             bytes += more;
-            needed.extend(held);
+            needed.extend(contents);
         } else {
             pruned.forgotten += 1;
         }
@@ -121,7 +121,7 @@ struct Stored {
     used: SystemTime,
 }
 
-/// Every object there is. Files that are none, such as the rest of a write a crash cut off, are left out.
+/// All objects. Skips other files, such as the remains of an interrupted write.
 fn stored(folder: &Path) -> io::Result<Vec<Stored>> {
     let mut found = Vec::new();
     let Ok(shelves) = fs::read_dir(folder) else {
@@ -154,7 +154,7 @@ fn object(shelf: &DirEntry, entry: &DirEntry) -> io::Result<Option<Stored>> {
     }))
 }
 
-/// The states that sessions name. One that cannot be read may need anything.
+/// The states that sessions name. An unreadable session is an error, because it could need any object.
 fn claims(data: &Path) -> Result<Vec<Claim>, PruneError> {
     let mut claims = Vec::new();
     for path in SessionDirectory::new(data).every_file() {
@@ -164,7 +164,7 @@ fn claims(data: &Path) -> Result<Vec<Claim>, PruneError> {
         };
         let reading = match Reading::open(&path) {
             Ok(reading) => reading,
-            // Some other file in the directory names no state.
+            // Other files name no state.
             Err(SessionError::NotASession { .. }) => continue,
             // Deleted meanwhile.
             Err(_) if path.symlink_metadata().is_err() => continue,
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
     use crate::{CheckpointStore, Moment};
-    use osier_store::{Entry, Header};
+    use osier_protocol::{Entry, Header};
 
     struct Place {
         folder: TempDir,
@@ -210,7 +210,7 @@ mod tests {
             Self { folder, store }
         }
 
-        /// The state with `files` and no others.
+        /// The state with exactly `files`.
         fn state(&self, files: &[(&str, &str)]) -> StateId {
             let work = self.folder.path().join("work");
             fs::remove_dir_all(&work).unwrap();
@@ -221,7 +221,7 @@ mod tests {
             self.store.capture().unwrap().id
         }
 
-        /// A session that names `state`, used so many days ago.
+        /// A session that names `state`, used `days` days ago.
         fn session(&self, state: StateId, days: u64) {
             let header = Header::new(Path::new("/work"));
             let path = SessionDirectory::new(self.folder.path()).path_for(&header);
@@ -246,7 +246,7 @@ mod tests {
             age(&path, days);
         }
 
-        /// Every object was used two days ago.
+        /// Sets the time of use of every object to two days ago.
         fn age_all(&self) {
             for object in stored(&self.folder.path().join("checkpoints/objects")).unwrap() {
                 age(&object.path, 2);
@@ -258,7 +258,7 @@ mod tests {
             prune(self.folder.path(), options).unwrap()
         }
 
-        /// What can be brought back of a state.
+        /// Whether the complete state can be restored.
         fn holds(&self, state: StateId) -> bool {
             let empty = self.state(&[]);
             let diffs = self.store.diffs(state, empty);
@@ -275,37 +275,37 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_names_stays_and_the_rest_goes() {
+    fn objects_of_sessions_stay_and_others_are_removed() {
         let place = Place::new();
         let kept = place.state(&[("a.txt", "a\n"), ("both.txt", "both\n")]);
         let gone = place.state(&[("b.txt", "b\n"), ("both.txt", "both\n")]);
         place.session(kept, 0);
         place.age_all();
         let pruned = place.prune(None);
-        // The other directory and the one file that only it has.
+        // The other directory and the file that only it contains.
         assert_eq!((pruned.removed, pruned.kept, pruned.sessions), (2, 3, 1));
         assert!(place.holds(kept));
         assert!(!place.holds(gone));
-        // What was removed is kept again when it is seen again.
+        // Removed content is stored again when it occurs again.
         let again = place.state(&[("b.txt", "b\n"), ("both.txt", "both\n")]);
         assert_eq!(again, gone);
         assert!(place.holds(gone));
     }
 
     #[test]
-    fn a_state_on_its_way_into_a_session_stays() {
+    fn fresh_state_without_a_session_stays() {
         let place = Place::new();
         let files = [("a.txt", "a\n")];
         let state = place.state(&files);
         place.age_all();
-        // Nothing new is written: the same files once more.
+        // The same files again write nothing new.
         assert_eq!(place.store.capture().unwrap().id, state);
         assert_eq!(place.prune(None).removed, 0);
         assert!(place.holds(state));
     }
 
     #[test]
-    fn the_states_used_longest_ago_give_way_to_the_limit() {
+    fn states_used_longest_ago_are_removed_for_the_limit() {
         let place = Place::new();
         let (long, text) = ("x".repeat(5_000), "y".repeat(3_000));
         let old = place.state(&[("old.txt", &long)]);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_cannot_be_read_may_need_anything() {
+    fn unreadable_session_prevents_pruning() {
         let place = Place::new();
         let state = place.state(&[("a.txt", "a\n")]);
         place.session(state, 0);

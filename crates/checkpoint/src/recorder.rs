@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use super::state::StateId;
 use super::store::{CheckpointError, CheckpointStore};
 use osier_agent::{Interceptor, RunOutcome, StopRun, ToolDecision, ToolResultMessage, UserMessage};
-use osier_store::{EntryKind, SessionStore};
+use osier_protocol::EntryKind;
+use osier_store::SessionStore;
 
 use osier_llm::ToolCall;
 
@@ -81,7 +82,7 @@ struct Progress {
     dirty: bool,
     latest: Latest,
     /// An error was reported; there is no retry if it cannot succeed.
-    told: bool,
+    reported: bool,
     off: bool,
 }
 
@@ -145,9 +146,10 @@ impl Checkpointer {
             return;
         }
         let (files, latest) = (self.files.clone(), self.latest().await);
-        let looked = tokio::task::spawn_blocking(move || look(&files, moment, latest)).await;
-        let looked = looked.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
-        match looked {
+        let recorded =
+            tokio::task::spawn_blocking(move || record_state(&files, moment, latest)).await;
+        let recorded = recorded.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
+        match recorded {
             Ok((_, true)) => {}
             Ok((checkpoint, false)) => {
                 self.progress(|progress| progress.latest = Latest::Known(Some(checkpoint.state)));
@@ -161,17 +163,17 @@ impl Checkpointer {
     fn failed(&self, error: &CheckpointError) {
         let first = self.progress(|progress| {
             progress.off |= !matches!(error, CheckpointError::Io(_));
-            !std::mem::replace(&mut progress.told, true)
+            !std::mem::replace(&mut progress.reported, true)
         });
         if first {
-            let text = format!("{error}; going back in the tree will not bring files back");
+            let text = format!("{error}; moving in the tree will not restore files");
             (self.notify)(text);
         }
     }
 }
 
 /// Records the state; returns whether the session already has it.
-fn look(
+fn record_state(
     files: &CheckpointStore,
     moment: Moment,
     latest: Option<StateId>,

@@ -3,21 +3,22 @@
 //! A path is checked again just before it is changed: files that changed since the plan was made stay. Links
 //! are never followed, because a directory may have been replaced by a link since.
 
+use osier_protocol::Unrestored;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use super::cache::Stamp;
 use super::objects::{Hash, Objects};
-use super::plan::{FileChange, Plan, Step};
+use super::plan::{Plan, Step};
 use super::scan::MAX_FILE;
-use super::state::Held;
+use super::state::Content;
 use osier_base::atomic_file;
+use osier_protocol::FileChange;
 
 /// The result of a restore.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,19 +27,10 @@ pub struct Restored {
     pub left: Vec<Unrestored>,
 }
 
-/// A file that stayed as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Unrestored {
-    /// Relative to the working directory.
-    pub path: String,
-    pub reason: String,
-}
-
 /// Executes the steps of `plan`; those of externally changed files only with `by_hand`.
 pub(super) fn restore(root: &Path, objects: &Objects, plan: &Plan, by_hand: bool) -> Restored {
     let mut restored = Restored::default();
-    // Removals first: a file may be in the place of a directory.
+    // Removals first: a file may replace a directory.
     let (removals, rest): (Vec<&Step>, Vec<&Step>) =
         plan.steps.iter().partition(|step| step.to.is_none());
     for step in removals.into_iter().chain(rest) {
@@ -64,7 +56,7 @@ pub(super) fn restore(root: &Path, objects: &Objects, plan: &Plan, by_hand: bool
 fn take(root: &Path, objects: &Objects, step: &Step) -> Result<(), String> {
     let path = root.join(&step.path);
     check_parents(root, &step.path)?;
-    if look(&path) != step.from {
+    if current_content(&path) != step.from {
         return Err("it has changed since".to_owned());
     }
     match step.to {
@@ -73,16 +65,16 @@ fn take(root: &Path, objects: &Objects, step: &Step) -> Result<(), String> {
             remove_empty_parents(root, &path);
             Ok(())
         }
-        Some(Held::File { mode, content }) => {
+        Some(Content::File { mode, content }) => {
             let bytes = objects.get(content).map_err(|error| missing(&error))?;
             write(&path, &bytes, mode, step.from)
         }
-        Some(Held::Link { target }) => {
+        Some(Content::Link { target }) => {
             let target = objects.get(target).map_err(|error| missing(&error))?;
             link(&path, &target).map_err(|error| error.to_string())
         }
         // Planned with an obstacle.
-        Some(Held::NotKept { .. }) => Err("it was not recorded".to_owned()),
+        Some(Content::NotRecorded { .. }) => Err("it was not recorded".to_owned()),
     }
 }
 
@@ -93,7 +85,7 @@ fn missing(error: &io::Error) -> String {
     }
 }
 
-/// Every directory on the way must be one, or not be there yet.
+/// Every parent must be a directory or missing.
 pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> {
     let mut folder = root.to_path_buf();
     for name in relative.parent().into_iter().flat_map(Path::iter) {
@@ -109,33 +101,33 @@ pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> 
 }
 
 /// The current content of `path`.
-fn look(path: &Path) -> Option<Held> {
+fn current_content(path: &Path) -> Option<Content> {
     let metadata = fs::symlink_metadata(path).ok()?;
     if metadata.is_symlink() {
         let target = fs::read_link(path).ok()?;
         let target = Hash::of(target.as_os_str().as_bytes());
-        return Some(Held::Link { target });
+        return Some(Content::Link { target });
     }
     if metadata.is_dir() {
         return None;
     }
-    let not_kept = Held::NotKept {
+    let not_recorded = Content::NotRecorded {
         mark: Stamp::of(&metadata).mark(),
     };
     if !metadata.is_file() || metadata.len() > MAX_FILE {
-        return Some(not_kept);
+        return Some(not_recorded);
     }
     let Ok(bytes) = fs::read(path) else {
-        return Some(not_kept);
+        return Some(not_recorded);
     };
-    Some(Held::File {
+    Some(Content::File {
         mode: metadata.permissions().mode() & 0o7777,
         content: Hash::of(&bytes),
     })
 }
 
-fn write(path: &Path, bytes: &[u8], mode: u32, from: Option<Held>) -> Result<(), String> {
-    if matches!(from, Some(Held::Link { .. })) {
+fn write(path: &Path, bytes: &[u8], mode: u32, from: Option<Content>) -> Result<(), String> {
+    if matches!(from, Some(Content::Link { .. })) {
         // A write would go through the link.
         fs::remove_file(path).map_err(|error| error.to_string())?;
     }

@@ -1,4 +1,4 @@
-//! Looks at the working directory: every file that is not ignored, read only when it changed.
+//! Scans the working directory: every file that is not ignored, reading only changed ones.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
@@ -10,47 +10,47 @@ use ignore::{DirEntry, WalkBuilder};
 
 use super::cache::{Cache, Stamp};
 use super::objects::{Hash, Objects};
-use super::state::{Held, State};
+use super::state::{Content, State};
 
-/// Files above this many bytes are not kept.
+/// Larger files are not recorded.
 pub const MAX_FILE: u64 = 32 * 1024 * 1024;
-/// Trees of more files are not recorded.
+/// Trees with more files are not recorded.
 pub const MAX_FILES: usize = 50_000;
 
-/// What was seen.
+/// The result of a scan.
 #[derive(Debug)]
 pub(super) struct Scanned {
     pub(super) state: State,
-    /// Paths whose content is not kept: too large, unreadable, no regular file.
-    pub(super) not_kept: Vec<PathBuf>,
-    /// What is known now.
+    /// Paths without recorded content: too large, unreadable, or not a regular file.
+    pub(super) not_recorded: Vec<PathBuf>,
+    /// The updated cache.
     pub(super) cache: Cache,
 }
 
-/// What is being seen, in the order of the paths: a map is made of that at once, with few comparisons.
+/// Collected in path order, which builds the map with few comparisons.
 #[derive(Default)]
-struct Seen {
-    paths: Vec<(PathBuf, Held)>,
-    not_kept: Vec<PathBuf>,
+struct Collected {
+    paths: Vec<(PathBuf, Content)>,
+    not_recorded: Vec<PathBuf>,
     cache: Cache,
 }
 
-impl Seen {
-    /// A directory that cannot be read stands for what it holds. What has vanished is not there.
+impl Collected {
+    /// An unreadable directory stands for its contents. Deleted files are skipped.
     fn unreadable(&mut self, root: &Path, error: &ignore::Error) {
         let gone = error
             .io_error()
             .is_none_or(|error| error.kind() == io::ErrorKind::NotFound);
         let path = path_of(error).and_then(|path| path.strip_prefix(root).ok());
         if let Some(path) = path.filter(|path| !gone && !path.as_os_str().is_empty()) {
-            self.not_kept.push(path.to_path_buf());
-            let held = Held::NotKept { mark: 0 };
-            self.paths.push((path.to_path_buf(), held));
+            self.not_recorded.push(path.to_path_buf());
+            let content = Content::NotRecorded { mark: 0 };
+            self.paths.push((path.to_path_buf(), content));
         }
     }
 }
 
-/// The path an error of the walk speaks of.
+/// The path of a walk error.
 fn path_of(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),
@@ -61,7 +61,7 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// Why a directory cannot be looked at.
+/// Why a directory cannot be scanned.
 #[derive(Debug)]
 pub(super) enum ScanError {
     TooMany,
@@ -74,9 +74,9 @@ impl From<io::Error> for ScanError {
     }
 }
 
-/// Looks at everything below `root` and keeps new content in `objects`.
+/// Scans everything below `root` and stores new content in `objects`.
 pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scanned, ScanError> {
-    let mut seen = Seen::default();
+    let mut seen = Collected::default();
     for entry in walk(root) {
         let entry = match entry {
             Ok(entry) => entry,
@@ -94,24 +94,24 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
         if seen.paths.len() == MAX_FILES {
             return Err(ScanError::TooMany);
         }
-        let Some(held) = look(&entry, &path, cache, objects, &mut seen.cache)? else {
+        let Some(content) = content_of(&entry, &path, cache, objects, &mut seen.cache)? else {
             continue;
         };
-        if matches!(held, Held::NotKept { .. }) {
-            seen.not_kept.push(path.clone());
+        if matches!(content, Content::NotRecorded { .. }) {
+            seen.not_recorded.push(path.clone());
         }
-        seen.paths.push((path, held));
+        seen.paths.push((path, content));
     }
     Ok(Scanned {
         state: State {
             paths: seen.paths.into_iter().collect(),
         },
-        not_kept: seen.not_kept,
+        not_recorded: seen.not_recorded,
         cache: seen.cache,
     })
 }
 
-/// Every entry that is not ignored; nothing of git's own, no link followed.
+/// Walks all entries that are not ignored, without `.git` and without following links.
 fn walk(root: &Path) -> ignore::Walk {
     WalkBuilder::new(root)
         .hidden(false)
@@ -124,14 +124,14 @@ fn walk(root: &Path) -> ignore::Walk {
         .build()
 }
 
-/// What stands at `path`; `None` when it has gone.
-fn look(
+/// The state of `path`; `None` if it was deleted.
+fn content_of(
     entry: &DirEntry,
     path: &Path,
     cache: &Cache,
     objects: &Objects,
     known: &mut Cache,
-) -> io::Result<Option<Held>> {
+) -> io::Result<Option<Content>> {
     let full = entry.path();
     let Ok(metadata) = fs::symlink_metadata(full) else {
         return Ok(None);
@@ -141,30 +141,30 @@ fn look(
             return Ok(None);
         };
         let target = objects.put(target.as_os_str().as_bytes())?;
-        return Ok(Some(Held::Link { target }));
+        return Ok(Some(Content::Link { target }));
     }
     let stamp = Stamp::of(&metadata);
-    let not_kept = Held::NotKept { mark: stamp.mark() };
+    let not_recorded = Content::NotRecorded { mark: stamp.mark() };
     if !metadata.is_file() || metadata.len() > MAX_FILE {
-        return Ok(Some(not_kept));
+        return Ok(Some(not_recorded));
     }
     let mode = metadata.permissions().mode() & 0o7777;
     if let Some(content) = cache.get(path, stamp).filter(|hash| objects.has(*hash)) {
         known.insert(path.to_path_buf(), stamp, content);
-        return Ok(Some(Held::File { mode, content }));
+        return Ok(Some(Content::File { mode, content }));
     }
     let Some(bytes) = read(full, &metadata) else {
-        return Ok(Some(not_kept));
+        return Ok(Some(not_recorded));
     };
     let content: Hash = objects.put(&bytes)?;
-    // A file that changes while it is read is read again next time.
+    // A file that changed while it was read is read again at the next scan.
     if fs::symlink_metadata(full).is_ok_and(|after| Stamp::of(&after) == stamp) {
         known.insert(path.to_path_buf(), stamp, content);
     }
-    Ok(Some(Held::File { mode, content }))
+    Ok(Some(Content::File { mode, content }))
 }
 
-/// The content; `None` when it cannot be read or has grown beyond the limit.
+/// The content; `None` if it is unreadable or has grown beyond the limit.
 fn read(path: &Path, metadata: &Metadata) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
     let file = fs::File::open(path).ok()?;

@@ -1,5 +1,5 @@
-//! A state as a value: what every covered path holds. Stored directory by directory, so that states
-//! share whatever did not change.
+//! A state as a value: the content of every recorded path. Stored by directory, so that states share unchanged
+//! directories.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::objects::{Hash, Objects};
 
-/// The name of a state: its hash in hex.
+/// The id of a state: its hash in hex.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
@@ -54,34 +54,34 @@ impl From<StateId> for String {
     }
 }
 
-/// What one path holds.
+/// The content of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum Content {
     /// A file: permission bits and content.
     File { mode: u32, content: Hash },
-    /// A symbolic link; the object is where it points.
+    /// A symbolic link; the object contains its target.
     Link { target: Hash },
-    /// A file that is not kept, by a mark that changes when it does.
-    NotKept { mark: u64 },
+    /// A file without recorded content; `mark` changes with the file.
+    NotRecorded { mark: u64 },
 }
 
-/// Every covered path of a working directory, relative to it.
+/// All recorded paths, relative to the working directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) paths: BTreeMap<PathBuf, Held>,
+    pub(super) paths: BTreeMap<PathBuf, Content>,
 }
 
 impl State {
-    /// Stores the state and names it.
+    /// Stores the state and returns its id.
     pub(super) fn store(&self, objects: &Objects) -> io::Result<StateId> {
         let mut root = Directory::default();
-        for (path, held) in &self.paths {
-            root.insert(path, *held);
+        for (path, contents) in &self.paths {
+            root.insert(path, *contents);
         }
         root.store(objects).map(StateId)
     }
 
-    /// The state called `id`.
+    /// Loads the state `id`.
     pub(super) fn load(objects: &Objects, id: StateId) -> io::Result<Self> {
         let mut state = Self::default();
         let mut left = vec![(PathBuf::new(), id.0)];
@@ -90,8 +90,8 @@ impl State {
                 let path = folder.join(OsStr::from_bytes(&line.name));
                 match line.node {
                     Node::Directory(hash) => left.push((path, hash)),
-                    Node::Held(held) => {
-                        state.paths.insert(path, held);
+                    Node::Content(contents) => {
+                        state.paths.insert(path, contents);
                     }
                 }
             }
@@ -100,8 +100,8 @@ impl State {
     }
 }
 
-/// Objects that have to stay. A file may hold what a directory holds, byte by byte, so they are told
-/// apart: only directories were looked into.
+/// Objects that must stay. A file can have the same bytes as a directory, so both kinds are separate: only
+/// directories have contents.
 #[derive(Debug, Default)]
 pub(super) struct Needed {
     directories: HashSet<Hash>,
@@ -118,7 +118,7 @@ impl Needed {
         self.others.extend(more.others);
     }
 
-    /// Together, by the sizes of those that are there.
+    /// Total bytes, by the sizes of existing objects.
     pub(super) fn bytes(&self, sizes: &HashMap<Hash, u64>) -> u64 {
         let twice = |hash: &&Hash| !self.directories.contains(*hash);
         let all = self
@@ -129,7 +129,7 @@ impl Needed {
     }
 }
 
-/// What `states` hold and `known` does not say yet. What is damaged or gone holds nothing.
+/// The objects of `states` that are not in `known`. Skips damaged and missing ones.
 pub(super) fn needed_by(objects: &Objects, states: &[StateId], known: &Needed) -> Needed {
     let mut needed = Needed::default();
     let mut left: Vec<Hash> = states.iter().map(|state| state.0).collect();
@@ -141,60 +141,66 @@ pub(super) fn needed_by(objects: &Objects, states: &[StateId], known: &Needed) -
         for line in parse(&bytes).unwrap_or_default() {
             match line.node {
                 Node::Directory(hash) => left.push(hash),
-                Node::Held(Held::File { content: hash, .. } | Held::Link { target: hash }) => {
+                Node::Content(
+                    Content::File { content: hash, .. } | Content::Link { target: hash },
+                ) => {
                     needed.others.insert(hash);
                 }
-                Node::Held(Held::NotKept { .. }) => {}
+                Node::Content(Content::NotRecorded { .. }) => {}
             }
         }
     }
     needed
 }
 
-/// The names of one directory.
+/// The entries of one directory.
 #[derive(Debug, Default)]
 struct Directory {
-    held: BTreeMap<Vec<u8>, Held>,
+    contents: BTreeMap<Vec<u8>, Content>,
     below: BTreeMap<Vec<u8>, Directory>,
 }
 
 impl Directory {
-    fn insert(&mut self, path: &Path, held: Held) {
+    fn insert(&mut self, path: &Path, contents: Content) {
         let mut at = self;
         let mut names = path.iter().peekable();
         while let Some(name) = names.next() {
             let name = name.as_bytes().to_vec();
             if names.peek().is_none() {
-                at.held.insert(name, held);
+                at.contents.insert(name, contents);
                 return;
             }
             at = at.below.entry(name).or_default();
         }
     }
 
-    /// As deep as the paths are, which the system bounds.
+    /// Recursion depth is limited by the length of paths.
     fn store(&self, objects: &Objects) -> io::Result<Hash> {
         let mut bytes = Vec::new();
         for (name, directory) in &self.below {
             let hash = directory.store(objects)?;
             write_line(&mut bytes, name, format_args!("d {hash}"));
         }
-        for (name, held) in &self.held {
-            match held {
-                Held::File { mode, content } => {
+        for (name, contents) in &self.contents {
+            match contents {
+                Content::File { mode, content } => {
                     write_line(&mut bytes, name, format_args!("f {content} {mode:o}"));
                 }
-                Held::Link { target } => write_line(&mut bytes, name, format_args!("l {target}")),
-                Held::NotKept { mark } => write_line(&mut bytes, name, format_args!("n {mark:x}")),
+                Content::Link { target } => {
+                    write_line(&mut bytes, name, format_args!("l {target}"));
+                }
+                Content::NotRecorded { mark } => {
+                    write_line(&mut bytes, name, format_args!("n {mark:x}"));
+                }
             }
         }
         objects.put(&bytes)
     }
 }
 
-/// A line: what it is, a tab, its name, a NUL: a name may hold anything else.
+/// One record: kind, tab, name, NUL. A name can contain anything else.
 fn write_line(bytes: &mut Vec<u8>, name: &[u8], what: fmt::Arguments<'_>) {
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let _ = bytes.write_fmt(what);
     bytes.push(b'\t');
     bytes.extend_from_slice(name);
@@ -208,7 +214,7 @@ struct Line {
 
 enum Node {
     Directory(Hash),
-    Held(Held),
+    Content(Content),
 }
 
 fn parse(bytes: &[u8]) -> io::Result<Vec<Line>> {
@@ -226,7 +232,7 @@ fn parse(bytes: &[u8]) -> io::Result<Vec<Line>> {
 fn parse_line(line: &[u8]) -> Option<Line> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let name = line[tab + 1..].to_vec();
-    // A name that climbs would be written outside.
+    // A `..` in a name would write outside of the directory.
     if name.is_empty() || name == b"." || name == b".." || name.contains(&b'/') {
         return None;
     }
@@ -234,13 +240,13 @@ fn parse_line(line: &[u8]) -> Option<Line> {
     let (kind, word) = (words.next()?, words.next()?);
     let node = match kind {
         "d" => Node::Directory(Hash::parse(word)?),
-        "l" => Node::Held(Held::Link {
+        "l" => Node::Content(Content::Link {
             target: Hash::parse(word)?,
         }),
-        "n" => Node::Held(Held::NotKept {
+        "n" => Node::Content(Content::NotRecorded {
             mark: u64::from_str_radix(word, 16).ok()?,
         }),
-        "f" => Node::Held(Held::File {
+        "f" => Node::Content(Content::File {
             content: Hash::parse(word)?,
             mode: u32::from_str_radix(words.next()?, 8).ok()? & 0o7777,
         }),
@@ -254,7 +260,7 @@ mod tests {
     use super::*;
 
     fn state() -> State {
-        let file = |mode, text: &str| Held::File {
+        let file = |mode, text: &str| Content::File {
             mode,
             content: Hash::of(text.as_bytes()),
         };
@@ -263,23 +269,23 @@ mod tests {
             ("a/run.sh", file(0o755, "two")),
             (
                 "a/link",
-                Held::Link {
+                Content::Link {
                     target: Hash::of(b"run.sh"),
                 },
             ),
-            ("huge.bin", Held::NotKept { mark: 77 }),
+            ("huge.bin", Content::NotRecorded { mark: 77 }),
             ("odd\nname\t", file(0o600, "")),
         ];
         State {
             paths: paths
                 .into_iter()
-                .map(|(path, held)| (PathBuf::from(path), held))
+                .map(|(path, contents)| (PathBuf::from(path), contents))
                 .collect(),
         }
     }
 
     #[test]
-    fn a_state_comes_back_and_shares_what_did_not_change() {
+    fn state_round_trips_and_shares_unchanged_directories() {
         let folder = tempfile::tempdir().unwrap();
         let objects = Objects::new(folder.path().to_path_buf());
         let mut state = state();
@@ -291,13 +297,13 @@ mod tests {
         let before = count();
         state.paths.insert(
             "new.txt".into(),
-            Held::File {
+            Content::File {
                 mode: 0o644,
                 content: Hash::of(b""),
             },
         );
         assert_ne!(state.store(&objects).unwrap(), id);
-        // The root alone is new.
+        // Only the root is new.
         assert_eq!(count(), before + 1);
     }
 
@@ -309,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_climb_are_damage() {
+    fn names_outside_of_the_directory_are_rejected() {
         let hash = Hash::of(b"");
         for name in ["..", ".", "a/b", ""] {
             let line = format!("f {hash} 644\t{name}");

@@ -1,4 +1,4 @@
-//! The states of one working directory: recorded, compared, gone back to. Everything here blocks.
+//! The states of one working directory: record, compare and restore. Every function blocks.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use super::cache::Cache;
 use super::hunk;
 use super::objects::{Hash, Objects};
-use super::plan::{self, Difference, FileChange, Ignored, Plan};
+use super::plan::{self, Difference, Ignored, Plan};
 use super::restore::{Restored, restore};
 use super::scan::{MAX_FILES, ScanError, scan};
-use super::state::{Held, State, StateId};
+use super::state::{Content, State, StateId};
 use osier_base::clock;
+use osier_protocol::FileChange;
 use osier_tools::diff;
 
-/// Why the files cannot be recorded or gone back to.
+/// Why files cannot be recorded or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     #[error(
@@ -32,13 +33,13 @@ pub enum CheckpointError {
     Lost(io::Error),
 }
 
-/// A state that was recorded.
+/// A recorded state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     pub id: StateId,
     pub files: usize,
-    /// Files that are seen and not kept.
-    pub not_kept: Vec<PathBuf>,
+    /// Files that were found but not recorded.
+    pub not_recorded: Vec<PathBuf>,
 }
 
 /// The file by which recording and pruning exclude each other.
@@ -62,7 +63,7 @@ pub struct CheckpointStore {
 }
 
 impl CheckpointStore {
-    /// `root` must be absolute. Nothing is made before something is recorded.
+    /// `root` must be absolute. Nothing is created before the first recording.
     pub fn new(data: &Path, root: &Path) -> Self {
         let folder = data.join("checkpoints");
         let name = Hash::of(root.as_os_str().as_encoded_bytes()).to_string();
@@ -74,32 +75,32 @@ impl CheckpointStore {
         }
     }
 
-    /// The same store for another directory with the same files: a copy.
+    /// The same store for a copy of the directory.
     #[must_use]
     pub fn elsewhere(&self, root: &Path) -> Self {
         let data = self.folder.parent().unwrap_or(&self.folder);
         Self::new(data, root)
     }
 
-    /// Forgets what is only kept to look at the files faster. For directories that are about to go.
-    pub fn forget_seen(&self) {
-        // It is made anew when it is missed.
+    /// Deletes the scan cache, for directories that are about to be deleted.
+    pub fn delete_cache(&self) {
+        // It is created again when needed.
         let _ = fs::remove_file(&self.cache);
     }
 
-    /// Records the files as they are.
+    /// Records the current files.
     pub fn capture(&self) -> Result<Captured, CheckpointError> {
-        let (captured, _) = self.look()?;
+        let (captured, _) = self.scan()?;
         Ok(captured)
     }
 
-    fn look(&self) -> Result<(Captured, State), CheckpointError> {
-        // A home directory or a disk is not what anybody wants back.
+    fn scan(&self) -> Result<(Captured, State), CheckpointError> {
+        // A home directory or the root of a disk is not a project.
         if self.root.parent().is_none() || dirs::home_dir().as_ref() == Some(&self.root) {
             let root = self.root.clone();
             return Err(CheckpointError::NoProject { root });
         }
-        // Pruning waits until this has ended, and this until that has.
+        // Excludes pruning until this recording has ended.
         let lock = lock_file(&self.folder)?;
         lock.lock_shared()?;
         let started = i128::from(clock::now_ms()) * 1_000_000;
@@ -115,25 +116,25 @@ impl CheckpointStore {
         let captured = Captured {
             id,
             files: scanned.state.paths.len(),
-            not_kept: scanned.not_kept,
+            not_recorded: scanned.not_recorded,
         };
         Ok((captured, scanned.state))
     }
 
-    /// What going to `target` would do now. A file is somebody else's when it is not as in `known`, the
-    /// state recorded last, or one of `by_hand`.
+    /// The plan to restore `target`. A file was changed outside of osier if it differs from `known`, the state
+    /// recorded last, or is in `by_hand`.
     pub fn plan(
         &self,
         target: StateId,
         known: Option<StateId>,
         by_hand: &BTreeSet<PathBuf>,
     ) -> Result<Plan, CheckpointError> {
-        let (captured, present) = self.look()?;
+        let (captured, present) = self.scan()?;
         let mut by_hand = by_hand.clone();
         if let Some(known) = known.filter(|known| *known != captured.id) {
             let known = State::load(&self.objects, known).map_err(CheckpointError::Lost)?;
             let since = plan::differences(&known, &present);
-            by_hand.extend(since.into_iter().map(|(path, ..)| path));
+            by_hand.extend(since.into_iter().map(|difference| difference.path));
         }
         let wanted = State::load(&self.objects, target).map_err(CheckpointError::Lost)?;
         let ignored = Ignored::of(&wanted, &self.objects);
@@ -144,38 +145,41 @@ impl CheckpointStore {
         })
     }
 
-    /// Carries `plan` out; files changed by hand only with `by_hand`. What is overwritten is in the
-    /// store: `plan.present` brings it back.
+    /// Executes `plan`; externally changed files only with `by_hand`. Overwritten content is in the store: restoring
+    /// `plan.present` undoes this.
     pub fn restore(&self, plan: &Plan, by_hand: bool) -> Restored {
         restore(&self.root, &self.objects, plan, by_hand)
     }
 
-    /// Takes pieces of diffs back, each `(path, piece)` as `hunks` gives them, in the files as they are now.
-    /// Those that `present`, the state they are in, does not keep stay: that could not be undone.
-    pub fn take_back(
+    /// Reverts hunks, each `(path, hunk)` from [`hunks`](crate::hunks), in the current files. Files without content
+    /// in the state `present` stay unchanged, because that could not be undone.
+    pub fn revert_hunks(
         &self,
         present: StateId,
-        pieces: &[(String, String)],
+        hunks: &[(String, String)],
     ) -> Result<Restored, CheckpointError> {
         let present = State::load(&self.objects, present).map_err(CheckpointError::Lost)?;
-        let is_kept = |path: &Path| matches!(present.paths.get(path), Some(Held::File { .. }));
-        Ok(hunk::take_back(&self.root, pieces, &is_kept))
+        let is_recorded =
+            |path: &Path| matches!(present.paths.get(path), Some(Content::File { .. }));
+        Ok(hunk::revert_hunks(&self.root, hunks, &is_recorded))
     }
 
-    /// The files in which two states differ.
+    /// The files that differ between two states.
     pub fn changes(&self, old: StateId, new: StateId) -> Result<Vec<FileChange>, CheckpointError> {
         let differences = self.differences(old, new)?;
-        let changes = differences.into_iter().map(|(path, from, to)| FileChange {
-            path: path.to_string_lossy().into_owned(),
-            kind: plan::kind(from, to),
-            by_hand: false,
-            obstacle: None,
-        });
+        let changes = differences
+            .into_iter()
+            .map(|Difference { path, from, to }| FileChange {
+                path: path.to_string_lossy().into_owned(),
+                kind: plan::kind(from, to),
+                by_hand: false,
+                obstacle: None,
+            });
         Ok(changes.collect())
     }
 
-    /// The differences of two states as unified diffs, by path. Files that are no text, or not kept, come
-    /// with an empty diff.
+    /// The differences of two states as unified diffs, by path. The diff is empty for files that are not text or not
+    /// recorded.
     pub fn diffs(
         &self,
         old: StateId,
@@ -183,15 +187,18 @@ impl CheckpointStore {
     ) -> Result<Vec<(FileChange, String)>, CheckpointError> {
         let changes = self.changes(old, new)?;
         let differences = self.differences(old, new)?;
-        let diffs = differences.into_iter().map(|(path, from, to)| {
-            let name = path.to_string_lossy().into_owned();
-            match (self.text(from), self.text(to)) {
-                (Ok(old), Ok(new)) => {
-                    diff::unified(&name, old.as_deref(), new.as_deref().unwrap_or_default()).text
+        let diffs = differences
+            .into_iter()
+            .map(|Difference { path, from, to }| {
+                let name = path.to_string_lossy().into_owned();
+                match (self.text(from), self.text(to)) {
+                    (Ok(old), Ok(new)) => {
+                        diff::unified(&name, old.as_deref(), new.as_deref().unwrap_or_default())
+                            .text
+                    }
+                    _ => String::new(),
                 }
-                _ => String::new(),
-            }
-        });
+            });
         Ok(changes.into_iter().zip(diffs).collect())
     }
 
@@ -204,12 +211,13 @@ impl CheckpointStore {
         Ok(plan::differences(&old, &new))
     }
 
-    /// What a path holds as text; `None` when it holds nothing.
-    fn text(&self, held: Option<Held>) -> io::Result<Option<String>> {
-        let (Held::File { content: hash, .. } | Held::Link { target: hash }) = (match held {
+    /// The content of a path as text; `None` if it has none.
+    fn text(&self, content: Option<Content>) -> io::Result<Option<String>> {
+        let (Content::File { content: hash, .. } | Content::Link { target: hash }) = (match content
+        {
             None => return Ok(None),
-            Some(Held::NotKept { .. }) => return Err(io::ErrorKind::Unsupported.into()),
-            Some(held) => held,
+            Some(Content::NotRecorded { .. }) => return Err(io::ErrorKind::Unsupported.into()),
+            Some(content) => content,
         }) else {
             return Ok(None);
         };
@@ -222,13 +230,16 @@ impl CheckpointStore {
             .map_err(|_| io::ErrorKind::InvalidData.into())
     }
 
-    /// The paths in which two states differ.
+    /// The paths that differ between two states.
     pub(super) fn paths_between(
         &self,
         old: StateId,
         new: StateId,
     ) -> Result<Vec<PathBuf>, CheckpointError> {
         let differences = self.differences(old, new)?;
-        Ok(differences.into_iter().map(|(path, ..)| path).collect())
+        Ok(differences
+            .into_iter()
+            .map(|difference| difference.path)
+            .collect())
     }
 }

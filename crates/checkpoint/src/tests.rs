@@ -1,4 +1,4 @@
-//! Recording and going back, on real files.
+//! Recording and restoring real files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,8 @@ use std::process::Command;
 use osier_testing::skip;
 use tempfile::TempDir;
 
-use super::{ChangeKind, CheckpointStore, FileChange, StateId, Unrestored};
+use super::{CheckpointStore, StateId};
+use osier_protocol::{ChangeKind, FileChange, Unrestored};
 
 struct Project {
     folder: TempDir,
@@ -47,8 +48,13 @@ impl Project {
         self.store.capture().unwrap().id
     }
 
-    /// Goes back to `target`; what the session recorded last is `known`.
-    fn back(&self, target: StateId, known: StateId, by_hand: bool) -> (Vec<Seen>, Vec<Unrestored>) {
+    /// Restores `target`; `known` is the state that the session recorded last.
+    fn back(
+        &self,
+        target: StateId,
+        known: StateId,
+        by_hand: bool,
+    ) -> (Vec<Listed>, Vec<Unrestored>) {
         let plan = self
             .store
             .plan(target, Some(known), &BTreeSet::new())
@@ -58,16 +64,16 @@ impl Project {
     }
 }
 
-type Seen = (String, ChangeKind, bool);
+type Listed = (String, ChangeKind, bool);
 
-fn seen(changes: &[FileChange]) -> Vec<Seen> {
+fn seen(changes: &[FileChange]) -> Vec<Listed> {
     let changes = changes.iter();
     changes
         .map(|change| (change.path.clone(), change.kind, change.by_hand))
         .collect()
 }
 
-fn one(path: &str, kind: ChangeKind) -> Seen {
+fn one(path: &str, kind: ChangeKind) -> Listed {
     (path.to_owned(), kind, false)
 }
 
@@ -90,7 +96,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_was_changed_made_and_removed_comes_back() {
+fn changed_created_and_removed_files_are_restored() {
     let project = Project::new();
     project.write("src/main.rs", "old\n");
     project.write("gone/deep/file.txt", "here\n");
@@ -125,14 +131,14 @@ fn what_was_changed_made_and_removed_comes_back() {
     assert_eq!(link, Path::new("same.txt"));
     assert_eq!(project.read("same.txt").unwrap(), "same\n");
 
-    // And forth again: every move can be undone.
+    // Redo: every restore can be undone.
     let (_, failed) = project.back(after, before, false);
     assert_eq!(failed, []);
     assert_eq!(project.capture(), after);
 }
 
 #[test]
-fn work_of_others_is_left_alone_until_it_is_asked_for() {
+fn external_changes_stay_unless_requested() {
     let project = Project::new();
     project.write("a.txt", "one\n");
     project.write("b.txt", "one\n");
@@ -157,7 +163,7 @@ fn work_of_others_is_left_alone_until_it_is_asked_for() {
     assert_eq!(project.read("a.txt").unwrap(), "mine\n");
     assert_eq!(project.read("own.txt").unwrap(), "mine\n");
 
-    // Asked for, it goes, and is still in the store.
+    // With `by_hand` it is removed, and its content is still in the store.
     let plan = project
         .store
         .plan(before, Some(after), &BTreeSet::new())
@@ -170,7 +176,7 @@ fn work_of_others_is_left_alone_until_it_is_asked_for() {
 }
 
 #[test]
-fn what_changes_between_the_plan_and_the_step_stays() {
+fn changes_after_the_plan_stay() {
     let project = Project::new();
     project.write("a.txt", "one\n");
     let before = project.capture();
@@ -194,7 +200,7 @@ fn what_changes_between_the_plan_and_the_step_stays() {
 }
 
 #[test]
-fn ignored_files_are_neither_kept_nor_touched() {
+fn ignored_files_are_neither_recorded_nor_changed() {
     let project = Project::new();
     project.write(".gitignore", "*.log\n/target\n");
     project.write("target/big", "built\n");
@@ -214,7 +220,7 @@ fn ignored_files_are_neither_kept_nor_touched() {
 }
 
 #[test]
-fn what_was_ignored_then_does_not_go() {
+fn formerly_ignored_files_are_not_removed() {
     let project = Project::new();
     project.write(".gitignore", "*.secret\n/build\n");
     project.write("deep/key.secret", "precious\n");
@@ -224,14 +230,14 @@ fn what_was_ignored_then_does_not_go() {
     let after = project.capture();
     let (changes, failed) = project.back(before, after, true);
     assert_eq!(changes, [one(".gitignore", ChangeKind::Modify)]);
-    let reason = "it was ignored then";
+    let reason = "it was ignored at that time";
     let expected = [left("build/out", reason), left("deep/key.secret", reason)];
     assert_eq!(failed, expected);
     assert_eq!(project.read("deep/key.secret").unwrap(), "precious\n");
 }
 
 #[test]
-fn git_is_never_touched_and_new_repositories_are_left_whole() {
+fn git_directories_and_new_repositories_stay_unchanged() {
     if !skip::has(&["git"], "apt install git") {
         return;
     }
@@ -275,7 +281,7 @@ fn git_is_never_touched_and_new_repositories_are_left_whole() {
 }
 
 #[test]
-fn a_submodule_is_files_to_us_and_its_own_to_git() {
+fn submodule_files_are_restored_without_its_commits() {
     if !skip::has(&["git"], "apt install git") {
         return;
     }
@@ -313,14 +319,14 @@ fn a_submodule_is_files_to_us_and_its_own_to_git() {
     let (changes, failed) = project.back(before, after, false);
     assert_eq!(changes, [one("sub/lib.txt", ChangeKind::Modify)]);
     assert_eq!(failed, []);
-    // The file went back; what was committed is where it was.
+    // The file was restored; the commit is unchanged.
     assert_eq!(project.read("sub/lib.txt").unwrap(), "one\n");
     assert_eq!(git(&root.join("sub"), &["log"]), commit);
     assert_eq!(project.read("sub/.git").unwrap(), link);
 }
 
 #[test]
-fn a_link_in_the_place_of_a_directory_is_not_followed() {
+fn link_that_replaced_a_directory_is_not_followed() {
     let project = Project::new();
     project.write("folder/a.txt", "one\n");
     let before = project.capture();
@@ -341,7 +347,7 @@ fn a_link_in_the_place_of_a_directory_is_not_followed() {
 }
 
 #[test]
-fn a_file_and_a_directory_change_places() {
+fn file_and_directory_swap_is_restored() {
     let project = Project::new();
     project.write("one", "a file\n");
     project.write("two/in", "in a directory\n");
@@ -357,12 +363,12 @@ fn a_file_and_a_directory_change_places() {
 }
 
 #[test]
-fn what_is_too_large_is_said_and_stays() {
+fn too_large_files_are_reported_and_stay() {
     let project = Project::new();
     let huge = fs::File::create(project.root().join("huge.bin")).unwrap();
     huge.set_len(1 << 30).unwrap();
     let before = project.store.capture().unwrap();
-    assert_eq!(before.not_kept, [PathBuf::from("huge.bin")]);
+    assert_eq!(before.not_recorded, [PathBuf::from("huge.bin")]);
     huge.set_len((1 << 30) + 1).unwrap();
     let after = project.capture();
     let (changes, failed) = project.back(before.id, after, true);
@@ -372,7 +378,7 @@ fn what_is_too_large_is_said_and_stays() {
 }
 
 #[test]
-fn a_lost_object_costs_its_file_alone() {
+fn lost_object_costs_only_its_file() {
     let project = Project::new();
     project.write("a.txt", "precious\n");
     project.write("b.txt", "one\n");
@@ -396,11 +402,11 @@ fn a_lost_object_costs_its_file_alone() {
 }
 
 #[test]
-fn a_change_right_after_a_record_is_seen() {
+fn change_right_after_a_recording_is_found() {
     let project = Project::new();
     project.write("a.txt", "one\n");
     let first = project.capture();
-    // The same size, and within the same tick of the file system's clock.
+    // The same size, within one tick of the file system's clock.
     project.write("a.txt", "two\n");
     assert_ne!(project.capture(), first);
     project.write("a.txt", "one\n");

@@ -21,10 +21,9 @@ pub mod skill;
 pub mod template;
 pub mod tokens;
 
+use osier_protocol::{AddedCommand, ContextPart, PartKind};
 use std::fmt::Write as _;
 use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
 
 use files::ContextFile;
 use osier_base::problem::Problem;
@@ -51,47 +50,6 @@ pub struct ProjectContext {
     pub skills: Vec<Skill>,
     pub templates: Vec<Template>,
     pub problems: Vec<Problem>,
-}
-
-/// A part of the context with its size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct ContextPart {
-    pub kind: PartKind,
-    pub name: String,
-    pub description: String,
-    pub path: String,
-    /// Estimated tokens in every request; 0 for parts that are sent only when they are called.
-    pub tokens: u64,
-    /// Estimated tokens when it is called.
-    pub call_tokens: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum PartKind {
-    File,
-    Skill,
-    Template,
-}
-
-/// A slash command that no mode defines: a skill, a template or a plugin command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct AddedCommand {
-    /// The name without the slash.
-    pub name: String,
-    /// What follows the name; may be empty.
-    pub argument: String,
-    pub description: String,
-    /// The source: `skill`, `prompt`, or the name of a plugin.
-    pub origin: String,
-    /// Argument values for completion.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<String>,
 }
 
 impl ProjectContext {

@@ -82,7 +82,7 @@ mod tests {
         let tokenizer = bpe_openai::o200k_base();
         let texts = [
             ("prose", include_str!("../../../ARCHITECTURE.md")),
-            ("code", include_str!("../../session/src/host/host.rs")),
+            ("code", include_str!("tokens.rs")),
             ("settings", include_str!("../../../keymaps/default.toml")),
             (
                 "German",

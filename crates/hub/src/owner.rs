@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 
 use super::error::OpenError;
 use super::room::{Room, RoomInfo};
-use osier_permissions::Mode;
-use osier_session::host::{Event, Host, HostSetup, SessionChoice};
+use osier_protocol::{Event, PermissionMode};
+use osier_session::host::{Host, HostSetup, SessionChoice};
 use osier_settings::Settings;
 use osier_store::{SessionDirectory, SessionSummary, summarize};
 
@@ -51,7 +51,7 @@ pub struct Wanted {
     /// A stored session: an id, the start of one, a name or a path. A new one when not set.
     pub session: Option<String>,
     pub model: Option<String>,
-    pub permissions: Option<Mode>,
+    pub permissions: Option<PermissionMode>,
 }
 
 impl Wanted {

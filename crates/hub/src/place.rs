@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::presence::{Introduction, Occupied};
 use super::room::Room;
-use osier_session::host::{Event, Op};
+use osier_protocol::{Event, Op};
 
 /// A client's place, which is given up with this. One that only passes by is not known to the others.
 #[derive(Debug)]

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use osier_agent::{Op as AgentOp, Severity};
+use osier_agent::Severity;
+use osier_base::request::Effect;
 use osier_base::text::{sanitize, single_line, take_width};
-use osier_session::host::{CheckpointOp, Client, Event, ExchangeOp, Op, TreeOp};
+use osier_protocol::{Client, Event, Op};
 
 /// How long one whose line is cut keeps its place.
 pub(super) const GRACE: Duration = Duration::from_secs(30);
@@ -65,19 +66,6 @@ struct Pen {
     request: Option<u64>,
     /// The agent goes on with it, and has not begun yet.
     awaited: bool,
-}
-
-/// What an op has to do with the pen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Touch {
-    /// Reads, or keeps what is not of the conversation.
-    Passes,
-    /// Changes the conversation or how it goes on.
-    Changes,
-    /// The same, and something goes on for a while.
-    Begins,
-    Stops,
-    TakesOver,
 }
 
 impl Presence {
@@ -151,13 +139,15 @@ impl Presence {
         request: u64,
         works: bool,
     ) -> Result<Option<String>, Occupied> {
-        match touch(op) {
-            Touch::Stops if works && self.present.len() > 1 => {
+        if matches!(op, Op::TakeOver) {
+            return Ok(self.take_over(by));
+        }
+        match op.effect() {
+            Effect::Stop if works && self.present.len() > 1 => {
                 return Ok(Some(format!("{} has stopped it", self.name(by))));
             }
-            Touch::Passes | Touch::Stops => {}
-            Touch::TakesOver => return Ok(self.take_over(by)),
-            touch => {
+            Effect::None | Effect::Stop => {}
+            effect => {
                 if let Some(pen) = self.pen
                     && Some(pen.client) != by
                     && let Some(place) = self.place(pen.client)
@@ -166,7 +156,7 @@ impl Presence {
                     return Err(Occupied { writer });
                 }
                 // What its holder does beside what goes on does not end with that.
-                let begins = touch == Touch::Begins && (self.pen.is_none() || !works);
+                let begins = effect == Effect::Begin && (self.pen.is_none() || !works);
                 if let Some(client) = by.filter(|_| begins) {
                     self.pen = Some(Pen {
                         client,
@@ -275,126 +265,10 @@ impl Presence {
     }
 }
 
-/// What an op has to do with the pen. Each is named, here and below: a new one has to be thought of.
-fn touch(op: &Op) -> Touch {
-    match op {
-        Op::Tree(op) => touch_tree(op),
-        Op::Agent(op) => touch_agent(op),
-        Op::TakeOver => Touch::TakesOver,
-        Op::AbortShell => Touch::Stops,
-        Op::Shell { .. } => Touch::Begins,
-        Op::NewSession
-        | Op::ResumeSession { .. }
-        | Op::SelectModel { .. }
-        | Op::CycleModel { .. }
-        | Op::SwitchRole { .. }
-        | Op::CycleThinkingLevel
-        | Op::SetPermissions { .. }
-        | Op::CyclePermissions
-        | Op::AddPermission { .. }
-        | Op::RemovePermission { .. }
-        | Op::AnswerQuestion { .. }
-        | Op::McpServer { .. }
-        | Op::PressPluginKey { .. }
-        | Op::Checkpoint(
-            CheckpointOp::RestoreFiles { .. }
-            | CheckpointOp::UndoRestore
-            | CheckpointOp::Review { .. },
-        )
-        | Op::Exchange(ExchangeOp::ImportSession { open: true, .. }) => Touch::Changes,
-        Op::ListSessions { .. }
-        | Op::ReadTranscript { .. }
-        | Op::SearchTranscript { .. }
-        | Op::RenameSession { .. }
-        | Op::ListModels
-        | Op::RefreshModels
-        | Op::SetRole { .. }
-        | Op::SetFavourite { .. }
-        | Op::ListJobs
-        | Op::FollowJob { .. }
-        | Op::KillJob { .. }
-        | Op::ListFiles
-        | Op::ListHistory
-        | Op::AddHistory { .. }
-        | Op::KeepUnsent { .. }
-        | Op::FindUnsent
-        | Op::StashPrompt { .. }
-        | Op::ListStash
-        | Op::DropStashed { .. }
-        | Op::GetUsage
-        | Op::GetStatus
-        | Op::ListAccounts
-        | Op::Login { .. }
-        | Op::LoginInput { .. }
-        | Op::CancelLogin
-        | Op::Logout { .. }
-        | Op::ListPermissions
-        | Op::ListQuestions
-        | Op::ListMcpServers
-        | Op::ListHooks
-        | Op::ListContext
-        | Op::Reload
-        | Op::ShutDown
-        | Op::Checkpoint(CheckpointOp::PreviewFiles { .. } | CheckpointOp::ReadFileDiffs { .. })
-        | Op::Exchange(
-            ExchangeOp::ExportSession { .. } | ExchangeOp::ImportSession { open: false, .. },
-        )
-        | Op::Library(_) => Touch::Passes,
-    }
-}
-
-fn touch_tree(op: &TreeOp) -> Touch {
-    match op {
-        TreeOp::RetryPrompt { .. }
-        | TreeOp::MoveTo { .. }
-        | TreeOp::Compact { .. }
-        | TreeOp::FanOut { .. } => Touch::Begins,
-        TreeOp::Branch { .. }
-        | TreeOp::Fork { .. }
-        | TreeOp::Clone
-        | TreeOp::HideBranch { .. }
-        | TreeOp::UndoPrompt
-        | TreeOp::RedoPrompt
-        | TreeOp::StoreSummary { .. }
-        | TreeOp::DropSummary
-        | TreeOp::SetAutoCompact { .. }
-        | TreeOp::TakeLane { .. }
-        | TreeOp::EndFan => Touch::Changes,
-        TreeOp::ReadTree { .. }
-        | TreeOp::ReadEntries { .. }
-        | TreeOp::ReadLog { .. }
-        | TreeOp::SearchTree { .. }
-        | TreeOp::LabelEntry { .. }
-        | TreeOp::CompareBranches { .. }
-        | TreeOp::GetContext => Touch::Passes,
-    }
-}
-
-fn touch_agent(op: &AgentOp) -> Touch {
-    match op {
-        AgentOp::Abort | AgentOp::AbortRetry => Touch::Stops,
-        AgentOp::Prompt { .. }
-        | AgentOp::Steer { .. }
-        | AgentOp::FollowUp { .. }
-        | AgentOp::Continue => Touch::Begins,
-        AgentOp::RecallQueue
-        | AgentOp::SetQueueMode { .. }
-        | AgentOp::SetAutoRetry { .. }
-        | AgentOp::SetModels { .. }
-        | AgentOp::EnableProvider { .. }
-        | AgentOp::SetThinkingLevel { .. }
-        | AgentOp::SetSystemPrompt { .. }
-        | AgentOp::SetTools { .. }
-        | AgentOp::ReplaceMessages { .. }
-        | AgentOp::AppendMessage { .. } => Touch::Changes,
-        AgentOp::ListTools | AgentOp::GetState => Touch::Passes,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use osier_agent::RunOutcome;
+    use osier_agent::{Op as AgentOp, RunOutcome};
 
     fn named(name: &str, key: Option<&str>) -> Introduction {
         Introduction {

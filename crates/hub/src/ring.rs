@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-use osier_session::host::Event;
+use osier_protocol::Event;
 
 /// Bytes of events that are kept, as they are sent.
 const KEPT: usize = 512 * 1024;
@@ -43,7 +43,7 @@ impl Ring {
 
     /// Numbers an event and keeps it; the oldest ones give way.
     pub(super) fn push(&mut self, event: Event) -> Arc<Told> {
-        if event.only_answers() {
+        if !event.delivery().is_replayed() {
             return Arc::new(Told {
                 number: None,
                 event,

@@ -16,8 +16,8 @@ use super::standing::Standing;
 use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
 use osier_base::text::head_bytes;
-use osier_permissions::Mode;
-use osier_session::host::{Event, Host, Op};
+use osier_protocol::{Event, Op, PermissionMode};
+use osier_session::host::Host;
 
 /// Numbers of a life: those of the next one are above them.
 const NUMBERS_A_MILLISECOND: u64 = 1000;
@@ -60,7 +60,7 @@ struct About {
     name: Option<String>,
     first_prompt: Option<String>,
     model: Option<String>,
-    permissions: Option<Mode>,
+    permissions: Option<PermissionMode>,
     /// Answers that came while nobody was there.
     unread: usize,
     /// Milliseconds since the Unix epoch.
@@ -96,7 +96,7 @@ pub struct RoomInfo {
     /// `PROVIDER/ID`.
     pub model: Option<String>,
     /// How much is asked before tools run.
-    pub permissions: Option<Mode>,
+    pub permissions: Option<PermissionMode>,
     /// Not set for a session that is not stored.
     pub path: Option<String>,
     /// When something happened last, in milliseconds since the Unix epoch.

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::ring::Told;
 use super::room::{Room, Watch};
 
-use osier_session::host::{Event, Op, TreeEvent};
-use osier_store::{PageAt, StoredMessage};
+use osier_protocol::{Event, Op, PageAt, StoredMessage, TreeEvent};
 
 /// How a room stood when the event `number` had been told. Applied in order, `events` say all of it; the
 /// first one holds the last messages of the branch.

@@ -5,7 +5,7 @@ use std::mem::{Discriminant, discriminant};
 
 use osier_agent::{AgentMessage, Coalesce as _};
 use osier_protocol::questions::Question;
-use osier_session::host::{Event, TreeEvent};
+use osier_protocol::{Delivery, Event, TreeEvent};
 
 /// The memory of one room.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,8 @@ impl Standing {
             } => {
                 self.running.clear();
                 self.fan.clear();
-                self.settled.retain(|(_, event)| is_of_host(event));
+                self.settled
+                    .retain(|(_, event)| event.delivery() == Delivery::Retained);
                 // Its messages are read anew for whoever asks.
                 self.opened = Some(Event::SessionOpened {
                     session: session.clone(),
@@ -56,8 +57,10 @@ impl Standing {
             Event::QuestionClosed { id } => self.questions.retain(|question| question.id != *id),
             Event::Presence { .. } => self.presence = Some(event.clone()),
             Event::Tree(event) if is_of_fan(event) => self.fan_out(event),
-            event if says_how_it_is(event) => self.settle(event),
-            event => self.run(event),
+            event => match event.delivery() {
+                Delivery::Retained | Delivery::RetainedForSession => self.settle(event),
+                _ => self.run(event),
+            },
         }
     }
 
@@ -225,44 +228,6 @@ fn is_of_fan(event: &TreeEvent) -> bool {
     )
 }
 
-/// Whether an event says how something is, until another of its kind says it is otherwise.
-fn says_how_it_is(event: &Event) -> bool {
-    use osier_agent::Event as Of;
-    is_of_host(event)
-        || matches!(
-            event,
-            Event::SessionIndexed { .. }
-                | Event::SessionRenamed { .. }
-                | Event::ModelSelected { .. }
-                | Event::McpServers { .. }
-                | Event::Jobs { .. }
-                | Event::Todo { .. }
-                | Event::Agent(
-                    Of::QueueUpdate { .. }
-                        | Of::ModelsChanged { .. }
-                        | Of::ThinkingLevelChanged { .. }
-                        | Of::QueueModeChanged { .. }
-                        | Of::AutoRetryChanged { .. }
-                )
-                | Event::Tree(TreeEvent::AutoCompactChanged { .. })
-        )
-}
-
-/// Whether it outlives the session.
-fn is_of_host(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::Models { .. }
-            | Event::Permissions { .. }
-            | Event::ProjectTrusted
-            | Event::Commands { .. }
-            | Event::PluginStatus { .. }
-            | Event::PluginWidget { .. }
-            | Event::PluginKeys { .. }
-            | Event::Workspace { .. }
-    )
-}
-
 fn key_of(event: &Event) -> Key {
     let place = match event {
         Event::Agent(event) => Place::Agent(discriminant(event)),
@@ -280,8 +245,7 @@ fn key_of(event: &Event) -> Key {
 mod tests {
     use super::*;
     use osier_llm::Usage;
-    use osier_session::fan::{LaneState, LaneStatus};
-    use osier_tools::todo_list::{TodoItem, TodoList, TodoState};
+    use osier_protocol::{LaneState, LaneStatus, TodoItem, TodoList, TodoState};
 
     fn list(text: &str) -> Event {
         let item = TodoItem {

@@ -1,4 +1,4 @@
-//! What is wrong with the stored sessions, without changing any.
+//! Checks stored sessions for damage without changing them.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,27 +6,27 @@ use std::path::PathBuf;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::error::LibraryError;
-use super::schema::Library;
+use super::error::IndexError;
+use super::schema::SessionIndex;
 use super::walk::walk;
 use osier_store::{header_from_name, load};
 
-/// One thing that is wrong.
+/// One problem of a session file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
     pub path: PathBuf,
     pub what: String,
-    /// What to do, or that nothing has to be done.
+    /// What to do, or why nothing needs to be done.
     pub hint: String,
 }
 
-/// Reads every session and tells what is wrong, as `each` file is done; the number of files.
+/// Checks every session and reports its problems, file by file. Returns the number of files.
 pub fn check(
-    library: &Library,
+    library: &SessionIndex,
     cancel: &CancellationToken,
     each: &mut dyn FnMut(Finding),
-) -> Result<usize, LibraryError> {
+) -> Result<usize, IndexError> {
     use std::os::unix::ffi::OsStrExt;
     let root = library.directory.root();
     let mut found = walk(root, cancel)?;
@@ -34,7 +34,7 @@ pub fn check(
     let mut ids: HashMap<String, PathBuf> = HashMap::new();
     for file in &found {
         if cancel.is_cancelled() {
-            return Err(LibraryError::Cancelled);
+            return Err(IndexError::Cancelled);
         }
         let path = root.join(std::ffi::OsStr::from_bytes(&file.path));
         let mut tell = |what: String, hint: &str| {
@@ -49,7 +49,9 @@ pub fn check(
             Err(error) => {
                 tell(
                     error.to_string(),
-                    error.hint().unwrap_or("it is not listed"),
+                    error
+                        .hint()
+                        .unwrap_or("it is not listed; move it away or delete it"),
                 );
                 continue;
             }
@@ -66,7 +68,7 @@ pub fn check(
             tell(what, "the next write moves them to a separate file");
         }
         if loaded.reattached > 0 {
-            let what = format!("{} entries whose parent is not there", loaded.reattached);
+            let what = format!("{} entries with a missing parent", loaded.reattached);
             tell(what, "they are attached to the preceding entries");
         }
         if let Some(other) = ids.insert(loaded.header.id.clone(), path.clone()) {
@@ -75,8 +77,11 @@ pub fn check(
         }
         let named = header_from_name(&path);
         if named.is_some_and(|named| named.id != loaded.header.id) {
-            let what = format!("its name does not hold its id `{}`", loaded.header.id);
-            tell(what, "it is found by the id inside, and by its path");
+            let what = format!(
+                "its file name does not contain its id `{}`",
+                loaded.header.id
+            );
+            tell(what, "find it by the id in its header, or by its path");
         }
     }
     Ok(found.len())

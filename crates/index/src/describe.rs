@@ -1,18 +1,18 @@
-//! One session, read whole and now, whatever the index knows.
+//! Describes one session by reading its complete file, without the index.
 
 use std::fs::File;
 use std::path::Path;
 
-use super::error::LibraryError;
+use super::error::IndexError;
 use super::facts::Facts;
 use super::reading;
-use super::row::{ModelCost, SessionRow};
 use super::walk::FileState;
 use osier_base::clock;
+use osier_protocol::{ModelCost, SessionRow};
 
-/// What is known of the session at `path`, and what each of its models was used for.
-pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), LibraryError> {
-    let failed = |error| LibraryError::io("read", path, error);
+/// The list row of the session at `path` and the usage of each of its models.
+pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), IndexError> {
+    let failed = |error| IndexError::io("read", path, error);
     let file = File::open(path).map_err(failed)?;
     let state = FileState::of(&file.metadata().map_err(failed)?);
     let mut facts = Facts::default();

@@ -1,12 +1,12 @@
-//! What can go wrong with the index. None of it harms a session.
+//! Errors of the session index. None of them harms a session.
 
 use std::io;
 use std::path::PathBuf;
 
-/// An error of the library.
+/// An error of the session index.
 #[derive(Debug, thiserror::Error)]
-pub enum LibraryError {
-    #[error("the index of sessions cannot be used: {0}")]
+pub enum IndexError {
+    #[error("cannot use the session index: {0}")]
     Database(#[from] rusqlite::Error),
     #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
@@ -19,14 +19,14 @@ pub enum LibraryError {
     Cancelled,
 }
 
-impl LibraryError {
-    /// Whether the file itself is broken, so that a new one helps.
+impl IndexError {
+    /// Whether the file is damaged, so that rebuilding it helps.
     pub(super) fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
         matches!(
             self,
             Self::Database(rusqlite::Error::SqliteFailure(error, _))
-                // `Unknown` is what a missing table or column is: somebody else's schema.
+                // SQLite reports a missing table or column of a foreign schema as `Unknown`.
                 if matches!(error.code, DatabaseCorrupt | NotADatabase | Unknown)
         )
     }

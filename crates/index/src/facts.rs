@@ -1,20 +1,18 @@
-//! What is known of a session besides its words: gathered entry by entry, and gone on with when the file
-//! has grown.
+//! The data of a session besides its text, collected entry by entry; continues when the file has grown.
 
 use std::collections::BTreeMap;
 
-use super::row::ModelCost;
 use osier_agent::AgentMessage;
 use osier_base::text::head_bytes;
 use osier_llm::Usage;
-use osier_store::{Entry, EntryKind, Header};
+use osier_protocol::{Entry, EntryKind, Header, ModelCost};
 
-/// Bytes of the first prompt that are kept.
+/// Maximum bytes of the first prompt.
 const PROMPT_LIMIT: usize = 400;
-/// Bytes of a name or label that are kept.
+/// Maximum bytes of a name or label.
 const NAME_LIMIT: usize = 400;
 
-/// Everything a row says.
+/// The data of a list row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Facts {
     pub id: String,
@@ -24,17 +22,17 @@ pub(super) struct Facts {
     pub first_prompt: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub created: i64,
-    /// Newest time that an entry names.
+    /// Time of the newest entry.
     pub active: i64,
     pub entries: u64,
     pub prompts: u64,
     pub answers: u64,
     pub calls: u64,
-    /// Lines that cannot be read.
+    /// Lines that are unreadable.
     pub damaged: u64,
-    /// In the order of first use.
+    /// In order of first use.
     pub models: Vec<ModelCost>,
-    /// By the entry they name.
+    /// By the id of the labelled entry.
     pub labels: BTreeMap<String, String>,
 }
 
@@ -51,7 +49,7 @@ impl Facts {
         }
     }
 
-    /// Takes in what `entry` tells. A time later than `now` comes from a clock that was wrong.
+    /// Adds the data of `entry`. A time later than `now` comes from a wrong clock.
     pub(super) fn see(&mut self, entry: &Entry, now: i64) {
         self.entries += 1;
         if let Some(time) = milliseconds(&entry.timestamp).filter(|time| *time <= now) {
@@ -85,10 +83,10 @@ impl Facts {
 
     fn see_message(&mut self, message: &AgentMessage) {
         match message {
-            AgentMessage::User(said) => {
+            AgentMessage::User(message) => {
                 self.prompts += 1;
-                if self.first_prompt.is_none() && !said.text.trim().is_empty() {
-                    self.first_prompt = Some(head_bytes(&said.text, PROMPT_LIMIT).to_owned());
+                if self.first_prompt.is_none() && !message.text.trim().is_empty() {
+                    self.first_prompt = Some(head_bytes(&message.text, PROMPT_LIMIT).to_owned());
                 }
             }
             AgentMessage::Assistant(answer) => {

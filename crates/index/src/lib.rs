@@ -1,15 +1,35 @@
 //! The session index: a searchable list of all stored sessions.
 //!
-//! Start at [`Library`], the index; [`SessionFilter`], which selects sessions; and [`SessionRow`], an entry of a list.
+//! ```
+//! use osier_index::{SessionFilter, SessionIndex};
 //!
-//! `index.sqlite` is only a cache: all its data comes from the session files, and it is rebuilt when it is
-//! missing, damaged or of another version. It only finds sessions; the content that is shown is read from the
-//! session files, so a result is never out of date. Several processes share it: one of them updates it at a
-//! time, in short transactions, while the others keep reading.
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let data = tempfile::tempdir()?;
+//! let index = SessionIndex::new(data.path());
+//! let filter = SessionFilter {
+//!     named: true,
+//!     ..SessionFilter::default()
+//! };
+//! let listing = index.list(&filter, 0, 20)?;
+//! // No process has built the index yet.
+//! assert!(!listing.ready);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`SessionIndex`] lists, searches and updates the index; [`IndexReader`] runs several queries on an open one.
+//! - [`SessionFilter`] selects sessions; [`Listing`] and [`Hits`] are results.
+//! - [`describe`] and [`preview`] read one session without the index; [`check`] finds damaged files.
+//! - [`Trash`] deletes and restores sessions.
+//!
+//! `index.sqlite` is only a cache: all its data comes from the session files, and it is rebuilt when it is missing,
+//! damaged or of another version. It only finds sessions; the content that is shown is read from the session files,
+//! so a result is never out of date. Several processes share it: one of them updates it at a time, in short
+//! transactions, while the others continue to read.
 //!
 //! All functions block: call them from their own thread, never before the first frame.
 //!
-//! The crate does not know tools, settings or the screen.
+//! The crate does not depend on tools, settings or the screen.
 
 mod check;
 mod describe;
@@ -19,7 +39,6 @@ mod list;
 mod passage;
 mod preview;
 mod reading;
-mod row;
 mod schema;
 mod search;
 mod spending;
@@ -33,12 +52,10 @@ mod tests;
 
 pub use check::{Finding, check};
 pub use describe::describe;
-pub use error::LibraryError;
-pub use list::{Listing, SessionFilter, Sort};
-pub use passage::Source;
-pub use preview::{Preview, PreviewLine, preview};
-pub use row::{ModelCost, SessionRow};
-pub use schema::{Index, Library};
-pub use search::{Hit, HitText, Hits};
+pub use error::IndexError;
+pub use list::{Listing, SessionFilter};
+pub use preview::preview;
+pub use schema::{IndexReader, SessionIndex};
+pub use search::{Hit, Hits};
 pub use trash::{Trash, Trashed};
 pub use update::{Depth, Outcome, Progress};

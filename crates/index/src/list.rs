@@ -1,5 +1,6 @@
-//! Which sessions there are: filtered, sorted, narrowed by letters.
+//! Lists sessions: filtered, sorted and matched by letters.
 
+use osier_protocol::Sort;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -9,85 +10,47 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 
-use super::error::LibraryError;
-use super::row::SessionRow;
-use super::schema::{Index, Library};
+use super::error::IndexError;
+use super::schema::{IndexReader, SessionIndex};
 use super::update::models;
+use osier_protocol::SessionRow;
 
-/// Characters of a first prompt in which letters may be far apart.
+/// Characters of a first prompt that are matched fuzzily.
 const FUZZY: usize = 160;
 
 /// Selects sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionFilter {
-    /// Those that ran in this directory; all without one.
+    /// Only sessions that ran in this directory.
     pub cwd: Option<String>,
-    /// Those in which something was stored since; milliseconds since the Unix epoch.
+    /// Only sessions with an entry since then; milliseconds since the Unix epoch.
     pub since: Option<i64>,
     /// The name contains this.
     pub name: Option<String>,
-    /// Only those with a name.
+    /// Only sessions with a name.
     pub named: bool,
     /// The `PROVIDER/ID` of a model contains this.
     pub model: Option<String>,
-    /// Letters of the name or the first prompt, in this order; the best matches come first.
+    /// Letters of the name or the first prompt, in this order; best matches first.
     pub letters: Option<String>,
     pub sort: Sort,
-    /// Ids of the sessions at the top, when there are no letters.
+    /// Ids of the sessions to list first, without `letters`.
     pub first: Vec<String>,
     /// Ids of excluded sessions.
     pub apart: Vec<String>,
-    /// Those alone, instead.
+    /// Only the sessions in `apart`, instead of excluding them.
     pub only_apart: bool,
 }
 
-/// In which order.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Sort {
-    /// Last used first.
-    #[default]
-    Active,
-    /// Newest first.
-    Created,
-    /// Dearest first.
-    Cost,
-    /// Largest first.
-    Size,
-    /// By name, those without one last.
-    Name,
-}
-
-impl Sort {
-    /// Every order, as a key goes through them.
-    pub const ALL: [Self; 5] = [
-        Self::Active,
-        Self::Created,
-        Self::Cost,
-        Self::Size,
-        Self::Name,
-    ];
-
-    fn sql(self) -> &'static str {
-        match self {
-            Self::Active => "active DESC, number DESC",
-            Self::Created => "created DESC, number DESC",
-            Self::Cost => "cost DESC, active DESC",
-            Self::Size => "size DESC, active DESC",
-            Self::Name => "name IS NULL, name COLLATE NOCASE, active DESC",
-        }
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Active => "last used",
-            Self::Created => "created",
-            Self::Cost => "cost",
-            Self::Size => "size",
-            Self::Name => "name",
-        }
+/// The `ORDER BY` of a sort order.
+fn order_by(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Active => "active DESC, number DESC",
+        Sort::Created => "created DESC, number DESC",
+        Sort::Cost => "cost DESC, active DESC",
+        Sort::Size => "size DESC, active DESC",
+        Sort::Name => "name IS NULL, name COLLATE NOCASE, active DESC",
     }
 }
 
@@ -95,7 +58,7 @@ impl Sort {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
     pub rows: Vec<SessionRow>,
-    /// Sessions that match, those that are not in `rows` included.
+    /// Number of matching sessions, including those not in `rows`.
     pub total: usize,
     /// Whether an index exists; without one, the sessions are unknown.
     pub ready: bool,
@@ -104,14 +67,14 @@ pub struct Listing {
 const COLUMNS: &str = "path, id, cwd, name, prompt, created, active, size, prompts, answers, calls, \
      damaged, tokens, cost, models, labels, parent, seen, written, number";
 
-impl Library {
-    /// At most `limit` sessions that match, from the `offset`th on.
+impl SessionIndex {
+    /// At most `limit` matching sessions, starting with number `offset`.
     pub fn list(
         &self,
         filter: &SessionFilter,
         offset: usize,
         limit: usize,
-    ) -> Result<Listing, LibraryError> {
+    ) -> Result<Listing, IndexError> {
         match self.open()? {
             Some(index) => index.list(filter, offset, limit),
             None => Ok(Listing::default()),
@@ -119,9 +82,9 @@ impl Library {
     }
 }
 
-impl Library {
-    /// The sessions that were forked from the one with this id, the last used first.
-    pub fn forks(&self, id: &str) -> Result<Vec<SessionRow>, LibraryError> {
+impl SessionIndex {
+    /// The sessions that were forked from the one with this id, last used first.
+    pub fn forks(&self, id: &str) -> Result<Vec<SessionRow>, IndexError> {
         let Some(index) = self.open()? else {
             return Ok(Vec::new());
         };
@@ -132,14 +95,14 @@ impl Library {
     }
 }
 
-impl Index {
-    /// At most `limit` sessions that match, from the `offset`th on.
+impl IndexReader {
+    /// At most `limit` matching sessions, starting with number `offset`.
     pub fn list(
         &self,
         filter: &SessionFilter,
         offset: usize,
         limit: usize,
-    ) -> Result<Listing, LibraryError> {
+    ) -> Result<Listing, IndexError> {
         let connection = &self.connection;
         let (condition, values) = self.condition(filter);
         let letters = filter.letters.as_deref().map(str::trim);
@@ -157,7 +120,7 @@ impl Index {
         let sql = format!("SELECT count(*) FROM sessions WHERE {condition}");
         let mut count = connection.prepare_cached(&sql)?;
         let total = count.query_row(params_from_iter(&values), |row| row.get::<_, i64>(0))?;
-        let mut order = filter.sort.sql().to_owned();
+        let mut order = order_by(filter.sort).to_owned();
         let mut values = values;
         if !filter.first.is_empty() {
             values.push(ids(&filter.first));
@@ -176,13 +139,13 @@ impl Index {
     }
 
     /// The row with this number.
-    pub(super) fn row(&self, number: i64) -> Result<SessionRow, LibraryError> {
+    pub(super) fn row(&self, number: i64) -> Result<SessionRow, IndexError> {
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE number = ?1");
         let mut statement = self.connection.prepare_cached(&sql)?;
         Ok(statement.query_row([number], |row| self.session(row))?)
     }
 
-    /// What a filter asks for, but for its letters.
+    /// The SQL condition of a filter, without its letters.
     pub(super) fn condition(&self, filter: &SessionFilter) -> (String, Vec<Value>) {
         let mut parts = vec!["id <> ''".to_owned()];
         let mut values = Vec::new();
@@ -195,7 +158,7 @@ impl Index {
             let name = project.file_name().unwrap_or_default().as_bytes();
             let prefix = [name, b"/"].concat();
             add("(cwd = ? OR cwd = '')", Value::Text(cwd.clone()));
-            // A damaged header no longer says where; its file still stands among the project's.
+            // A damaged header has no directory, but the file is still in the project's folder.
             let length = prefix.len();
             let sql = format!("(cwd <> '' OR substr(path, 1, {length}) = ?)");
             add(&sql, Value::Blob(prefix));
@@ -260,24 +223,24 @@ impl Index {
     }
 }
 
-/// A list of ids as one value.
+/// A list of ids as one SQL value.
 fn ids(ids: &[String]) -> Value {
     Value::Text(serde_json::json!(ids).to_string())
 }
 
-/// Whether a session's id is in the list that is the value of this number.
+/// The condition that a session's id is in the list with this parameter number.
 fn among(number: usize) -> String {
     format!("(id IN (SELECT value FROM json_each(?{number})))")
 }
 
-/// Numbers of the sessions with the letters in their name or first prompt, the best first.
+/// Numbers of the sessions with the letters in their name or first prompt, best match first.
 fn narrow(
     connection: &Connection,
     letters: &str,
     (condition, values): (&str, &[Value]),
     sort: Sort,
-) -> Result<Vec<i64>, LibraryError> {
-    let order = sort.sql();
+) -> Result<Vec<i64>, IndexError> {
+    let order = order_by(sort);
     let sql = format!(
         "SELECT number, name, substr(prompt, 1, {FUZZY}) FROM sessions WHERE {condition} ORDER BY {order}"
     );
@@ -298,7 +261,7 @@ fn narrow(
             found.push((score, row.get::<_, i64>(0)?));
         }
     }
-    // Among equals the order of the list stays.
+    // The sort is stable: equal scores retain the order of the list.
     found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     Ok(found.into_iter().map(|(_, number)| number).collect())
 }

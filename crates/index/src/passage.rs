@@ -1,85 +1,54 @@
-//! What can be found of an entry: everything a person saw of it, each part up to a bound.
+//! The searchable texts of an entry: everything visible, each part up to a limit.
 //!
-//! Indexing and verifying read the same passages, so that what the index promises is there.
+//! Indexing and verifying use the same passages, so that every indexed match can be verified.
 
-use serde::{Deserialize, Serialize};
+use osier_protocol::TextSource;
 
 use osier_agent::AgentMessage;
 use osier_base::text::{head_bytes, tail_bytes};
 use osier_llm::{AssistantBlock, ContentBlock};
-use osier_store::{Entry, EntryKind};
+use osier_protocol::{Entry, EntryKind};
 
-/// Bytes of what people and models say.
-const SAID: usize = 64 * 1024;
-/// Bytes of a thought and of the arguments of a call.
-const BESIDE: usize = 16 * 1024;
-/// Bytes of the output of a tool: its start and its end.
+/// Maximum bytes of a message.
+const MESSAGE: usize = 64 * 1024;
+/// Maximum bytes of thinking and of call arguments.
+const DETAIL: usize = 16 * 1024;
+/// Bytes at the start and the end of a tool's output.
 const OUTPUT_HEAD: usize = 12 * 1024;
 const OUTPUT_TAIL: usize = 4 * 1024;
 
-/// Where in a session something was found; the first is worth most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    Name,
-    Label,
-    Prompt,
-    Answer,
-    Summary,
-    Call,
-    Thinking,
-    Output,
-}
-
-impl Source {
-    /// One word for a list.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Name => "name",
-            Self::Label => "label",
-            Self::Prompt => "prompt",
-            Self::Answer => "answer",
-            Self::Summary => "summary",
-            Self::Call => "call",
-            Self::Thinking => "thinking",
-            Self::Output => "output",
-        }
-    }
-}
-
-/// Hands over every passage of `entry`.
-pub(super) fn passages(entry: &Entry, see: &mut dyn FnMut(Source, &str)) {
+/// Calls `see` with every passage of `entry`.
+pub(super) fn passages(entry: &Entry, see: &mut dyn FnMut(TextSource, &str)) {
     match &entry.kind {
         EntryKind::Message { message } => of_message(message, see),
         EntryKind::Compaction { summary, .. } | EntryKind::BranchSummary { summary, .. } => {
-            see(Source::Summary, head_bytes(summary, SAID));
+            see(TextSource::Summary, head_bytes(summary, MESSAGE));
         }
         _ => {}
     }
 }
 
-fn of_message(message: &AgentMessage, see: &mut dyn FnMut(Source, &str)) {
+fn of_message(message: &AgentMessage, see: &mut dyn FnMut(TextSource, &str)) {
     match message {
         AgentMessage::User(message) => {
-            see(Source::Prompt, head_bytes(&message.text, SAID));
+            see(TextSource::Prompt, head_bytes(&message.text, MESSAGE));
             for attachment in &message.attachments {
-                see(Source::Prompt, &attachment.file_name);
+                see(TextSource::Prompt, &attachment.file_name);
             }
         }
         AgentMessage::Assistant(message) => {
             for block in &message.content {
                 match block {
                     AssistantBlock::Text { text, .. } => {
-                        see(Source::Answer, head_bytes(text, SAID));
+                        see(TextSource::Answer, head_bytes(text, MESSAGE));
                     }
                     AssistantBlock::Thinking { thinking, .. } => {
-                        see(Source::Thinking, head_bytes(thinking, BESIDE));
+                        see(TextSource::Thinking, head_bytes(thinking, DETAIL));
                     }
                     AssistantBlock::ToolCall(call) => {
-                        see(Source::Call, &call.name);
+                        see(TextSource::Call, &call.name);
                         strings(&call.arguments, &mut |text| {
-                            see(Source::Call, head_bytes(text, BESIDE));
+                            see(TextSource::Call, head_bytes(text, DETAIL));
                         });
                     }
                 }
@@ -94,25 +63,25 @@ fn of_message(message: &AgentMessage, see: &mut dyn FnMut(Source, &str)) {
             texts.for_each(|text| output(text, see));
         }
         AgentMessage::ShellRun(run) => {
-            see(Source::Call, head_bytes(&run.command, BESIDE));
+            see(TextSource::Call, head_bytes(&run.command, DETAIL));
             output(&run.output, see);
         }
         AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
-            see(Source::Summary, head_bytes(&summary.summary, SAID));
+            see(TextSource::Summary, head_bytes(&summary.summary, MESSAGE));
         }
         AgentMessage::Custom(message) if message.display => {
-            see(Source::Answer, head_bytes(&message.text, SAID));
+            see(TextSource::Answer, head_bytes(&message.text, MESSAGE));
         }
         AgentMessage::Notice(_) | AgentMessage::Custom(_) => {}
     }
 }
 
-fn output(text: &str, see: &mut dyn FnMut(Source, &str)) {
+fn output(text: &str, see: &mut dyn FnMut(TextSource, &str)) {
     let head = head_bytes(text, OUTPUT_HEAD);
-    see(Source::Output, head);
+    see(TextSource::Output, head);
     let rest = &text[head.len()..];
     if !rest.is_empty() {
-        see(Source::Output, tail_bytes(rest, OUTPUT_TAIL));
+        see(TextSource::Output, tail_bytes(rest, OUTPUT_TAIL));
     }
 }
 
@@ -131,7 +100,7 @@ mod tests {
     use osier_agent::ShellRun;
 
     #[test]
-    fn of_long_output_the_start_and_the_end_are_found() {
+    fn long_output_is_searchable_at_its_start_and_end() {
         let middle = "m".repeat(OUTPUT_HEAD * 2);
         let run = ShellRun {
             command: "make".into(),
@@ -150,9 +119,9 @@ mod tests {
         assert_eq!(
             seen,
             [
-                (Source::Call, 4, false, false),
-                (Source::Output, OUTPUT_HEAD, true, false),
-                (Source::Output, OUTPUT_TAIL, false, true),
+                (TextSource::Call, 4, false, false),
+                (TextSource::Output, OUTPUT_HEAD, true, false),
+                (TextSource::Output, OUTPUT_TAIL, false, true),
             ]
         );
     }

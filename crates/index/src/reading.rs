@@ -1,8 +1,7 @@
-//! A session file, read from where the index stands to its last whole line.
+//! Reads a session file from the indexed position to its last complete line.
 //!
-//! The words come in spans: stretches of whole lines, an exchange or a part of one, that are indexed as one
-//! and read again as one when something is found in them. However long the file is, one span and one line
-//! of it are in memory.
+//! The text comes in spans: runs of complete lines, a prompt with its answers or a part of that. A span is indexed as
+//! one and read again as one for a match. Only one span and one line are in memory at a time.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -10,24 +9,25 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::error::LibraryError;
+use super::error::IndexError;
 use super::facts::Facts;
 use super::passage::passages;
 use super::terms;
 use osier_agent::AgentMessage;
-use osier_store::{Entry, EntryKind, Header, Lines, header_from_name};
+use osier_protocol::{Entry, EntryKind, Header};
+use osier_store::{Lines, header_from_name};
 
-/// Bytes of text in a span, and of the file behind it.
+/// Bytes of text per span, and bytes of the file it covers.
 const SPAN_TEXT: usize = 32 * 1024;
 const SPAN_FILE: u64 = 128 * 1024;
-/// Bytes of text from which on a prompt begins a new span.
-const EXCHANGE: usize = 4 * 1024;
-/// Bytes of a line beyond which it is left out: nobody types as much.
+/// Bytes of text after which a prompt starts a new span.
+const TURN: usize = 4 * 1024;
+/// Longer lines are skipped: they contain no typed text.
 const LONGEST_LINE: usize = 32 << 20;
-/// Bytes before a place by which it is known again.
+/// Bytes before a position that identify it.
 const MARK: usize = 512;
 
-/// A stretch of whole lines and what stands in them.
+/// A run of complete lines and its text.
 #[derive(Debug)]
 pub(super) struct Span<'a> {
     pub start: u64,
@@ -35,17 +35,17 @@ pub(super) struct Span<'a> {
     pub text: &'a str,
 }
 
-/// What is told for every span, with the facts up to its end.
-pub(super) type EachSpan<'a> = dyn FnMut(&Facts, Span<'_>) -> Result<(), LibraryError> + 'a;
+/// Called for every span, with the facts up to its end.
+pub(super) type EachSpan<'a> = dyn FnMut(&Facts, Span<'_>) -> Result<(), IndexError> + 'a;
 
-/// Reads `file` from `seen` on, where `facts` stand, to its last whole line; tells the place behind that.
+/// Reads `file` from `seen`, with the facts up to there, to its last complete line. Returns the position after it.
 pub(super) fn read(
     (file, path): (&File, &Path),
     (facts, seen): (&mut Facts, u64),
     now: i64,
     each: &mut EachSpan<'_>,
-) -> Result<u64, LibraryError> {
-    let failed = |error| LibraryError::io("read", path, error);
+) -> Result<u64, IndexError> {
+    let failed = |error| IndexError::io("read", path, error);
     let mut lines = Lines::from(file, seen);
     let mut reading = Reading {
         text: String::new(),
@@ -63,7 +63,7 @@ pub(super) fn read(
         reading.start = reading.seen;
         let header = serde_json::from_slice::<Header>(bytes).ok();
         let damaged = header.is_none();
-        // Without a header and a name that says the same it is no session: its row stays empty.
+        // Neither header nor file name is valid, so it is not a session: its row stays empty.
         let Some(header) = header.or_else(|| header_from_name(path)) else {
             return Ok(reading.seen);
         };
@@ -93,12 +93,12 @@ pub(super) fn read(
     Ok(reading.seen)
 }
 
-/// What comes next in a file.
+/// The next line of a file.
 enum NextLine<'a> {
     Whole(u64, &'a [u8]),
-    /// Left out; the place behind it.
+    /// Skipped; the offset after it.
     TooLong(u64),
-    /// The rest of a write that has not finished.
+    /// An unfinished write.
     Torn,
 }
 
@@ -116,11 +116,11 @@ fn next<'a>(lines: &'a mut Lines<'_>) -> io::Result<Option<NextLine<'a>>> {
     }))
 }
 
-/// The span that grows.
+/// The current span.
 struct Reading {
     text: String,
     start: u64,
-    /// Behind the last line that was taken in.
+    /// Offset after the last line that was added.
     seen: u64,
 }
 
@@ -131,7 +131,7 @@ impl Reading {
         facts: &mut Facts,
         now: i64,
         each: &mut EachSpan<'_>,
-    ) -> Result<(), LibraryError> {
+    ) -> Result<(), IndexError> {
         if line.is_empty() {
             return Ok(());
         }
@@ -148,7 +148,7 @@ impl Reading {
                 message: AgentMessage::User(_)
             }
         );
-        if is_prompt && self.text.len() >= EXCHANGE {
+        if is_prompt && self.text.len() >= TURN {
             self.close(facts, each)?;
         }
         facts.see(&entry, now);
@@ -163,7 +163,7 @@ impl Reading {
         self.text.len() >= SPAN_TEXT || self.seen - self.start >= SPAN_FILE
     }
 
-    fn close(&mut self, facts: &Facts, each: &mut EachSpan<'_>) -> Result<(), LibraryError> {
+    fn close(&mut self, facts: &Facts, each: &mut EachSpan<'_>) -> Result<(), IndexError> {
         if !self.text.is_empty() {
             mark_pairs(&mut self.text);
             let span = Span {
@@ -179,14 +179,13 @@ impl Reading {
     }
 }
 
-/// Adds a mark for each pair of ideographs and each single one, so that a word of one or two of them, too
-/// short for three letters in a row, is found by the index.
+/// Marks each ideograph and each pair of them, so that the trigram index finds words of one or two ideographs.
 fn mark_pairs(text: &mut String) {
     let mut seen = HashSet::new();
     let mut marks = String::new();
     let mut before = None;
     for character in text.chars() {
-        // What SQLite takes for the end of a text.
+        // SQLite ends a text at NUL.
         let here = terms::is_dense(character).then_some(character);
         if let Some(here) = here {
             if seen.insert((None, here)) {
@@ -203,7 +202,7 @@ fn mark_pairs(text: &mut String) {
     text.push_str(&marks);
 }
 
-/// A checksum of what stands before `place`: whether a file that has grown is still the same.
+/// A checksum of the bytes before `place`, to detect whether a file that has grown is still the same.
 pub(super) fn mark(file: &File, place: u64) -> io::Result<u32> {
     let length = place.min(MARK as u64);
     let mut bytes = vec![0; length as usize];

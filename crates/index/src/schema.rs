@@ -1,4 +1,4 @@
-//! The index's file: opened, made, and made anew.
+//! The index file: opening, creating and rebuilding it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::error::LibraryError;
-use osier_base::locked_file::HeldFile;
+use super::error::IndexError;
+use osier_base::locked_file::LockedFile;
 use osier_store::SessionDirectory;
 
-/// Version of the tables; another one in the file means that it is made anew.
+/// Version of the tables; a file with another version is rebuilt.
 const VERSION: i64 = 1;
 
-/// How long one process waits for another's transaction. Those are short.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for a transaction of another process. Transactions are short.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Paths are kept relative to the directory of the sessions. `words` holds no text, only which spans have
-/// which three letters in a row; a span is a stretch of whole lines in a session's file.
+/// Paths are relative to the directory of the sessions. `words` stores no text, only which spans contain which
+/// trigrams; a span is a run of complete lines of a session file.
 const TABLES: &str = "
 CREATE TABLE sessions (
     number INTEGER PRIMARY KEY,
@@ -60,22 +60,22 @@ CREATE VIRTUAL TABLE words USING fts5(
 );
 ";
 
-/// All stored sessions of a data directory.
+/// The index of all stored sessions of a data directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Library {
+pub struct SessionIndex {
     pub(super) directory: SessionDirectory,
     pub(super) data: PathBuf,
 }
 
-/// The index, open for questions.
+/// An open index for queries.
 #[derive(Debug)]
-pub struct Index {
-    pub(super) library: Library,
+pub struct IndexReader {
+    pub(super) library: SessionIndex,
     pub(super) connection: Connection,
 }
 
-impl Library {
-    /// `data` is osier's data directory. Nothing is opened or created.
+impl SessionIndex {
+    /// `data` is osier's data directory. Opens and creates nothing.
     pub fn new(data: &Path) -> Self {
         Self {
             directory: SessionDirectory::new(data),
@@ -87,36 +87,36 @@ impl Library {
         self.data.join("index.sqlite")
     }
 
-    /// The file whose lock the process that indexes holds.
+    /// The lock file of the process that updates the index.
     pub(super) fn lock_file(&self) -> PathBuf {
         self.data.join("index.lock")
     }
 
-    /// A connection for reading; `None` when there is no index yet, or none of this version.
-    pub(super) fn reader(&self) -> Result<Option<Connection>, LibraryError> {
+    /// A connection for reading; `None` without an index of this version.
+    pub(super) fn reader(&self) -> Result<Option<Connection>, IndexError> {
         if !self.index_file().is_file() {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(self.index_file(), flags).or_else(|_| {
-            // A directory that cannot be written.
+            // For a directory without write permission.
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             Connection::open_with_flags(self.index_file(), flags)
         });
         let ready = opened.and_then(|connection| {
-            connection.busy_timeout(PATIENCE)?;
+            connection.busy_timeout(LOCK_TIMEOUT)?;
             let version = version(&connection)?;
             Ok((version == VERSION).then_some(connection))
         });
-        match ready.map_err(LibraryError::from) {
-            // Whoever indexes next makes it anew.
+        match ready.map_err(IndexError::from) {
+            // The next update rebuilds it.
             Err(error) if error.is_damage() => Ok(None),
             ready => ready,
         }
     }
 
     /// A connection for writing, with the tables of this version. The caller holds the lock.
-    pub(super) fn writer(&self) -> Result<Connection, LibraryError> {
+    pub(super) fn writer(&self) -> Result<Connection, IndexError> {
         match self.open_writer() {
             Err(error) if error.is_damage() => {
                 self.remove_index()?;
@@ -126,10 +126,11 @@ impl Library {
         }
     }
 
-    fn open_writer(&self) -> Result<Connection, LibraryError> {
+    fn open_writer(&self) -> Result<Connection, IndexError> {
         let mut connection = Connection::open(self.index_file())?;
-        connection.busy_timeout(PATIENCE)?;
-        // Many can read while one writes; a power cut costs the index its newest rows, which come again.
+        connection.busy_timeout(LOCK_TIMEOUT)?;
+        // WAL lets readers continue during writes; a power failure only loses the newest rows, which are indexed
+        // again.
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "normal")?;
         connection.pragma_update(None, "journal_size_limit", 16 << 20)?;
@@ -138,34 +139,34 @@ impl Library {
         Ok(connection)
     }
 
-    /// The index as it is; `None` when there is none yet, or none of this version.
-    pub fn open(&self) -> Result<Option<Index>, LibraryError> {
+    /// Opens the index; `None` if there is none of this version.
+    pub fn open(&self) -> Result<Option<IndexReader>, IndexError> {
         let connection = self.reader()?;
-        Ok(connection.map(|connection| Index {
+        Ok(connection.map(|connection| IndexReader {
             library: self.clone(),
             connection,
         }))
     }
 
-    /// An index that is kept nowhere: for a directory that cannot be written.
-    pub(super) fn unkept(&self) -> Result<Index, LibraryError> {
+    /// An index in memory, for a directory without write permission.
+    pub(super) fn in_memory(&self) -> Result<IndexReader, IndexError> {
         let mut connection = Connection::open_in_memory()?;
         prepare(&mut connection)?;
         let library = self.clone();
-        Ok(Index {
+        Ok(IndexReader {
             library,
             connection,
         })
     }
 
-    /// Deletes the index; the sessions are untouched. The caller holds the lock.
-    pub(super) fn remove_index(&self) -> Result<(), LibraryError> {
+    /// Deletes the index but no session. The caller holds the lock.
+    pub(super) fn remove_index(&self) -> Result<(), IndexError> {
         for ending in ["", "-wal", "-shm"] {
             let mut path = self.index_file().into_os_string();
             path.push(ending);
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(LibraryError::io("delete", path, error));
+                    return Err(IndexError::io("delete", path, error));
                 }
                 _ => {}
             }
@@ -173,10 +174,10 @@ impl Library {
         Ok(())
     }
 
-    /// The right to index, given up with the file; `None` while another process has it.
-    pub(super) fn lock(&self) -> Result<Option<HeldFile>, LibraryError> {
+    /// Locks the index for updates until the file is dropped; `None` while another process has the lock.
+    pub(super) fn lock(&self) -> Result<Option<LockedFile>, IndexError> {
         let path = self.lock_file();
-        let failed = |error| LibraryError::io("open", &path, error);
+        let failed = |error| IndexError::io("open", &path, error);
         let mut options = File::options();
         let file = options
             .create(true)
@@ -186,7 +187,7 @@ impl Library {
         match file.try_lock() {
             Ok(()) => Ok(Some(file.into())),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-            // A file system without locks: two that index at once do the same work twice, no more.
+            // On a file system without locks, two processes at worst do the same work twice.
             Err(std::fs::TryLockError::Error(error))
                 if error.kind() == std::io::ErrorKind::Unsupported =>
             {
@@ -201,7 +202,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Makes the tables where they are not those of this version.
+/// Creates the tables unless the file has this version.
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     if version(connection)? == VERSION {
         return Ok(());
@@ -216,9 +217,9 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Conversations hold what people show to nobody else.
+/// Conversations can be private.
 fn restrict(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    // The data directory itself is closed to others; this is a second fence.
+    // The data directory is already private; this is additional protection.
     let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
 }

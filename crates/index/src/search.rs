@@ -4,6 +4,7 @@
 //! count. A session is returned once, with its best match. The number of spans is limited, so a search for a
 //! very common word returns the newest matches.
 
+use osier_protocol::HitText;
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,30 +13,29 @@ use rusqlite::params_from_iter;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::error::LibraryError;
+use super::error::IndexError;
 use super::list::SessionFilter;
-use super::passage::{Source, passages};
-use super::row::SessionRow;
-use super::schema::{Index, Library};
+use super::passage::passages;
+use super::schema::{IndexReader, SessionIndex};
 use super::terms::Terms;
 use osier_base::text::{sanitize, single_line};
-use osier_store::Entry;
+use osier_protocol::{Entry, SessionRow, TextSource};
 
-/// Spans that are read for one search, and bytes of them.
+/// Maximum number of spans to read for one search, and their total bytes.
 const SPANS: usize = 1_500;
 const BYTES: u64 = 48 << 20;
 /// Maximum number of spans that are grouped by session.
 const CANDIDATES: usize = 200_000;
 /// Maximum number of spans that are read when the index cannot select any.
 const NEWEST: usize = 400;
-/// Bytes of an excerpt before and after the first match.
+/// Bytes of an excerpt before the first match.
 const BEFORE: usize = 40;
 const AFTER: usize = 140;
 
 /// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hits {
-    /// The best first.
+    /// Best first.
     pub hits: Vec<Hit>,
     /// There may be more matches.
     pub cut: bool,
@@ -48,30 +48,21 @@ pub struct Hits {
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
     pub session: SessionRow,
-    pub source: Source,
+    pub source: TextSource,
     /// The entry with the match; not set for names and labels.
     pub entry_id: Option<String>,
     pub text: HitText,
 }
 
-/// A line of text with matches.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HitText {
-    pub text: String,
-    /// Byte ranges of the matches in `text`, in order.
-    pub marks: Vec<(usize, usize)>,
-}
-
 /// A match before its session is loaded.
 struct Match {
     session: i64,
-    source: Source,
+    source: TextSource,
     entry_id: Option<String>,
     text: HitText,
 }
 
-impl Library {
+impl SessionIndex {
     /// At most `limit` sessions of `filter` in which every word of `query` occurs close together, or in the
     /// name. `"several words"` are a phrase; words in lower case match any case.
     pub fn search(
@@ -80,7 +71,7 @@ impl Library {
         filter: &SessionFilter,
         limit: usize,
         cancel: &CancellationToken,
-    ) -> Result<Hits, LibraryError> {
+    ) -> Result<Hits, IndexError> {
         match self.open()? {
             Some(index) => index.search(query, filter, limit, cancel),
             None => Ok(Hits::default()),
@@ -88,15 +79,15 @@ impl Library {
     }
 }
 
-impl Index {
-    /// The same in this index.
+impl IndexReader {
+    /// At most `limit` sessions of `filter` that match `query`, from this index.
     pub fn search(
         &self,
         query: &str,
         filter: &SessionFilter,
         limit: usize,
         cancel: &CancellationToken,
-    ) -> Result<Hits, LibraryError> {
+    ) -> Result<Hits, IndexError> {
         let Some(terms) = Terms::parse(query) else {
             return Ok(Hits {
                 ready: true,
@@ -111,8 +102,8 @@ impl Index {
             found: Vec::new(),
             known: HashSet::new(),
         };
-        search.look_at_names(filter)?;
-        let cut = search.look_at_words(cancel)?;
+        search.search_names(filter)?;
+        let cut = search.search_text(cancel)?;
         let mut hits = Vec::new();
         for matched in std::mem::take(&mut search.found) {
             hits.push(Hit {
@@ -124,7 +115,7 @@ impl Index {
         }
         let newest = hits.iter().map(|hit| hit.session.active).max();
         hits.sort_by(|one, other| {
-            let score = |hit: &Hit| worth(hit, newest.unwrap_or_default());
+            let score = |hit: &Hit| rank(hit, newest.unwrap_or_default());
             score(other).total_cmp(&score(one))
         });
         let cut = cut || hits.len() > limit;
@@ -137,23 +128,23 @@ impl Index {
     }
 }
 
-/// Names and prompts before answers before output, and each half as much after some weeks.
-fn worth(hit: &Hit, newest: i64) -> f64 {
+/// Names and prompts rank above answers, answers above output; the rank of each halves after some weeks.
+fn rank(hit: &Hit, newest: i64) -> f64 {
     let source = match hit.source {
-        Source::Name => 1000.0,
-        Source::Label => 800.0,
-        Source::Prompt => 500.0,
-        Source::Answer | Source::Summary => 300.0,
-        Source::Call => 250.0,
-        Source::Thinking => 200.0,
-        Source::Output => 150.0,
+        TextSource::Name => 1000.0,
+        TextSource::Label => 800.0,
+        TextSource::Prompt => 500.0,
+        TextSource::Answer | TextSource::Summary => 300.0,
+        TextSource::Call => 250.0,
+        TextSource::Thinking => 200.0,
+        TextSource::Output => 150.0,
     };
     let days = (newest - hit.session.active).max(0) as f64 / 86_400_000.0;
     source - 40.0 * (1.0 + days).log2()
 }
 
 struct Search<'a> {
-    index: &'a Index,
+    index: &'a IndexReader,
     terms: Terms,
     limit: usize,
     /// Sessions that can match; all when not set.
@@ -164,8 +155,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Names, labels and first prompts, and with them which sessions are asked for at all.
-    fn look_at_names(&mut self, filter: &SessionFilter) -> Result<(), LibraryError> {
+    /// Searches names, labels and first prompts, and selects the sessions to search.
+    fn search_names(&mut self, filter: &SessionFilter) -> Result<(), IndexError> {
         let (condition, values) = self.index.condition(filter);
         let everything = *filter == SessionFilter::default();
         let sql = format!(
@@ -189,13 +180,13 @@ impl Search<'_> {
             let labels = row.get_ref(2)?.as_str().unwrap_or_default();
             let name = name.filter(|name| self.terms.all_in(&[*name]));
             if let Some(name) = name {
-                self.add(number, Source::Name, None, name);
+                self.add(number, TextSource::Name, None, name);
             } else if labels.len() > 2 {
                 let labels: std::collections::BTreeMap<String, String> =
                     serde_json::from_str(labels).unwrap_or_default();
                 for (entry, label) in labels {
                     if self.terms.all_in(&[label.as_str()]) {
-                        self.add(number, Source::Label, Some(entry), &label);
+                        self.add(number, TextSource::Label, Some(entry), &label);
                         break;
                     }
                 }
@@ -206,7 +197,7 @@ impl Search<'_> {
     }
 
     /// Searches the messages. Returns whether there may be more matches.
-    fn look_at_words(&mut self, cancel: &CancellationToken) -> Result<bool, LibraryError> {
+    fn search_text(&mut self, cancel: &CancellationToken) -> Result<bool, IndexError> {
         let expression = self.terms.expression();
         let sql = match &expression {
             Some(_) => {
@@ -238,7 +229,7 @@ impl Search<'_> {
                 continue;
             }
             if cancel.is_cancelled() {
-                return Err(LibraryError::Cancelled);
+                return Err(IndexError::Cancelled);
             }
             let (start, finish) = (row.get::<_, i64>(1)? as u64, row.get::<_, i64>(2)? as u64);
             if open.as_ref().is_none_or(|(number, _)| *number != session) {
@@ -252,7 +243,7 @@ impl Search<'_> {
             bytes += finish - start;
             let mut text = vec![0; finish.saturating_sub(start) as usize];
             // A file that has changed is indexed again; it does not match now.
-            if file.read_exact_at(&mut text, start).is_ok() && self.look_at_span(session, &text) {
+            if file.read_exact_at(&mut text, start).is_ok() && self.search_span(session, &text) {
                 words += 1;
             }
         }
@@ -260,9 +251,9 @@ impl Search<'_> {
     }
 
     /// Reads a span; true when it contains all words.
-    fn look_at_span(&mut self, session: i64, bytes: &[u8]) -> bool {
+    fn search_span(&mut self, session: i64, bytes: &[u8]) -> bool {
         let mut missing: Vec<bool> = vec![true; self.terms.len()];
-        let mut best: Option<(Source, usize, String, String)> = None;
+        let mut best: Option<(TextSource, usize, String, String)> = None;
         for line in bytes.split(|byte| *byte == b'\n') {
             let within = |needle: &osier_store::Needle| needle.is_in_line(line);
             if !self.terms.needles().any(within) {
@@ -314,7 +305,7 @@ impl Search<'_> {
         excerpt
     }
 
-    fn add(&mut self, session: i64, source: Source, entry_id: Option<String>, text: &str) {
+    fn add(&mut self, session: i64, source: TextSource, entry_id: Option<String>, text: &str) {
         let text = single_line(&sanitize(text));
         let needles = self.terms.needles();
         let mut marks: Vec<(usize, usize)> = needles

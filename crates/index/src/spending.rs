@@ -1,16 +1,16 @@
-//! What the sessions have cost, by model.
+//! The cost of sessions by model.
 
 use rusqlite::params_from_iter;
 
-use super::error::LibraryError;
+use super::error::IndexError;
 use super::list::SessionFilter;
-use super::row::ModelCost;
-use super::schema::Index;
+use super::schema::IndexReader;
 use super::update::models;
+use osier_protocol::ModelCost;
 
-impl Index {
-    /// What every model was used for in the sessions that match, the dearest first.
-    pub fn costs(&self, filter: &SessionFilter) -> Result<Vec<ModelCost>, LibraryError> {
+impl IndexReader {
+    /// The usage of every model in the matching sessions, highest cost first.
+    pub fn costs(&self, filter: &SessionFilter) -> Result<Vec<ModelCost>, IndexError> {
         let (condition, values) = self.condition(filter);
         let sql = format!("SELECT models FROM sessions WHERE {condition}");
         let mut statement = self.connection.prepare(&sql)?;

@@ -1,22 +1,22 @@
-//! What somebody looks for: words and quoted phrases, all of which have to be there.
+//! Search terms: words and quoted phrases, all of which must match.
 
 use osier_store::Needle;
 
-/// Stands before ideographs in the index; no text has it.
+/// Precedes ideographs in the index; does not occur in text.
 pub(super) const MARK: char = '\u{1}';
 
-/// Groups of three letters that are looked up of one term: more of them say nothing new.
+/// Maximum number of trigrams to look up per term; more of them do not narrow the result.
 const GROUPS: usize = 24;
 
-/// A query, ready to be looked up and to be found in text.
+/// A parsed query, for the index and for text.
 #[derive(Debug)]
 pub(super) struct Terms {
     terms: Vec<(String, Needle)>,
 }
 
 impl Terms {
-    /// The words of `query`; `"several words"` are one. `None` when there are none. A word without capitals
-    /// finds them too.
+    /// Parses the words of `query`; `"several words"` are one term. `None` if there are none. A word without capitals
+    /// ignores case.
     pub(super) fn parse(query: &str) -> Option<Self> {
         let mut terms = Vec::new();
         for (place, part) in query.split('"').enumerate() {
@@ -49,7 +49,7 @@ impl Terms {
             .all(|needle| texts.iter().any(|text| needle.find(text).is_some()))
     }
 
-    /// The expression that finds every span with the terms, and some others; `None` when all terms are too
+    /// The index expression that finds every span with the terms, and possibly others; `None` if all terms are too
     /// short for the index.
     pub(super) fn expression(&self) -> Option<String> {
         let mut groups: Vec<String> = Vec::new();
@@ -70,9 +70,9 @@ impl Terms {
     }
 }
 
-/// The groups of three characters that stand in every text with `term`.
+/// The trigrams of every text that contains `term`.
 fn lookup(term: &str) -> Vec<String> {
-    // The end of a text for SQLite.
+    // SQLite ends a text at NUL.
     let characters: Vec<char> = term.chars().filter(|char| *char != '\0').collect();
     if characters.len() < 3 {
         let dense = !characters.is_empty() && characters.iter().all(|char| is_dense(*char));
@@ -83,7 +83,7 @@ fn lookup(term: &str) -> Vec<String> {
             .collect();
     }
     let windows = characters.windows(3);
-    // Evenly over a long term, its end included.
+    // Spread evenly over a long term, including its end.
     let step = windows.len().div_ceil(GROUPS);
     let last = windows.len() - 1;
     windows
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_becomes_groups_of_three() {
+    fn query_is_split_into_trigrams() {
         assert_eq!(expression("fork"), Some(r#""for" AND "ork""#.into()));
         assert_eq!(expression("say \"a b\""), Some(r#""say" AND "a b""#.into()));
         assert_eq!(expression("漢字"), Some("\"\u{1}漢字\"".into()));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_term_has_to_be_there() {
+    fn every_term_must_match() {
         let terms = Terms::parse("Parser fix").unwrap();
         assert_eq!(terms.len(), 2);
         assert!(terms.all_in(&["fix it", "the Parser"]));

@@ -1,17 +1,16 @@
-//! Deleting is moving: a session goes to `<data>/trash` with what stands beside its file, under the names it
-//! had, and comes back from there.
+//! Deletes sessions by moving them to `<data>/trash` with their other files under the same names, and restores them.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::schema::Library;
+use super::schema::SessionIndex;
 use osier_store::{
-    SESSION_EXTENSION, SessionError, SessionSummary, create_directory, is_held, summarize,
+    SESSION_EXTENSION, SessionError, SessionSummary, create_directory, is_locked, summarize,
 };
 
-/// Where deleted sessions are.
+/// The folder of deleted sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trash {
     sessions: PathBuf,
@@ -22,12 +21,12 @@ pub struct Trash {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trashed {
     pub id: String,
-    /// Where it is now.
+    /// The current path.
     pub path: PathBuf,
     pub summary: SessionSummary,
 }
 
-impl Library {
+impl SessionIndex {
     pub fn trash(&self) -> Trash {
         Trash {
             sessions: self.directory.root().to_owned(),
@@ -41,10 +40,10 @@ impl Trash {
         &self.root
     }
 
-    /// Deletes the session at `path`; tells where it is now. One that is open anywhere is left alone.
+    /// Moves the session at `path` to the trash and returns its new path. Fails if the session is open.
     pub fn delete(&self, path: &Path) -> Result<PathBuf, SessionError> {
         let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
-        if is_held(&file) {
+        if is_locked(&file) {
             return Err(SessionError::Locked {
                 path: path.to_owned(),
                 pid: None,
@@ -53,10 +52,10 @@ impl Trash {
         let project = self.relative(path);
         let folder = self.root.join(project);
         create_directory(&folder)?;
-        move_with_company(path, &folder)
+        move_with_files(path, &folder)
     }
 
-    /// Brings the deleted session at `path` back; tells where it is now.
+    /// Restores the deleted session at `path` and returns its new path.
     pub fn restore(&self, path: &Path) -> Result<PathBuf, SessionError> {
         let project = path
             .parent()
@@ -64,10 +63,10 @@ impl Trash {
             .unwrap_or_else(|| Path::new(""));
         let folder = self.sessions.join(project);
         create_directory(&folder)?;
-        move_with_company(path, &folder)
+        move_with_files(path, &folder)
     }
 
-    /// What is in it, the last deleted first.
+    /// The deleted sessions, last deleted first.
     pub fn list(&self) -> Vec<Trashed> {
         let folders = children(&self.root).chain([self.root.clone()]);
         let files = folders.flat_map(|folder| children(&folder));
@@ -96,7 +95,7 @@ impl Trash {
         deleted.into_iter().map(|(_, trashed)| trashed).collect()
     }
 
-    /// The folder of the project `path` is in, by its name; none for a file from elsewhere.
+    /// The name of the project folder of `path`; empty for a file outside the sessions directory.
     fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
         let inside = folder.strip_prefix(&self.sessions);
@@ -109,9 +108,9 @@ fn children(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries.map(|entry| entry.path())
 }
 
-/// Moves `path`, its draft and what was torn from it into `folder`. The session itself comes last: until then
-/// it is where it was.
-fn move_with_company(path: &Path, folder: &Path) -> Result<PathBuf, SessionError> {
+/// Moves `path`, its draft and its torn ends to `folder`. The session file is moved last, so that a failure before
+/// leaves it in place.
+fn move_with_files(path: &Path, folder: &Path) -> Result<PathBuf, SessionError> {
     let no_name = || SessionError::NotASession {
         path: path.to_owned(),
         reason: "it has no name".into(),

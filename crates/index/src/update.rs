@@ -1,5 +1,4 @@
-//! Bringing the index up to date: what is new is read, what is gone is forgotten, and of what has grown only
-//! the new end is looked at.
+//! Updates the index: reads new files, removes deleted ones, and reads only the new end of files that have grown.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,58 +8,57 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 use tokio_util::sync::CancellationToken;
 
-use super::error::LibraryError;
+use super::error::IndexError;
 use super::facts::Facts;
 use super::reading::{self, Span};
-use super::row::ModelCost;
-use super::schema::{Index, Library};
-use super::walk::{FileState, Found, walk};
+use super::schema::{IndexReader, SessionIndex};
+use super::walk::{FileState, SessionFile, walk};
 use osier_base::clock;
+use osier_protocol::ModelCost;
 use osier_store::summarize;
 
-/// Bytes of text after which a transaction ends, so that nobody waits long.
+/// Bytes of text per transaction, so that other processes do not wait long.
 const BATCH_TEXT: usize = 1 << 20;
-/// Sessions after which it ends, and the progress is told.
+/// Sessions per transaction, after which progress is reported.
 const BATCH_SESSIONS: usize = 64;
-/// Bytes that are read on the way to a list; with more to read, the rows come first.
+/// Bytes to index before a list is shown; with more, the rows come first.
 const AT_ONCE: u64 = 16 << 20;
 
-/// How much is wanted.
+/// How much to index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// A row for every session: what is long and new is read at its ends alone.
+    /// A row for every session; long new files are read only at both ends.
     Rows,
-    /// Every word.
+    /// The text of every session.
     Words,
 }
 
-/// How far it is.
+/// The progress of an update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Sessions whose words are known.
+    /// Number of sessions whose text is indexed.
     pub done: usize,
-    /// Sessions there are.
+    /// Number of sessions.
     pub total: usize,
 }
 
-/// How it ended.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// As wanted; how many sessions were read.
+    /// Complete, with the number of sessions that were read.
     Done { read: usize },
-    /// Another process is at it.
+    /// Another process is updating the index.
     Busy,
 }
 
-impl Library {
-    /// Brings the index up to date. `tell` hears how far it is; `cancel` ends it soon, and what was done
-    /// stays.
+impl SessionIndex {
+    /// Updates the index. Calls `tell` with the progress; `cancel` stops the update, and completed work remains.
     pub fn refresh(
         &self,
         depth: Depth,
         cancel: &CancellationToken,
         tell: &mut dyn FnMut(Progress),
-    ) -> Result<Outcome, LibraryError> {
+    ) -> Result<Outcome, IndexError> {
         if !self.data.is_dir() {
             return Ok(Outcome::Done { read: 0 });
         }
@@ -80,12 +78,12 @@ impl Library {
         }
     }
 
-    /// Forgets all and reads every session again.
+    /// Removes all rows and reads every session again.
     pub fn rebuild(
         &self,
         cancel: &CancellationToken,
         tell: &mut dyn FnMut(Progress),
-    ) -> Result<Outcome, LibraryError> {
+    ) -> Result<Outcome, IndexError> {
         match self.lock()? {
             None => return Ok(Outcome::Busy),
             Some(_lock) => self.remove_index()?,
@@ -93,14 +91,14 @@ impl Library {
         self.refresh(Depth::Words, cancel, tell)
     }
 
-    /// An index in memory, for where none can be kept.
+    /// An index in memory, for a directory where none can be stored.
     pub fn read_all(
         &self,
         depth: Depth,
         cancel: &CancellationToken,
         tell: &mut dyn FnMut(Progress),
-    ) -> Result<Index, LibraryError> {
-        let index = self.unkept()?;
+    ) -> Result<IndexReader, IndexError> {
+        let index = self.in_memory()?;
         self.fill(&index.connection, depth, cancel, tell)?;
         Ok(index)
     }
@@ -111,7 +109,7 @@ impl Library {
         depth: Depth,
         cancel: &CancellationToken,
         tell: &mut dyn FnMut(Progress),
-    ) -> Result<Outcome, LibraryError> {
+    ) -> Result<Outcome, IndexError> {
         let found = walk(self.directory.root(), cancel)?;
         let total = found.len();
         let mut update = Update {
@@ -121,7 +119,7 @@ impl Library {
             text: 0,
         };
         let mut wanted = update.compare(found)?;
-        // The newest words are to be found first, and the index finds those first that came last.
+        // Newest files last: search returns the rows that were added last first.
         wanted.sort_by_key(|file| file.found.state.written);
         let unread: u64 = wanted.iter().map(FileToRead::unread).sum();
         let rows_first = wanted.iter().any(|file| file.known.is_none()) && unread > AT_ONCE;
@@ -146,13 +144,13 @@ impl Library {
     }
 }
 
-/// A file that is not as the index knows it.
+/// A file that differs from the index.
 struct FileToRead {
-    found: Found,
+    found: SessionFile,
     known: Option<Known>,
 }
 
-/// What the index knows of a file.
+/// A file's row in the index.
 #[derive(Debug, Clone)]
 struct Known {
     number: i64,
@@ -169,11 +167,11 @@ impl FileToRead {
 }
 
 struct Update<'a> {
-    library: &'a Library,
+    library: &'a SessionIndex,
     connection: &'a Connection,
-    /// Times later than this come from a clock that was wrong.
+    /// Later times come from a wrong clock.
     now: i64,
-    /// Bytes of text since the transaction began.
+    /// Bytes of text in the current transaction.
     text: usize,
 }
 
@@ -183,8 +181,8 @@ impl Update<'_> {
         root.join(Path::new(std::ffi::OsStr::from_bytes(relative)))
     }
 
-    /// What has to be read. Rows of files that are gone are forgotten, those of renamed ones go along.
-    fn compare(&mut self, found: Vec<Found>) -> Result<Vec<FileToRead>, LibraryError> {
+    /// Finds the files to read. Removes the rows of deleted files and moves those of renamed ones.
+    fn compare(&mut self, found: Vec<SessionFile>) -> Result<Vec<FileToRead>, IndexError> {
         let mut known = self.known()?;
         let mut wanted = Vec::new();
         for found in found {
@@ -227,7 +225,7 @@ impl Update<'_> {
         Ok(wanted)
     }
 
-    fn known(&self) -> Result<HashMap<Vec<u8>, Known>, LibraryError> {
+    fn known(&self) -> Result<HashMap<Vec<u8>, Known>, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT path, number, inode, size, written, seen, mark FROM sessions",
         )?;
@@ -248,17 +246,17 @@ impl Update<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Rows from the ends of files that are new, so that a list is there before every word is known.
+    /// Adds rows from both ends of new files, so that a list is complete before all text is indexed.
     fn rows(
         &mut self,
         wanted: &mut [FileToRead],
         cancel: &CancellationToken,
-    ) -> Result<(), LibraryError> {
+    ) -> Result<(), IndexError> {
         for batch in wanted.chunks_mut(1024) {
             self.in_transaction(|update| {
                 for file in batch.iter_mut().filter(|file| file.known.is_none()) {
                     if cancel.is_cancelled() {
-                        return Err(LibraryError::Cancelled);
+                        return Err(IndexError::Cancelled);
                     }
                     let Ok(summary) = summarize(&update.path(&file.found.path)) else {
                         continue;
@@ -287,7 +285,7 @@ impl Update<'_> {
         &mut self,
         files: &[FileToRead],
         cancel: &CancellationToken,
-    ) -> Result<(), LibraryError> {
+    ) -> Result<(), IndexError> {
         self.text = 0;
         self.in_transaction(|update| {
             for file in files {
@@ -295,26 +293,22 @@ impl Update<'_> {
                     return Ok(());
                 }
                 match update.read(file, cancel) {
-                    // One file that cannot be read does not stop the rest; it is tried again next time.
-                    Ok(()) | Err(LibraryError::Io { .. }) => {}
+                    // An unreadable file does not stop the update; the next one tries it again.
+                    Ok(()) | Err(IndexError::Io { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }
             Ok(())
         })?;
         if cancel.is_cancelled() {
-            return Err(LibraryError::Cancelled);
+            return Err(IndexError::Cancelled);
         }
         Ok(())
     }
 
-    fn read(
-        &mut self,
-        wanted: &FileToRead,
-        cancel: &CancellationToken,
-    ) -> Result<(), LibraryError> {
+    fn read(&mut self, wanted: &FileToRead, cancel: &CancellationToken) -> Result<(), IndexError> {
         let path = self.path(&wanted.found.path);
-        let file = File::open(&path).map_err(|error| LibraryError::io("read", &path, error))?;
+        let file = File::open(&path).map_err(|error| IndexError::io("read", &path, error))?;
         let (mut facts, mut seen, mut known) = (Facts::default(), 0, wanted.known.clone());
         if let Some(row) = &known {
             let continues = row.seen > 0
@@ -327,7 +321,7 @@ impl Update<'_> {
             }
         }
         if known.is_none() {
-            // Its spans name it.
+            // Its spans refer to the row.
             known = Some(self.store(None, &wanted.found, &facts, (0, 0))?);
         }
         let number = known.as_ref().map_or(0, |row| row.number);
@@ -339,7 +333,7 @@ impl Update<'_> {
             now,
             &mut |facts, span| {
                 if cancel.is_cancelled() {
-                    return Err(LibraryError::Cancelled);
+                    return Err(IndexError::Cancelled);
                 }
                 self.add_span(number, &span)?;
                 if self.text >= BATCH_TEXT {
@@ -352,8 +346,8 @@ impl Update<'_> {
         );
         let seen = match seen {
             Ok(seen) => seen,
-            // What its row knows of stays; the other sessions of this transaction do, too.
-            Err(LibraryError::Cancelled) => return self.forget_unfinished(number),
+            // The indexed part remains, and so do the other sessions of this transaction.
+            Err(IndexError::Cancelled) => return self.forget_unfinished(number),
             Err(error) => {
                 self.forget_unfinished(number)?;
                 return Err(error);
@@ -367,7 +361,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    fn add_span(&mut self, session: i64, span: &Span<'_>) -> Result<(), LibraryError> {
+    fn add_span(&mut self, session: i64, span: &Span<'_>) -> Result<(), IndexError> {
         let mut statement = self
             .connection
             .prepare_cached("INSERT INTO spans (session, start, finish) VALUES (?1, ?2, ?3)")?;
@@ -380,7 +374,7 @@ impl Update<'_> {
             .connection
             .prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?;
         let text = if span.text.contains('\0') {
-            // The end of a text for SQLite.
+            // SQLite ends a text at NUL.
             std::borrow::Cow::Owned(span.text.replace('\0', " "))
         } else {
             std::borrow::Cow::Borrowed(span.text)
@@ -390,8 +384,8 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// Spans behind what the row says was read.
-    fn forget_unfinished(&self, session: i64) -> Result<(), LibraryError> {
+    /// Removes the spans after the position in the row.
+    fn forget_unfinished(&self, session: i64) -> Result<(), IndexError> {
         for sql in [
             "DELETE FROM words WHERE rowid IN (SELECT number FROM spans WHERE session = ?1
                 AND finish > (SELECT seen FROM sessions WHERE number = ?1))",
@@ -403,7 +397,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    fn forget_words(&self, session: i64) -> Result<(), LibraryError> {
+    fn forget_words(&self, session: i64) -> Result<(), IndexError> {
         for sql in [
             "DELETE FROM words WHERE rowid IN (SELECT number FROM spans WHERE session = ?1)",
             "DELETE FROM spans WHERE session = ?1",
@@ -413,21 +407,21 @@ impl Update<'_> {
         Ok(())
     }
 
-    fn forget(&self, session: i64) -> Result<(), LibraryError> {
+    fn forget(&self, session: i64) -> Result<(), IndexError> {
         self.forget_words(session)?;
         let sql = "DELETE FROM sessions WHERE number = ?1";
         self.connection.prepare_cached(sql)?.execute([session])?;
         Ok(())
     }
 
-    /// Writes the row of a session, with the place up to which it was read and the mark of that.
+    /// Writes the row of a session with its indexed position and checksum.
     fn store(
         &self,
         number: Option<i64>,
-        found: &Found,
+        found: &SessionFile,
         facts: &Facts,
         (seen, mark): (u64, u32),
-    ) -> Result<Known, LibraryError> {
+    ) -> Result<Known, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
                 ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
@@ -470,7 +464,7 @@ impl Update<'_> {
         })
     }
 
-    fn facts(&self, number: i64) -> Result<Facts, LibraryError> {
+    fn facts(&self, number: i64) -> Result<Facts, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT id, cwd, parent, name, prompt, created, active, entries, prompts, answers, calls, damaged,
                 models, labels FROM sessions WHERE number = ?1",
@@ -499,28 +493,28 @@ impl Update<'_> {
 
     fn in_transaction<T>(
         &mut self,
-        work: impl FnOnce(&mut Self) -> Result<T, LibraryError>,
-    ) -> Result<T, LibraryError> {
+        work: impl FnOnce(&mut Self) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         let done = work(self);
         match &done {
             Ok(_) => self.connection.execute_batch("COMMIT")?,
-            // It may have been rolled back already.
+            // SQLite may already have rolled back.
             Err(_) => drop(self.connection.execute_batch("ROLLBACK")),
         }
         done
     }
 
-    /// Lets others write and read what there is.
-    fn next_transaction(&mut self) -> Result<(), LibraryError> {
+    /// Commits, so that other processes can write, and starts the next transaction.
+    fn next_transaction(&mut self) -> Result<(), IndexError> {
         self.text = 0;
         Ok(self.connection.execute_batch("COMMIT; BEGIN IMMEDIATE")?)
     }
 }
 
-/// The file as one that has not been read to its end.
-fn unfinished(found: &Found) -> Found {
-    Found {
+/// A file state for a file that was not read completely.
+fn unfinished(found: &SessionFile) -> SessionFile {
+    SessionFile {
         path: found.path.clone(),
         state: FileState {
             written: 0,
@@ -534,6 +528,6 @@ pub(super) fn models(text: &str) -> Vec<ModelCost> {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // Strings and numbers: it always encodes.
+    // Strings and numbers: encoding cannot fail.
     serde_json::to_string(value).unwrap_or_default()
 }

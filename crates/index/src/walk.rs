@@ -1,4 +1,4 @@
-//! Which session files there are, by what the system says of them.
+//! Finds session files and their file system metadata.
 
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
@@ -7,18 +7,18 @@ use std::path::Path;
 
 use tokio_util::sync::CancellationToken;
 
-use super::error::LibraryError;
+use super::error::IndexError;
 use osier_store::SESSION_EXTENSION;
 
-/// A session file as it is now.
+/// A session file and its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SessionFile {
     /// Relative to the directory of the sessions.
     pub path: Vec<u8>,
     pub state: FileState,
 }
 
-/// What changes when a file does.
+/// Metadata that changes with the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct FileState {
     pub inode: u64,
@@ -40,13 +40,15 @@ impl FileState {
     }
 }
 
-/// Every session file below `root`: in it and in its directories. A directory that cannot be read, or does
-/// not exist yet, has none.
-pub(super) fn walk(root: &Path, cancel: &CancellationToken) -> Result<Vec<Found>, LibraryError> {
+/// All session files in `root` and its subdirectories. Skips directories that are missing or unreadable.
+pub(super) fn walk(
+    root: &Path,
+    cancel: &CancellationToken,
+) -> Result<Vec<SessionFile>, IndexError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
         if cancel.is_cancelled() {
-            return Err(LibraryError::Cancelled);
+            return Err(IndexError::Cancelled);
         }
         let Ok(kind) = entry.file_type() else {
             continue;
@@ -64,7 +66,7 @@ pub(super) fn walk(root: &Path, cancel: &CancellationToken) -> Result<Vec<Found>
     Ok(found)
 }
 
-fn session(root: &Path, entry: &std::fs::DirEntry) -> Option<Found> {
+fn session(root: &Path, entry: &std::fs::DirEntry) -> Option<SessionFile> {
     let path = entry.path();
     if path.extension()? != SESSION_EXTENSION {
         return None;
@@ -73,7 +75,7 @@ fn session(root: &Path, entry: &std::fs::DirEntry) -> Option<Found> {
     if !metadata.is_file() {
         return None;
     }
-    Some(Found {
+    Some(SessionFile {
         path: path
             .strip_prefix(root)
             .ok()?

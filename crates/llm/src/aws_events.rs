@@ -1,8 +1,9 @@
-//! AWS's event stream, parsed as the bytes come: binary frames of headers and a payload, each with two
-//! checksums. What stays true: the same bytes give the same events however they are chunked, and no server
-//! can make the parser hold more than its limit.
+//! A parser of AWS event streams: binary frames of headers and a payload, each with two checksums.
 //!
-//! Source: the encoding's page in the documentation of Amazon Transcribe ("event stream encoding").
+//! The same bytes result in the same events however they are split into chunks, and the parser never buffers
+//! more than its limit.
+//!
+//! Source: "event stream encoding" in the documentation of Amazon Transcribe.
 
 use thiserror::Error;
 
@@ -12,22 +13,22 @@ use super::sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent};
 const PRELUDE: usize = 12;
 /// The checksum of the whole frame.
 const TRAILER: usize = 4;
-/// Type of a header's value that is a text.
+/// The type of a header with a string value.
 const TEXT: u8 = 7;
 
-/// Bytes that are no event stream.
+/// The bytes are not a valid event stream.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum FrameError {
+pub(crate) enum FrameError {
     #[error(transparent)]
     TooLarge(#[from] EventTooLarge),
     #[error("the stream's frames are broken: {reason}")]
     Broken { reason: &'static str },
 }
 
-/// The parser's state between chunks.
+/// A parser that receives a stream in chunks.
 #[derive(Debug)]
-pub struct AwsEventParser {
-    held: Vec<u8>,
+pub(crate) struct AwsEventParser {
+    buffer: Vec<u8>,
     limit: usize,
 }
 
@@ -38,34 +39,33 @@ impl Default for AwsEventParser {
 }
 
 impl AwsEventParser {
-    /// A parser that refuses frames of more than `limit` bytes.
-    pub fn with_limit(limit: usize) -> Self {
+    /// A parser that rejects frames of more than `limit` bytes.
+    pub(crate) fn with_limit(limit: usize) -> Self {
         Self {
-            held: Vec::new(),
+            buffer: Vec::new(),
             limit,
         }
     }
 
-    /// Takes the next bytes and gives the events they completed. After an error the stream is of no
-    /// more use.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, FrameError> {
-        self.held.extend_from_slice(bytes);
+    /// Parses the next bytes; returns the completed events. After an error the parser is unusable.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, FrameError> {
+        self.buffer.extend_from_slice(bytes);
         let mut events = Vec::new();
         let mut at = 0;
         while let Some(length) = self.frame_length(at)? {
-            let Some(frame) = self.held.get(at..at + length) else {
+            let Some(frame) = self.buffer.get(at..at + length) else {
                 break;
             };
             events.push(event(frame)?);
             at += length;
         }
-        self.held.drain(..at);
+        self.buffer.drain(..at);
         Ok(events)
     }
 
-    /// The length of the frame that begins `at`, once it is known.
+    /// The length of the frame at `at`, if it is known.
     fn frame_length(&self, at: usize) -> Result<Option<usize>, FrameError> {
-        let Some(prelude) = self.held.get(at..at + PRELUDE) else {
+        let Some(prelude) = self.buffer.get(at..at + PRELUDE) else {
             return Ok(None);
         };
         if crc32fast::hash(&prelude[..8]) != number(&prelude[8..]) {
@@ -85,7 +85,7 @@ impl AwsEventParser {
     }
 }
 
-/// A whole frame as an event: the payload, under the name of the event or the exception.
+/// A complete frame as an event: the payload, and the name of the event or exception.
 fn event(frame: &[u8]) -> Result<SseEvent, FrameError> {
     let (content, checksum) = frame.split_at(frame.len() - TRAILER);
     if crc32fast::hash(content) != number(checksum) {
@@ -102,7 +102,7 @@ fn event(frame: &[u8]) -> Result<SseEvent, FrameError> {
     })
 }
 
-/// What the headers call the frame, if anything; `None` when one of them is cut off.
+/// The name of the frame in its headers; `None` when a header is truncated.
 fn name(mut headers: &[u8]) -> Option<String> {
     let mut found = String::new();
     while let Some((length, rest)) = headers.split_first() {
@@ -137,7 +137,7 @@ fn number(bytes: &[u8]) -> u32 {
     u32::from_be_bytes(first.unwrap_or_default())
 }
 
-/// A frame as a server writes it.
+/// Encodes a frame as servers do.
 #[cfg(test)]
 pub(crate) fn frame(headers: &[(&str, &str)], payload: &str) -> Vec<u8> {
     let mut written = Vec::new();
@@ -200,17 +200,20 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_that_is_not_as_sent_is_noticed() {
+    fn every_corrupted_byte_is_detected() {
         let stream = frame(&[(":event-type", "messageStop")], "{}");
-        for place in 0..stream.len() {
+        for position in 0..stream.len() {
             let mut changed = stream.clone();
-            changed[place] ^= 0x10;
-            assert!(AwsEventParser::default().push(&changed).is_err(), "{place}");
+            changed[position] ^= 0x10;
+            assert!(
+                AwsEventParser::default().push(&changed).is_err(),
+                "{position}"
+            );
         }
     }
 
     #[test]
-    fn a_frame_past_the_limit_is_refused_before_it_came() {
+    fn oversized_frame_is_rejected_by_its_header() {
         let stream = frame(&[], &"x".repeat(100));
         let mut parser = AwsEventParser::with_limit(64);
         assert_eq!(

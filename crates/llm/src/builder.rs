@@ -1,21 +1,35 @@
-//! Grows an `AssistantMessage` from the deltas of a call, so that the partial answer exists at every
-//! moment and survives an interrupt.
+//! Builds an `AssistantMessage` from the deltas of a call. The partial message is available at every moment
+//! and survives an interrupt.
 
 use super::event::{Delta, StreamEvent};
 use super::message::{AssistantBlock, AssistantMessage, StopReason, ToolCall};
 use super::model::Model;
 use super::status::TurnStatus;
 
-/// Applies the events of one call in order.
+/// Builds the message of one call.
+///
+/// ```
+/// use osier_llm::{Catalogue, Delta, MessageBuilder, StreamEvent};
+///
+/// let catalogue = Catalogue::default();
+/// let model = catalogue.get("demo/tour").expect("the model is bundled");
+/// let mut builder = MessageBuilder::new(model, 0);
+/// builder.apply(&StreamEvent::Delta(Delta::TextStart { index: 0 }));
+/// builder.apply(&StreamEvent::Delta(Delta::TextDelta {
+///     index: 0,
+///     delta: "Hello".to_owned(),
+/// }));
+/// assert_eq!(builder.partial().text(), "Hello");
+/// ```
 #[derive(Debug, Clone)]
 pub struct MessageBuilder {
     message: AssistantMessage,
-    /// Raw arguments text of calls that have not ended, by block index.
+    /// The arguments of incomplete calls as raw text, by block index.
     open_arguments: Vec<(usize, String)>,
 }
 
 impl MessageBuilder {
-    /// An empty answer of `model`, begun at `timestamp` (milliseconds since the epoch).
+    /// An empty answer of `model`; `timestamp` is in milliseconds since the Unix epoch.
     pub fn new(model: &Model, timestamp: i64) -> Self {
         let message = AssistantMessage {
             provider: model.provider.clone(),
@@ -27,7 +41,7 @@ impl MessageBuilder {
         Self::resume(message)
     }
 
-    /// Goes on from an answer as far as it came; none of its calls is still open.
+    /// Continues from a partial answer without incomplete calls.
     pub fn resume(message: AssistantMessage) -> Self {
         Self {
             message,
@@ -74,7 +88,7 @@ impl MessageBuilder {
         };
     }
 
-    /// The message, with calls whose arguments never ended marked as incomplete.
+    /// The message. Calls with incomplete arguments are marked.
     pub fn finish(mut self, duration_ms: u64) -> AssistantMessage {
         for (index, raw) in std::mem::take(&mut self.open_arguments) {
             if let Some(AssistantBlock::ToolCall(call)) = self.message.content.get_mut(index) {
@@ -88,7 +102,7 @@ impl MessageBuilder {
     fn apply_delta(&mut self, delta: &Delta) {
         match delta {
             Delta::TextStart { index } => {
-                self.place(
+                self.insert(
                     *index,
                     AssistantBlock::Text {
                         text: String::new(),
@@ -96,7 +110,7 @@ impl MessageBuilder {
                     },
                 );
             }
-            Delta::ThinkingStart { index } => self.place(
+            Delta::ThinkingStart { index } => self.insert(
                 *index,
                 AssistantBlock::Thinking {
                     thinking: String::new(),
@@ -110,7 +124,7 @@ impl MessageBuilder {
                     name: name.clone(),
                     ..ToolCall::default()
                 };
-                self.place(*index, AssistantBlock::ToolCall(call));
+                self.insert(*index, AssistantBlock::ToolCall(call));
                 self.open_arguments.push((*index, String::new()));
             }
             Delta::ToolcallDelta { index, delta } => {
@@ -178,9 +192,9 @@ impl MessageBuilder {
         }
     }
 
-    /// Puts `block` at `index`. Providers open blocks in order; a gap is filled with empty text, so
-    /// that an odd server cannot shift later blocks.
-    fn place(&mut self, index: usize, block: AssistantBlock) {
+    /// Inserts `block` at `index`. Providers start blocks in order; a gap is filled with empty text, so that
+    /// an unusual server cannot shift later blocks.
+    fn insert(&mut self, index: usize, block: AssistantBlock) {
         let content = &mut self.message.content;
         while content.len() < index {
             content.push(AssistantBlock::Text {

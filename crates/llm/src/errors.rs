@@ -1,8 +1,8 @@
-//! From what a provider said to what the agent does about it.
+//! Maps the errors of providers to `TurnStatus`.
 //!
-//! Vendors agree on neither status codes nor words, so one table of message shapes decides, in order,
-//! before the status does. No code asks which provider it was. Texts are made safe to show here: one
-//! line, bounded, and without the key.
+//! Vendors use different status codes and texts, so a table of message patterns is checked first, and then
+//! the HTTP status. The provider does not matter. Error texts are sanitized here: one line of limited length,
+//! without the key.
 
 mod shapes;
 
@@ -11,29 +11,29 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use self::shapes::Kind;
-use super::provider::Secret;
+use super::secret::Secret;
 use super::status::TurnStatus;
 use osier_base::text;
 
-/// Bytes of a provider's message that reach people.
+/// Maximum bytes of a provider's message that are shown.
 const MESSAGE_LIMIT: usize = 600;
 
-/// A failure as the provider told it.
+/// An error reported by a provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Fault {
-    /// The HTTP status, or the one that an error inside a stream stands for.
+    /// The HTTP status, or the equivalent of an error inside a stream.
     pub status: Option<u16>,
-    /// Type, code and status words of the error body, joined by spaces.
+    /// Type, code and status in the error body, joined by spaces.
     pub code: String,
     pub message: String,
     pub retry_after_ms: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
-    /// A quota by the minute, told in the words of a quota by the month.
+    /// Whether a per-minute quota was exceeded, although the message is that of a monthly one.
     pub throttled: bool,
 }
 
-/// HTTP statuses that an error type inside a stream stands for.
+/// HTTP statuses equivalent to the error types inside a stream.
 const TYPE_STATUS: &[(&str, u16)] = &[
     ("invalid_request_error", 400),
     ("authentication_error", 401),
@@ -48,7 +48,7 @@ const TYPE_STATUS: &[(&str, u16)] = &[
 ];
 
 impl Fault {
-    /// Reads an error body in any of the shapes vendors use. `None` when `body` tells no error.
+    /// Parses an error body in any form that vendors use. `None` when `body` is not an error.
     pub(crate) fn from_body(body: &Value) -> Option<Self> {
         let body = match body {
             Value::Array(list) => list.first()?,
@@ -79,7 +79,7 @@ impl Fault {
             Some(other) => other.to_string(),
             None => error.to_string(),
         };
-        // Routers wrap what the vendor behind them said.
+        // Routers wrap the error of the vendor.
         if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
             message = format!("{message}: {raw}");
         }
@@ -120,7 +120,7 @@ impl Fault {
         self.code = words.join(" ");
     }
 
-    /// Google names the quotas that were exceeded: those by the day are used up, the others come back.
+    /// Google lists the exceeded quotas: daily ones are used up, the others reset soon.
     fn add_quotas(&mut self, error: &Value) {
         let details = error.get("details").and_then(Value::as_array);
         let violations = details
@@ -137,34 +137,39 @@ impl Fault {
         }
     }
 
-    /// What the agent is told. `provider` names who failed; `key` is cut out of every text.
+    /// The status for the agent. `provider` is used in the text; `key` is removed from it.
     pub(crate) fn status(&self, provider: &str, key: Option<&Secret>) -> TurnStatus {
         self.status_of(provider, &format!("check the key of `{provider}`"), key)
     }
 
-    /// The same where `mend` helps against a key that is refused.
-    pub(crate) fn status_of(&self, provider: &str, mend: &str, key: Option<&Secret>) -> TurnStatus {
-        let told = clean(&self.message, key);
-        let told = if told.is_empty() {
+    /// Like `status`, with `suggestion` for a rejected key.
+    pub(crate) fn status_of(
+        &self,
+        provider: &str,
+        suggestion: &str,
+        key: Option<&Secret>,
+    ) -> TurnStatus {
+        let message = clean(&self.message, key);
+        let message = if message.is_empty() {
             "no reason given".to_owned()
         } else {
-            told
+            message
         };
         let answered = match self.status {
-            Some(status) => format!("`{provider}` answered {status}: {told}"),
-            None => format!("`{provider}` failed: {told}"),
+            Some(status) => format!("`{provider}` answered {status}: {message}"),
+            None => format!("`{provider}` failed: {message}"),
         };
         match self.kind() {
             Kind::Quota => TurnStatus::QuotaExceeded { message: answered },
             Kind::Overflow => TurnStatus::ContextOverflow { message: answered },
             Kind::Auth => TurnStatus::AuthError {
-                message: format!("{answered} ({mend})"),
+                message: format!("{answered} ({suggestion})"),
             },
             Kind::Rate if self.should_retry != Some(false) => TurnStatus::RateLimit {
                 message: answered,
                 retry_after_ms: self.retry_after_ms,
             },
-            // Only a rate limit can say how long to wait; a busy server that says so is treated alike.
+            // Only a rate limit has a delay; a busy server that specifies one is handled as one.
             Kind::Transient
                 if self.retry_after_ms.is_some() && self.should_retry != Some(false) =>
             {
@@ -185,13 +190,13 @@ impl Fault {
 
     fn status_retryable(&self) -> bool {
         match self.status {
-            // 498 is how Groq says that it is full.
+            // 498 is Groq's status for no capacity.
             Some(status) => matches!(status, 408 | 409 | 425 | 429 | 498 | 500..),
             None => self.shape() == Some(Kind::Transient),
         }
     }
 
-    /// The shape of the message decides before the status, but for the statuses that say it all.
+    /// The pattern of the message has precedence over the status, except for unambiguous statuses.
     fn kind(&self) -> Kind {
         if self.throttled {
             return Kind::Rate;
@@ -200,7 +205,8 @@ impl Fault {
             (Some(402), _) => Kind::Quota,
             (Some(413), _) => Kind::Overflow,
             (Some(401), _) | (Some(403), None) => Kind::Auth,
-            // Servers that are busy or broke may quote anything; what they cannot mean is not believed.
+            // The text of a busy or failing server can contain anything: interpretations that contradict the
+            // status are ignored.
             (Some(429 | 500..), Some(kind @ (Kind::Quota | Kind::Overflow))) => kind,
             (Some(429), _) | (Some(500..), Some(Kind::Rate)) => Kind::Rate,
             (Some(500..), _) | (_, None) => Kind::Transient,
@@ -209,12 +215,12 @@ impl Fault {
     }
 
     fn shape(&self) -> Option<Kind> {
-        let told = format!("{} {}", self.code, self.message).to_lowercase();
-        shapes::find(&told).map(|shape| shape.kind)
+        let message = format!("{} {}", self.code, self.message).to_lowercase();
+        shapes::find(&message).map(|shape| shape.kind)
     }
 }
 
-/// Google says how long to wait inside the body.
+/// The retry delay in Google's error bodies.
 fn body_retry_delay(error: &Value) -> Option<u64> {
     let details = error.get("details")?.as_array()?;
     let delay = details
@@ -224,23 +230,23 @@ fn body_retry_delay(error: &Value) -> Option<u64> {
     Some((seconds.max(0.0) * 1000.0) as u64)
 }
 
-/// `told` made safe for people: one line, bounded, without control sequences and without `key`.
-pub(crate) fn clean(told: &str, key: Option<&Secret>) -> String {
-    // Sanitized first: a control sequence inside a key does not keep it.
-    let told = text::sanitize(told);
+/// Sanitizes `text`: one line of limited length, without control sequences and without `key`.
+pub(crate) fn clean(message: &str, key: Option<&Secret>) -> String {
+    // Control sequences are removed first: the key could contain one.
+    let message = text::sanitize(message);
     let line = match key {
-        Some(key) => key.hide_in(&told),
-        None => Cow::Borrowed(&*told),
+        Some(key) => key.hide_in(&message),
+        None => Cow::Borrowed(&*message),
     };
     let words: Vec<&str> = line.split_whitespace().collect();
     let line = words.join(" ");
     match text::head_bytes(&line, MESSAGE_LIMIT) {
-        whole if whole.len() == line.len() => line,
+        complete if complete.len() == line.len() => line,
         head => format!("{head}…"),
     }
 }
 
-/// The first 200 characters of something that should not have come, for an error text.
+/// The first 200 characters of an unexpected response, for error texts.
 pub(crate) fn excerpt(bytes: &[u8], key: Option<&Secret>) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
     clean(&text, key).chars().take(200).collect()
@@ -275,7 +281,7 @@ mod tests {
         }
     }
 
-    /// What vendors answer, with the outcome it must have.
+    /// An error of a vendor and its expected status.
     #[derive(serde::Deserialize)]
     struct Fixture {
         vendor: String,
@@ -290,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn vendor_errors_get_their_status() {
+    fn vendor_errors_map_to_their_status() {
         let wrong: Vec<String> = fixtures()
             .iter()
             .filter_map(|fixture| {
@@ -308,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_of_a_vendor_is_in_a_fixture_of_that_vendor() {
+    fn every_pattern_has_a_fixture() {
         let fixtures = fixtures();
         let missing: Vec<&str> = SHAPES
             .iter()
@@ -316,8 +322,8 @@ mod tests {
             .filter(|shape| {
                 !fixtures.iter().any(|fixture| {
                     let fault = Fault::from_body(&fixture.body).unwrap();
-                    let told = format!("{} {}", fault.code, fault.message).to_lowercase();
-                    fixture.vendor == shape.vendor && shape.is_in(&told)
+                    let message = format!("{} {}", fault.code, fault.message).to_lowercase();
+                    fixture.vendor == shape.vendor && shape.is_in(&message)
                 })
             })
             .map(|shape| shape.text)
@@ -326,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_inside_a_stream_stands_for_its_status() {
+    fn stream_errors_map_to_http_statuses() {
         let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
         assert_eq!(
             Fault::from_body(&body).unwrap().status("anthropic", None),
@@ -345,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_taken_from_the_body_and_given_to_busy_servers_too() {
+    fn retry_delay_is_read_from_the_body() {
         let body =
             json!({"error": {"code": 429, "message": "m", "details": [{"retryDelay": "34s"}]}});
         assert_eq!(
@@ -365,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn the_provider_may_forbid_a_retry() {
+    fn provider_can_forbid_a_retry() {
         let fault = Fault {
             status: Some(429),
             message: "no".to_owned(),
@@ -376,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_and_control_sequences_never_reach_the_text() {
+    fn keys_and_control_sequences_are_removed() {
         let key = Secret::new("sk-secret");
         let fault = Fault {
             status: Some(401),

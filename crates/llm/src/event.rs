@@ -1,4 +1,4 @@
-//! What a model call says while it runs.
+//! The events of a model call.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,30 +7,30 @@ use super::message::StopReason;
 use super::status::TurnStatus;
 use super::usage::Usage;
 
-/// One step of a running call. Order: `Request`, `Start`, deltas and usage, then exactly one of `Done`
-/// and `Failed`, which is the last.
+/// An event of a model call. Order: `Request`, `Start`, deltas and usage, then exactly one of `Done` and
+/// `Failed`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// The request is about to be sent: its size on the wire, and its body when tracing was asked for
-    /// (without any key).
+    /// The request is about to be sent: its size in bytes, and its body when tracing is enabled (without
+    /// keys).
     Request { bytes: usize, body: Option<String> },
-    /// The provider began to answer.
+    /// The provider started to answer.
     Start { response_id: Option<String> },
-    /// A piece of the answer.
+    /// A part of the answer.
     Delta(Delta),
-    /// Tokens so far; cumulative, not priced.
+    /// The tokens so far; cumulative, without cost.
     Usage(Usage),
-    /// The answer is complete. `usage` is final and priced.
+    /// The answer is complete. `usage` is final and includes the cost.
     Done {
         stop_reason: StopReason,
         usage: Usage,
     },
-    /// The call failed; what came before it is a partial answer. Never `TurnStatus::Success`.
+    /// The call failed; the deltas before are a partial answer. Never `TurnStatus::Success`.
     Failed { status: TurnStatus, usage: Usage },
 }
 
-/// A piece of an answer. `index` is the block's place in `AssistantMessage::content`; blocks open in
-/// order, may interleave, and each is closed by its `End`.
+/// A part of an answer. `index` is that of the block in `AssistantMessage::content`. Blocks start in order
+/// and can interleave; each one is closed by its `End`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -88,16 +88,16 @@ pub enum Delta {
 }
 
 impl Delta {
-    /// Whether this is more of a block, neither its start nor its end.
-    pub fn is_piece(&self) -> bool {
+    /// Whether this continues a block: neither its start nor its end.
+    pub fn is_partial(&self) -> bool {
         matches!(
             self,
             Self::TextDelta { .. } | Self::ThinkingDelta { .. } | Self::ToolcallDelta { .. }
         )
     }
 
-    /// Appends `next` when both are text of the same kind for the same block. Lets a subscriber that
-    /// lags receive one long delta in place of many short ones.
+    /// Appends `next` if both are text of the same kind for the same block, so that a slow subscriber
+    /// receives one long delta instead of many short ones.
     pub fn merge(&mut self, next: &Self) -> bool {
         match (self, next) {
             (

@@ -1,24 +1,23 @@
-//! How a body is cut into events: what differs between the ways of streaming ends here, so that decoders
-//! see events only.
+//! Splits a response body into events. Decoders are independent of how the body is framed.
 
 use super::aws_events::{AwsEventParser, FrameError};
 use super::ndjson::LineParser;
 use super::sse::{SseEvent, SseParser};
 
-/// A way of streaming.
+/// The framing of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     /// Server-sent events.
     Events,
-    /// One JSON value a line.
+    /// One JSON value per line.
     Lines,
     /// AWS's binary frames.
     AwsEvents,
 }
 
 impl Framing {
-    /// The content type that a request asks for.
-    pub fn content_type(self) -> &'static str {
+    /// The content type for the `Accept` header.
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Events => "text/event-stream",
             Self::Lines => "application/x-ndjson",
@@ -26,7 +25,7 @@ impl Framing {
         }
     }
 
-    pub fn parser(self) -> FrameParser {
+    pub(crate) fn parser(self) -> FrameParser {
         match self {
             Self::Events => FrameParser::Events(SseParser::default()),
             Self::Lines => FrameParser::Lines(LineParser::default()),
@@ -35,18 +34,17 @@ impl Framing {
     }
 }
 
-/// The state of one body.
+/// The parser of one response body.
 #[derive(Debug)]
-pub enum FrameParser {
+pub(crate) enum FrameParser {
     Events(SseParser),
     Lines(LineParser),
     AwsEvents(AwsEventParser),
 }
 
 impl FrameParser {
-    /// Takes the next bytes and gives the events they completed. After an error the stream is of no
-    /// more use.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, FrameError> {
+    /// Parses the next bytes; returns the completed events. After an error the parser is unusable.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, FrameError> {
         match self {
             Self::Events(parser) => Ok(parser.push(bytes)?),
             Self::Lines(parser) => Ok(parser.push(bytes)?),
@@ -54,12 +52,12 @@ impl FrameParser {
         }
     }
 
-    /// The body has ended. Gives the event that lacked only its end.
-    pub fn finish(&mut self) -> Option<SseEvent> {
+    /// Ends the body; returns the last event if only its terminator was missing.
+    pub(crate) fn finish(&mut self) -> Option<SseEvent> {
         match self {
             Self::Events(parser) => parser.finish(),
             Self::Lines(parser) => parser.finish(),
-            // A frame that is not whole is none.
+            // An incomplete frame is ignored.
             Self::AwsEvents(_) => None,
         }
     }

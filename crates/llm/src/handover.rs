@@ -1,10 +1,10 @@
-//! Makes a conversation fit for the model it is sent to.
+//! Prepares a conversation for the model it is sent to.
 //!
-//! A conversation may hold answers of many vendors, half answers, calls that never got a result and
-//! ids that only their maker accepts. `prepare` gives what every wire format may rely on: each tool call
-//! has exactly one result, right after its message and in call order; ids are unique and of the accepted
-//! form; no message is empty; nothing opaque reaches another model than the one that wrote it. The
-//! result for a message never depends on later ones, so prompt caches keep hitting.
+//! A conversation can contain answers of several vendors, partial answers, calls without results, and ids
+//! that only one vendor accepts. `prepare` guarantees to every wire format: each tool call has exactly one
+//! result, directly after its message and in call order; ids are unique and in an accepted form; no message
+//! is empty; opaque data is sent only to the model that wrote it. The result for a message never depends on
+//! later ones, so that prompt caches remain valid.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,15 +15,15 @@ use super::message::{
 };
 use super::model::Model;
 
-/// Longest id any vendor accepts.
+/// Maximum length of an id that every vendor accepts.
 const ID_LENGTH: usize = 64;
-/// Length of ids on servers that demand short ones.
+/// Length of ids for servers that require short ones.
 const SHORT_ID_LENGTH: usize = 9;
 const NO_RESULT: &str = "no result: the call was interrupted before it gave one";
 const NO_IMAGE: &str = "[image omitted: this model accepts only text]";
 
-/// The conversation as `model` may see it.
-pub fn prepare(messages: &[Message], model: &Model) -> Vec<Message> {
+/// The conversation for `model`.
+pub(crate) fn prepare(messages: &[Message], model: &Model) -> Vec<Message> {
     let mut ids = Ids::new(model.compat.short_tool_ids);
     let mut prepared = Vec::with_capacity(messages.len());
     let mut rest = messages;
@@ -31,7 +31,7 @@ pub fn prepare(messages: &[Message], model: &Model) -> Vec<Message> {
         rest = after;
         match message {
             Message::User(user) => prepared.extend(user_message(user, model)),
-            // Results are taken with the call they belong to: this one has none.
+            // Results are added with their call: this one has no call.
             Message::ToolResult(_) => {}
             Message::Assistant(answer) => {
                 let until = after
@@ -47,12 +47,12 @@ pub fn prepare(messages: &[Message], model: &Model) -> Vec<Message> {
     prepared
 }
 
-/// Whether `model` wrote `answer`, in the wire format it has now: only then it may see again what is opaque.
+/// Whether `model` wrote `answer` in its current wire format: only then opaque data is sent back.
 pub(crate) fn is_own(answer: &AssistantMessage, model: &Model) -> bool {
     answer.provider == model.provider && answer.model == model.id && answer.api == model.api.name()
 }
 
-/// Adds an answer, the results of its calls, and what the user said before the next answer.
+/// Adds an answer, the results of its calls, and the messages of the user before the next answer.
 fn add_turn(
     answer: &AssistantMessage,
     turn: &[Message],
@@ -121,7 +121,7 @@ fn user_message(user: &UserMessage, model: &Model) -> Option<Message> {
     }))
 }
 
-/// Blocks without blank text, and without images where the model has no eyes.
+/// Removes blank text, and replaces images if the model does not accept them.
 fn blocks(content: &[ContentBlock], model: &Model) -> Vec<ContentBlock> {
     content
         .iter()
@@ -190,7 +190,7 @@ fn tool_result(found: Option<&ToolResult>, call: &ToolCall, model: &Model) -> To
     }
 }
 
-/// A name a model made up is replayed in the form vendors accept, so that it cannot block the session.
+/// Converts an invented tool name to a form that vendors accept, so that it cannot block the session.
 fn tool_name(name: &str) -> String {
     let name: String = name.chars().map(accepted).take(ID_LENGTH).collect();
     if name.is_empty() {
@@ -207,11 +207,11 @@ fn accepted(char: char) -> char {
     }
 }
 
-/// Gives every call an id that is accepted and used once.
+/// Assigns every call a unique id in an accepted form.
 struct Ids {
     short: bool,
     used: HashSet<String>,
-    /// How often an original id came: some servers count from zero in every answer.
+    /// How often an original id occurred: some servers count from zero in every answer.
     seen: HashMap<String, u32>,
 }
 
@@ -257,7 +257,7 @@ impl Ids {
     }
 }
 
-/// FNV-1a: the same in every build and on every machine, which the standard hasher does not promise.
+/// FNV-1a: stable across builds and machines, unlike the standard hasher.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_stays_with_its_model_and_is_text_for_others() {
+    fn thinking_is_text_for_other_models() {
         let hidden = AssistantBlock::Thinking {
             thinking: String::new(),
             signature: Some("secret".to_owned()),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_get_one_result_each_right_after_them() {
+    fn every_call_has_one_result() {
         let messages = [
             result("nobody", vec![]),
             user("go"),
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_accepted_unique_and_the_same_every_time() {
+    fn ids_are_valid_unique_and_stable() {
         let long = "x".repeat(100);
         let originals = ["fc_1|call_9", "fc_1|call.9", &long, "call_0", "call_0", ""];
         let mut messages = Vec::new();
@@ -357,7 +357,7 @@ mod tests {
         }
         let prepared = prepare(&messages, &own());
         assert_eq!(prepared, prepare(&messages, &own()));
-        // What comes later never changes what came before.
+        // Later messages never change earlier ones.
         assert_eq!(prepared[..6], prepare(&messages[..6], &own())[..]);
         let mut seen = HashSet::new();
         for pair in prepared.chunks(2) {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_empty_is_sent() {
+    fn empty_content_is_removed() {
         let aborted = AssistantMessage {
             stop_reason: super::super::message::StopReason::Aborted,
             ..AssistantMessage::default()
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_never_complete_is_replayed_empty() {
+    fn incomplete_calls_are_replayed_without_arguments() {
         let broken = AssistantBlock::ToolCall(ToolCall {
             id: "a".to_owned(),
             name: "re ad".to_owned(),
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_eyes_is_told_of_the_image() {
+    fn images_are_replaced_for_models_without_image_input() {
         let blind = Model {
             input: vec![Modality::Text],
             ..own()

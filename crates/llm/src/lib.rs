@@ -1,33 +1,74 @@
-//! A single model call: requests, the stream of events that answers them, and the wire formats of the vendors.
+//! Model calls: one interface for the wire formats of all vendors.
 //!
-//! Start at [`Request`], the input of a call; [`StreamEvent`], its output; and [`Catalogue`], the known
-//! providers and models. [`HttpProvider`] calls models over HTTP, [`auth`] manages keys and sign-ins, and
-//! [`ScriptedProvider`] replays scripts in tests.
+//! - [`Request`] is the input of a call, a stream of [`StreamEvent`]s its output, [`TurnStatus`] its result.
+//! - [`Provider`] performs calls: [`HttpProvider`] over HTTP, [`ScriptedProvider`] from scripts in tests, and
+//!   [`Providers`] selects between them.
+//! - [`MessageBuilder`] builds an [`AssistantMessage`] from the events.
+//! - [`Catalogue`] has the known providers and models, [`auth`] manages keys and sign-ins.
 //!
-//! Differences between vendors are data in the catalogue, not conditions in the code.
+//! Differences between vendors are data ([`Compat`]), not conditions in the code. The crate does not know
+//! tools, files, sessions or terminals.
 //!
-//! The crate does not know tools, files, sessions or terminals.
+//! # Example
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use futures_util::StreamExt;
+//! use osier_llm::{
+//!     CallOptions, Catalogue, Context, Message, MessageBuilder, Provider, Request, Script,
+//!     ScriptedProvider, UserMessage,
+//! };
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let catalogue = Catalogue::default();
+//! let model = catalogue.get("demo/tour").expect("the model is bundled");
+//! let request = Request {
+//!     model: Arc::clone(model),
+//!     context: Context {
+//!         system_prompt: String::new(),
+//!         messages: vec![Message::User(UserMessage::text("What is the capital of France?"))],
+//!         tools: Vec::new(),
+//!     },
+//!     options: CallOptions::default(),
+//!     api_key: None,
+//!     signing: None,
+//! };
+//!
+//! // A provider with a prepared answer; `Providers` calls real models.
+//! let provider = ScriptedProvider::new(Script::always("Paris."));
+//! let mut events = provider.stream(request);
+//! let mut builder = MessageBuilder::new(model, 0);
+//! while let Some(event) = events.next().await {
+//!     builder.apply(&event);
+//! }
+//! assert_eq!(builder.partial().text(), "Paris.");
+//! # }
+//! ```
 
 pub mod auth;
-pub mod aws_events;
-pub mod builder;
+mod aws_events;
+mod builder;
 pub mod catalogue;
 mod errors;
-pub mod event;
-pub mod frames;
-pub mod handover;
+mod event;
+mod frames;
+mod handover;
 pub mod http;
-pub mod message;
-pub mod model;
-pub mod ndjson;
-pub mod provider;
-pub mod providers;
+mod message;
+mod model;
+mod ndjson;
+mod provider;
+mod providers;
 pub mod scripted;
-pub mod secret;
+mod secret;
+mod sigv4;
 pub mod sse;
-pub mod status;
-pub mod surrogates;
-pub mod usage;
+mod status;
+mod surrogates;
+mod url_template;
+mod usage;
 mod wire;
 
 pub use auth::{KeyStatus, Keys};
@@ -39,11 +80,10 @@ pub use message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, StopReason, ToolCall, ToolResult,
     UserMessage,
 };
-pub use model::{Api, Modality, Model, ThinkingLevel};
-pub use provider::{
-    CallOptions, Context, EventStream, Provider, Request, Secret, ToolChoice, ToolSpec,
-};
+pub use model::{Api, Compat, KeyHeader, Modality, Model, ThinkingFormat, ThinkingLevel};
+pub use provider::{CallOptions, Context, EventStream, Provider, Request, ToolChoice, ToolSpec};
 pub use providers::Providers;
 pub use scripted::{Script, ScriptedProvider};
+pub use secret::Secret;
 pub use status::TurnStatus;
-pub use usage::{Cost, Usage};
+pub use usage::{Cost, MAX_TIERS, Price, PriceTier, Tiers, TooManyTiers, Usage};

@@ -1,8 +1,8 @@
-//! Messages as a model sees them, in one form for every vendor.
+//! The messages of a conversation, in one form for all vendors.
 //!
-//! A conversation is plain data: it can be written to a file, read back and sent to another vendor's
-//! model. What only one vendor understands (signatures, encrypted reasoning) is kept as opaque text
-//! beside the block it belongs to, and `AssistantMessage::{provider, model}` say who may see it again.
+//! A conversation is plain data: it can be stored, and sent to a model of another vendor. Data that only one
+//! vendor understands (signatures, encrypted reasoning) is stored as opaque text with its block;
+//! `AssistantMessage::{provider, model}` determine which model receives it again.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub enum Message {
     ToolResult(ToolResult),
 }
 
-/// What the person (or a tool result's carrier) says.
+/// A message of the user.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
@@ -77,18 +77,18 @@ impl ContentBlock {
     }
 }
 
-/// One answer of a model, complete or as far as it came.
+/// An answer of a model, complete or partial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     pub content: Vec<AssistantBlock>,
-    /// Provider name as configured, e.g. `anthropic`.
+    /// The configured name of the provider, e.g. `anthropic`.
     pub provider: String,
-    /// Model id as sent to the provider.
+    /// The model id as sent to the provider.
     pub model: String,
-    /// Wire format name, e.g. `anthropic-messages`; with `provider` and `model` it decides whether
-    /// signatures may be sent back.
+    /// The name of the wire format, e.g. `anthropic-messages`. With `provider` and `model` it determines
+    /// whether signatures are sent back.
     #[serde(default)]
     pub api: String,
     #[serde(default)]
@@ -119,7 +119,7 @@ impl AssistantMessage {
             .collect()
     }
 
-    /// The tool calls in source order.
+    /// The tool calls in their original order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             AssistantBlock::ToolCall(call) => Some(call),
@@ -145,7 +145,7 @@ pub enum AssistantBlock {
     },
     Thinking {
         thinking: String,
-        /// Opaque: a signature, or the whole encrypted block when `redacted`.
+        /// Opaque: a signature, or the complete encrypted block when `redacted`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -163,7 +163,7 @@ pub struct ToolCall {
     pub name: String,
     /// A JSON object; `Null` when `arguments_error` is set.
     pub arguments: Value,
-    /// The raw text when the arguments were not a complete JSON object. Such a call is never run.
+    /// The raw text if the arguments are not a complete JSON object. Such a call never runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments_error: Option<String>,
     /// Opaque, returned unchanged to the same provider and model.
@@ -171,7 +171,7 @@ pub struct ToolCall {
     pub signature: Option<String>,
 }
 
-/// What a tool call gave.
+/// The result of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -190,19 +190,19 @@ pub struct ToolResult {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// The model said all it wanted to.
+    /// The answer is complete.
     Stop,
-    /// It waits for tool results.
+    /// The model waits for tool results.
     ToolUse,
-    /// The output limit cut it off: its last tool call may be half.
+    /// The output limit was reached: the last tool call can be incomplete.
     Length,
-    /// The vendor's safety filter ended it.
+    /// The vendor's safety filter ended the answer.
     Refusal,
-    /// The call failed; `error_message` says how.
+    /// The call failed; `error_message` is the reason.
     Error,
-    /// The user interrupted it.
+    /// The user interrupted the answer.
     Aborted,
-    /// It has not ended: still streaming, or cut off by a crash.
+    /// The answer is still streaming, or was lost in a crash.
     #[default]
     Pending,
 }

@@ -1,4 +1,4 @@
-//! What is known about a model before it is called.
+//! The description of a model.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::usage::Price;
 
-/// The wire format a provider speaks.
+/// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +22,7 @@ pub enum Api {
     GoogleGenerativeAi,
     Ollama,
     BedrockConverse,
-    /// A script inside the program: `demo/tour`, `script/FILE`.
+    /// A script instead of a model: `demo/tour`, `script/FILE`.
     Scripted,
 }
 
@@ -50,13 +50,13 @@ impl Api {
         }
     }
 
-    /// The wire format called `name`.
+    /// The wire format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|api| api.name() == name)
     }
 }
 
-/// What a model accepts beside text.
+/// A kind of input that a model accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -65,7 +65,7 @@ pub enum Modality {
     Image,
 }
 
-/// How hard a model is asked to think. Levels a model lacks are clamped to the nearest it has.
+/// How much a model thinks. A level that the model does not support is replaced by the nearest one.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -82,8 +82,13 @@ pub enum ThinkingLevel {
     Max,
 }
 
+osier_base::parameter_types! {
+    Model: Object("Model"),
+    ThinkingLevel: Word("off", "minimal", "low", "medium", "high", "xhigh", "max"),
+}
+
 impl ThinkingLevel {
-    /// Every level, weakest first.
+    /// All levels, lowest first.
     pub const ALL: [Self; 7] = [
         Self::Off,
         Self::Minimal,
@@ -107,30 +112,30 @@ impl ThinkingLevel {
         }
     }
 
-    /// The level called `name`.
+    /// The level with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 }
 
-/// A model as the catalogue, `models.json` or a local server describes it.
+/// A model of the catalogue, `models.json` or a local server.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Model {
-    /// Name of the provider entry it belongs to; `PROVIDER/ID` names it everywhere.
+    /// The name of the provider; `PROVIDER/ID` identifies the model.
     pub provider: String,
     pub id: String,
-    /// For people; the id when nothing better is known.
+    /// The display name; the id when there is none.
     pub name: String,
     pub api: Api,
-    /// Without a trailing slash; what the wire format appends its path to.
+    /// The URL to which the wire format appends its path; without a trailing slash.
     pub base_url: String,
-    /// Tokens.
+    /// In tokens.
     pub context_window: u64,
-    /// Tokens one answer may have.
+    /// Maximum tokens of an answer.
     pub max_tokens: u64,
-    /// Levels the model has, weakest first; only `Off` when it cannot think.
+    /// The supported levels, lowest first; only `Off` if the model cannot think.
     pub thinking_levels: Vec<ThinkingLevel>,
     pub input: Vec<Modality>,
     pub price: Price,
@@ -141,7 +146,7 @@ pub struct Model {
     pub compat: Compat,
 }
 
-/// Of the headers the names alone: their values may be keys.
+/// Prints only the names of headers: their values can be keys.
 impl fmt::Debug for Model {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -162,7 +167,7 @@ impl fmt::Debug for Model {
     }
 }
 
-/// The names of headers, to be shown without their values.
+/// Prints the names of headers without their values.
 pub(crate) struct Names<'a>(pub &'a BTreeMap<String, String>);
 
 impl fmt::Debug for Names<'_> {
@@ -187,7 +192,7 @@ impl Model {
             .any(|level| *level != ThinkingLevel::Off)
     }
 
-    /// The nearest level the model has: the strongest not above `wanted`, else its weakest.
+    /// The nearest supported level: the highest one up to `wanted`, or the lowest one.
     pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
         let fitting = self
             .thinking_levels
@@ -201,69 +206,69 @@ impl Model {
     }
 }
 
-/// Ways in which a server differs from its wire format's norm. All data: no code asks which provider
-/// it talks to.
+/// Differences of a server from its wire format. They are data: no code depends on the provider.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Compat {
-    /// Chat completions: the output limit's field is `max_tokens`, not `max_completion_tokens`.
+    /// Chat completions: the field of the output limit is `max_tokens`, not `max_completion_tokens`.
     pub max_tokens_field: bool,
-    /// Chat completions: the system prompt goes under the role `developer`.
+    /// Chat completions: the role of the system prompt is `developer`.
     pub developer_role: bool,
-    /// Chat completions: `stream_options` is refused.
+    /// Chat completions: `stream_options` is rejected.
     pub no_stream_usage: bool,
-    /// Chat completions: how thinking is asked for.
+    /// Chat completions: how thinking is requested.
     pub thinking_format: ThinkingFormat,
-    /// Chat completions: thinking text must come back on replayed assistant messages that call tools,
-    /// under this field name.
+    /// Chat completions: the field that must contain the thinking text of assistant messages with tool calls.
     pub replay_reasoning_field: Option<String>,
     /// Chat completions: `prompt_cache_key` groups the calls of a session.
     pub prompt_cache_key: bool,
-    /// Chat completions: tool-call ids are exactly nine letters and digits.
+    /// Chat completions: ids of tool calls must have exactly nine letters and digits.
     pub short_tool_ids: bool,
-    /// Chat completions, Bedrock: prompt-cache marks, for routers to models that need them.
+    /// Chat completions, Bedrock: send prompt-cache marks, for models that need them.
     pub cache_control: bool,
-    /// Bedrock: neither tools nor their results take prompt-cache marks.
+    /// Bedrock: tools and their results do not accept prompt-cache marks.
     pub unmarked_tools: bool,
-    /// Chat completions: the content of an answer is never null, at least empty.
+    /// Chat completions: the content of an answer must not be null; it can be empty.
     pub text_required: bool,
-    /// Chat completions: tool results name their tool.
+    /// Chat completions: tool results contain the name of their tool.
     pub tool_result_name: bool,
-    /// Chat completions: a user message may not follow tool results; a word of the assistant's goes between.
+    /// Chat completions: a user message must not follow tool results; an assistant message is inserted.
     pub answer_after_results: bool,
-    /// Chat completions: thinking goes back as parts of the content, before the text.
+    /// Chat completions: thinking is sent back as parts of the content, before the text.
     pub thinking_parts: bool,
-    /// OpenAI's formats: what efforts are called, where not by their level's name.
+    /// OpenAI's formats: the names of efforts that differ from the names of the levels.
     pub effort_names: BTreeMap<ThinkingLevel, String>,
-    /// OpenAI's formats: not asking for an effort turns thinking off.
+    /// OpenAI's formats: a request without an effort disables thinking.
     pub silent_off: bool,
-    /// Fields that every request's body has beside the format's own.
+    /// Additional fields of every request body.
     pub extra_body: BTreeMap<String, Value>,
-    /// Header that groups the calls of a session.
+    /// The header that groups the calls of a session.
     pub session_header: Option<String>,
-    /// GitHub Copilot: headers say whether a person or the agent asks, and whether there are images.
+    /// GitHub Copilot: headers contain whether the user or the agent sent the last message, and whether there
+    /// are images.
     pub caller_headers: bool,
-    /// Anthropic messages: value of `anthropic-version`; `2023-06-01` when not set.
+    /// Anthropic messages: the value of `anthropic-version`; `2023-06-01` when not set.
     pub anthropic_version: Option<String>,
-    /// Anthropic messages: as Google hosts them, with the model in the address and the version in the body.
+    /// Anthropic messages on Google Vertex: the model is in the URL and the version in the body.
     pub on_vertex: bool,
-    /// Anthropic messages, Bedrock: thinking is asked for as `adaptive` with an effort, not as a token budget.
+    /// Anthropic messages, Bedrock: thinking is requested as `adaptive` with an effort, not with a token
+    /// budget.
     pub adaptive_thinking: bool,
-    /// Where the key goes, when not into the header that the wire format names.
+    /// The header of the key, if it is not that of the wire format.
     pub key_header: Option<KeyHeader>,
     /// Anthropic messages: no prompt-cache marks.
     pub no_cache_control: bool,
-    /// Google, Bedrock: thinking is asked for as a budget of tokens, not as a level.
+    /// Google, Bedrock: thinking is requested with a token budget, not with a level.
     pub thinking_budget: bool,
-    /// Google: the first call of every step must carry a signature, the vendor's stand-in if need be.
+    /// Google: the first call of every step needs a signature, if necessary the vendor's placeholder.
     pub signed_calls: bool,
-    /// Google: tool results may hold images.
+    /// Google: tool results can contain images.
     pub images_in_results: bool,
 }
 
 impl Compat {
-    /// What `level` is called in a request of OpenAI's formats.
+    /// The name of `level` in requests of OpenAI's formats.
     pub fn effort(&self, level: ThinkingLevel) -> &str {
         match self.effort_names.get(&level) {
             Some(name) => name,
@@ -273,7 +278,7 @@ impl Compat {
     }
 }
 
-/// The header that carries the key.
+/// The header that contains the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -296,7 +301,7 @@ impl KeyHeader {
         }
     }
 
-    /// What the header says for `key`.
+    /// The value of the header for `key`.
     pub fn value(self, key: &str) -> String {
         match self {
             Self::Bearer => format!("Bearer {key}"),
@@ -305,7 +310,7 @@ impl KeyHeader {
     }
 }
 
-/// How a chat-completions server is asked to think.
+/// How thinking is requested from a chat-completions server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -325,6 +330,6 @@ pub enum ThinkingFormat {
     PromptMode,
     /// vLLM, llama.cpp, SGLang: `chat_template_kwargs: {enable_thinking}`.
     ChatTemplate,
-    /// The server is never asked.
+    /// Thinking is not requested.
     None,
 }

@@ -1,14 +1,14 @@
-//! Lines of JSON, parsed as the bytes come: the other way in which answers are streamed.
+//! A parser of JSON lines.
 //!
-//! What stays true: the same bytes give the same lines however they are chunked, a byte is looked at once,
-//! and no server can make the parser hold more than its limit.
+//! The same bytes result in the same lines however they are split into chunks, each byte is read once, and
+//! the parser never buffers more than its limit.
 
 use super::sse::{EventTooLarge, MAX_EVENT_BYTES, SseEvent};
 
-/// The parser's state between chunks.
+/// A parser that receives a stream in chunks.
 #[derive(Debug)]
-pub struct LineParser {
-    /// The start of a line whose end has not come.
+pub(crate) struct LineParser {
+    /// The incomplete last line.
     line: Vec<u8>,
     limit: usize,
 }
@@ -20,17 +20,17 @@ impl Default for LineParser {
 }
 
 impl LineParser {
-    /// A parser that refuses lines of more than `limit` bytes.
-    pub fn with_limit(limit: usize) -> Self {
+    /// A parser that rejects lines of more than `limit` bytes.
+    pub(crate) fn with_limit(limit: usize) -> Self {
         Self {
             line: Vec::new(),
             limit,
         }
     }
 
-    /// Takes the next bytes and gives the lines they completed, each as the data of an event. After an
-    /// error the stream is of no more use.
-    pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLarge> {
+    /// Parses the next bytes; returns each completed line as the data of an event. After an error the parser
+    /// is unusable.
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLarge> {
         let mut events = Vec::new();
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
@@ -48,8 +48,8 @@ impl LineParser {
         Ok(events)
     }
 
-    /// The stream has ended. Gives the line that lacked only its end.
-    pub fn finish(&mut self) -> Option<SseEvent> {
+    /// Ends the stream; returns the last line if only its line end was missing.
+    pub(crate) fn finish(&mut self) -> Option<SseEvent> {
         event(&std::mem::take(&mut self.line))
     }
 
@@ -61,7 +61,7 @@ impl LineParser {
     }
 }
 
-/// A line that holds nothing but space keeps the connection open and says no more.
+/// Blank lines only keep the connection open and are ignored.
 fn event(line: &[u8]) -> Option<SseEvent> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let line = line.trim_ascii();
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_in_either_way_and_the_last_not_at_all() {
+    fn line_endings_are_accepted_and_optional_at_the_end() {
         let stream = "\u{feff}{\"a\":1}\n\n  \r\n{\"b\":\"漢\"}\r\n {\"c\":3}";
         assert_eq!(
             parse(&[stream.as_bytes()]),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_counts_one_line_not_the_stream() {
+    fn limit_applies_to_each_line() {
         let mut parser = LineParser::with_limit(8);
         for _ in 0..100 {
             assert_eq!(parser.push(b"1234567\n").map(|events| events.len()), Ok(1));

@@ -1,4 +1,4 @@
-//! The seam between the agent and the vendors: a request in, a stream of events out.
+//! The interface of providers: a request in, a stream of events out.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,16 +7,16 @@ use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::auth::Signing;
 use super::event::StreamEvent;
 use super::message::Message;
 use super::model::{Model, ThinkingLevel};
-pub use super::secret::Secret;
+use super::secret::Secret;
+use super::sigv4::Signing;
 
 /// A running call. Dropping it cancels the call.
 pub type EventStream = BoxStream<'static, StreamEvent>;
 
-/// Something that can answer a request. Never panics and never ends without `Done` or `Failed`.
+/// Answers requests. A stream always ends with `Done` or `Failed`.
 pub trait Provider: Send + Sync + fmt::Debug {
     fn stream(&self, request: Request) -> EventStream;
 }
@@ -28,11 +28,11 @@ pub struct Request {
     pub context: Context,
     pub options: CallOptions,
     pub api_key: Option<Secret>,
-    /// In place of a key, where the vendor wants each request signed.
+    /// Signs the request, for vendors that use signatures instead of keys.
     pub signing: Option<Arc<Signing>>,
 }
 
-/// What the model reads. Byte-stable between turns up to the new messages, so that caches hit.
+/// What the model reads. Unchanged between turns except for new messages, so that prompt caches remain valid.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -53,22 +53,22 @@ pub struct ToolSpec {
     pub parameters: Value,
 }
 
-/// How the model is asked.
+/// The options of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallOptions {
-    /// Already clamped to what the model has.
+    /// A level that the model supports.
     pub thinking: ThinkingLevel,
     pub temperature: Option<f32>,
-    /// Tokens; the model's own limit when not set.
+    /// Maximum tokens of the answer; the model's own limit when not set.
     pub max_tokens: Option<u64>,
     pub tool_choice: ToolChoice,
     /// Groups calls of one session for the provider's prompt cache.
     pub cache_key: Option<String>,
-    /// Put the request body into `StreamEvent::Request`.
+    /// Whether to add the request body to `StreamEvent::Request`.
     pub trace: bool,
 }
 
-/// Whether the model may call tools.
+/// Whether the model can call tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolChoice {

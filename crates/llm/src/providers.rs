@@ -1,11 +1,11 @@
-//! The provider a session uses: one value that sends each request to whoever speaks its wire format.
+//! The provider of a session, which selects the implementation by the wire format of the model.
 
 use super::http::{HttpOptions, HttpProvider};
 use super::model::Api;
 use super::provider::{EventStream, Provider, Request};
 use super::scripted::ScriptedProvider;
 
-/// Every way to call a model. A session owns one; dropping it closes its connections.
+/// Calls models over HTTP or with scripts. Dropping it closes its connections.
 #[derive(Debug, Clone, Default)]
 pub struct Providers {
     http: HttpProvider,
@@ -13,7 +13,7 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// `scripted` answers the models of `Api::Scripted`.
+    /// `scripted` answers for models with `Api::Scripted`.
     pub fn new(options: HttpOptions, scripted: ScriptedProvider) -> Self {
         Self {
             http: HttpProvider::new(options),

@@ -1,13 +1,20 @@
-//! A key: never printed, logged or serialized, and taken out of what servers say about it.
+//! Keys that are never printed, logged or serialized, and removed from error texts.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Keys below this length in bytes are words that stand for none (`k`, `ollama`, `EMPTY`): they are hidden
-/// where they stand alone, since inside other words they would garble paths and names.
-const SHORT: usize = 8;
+/// Keys shorter than this are placeholders (`k`, `ollama`, `EMPTY`). They are hidden only as separate words,
+/// since otherwise they would garble paths and names.
+const PLACEHOLDER_LENGTH: usize = 8;
 
 /// A key.
+///
+/// ```
+/// use osier_llm::Secret;
+///
+/// let key = Secret::new("sk-0123456789");
+/// assert_eq!(key.hide_in("invalid key: sk-0123456789"), "invalid key: …");
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -16,34 +23,34 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The key itself, for the one place that puts it into a header.
+    /// The key itself, to be sent in a header.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// `told` with `…` in place of the key. Borrowed when it is not there.
-    pub fn hide_in<'a>(&self, told: &'a str) -> Cow<'a, str> {
-        let mut kept = String::new();
-        let mut taken = 0;
-        for (at, key) in self.found_in(told) {
-            kept.push_str(&told[taken..at]);
-            kept.push('…');
-            taken = at + key.len();
+    /// Replaces the key in `text` by `…`. Borrowed when it does not occur.
+    pub fn hide_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut hidden = String::new();
+        let mut end = 0;
+        for (at, key) in self.found_in(text) {
+            hidden.push_str(&text[end..at]);
+            hidden.push('…');
+            end = at + key.len();
         }
-        match taken {
-            0 => Cow::Borrowed(told),
-            _ => Cow::Owned(kept + &told[taken..]),
+        match end {
+            0 => Cow::Borrowed(text),
+            _ => Cow::Owned(hidden + &text[end..]),
         }
     }
 
-    fn found_in<'a>(&'a self, told: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
+    fn found_in<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> {
         let key = Some(self.0.as_str()).filter(|key| !key.is_empty());
-        let found = key.into_iter().flat_map(|key| told.match_indices(key));
+        let found = key.into_iter().flat_map(|key| text.match_indices(key));
         found.filter(|(at, key)| {
             let word = |sign: char| sign.is_alphanumeric();
-            let before = told[..*at].chars().next_back().is_some_and(word);
-            let after = told[at + key.len()..].chars().next().is_some_and(word);
-            key.len() >= SHORT || !(before || after)
+            let before = text[..*at].chars().next_back().is_some_and(word);
+            let after = text[at + key.len()..].chars().next().is_some_and(word);
+            key.len() >= PLACEHOLDER_LENGTH || !(before || after)
         })
     }
 }
@@ -59,8 +66,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_hidden_and_what_only_holds_a_short_one_stays() {
-        for (key, told, hidden) in [
+    fn keys_are_hidden_but_words_with_short_keys_are_not() {
+        for (key, text, hidden) in [
             ("sk-0123456789", "bad key sk-0123456789.", "bad key …."),
             ("sk-0123456789", "xsk-0123456789x, sk-0123456789", "x…x, …"),
             (
@@ -75,7 +82,7 @@ mod tests {
             ),
             ("", "nothing", "nothing"),
         ] {
-            assert_eq!(Secret::new(key).hide_in(told), hidden, "{key}");
+            assert_eq!(Secret::new(key).hide_in(text), hidden, "{key}");
         }
     }
 }

@@ -1,42 +1,50 @@
-//! Server-sent events, parsed as the bytes come.
+//! A parser of server-sent events.
 //!
-//! Every vendor streams its answer this way, and every proxy between cuts it up differently. What stays
-//! true: the same bytes give the same events however they are chunked, a byte is looked at once, and no
-//! server can make the parser hold more than `MAX_EVENT_BYTES`.
+//! The same bytes result in the same events however they are split into chunks, each byte is read once, and
+//! the parser never buffers more than `MAX_EVENT_BYTES`.
 
 use std::borrow::Cow;
 
 use thiserror::Error;
 
-/// Bytes one event may have: far above any real one, far below what hurts.
+/// Maximum bytes of an event; far above any real one.
 pub const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// One dispatched event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The `event:` field. Some proxies drop it, so wire formats decide on the data.
+    /// The `event:` field. Some proxies remove it, so wire formats use the data instead.
     pub event: Option<String>,
     /// The `data:` lines, joined by newlines.
     pub data: String,
 }
 
-/// An event that grew past the limit.
+/// An event exceeds the limit.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("one event of the stream is larger than {limit} bytes")]
 pub struct EventTooLarge {
     pub limit: usize,
 }
 
-/// The parser's state between chunks.
+/// A parser that receives a stream in chunks.
+///
+/// ```
+/// use osier_llm::sse::SseParser;
+///
+/// let mut parser = SseParser::default();
+/// assert!(parser.push(b"data: hel").expect("small").is_empty());
+/// let events = parser.push(b"lo\n\n").expect("small");
+/// assert_eq!(events[0].data, "hello");
+/// ```
 #[derive(Debug)]
 pub struct SseParser {
-    /// The start of a line whose end has not come.
+    /// The incomplete last line.
     line: Vec<u8>,
     event: Option<String>,
     data: Option<String>,
-    /// The last byte was a carriage return: a newline that follows belongs to it.
+    /// The last byte was a carriage return: a following newline is part of the same line end.
     after_return: bool,
-    /// No line has ended yet, so a byte order mark may still come.
+    /// No line has ended yet, so a byte order mark is accepted.
     at_start: bool,
     limit: usize,
 }
@@ -48,7 +56,7 @@ impl Default for SseParser {
 }
 
 impl SseParser {
-    /// A parser that refuses events of more than `limit` bytes.
+    /// A parser that rejects events of more than `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -60,8 +68,7 @@ impl SseParser {
         }
     }
 
-    /// Takes the next bytes and gives the events they completed. After an error the stream is of no
-    /// more use.
+    /// Parses the next bytes; returns the completed events. After an error the parser is unusable.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLarge> {
         let mut events = Vec::new();
         if self.after_return && !bytes.is_empty() {
@@ -92,15 +99,15 @@ impl SseParser {
         Ok(events)
     }
 
-    /// The stream has ended. Gives the event that lacked only its blank line.
+    /// Ends the stream; returns the last event if only its blank line was missing.
     pub fn finish(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         self.end_line(&line).or_else(|| self.dispatch())
     }
 
     fn check_size(&self, more: usize) -> Result<(), EventTooLarge> {
-        let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
-        if held + more > self.limit {
+        let buffered = self.line.len() + self.data.as_ref().map_or(0, String::len);
+        if buffered + more > self.limit {
             return Err(EventTooLarge { limit: self.limit });
         }
         Ok(())
@@ -129,14 +136,14 @@ impl SseParser {
                 }
             }
             b"event" => self.event = Some(text(value).into_owned()),
-            // Comments have an empty field name; `id` and `retry` are for reconnecting, which a model
-            // call never does.
+            // Comments have an empty field name. `id` and `retry` are for reconnecting, which model calls do
+            // not use.
             _ => {}
         }
         None
     }
 
-    /// An event without data is none.
+    /// Events without data are ignored.
     fn dispatch(&mut self) -> Option<SseEvent> {
         let event = self.event.take();
         let data = self.data.take()?;
@@ -144,7 +151,7 @@ impl SseParser {
     }
 }
 
-/// Text that is nearly always whole, which is found out faster than what is broken in it.
+/// Decodes UTF-8 lossily. Text is nearly always valid, and checking that first is faster.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
@@ -188,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn a_return_split_from_its_newline_ends_one_line() {
+    fn split_crlf_ends_one_line() {
         let chunks: [&[u8]; 4] = [b"data: a\r", b"\ndata: b\r", b"\n\r", b"\n"];
         assert_eq!(parse(&chunks), [event(None, "a\nb")]);
     }
 
     #[test]
-    fn an_event_past_the_limit_is_refused() {
+    fn oversized_event_is_an_error() {
         let mut parser = SseParser::with_limit(16);
         assert_eq!(parser.push(b"data: 12345\n"), Ok(Vec::new()));
         assert_eq!(
@@ -204,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_counts_one_event_not_the_stream() {
+    fn limit_applies_to_each_event() {
         let mut parser = SseParser::with_limit(16);
         for _ in 0..100 {
             assert_eq!(

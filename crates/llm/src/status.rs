@@ -1,8 +1,8 @@
-//! How a model call ended. The agent loop decides on this alone.
+//! The status of a model call. The agent loop decides on it alone.
 
 use serde::{Deserialize, Serialize};
 
-/// The outcome of one call. Messages are for people: one line, without keys.
+/// The status of a call. Messages are for the user: one line, without keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -13,28 +13,28 @@ use serde::{Deserialize, Serialize};
 pub enum TurnStatus {
     Success {
         has_tool_calls: bool,
-        /// The model is done: no tool calls, and it said something.
+        /// Whether the model is done: it called no tools and wrote text.
         final_answer: bool,
     },
-    /// Too many requests; worth waiting or trying another model.
+    /// Too many requests: a retry or another model can succeed.
     RateLimit {
         message: String,
-        /// What the provider asked for, in milliseconds.
+        /// The delay requested by the provider, in milliseconds.
         retry_after_ms: Option<u64>,
     },
-    /// The key is missing, wrong or not allowed: the provider is skipped for the session.
+    /// The key is missing, invalid or not permitted: the provider is disabled for the session.
     AuthError { message: String },
-    /// Paid quota is used up: the provider is skipped for the session.
+    /// The paid quota is used up: the provider is disabled for the session.
     QuotaExceeded { message: String },
-    /// The provider refused or broke.
+    /// The provider rejected the request or failed.
     ModelError { message: String, retryable: bool },
-    /// The connection failed or was cut.
+    /// The connection failed or was interrupted.
     NetworkError { message: String, retryable: bool },
-    /// Nothing came for too long.
+    /// The connection was idle for too long.
     Timeout { message: String },
-    /// What came was not the wire format: an HTML page, half a stream, garbage.
+    /// The response does not have the wire format: an HTML page, an incomplete stream.
     InvalidResponse { message: String },
-    /// The conversation is longer than the model's window.
+    /// The conversation exceeds the context window.
     ContextOverflow { message: String },
     /// The user interrupted.
     Aborted,
@@ -45,22 +45,22 @@ impl TurnStatus {
         matches!(self, Self::Success { .. })
     }
 
-    /// Whether the same request may succeed later or elsewhere.
+    /// Whether the same request can succeed later or with another model.
     pub fn is_retryable(&self) -> bool {
         match self {
-            // A cut or garbled stream is most often a proxy's passing fault.
+            // An interrupted or invalid stream is usually a temporary problem of a proxy.
             Self::RateLimit { .. } | Self::Timeout { .. } | Self::InvalidResponse { .. } => true,
             Self::ModelError { retryable, .. } | Self::NetworkError { retryable, .. } => *retryable,
             _ => false,
         }
     }
 
-    /// Whether the provider is of no more use in this session.
+    /// Whether the provider is disabled for the session.
     pub fn disables_provider(&self) -> bool {
         matches!(self, Self::AuthError { .. } | Self::QuotaExceeded { .. })
     }
 
-    /// The message of a failure, to be changed in place.
+    /// The message of a failure, for changes.
     pub fn message_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::Success { .. } | Self::Aborted => None,
@@ -75,7 +75,7 @@ impl TurnStatus {
         }
     }
 
-    /// The message of a failure, for people.
+    /// The message of a failure; empty for other statuses.
     pub fn message(&self) -> &str {
         match self {
             Self::Success { .. } => "",

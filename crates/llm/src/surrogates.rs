@@ -1,58 +1,58 @@
-//! Mends JSON text whose string escapes hold half a UTF-16 pair. Servers that cut their text by UTF-16
-//! units send the two halves of one character in two events; strict readers refuse both.
+//! Repairs JSON strings with unpaired UTF-16 surrogates. Servers that split their text by UTF-16 units send
+//! the two surrogates of a character in two events, which strict parsers reject.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Mends the events of one stream in order. The first half is held back until the second comes; a half
-/// that stays alone becomes U+FFFD.
+/// Repairs the events of one stream in order. A high surrogate at the end of an event is kept for the next
+/// one; an unpaired surrogate becomes U+FFFD.
 #[derive(Debug, Default)]
-pub struct Surrogates {
-    /// The first half that the last event ended with.
-    held: Option<u16>,
+pub(crate) struct Surrogates {
+    /// The high surrogate at the end of the last event.
+    pending: Option<u16>,
 }
 
 impl Surrogates {
-    /// The same JSON text with whole characters only. Borrowed when nothing is to be mended.
-    pub fn mend<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
+    /// The JSON text with complete characters only. Borrowed when it is unchanged.
+    pub(crate) fn repair<'a>(&mut self, json: &'a str) -> Cow<'a, str> {
         let is_escaped = memchr::memchr(b'\\', json.as_bytes()).is_some();
         if !is_escaped || !json.contains("\\ud") && !json.contains("\\uD") {
             return Cow::Borrowed(json);
         }
-        let mut mended = String::with_capacity(json.len() + 8);
+        let mut repaired = String::with_capacity(json.len() + 8);
         let mut rest = json;
         while let Some(at) = rest.find('\\') {
             let (before, escape) = rest.split_at(at);
-            mended.push_str(before);
+            repaired.push_str(before);
             let Some(unit) = unit(escape) else {
                 let length = escape
                     .char_indices()
                     .nth(2)
                     .map_or(escape.len(), |(end, _)| end);
-                mended.push_str(&escape[..length]);
+                repaired.push_str(&escape[..length]);
                 rest = &escape[length..];
                 continue;
             };
             rest = &escape[6..];
             match (unit, unit_at(rest)) {
                 (0xd800..=0xdbff, Some(0xdc00..=0xdfff)) => {
-                    mended.push_str(&escape[..12]);
+                    repaired.push_str(&escape[..12]);
                     rest = &rest[6..];
                 }
-                // At the end of its string: the other half may begin the next event's text.
-                (0xd800..=0xdbff, _) if rest.starts_with('"') => self.held = Some(unit),
-                (0xdc00..=0xdfff, _) => match self.held.take() {
+                // At the end of its string: the low surrogate can start the next event's text.
+                (0xd800..=0xdbff, _) if rest.starts_with('"') => self.pending = Some(unit),
+                (0xdc00..=0xdfff, _) => match self.pending.take() {
                     Some(first) => {
-                        let _ = write!(mended, "\\u{first:04x}\\u{unit:04x}");
+                        let _ = write!(repaired, "\\u{first:04x}\\u{unit:04x}");
                     }
-                    None => mended.push_str("\\ufffd"),
+                    None => repaired.push_str("\\ufffd"),
                 },
-                (0xd800..=0xdbff, _) => mended.push_str("\\ufffd"),
-                _ => mended.push_str(&escape[..6]),
+                (0xd800..=0xdbff, _) => repaired.push_str("\\ufffd"),
+                _ => repaired.push_str(&escape[..6]),
             }
         }
-        mended.push_str(rest);
-        Cow::Owned(mended)
+        repaired.push_str(rest);
+        Cow::Owned(repaired)
     }
 }
 
@@ -60,7 +60,7 @@ fn unit_at(text: &str) -> Option<u16> {
     text.starts_with('\\').then(|| unit(text)).flatten()
 }
 
-/// The code unit of a `\uXXXX` that `text` begins with.
+/// The code unit of the `\uXXXX` at the start of `text`.
 fn unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()
@@ -71,26 +71,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_of_one_character_come_together() {
+    fn split_surrogate_pairs_are_joined() {
         let mut surrogates = Surrogates::default();
-        let mend = |surrogates: &mut Surrogates, json: &str| surrogates.mend(json).into_owned();
-        assert_eq!(mend(&mut surrogates, r#"{"a":"x\ud83d"}"#), r#"{"a":"x"}"#);
+        let repair = |surrogates: &mut Surrogates, json: &str| surrogates.repair(json).into_owned();
         assert_eq!(
-            mend(&mut surrogates, r#"{"a":"\ude80y"}"#),
+            repair(&mut surrogates, r#"{"a":"x\ud83d"}"#),
+            r#"{"a":"x"}"#
+        );
+        assert_eq!(
+            repair(&mut surrogates, r#"{"a":"\ude80y"}"#),
             r#"{"a":"\ud83d\ude80y"}"#
         );
         assert_eq!(
-            mend(&mut surrogates, r#"{"a":"\ude80"}"#),
+            repair(&mut surrogates, r#"{"a":"\ude80"}"#),
             r#"{"a":"\ufffd"}"#
         );
         assert_eq!(
-            mend(&mut surrogates, r#"{"a":"\uD83Dx"}"#),
+            repair(&mut surrogates, r#"{"a":"\uD83Dx"}"#),
             r#"{"a":"\ufffdx"}"#
         );
     }
 
     #[test]
-    fn whole_text_stays_as_it_is() {
+    fn valid_text_is_unchanged() {
         let mut surrogates = Surrogates::default();
         for json in [
             r#"{"a":"\ud83d\ude80"}"#,
@@ -98,7 +101,7 @@ mod tests {
             r#"{"a":"\u00e4\n\"漢"}"#,
             "\\",
         ] {
-            assert_eq!(surrogates.mend(json), json);
+            assert_eq!(surrogates.repair(json), json);
         }
     }
 }

@@ -1,30 +1,30 @@
-//! Tokens and money of one call.
+//! The tokens and cost of calls.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Tokens of one call. The four main counts are disjoint: their sum is what the call moved.
+/// The tokens of a call. The four main counts are disjoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
     /// Input tokens neither read from nor written to the cache.
     pub input: u64,
-    /// Output tokens, thinking included.
+    /// Output tokens, including thinking.
     pub output: u64,
     pub cache_read: u64,
     pub cache_write: u64,
-    /// The part of `output` that was thinking, where the provider says so.
+    /// The thinking tokens in `output`, if the provider reports them.
     pub reasoning: u64,
     pub cost: Cost,
-    /// Whether a subscription paid, so that `cost` is not what the tokens are worth.
+    /// Whether a subscription paid for the call, so that `cost` is not the value of the tokens.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub subscription: bool,
 }
 
-/// US dollars.
+/// The cost in US dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
@@ -45,17 +45,17 @@ pub struct Price {
     pub output: f64,
     pub cache_read: f64,
     pub cache_write: f64,
-    /// What long prompts cost.
+    /// The prices of long prompts.
     #[serde(skip_serializing_if = "Tiers::is_empty")]
     pub tiers: Tiers,
 }
 
-/// The prices of calls whose prompt is longer than a bound: of all of the call, not of the rest alone.
+/// The prices of calls with a prompt above a threshold. They apply to the complete call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct PriceTier {
-    /// Tokens.
+    /// In tokens.
     pub input_tokens_above: u64,
     pub input: f64,
     pub output: f64,
@@ -63,18 +63,18 @@ pub struct PriceTier {
     pub cache_write: f64,
 }
 
-/// Price tiers a model can have.
-pub const MOST_TIERS: usize = 3;
+/// Maximum number of price tiers of a model.
+pub const MAX_TIERS: usize = 3;
 
-/// The tiers of a model, in no certain order.
+/// The tiers of a model, in any order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Vec<PriceTier>", into = "Vec<PriceTier>")]
-pub struct Tiers([Option<PriceTier>; MOST_TIERS]);
+pub struct Tiers([Option<PriceTier>; MAX_TIERS]);
 
 /// More tiers than a model can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{count} price tiers where {MOST_TIERS} are the most")]
+#[error("{count} price tiers; the maximum is {MAX_TIERS}")]
 pub struct TooManyTiers {
     pub count: usize,
 }
@@ -95,11 +95,11 @@ impl TryFrom<Vec<PriceTier>> for Tiers {
     fn try_from(list: Vec<PriceTier>) -> Result<Self, TooManyTiers> {
         let mut tiers = Self::default();
         let count = list.len();
-        if count > MOST_TIERS {
+        if count > MAX_TIERS {
             return Err(TooManyTiers { count });
         }
-        for (place, tier) in tiers.0.iter_mut().zip(list) {
-            *place = Some(tier);
+        for (slot, tier) in tiers.0.iter_mut().zip(list) {
+            *slot = Some(tier);
         }
         Ok(tiers)
     }
@@ -112,7 +112,7 @@ impl From<Tiers> for Vec<PriceTier> {
 }
 
 impl Price {
-    /// The prices of a call whose prompt has `tokens`: those of the highest bound it is above.
+    /// The prices of a call with a prompt of `tokens`: those of the highest tier below.
     pub fn of_prompt(&self, tokens: u64) -> PriceTier {
         let above = self
             .tiers
@@ -130,24 +130,23 @@ impl Price {
 }
 
 impl Usage {
-    /// Everything the model read: what fills its context window before it answers.
+    /// All input tokens: the part of the context window used before the answer.
     pub fn context_tokens(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
 
-    /// Input and output together: how full the window is after the answer.
+    /// Input and output tokens: the part of the context window used after the answer.
     pub fn total_tokens(&self) -> u64 {
         self.context_tokens() + self.output
     }
 
-    /// The part of what the model read that came from the cache, from 0 to 1; `None` when it read
-    /// nothing.
+    /// The share of the input that was read from the cache, from 0 to 1; `None` without input.
     pub fn hit_rate(&self) -> Option<f64> {
         let read = self.context_tokens();
         (read > 0).then(|| self.cache_read as f64 / read as f64)
     }
 
-    /// The same usage with its cost at `price`.
+    /// The usage with its cost at `price`.
     #[must_use]
     pub fn priced(mut self, price: &Price) -> Self {
         let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_prompt_is_priced_by_its_tier_as_a_whole() {
+    fn long_prompts_are_priced_by_their_tier() {
         let price: Price = serde_json::from_value(serde_json::json!({
             "input": 1.0, "output": 2.0, "cacheRead": 0.5,
             "tiers": [
@@ -234,7 +233,7 @@ mod tests {
         };
         let near = |cost: f64, expected: f64| assert!((cost - expected).abs() < 1e-9, "{cost}");
         near(total(32_000, 0), 2.032);
-        // What the cache gave counts for the length of the prompt.
+        // Cached tokens count as part of the prompt.
         near(total(1_000, 31_001), 4.0 + 0.002 + 0.031_001);
         near(total(300_000, 0), 8.0 + 1.2);
         let four = vec![PriceTier::default(); 4];

@@ -1,14 +1,13 @@
-//! Code blocks. A fence that is a block of its own is never parsed: its lines are counted once per width, and rows are built
-//! only for what is shown, so that a fence of any size costs what is on the screen.
+//! Code blocks. The lines of one that is a unit are measured once per width, and rows are built
+//! only when they are drawn, so that a code block of any size costs the rows on the screen.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::containers::{Container, inner_line, is_inside};
 use super::long_line::{LONG, LongLine};
-
-use super::scan::Fence;
+use super::optional;
+use super::render::Context;
 use osier_base::text;
 use osier_term::face::{Face, Token};
 use osier_term::highlight::LineTokens;
@@ -23,12 +22,12 @@ pub(super) fn face() -> Face {
     Face::from(Token::CodeBlock).on(Token::CodeBlock)
 }
 
-/// The column between the edge of the block's ground and its text.
+/// The column between the edge of the block's background and its text.
 pub(super) fn gutter() -> Span {
     Span::new(" ", face())
 }
 
-/// The row that names the language: decoration, so that a copy has only code.
+/// The row with the language. It is decoration, so that copied text has only code.
 pub(super) fn label(language: &str, prefix: &[Span], width: usize) -> Row {
     let mut spans = prefix.to_vec();
     let used: usize = spans.iter().map(|span| text::width(&span.text)).sum();
@@ -49,7 +48,7 @@ pub(super) fn rows(line: &str, tokens: Option<&LineTokens>, wrap: &Wrap<'_>, out
     let mut plain = 0;
     for (range, token) in tokens.into_iter().flatten() {
         let (start, end) = (range.start as usize, range.end as usize);
-        // What was highlighted can be a line that has changed since.
+        // The line can have changed since it was highlighted.
         let Some(coloured) = line.get(start..end).filter(|_| start >= plain) else {
             break;
         };
@@ -78,43 +77,45 @@ pub(super) fn language(info: &str) -> &str {
 /// A fence. Lines are byte ranges of the document's source.
 #[derive(Debug, Clone)]
 pub(super) struct CodeBlock {
-    fence: Fence,
-    /// What its lines are inside of, and what stands in front of its rows.
-    containers: Vec<Container>,
+    /// The character of the fence.
+    fence: u8,
+    /// What is in front of its rows.
     prefix: Vec<Span>,
     pub(super) language: Box<str>,
     pub(super) lines: Vec<Range<u32>>,
+    /// Columns of a tab in front of a line that is not a part of its range.
+    indents: HashMap<usize, u8>,
     /// Tokens of the lines highlighted so far.
     pub(super) tokens: Vec<LineTokens>,
     pub(super) sending: Sending,
-    /// No more lines will come.
+    /// All lines are known.
     pub(super) closed: bool,
     /// Where each line's rows end, for `width`.
     row_ends: Vec<u32>,
-    /// The lines that are long, the unfinished one too, by their place.
+    /// The long lines by index, with the unfinished one.
     pub(super) long: HashMap<usize, LongLine>,
     width: usize,
     diagram: Diagram,
-    /// A diagram is shown as it was written.
+    /// A diagram is shown as source.
     pub(super) keeps_source: bool,
 }
 
-/// What is shown instead of the lines of a diagram's source.
+/// The drawing of a diagram, which replaces its source.
 #[derive(Debug, Clone, Default)]
 enum Diagram {
-    /// Not looked for at this width.
+    /// Not drawn at this width yet.
     #[default]
     Unknown,
     None,
     Shown(Vec<String>),
-    /// There is one, but the source is wanted.
+    /// There is one, but its source is shown.
     Source,
 }
 
 /// How far the block was sent to the highlighter.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sending {
-    /// The key of the requests; none was sent while there is none.
+    /// The key of the requests, once one is sent.
     pub(super) key: Option<u64>,
     pub(super) lines: usize,
     pub(super) bytes: usize,
@@ -123,27 +124,16 @@ pub(super) struct Sending {
 }
 
 impl CodeBlock {
-    /// The block whose opening line is `line`.
-    pub(super) fn new(fence: Fence, line: &str) -> Self {
-        Self::inside(&[], Vec::new(), fence, line)
-    }
-
-    /// One inside containers.
-    pub(super) fn inside(
-        containers: &[Container],
-        mut prefix: Vec<Span>,
-        fence: Fence,
-        line: &str,
-    ) -> Self {
-        let line = inner_line(containers, line);
-        let info = line.trim_start().get(fence.length..).unwrap_or_default();
+    /// A block inside of `context`; nothing is open around one that has none.
+    pub(super) fn new(fence: u8, language: &str, context: Option<&Context>) -> Self {
+        let mut prefix = context.map(Context::spans).unwrap_or_default();
         prefix.push(gutter());
         Self {
             fence,
-            containers: containers.to_vec(),
             prefix,
-            language: text::expand_tabs(language(info)).into(),
+            language: text::expand_tabs(language).into(),
             lines: Vec::new(),
+            indents: HashMap::new(),
             tokens: Vec::new(),
             sending: Sending::default(),
             closed: false,
@@ -155,31 +145,28 @@ impl CodeBlock {
         }
     }
 
-    /// A line as it is shown.
-    pub(super) fn shown<'a>(&self, line: &'a str) -> Cow<'a, str> {
-        let indent = |line: &str| {
-            let spaces = line.bytes().take_while(|byte| *byte == b' ').count();
-            spaces.min(self.fence.indent)
-        };
-        match inner_line(&self.containers, line) {
-            Cow::Borrowed(line) => text::expand_tabs(&line[indent(line)..]),
-            Cow::Owned(line) => Cow::Owned(text::expand_tabs(&line[indent(&line)..]).into_owned()),
+    /// Adds a line: its range in the document, and the columns of a tab in front of it.
+    pub(super) fn push(&mut self, line: Range<usize>, indent: u8) {
+        if indent > 0 {
+            self.indents.insert(self.lines.len(), indent);
         }
+        self.lines.push(line.start as u32..line.end as u32);
     }
 
+    /// A line as it is shown.
     pub(super) fn line<'a>(&self, index: usize, source: &'a str) -> Cow<'a, str> {
         let range = &self.lines[index];
-        self.shown(&source[range.start as usize..range.end as usize])
+        let line = &source[range.start as usize..range.end as usize];
+        match self.indents.get(&index) {
+            None => text::expand_tabs(line),
+            Some(indent) => Cow::Owned(indented(line, *indent)),
+        }
     }
 
-    /// Whether an unfinished line could be the start of the closing fence, or one that leaves the containers.
+    /// Whether an unfinished line can be the start of the closing fence.
     pub(super) fn may_close(&self, partial: &str) -> bool {
-        if !self.containers.is_empty() && !is_inside(&self.containers, partial) {
-            return true;
-        }
-        let line = inner_line(&self.containers, partial);
-        let rest = line.trim();
-        !rest.is_empty() && rest.bytes().all(|byte| byte == self.fence.byte)
+        let partial = partial.trim();
+        !partial.is_empty() && partial.bytes().all(|byte| byte == self.fence)
     }
 
     /// Counts the rows of new lines; gives the height with the unfinished line `partial`.
@@ -208,7 +195,7 @@ impl CodeBlock {
         }
         let open = self.lines.len();
         let partial = partial.map_or(0, |partial| {
-            let line = self.shown(partial);
+            let line = text::expand_tabs(partial);
             count(&mut self.long, open, &line, &wrap)
         });
         self.prefix = prefix;
@@ -221,7 +208,7 @@ impl CodeBlock {
         self.diagram = Diagram::Unknown;
     }
 
-    /// Looks for the diagram of a finished block.
+    /// Draws the diagram of a complete block.
     fn find_diagram(&mut self, source: &str) {
         if !self.closed || &*self.language != "mermaid" || !matches!(self.diagram, Diagram::Unknown)
         {
@@ -232,11 +219,11 @@ impl CodeBlock {
             .map(|line| self.line(line, source))
             .collect();
         let columns: usize = self.prefix.iter().map(|span| text::width(&span.text)).sum();
-        let found = osier_mermaid::diagram(&lines.join("\n"), self.width.saturating_sub(columns));
+        let found = optional::diagram(&lines.join("\n"), self.width.saturating_sub(columns));
         self.diagram = found.map_or(Diagram::None, Diagram::Shown);
     }
 
-    /// Shows the source of a diagram, or the diagram again; false where there is none.
+    /// Switches between a diagram and its source; false if there is no diagram.
     pub(super) fn toggle_diagram(&mut self) -> bool {
         match self.diagram {
             Diagram::Shown(_) => self.diagram = Diagram::Source,
@@ -305,7 +292,7 @@ impl CodeBlock {
         if let Some(partial) = partial
             && out.len() < start + wanted + skip
         {
-            let line = self.shown(partial);
+            let line = text::expand_tabs(partial);
             let room = start + wanted + skip - out.len();
             if let Some(long) = self.long.get(&self.lines.len()) {
                 long.rows(skip..room, &line, None, &wrap, out);
@@ -317,11 +304,17 @@ impl CodeBlock {
         if out.len() == start && wanted > 0 {
             rows("", None, &wrap, out);
         }
-        // The rows of the first line that are above the range stand behind the label, if there is one.
+        // Rows of the first line that are above the range are behind the label, if there is one.
         let above = start + usize::from(self.head() > 0 && range.start == 0);
         out.drain(above..(above + skip).min(out.len()));
         out.truncate(start + wanted);
     }
+}
+
+/// A line behind some columns of a tab.
+pub(super) fn indented(line: &str, indent: u8) -> String {
+    let spaces = " ".repeat(usize::from(indent));
+    text::expand_tabs(&(spaces + line)).into_owned()
 }
 
 /// Rows of a line.

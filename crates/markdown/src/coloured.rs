@@ -1,9 +1,9 @@
-//! Code blocks and the highlighter: what is on the screen is sent, what comes back is kept.
+//! Syntax highlighting: visible code is sent to the highlighter, and its tokens are stored with the block.
 
 use super::Markdown;
 use super::code::CodeBlock;
 use super::unit::{Body, Text};
-use osier_term::highlight::{Highlighted, Highlighter, MAX_BYTES, MAX_LINES, Request};
+use osier_term::highlight::{HighlightRequest, Highlighted, Highlighter, MAX_BYTES, MAX_LINES};
 
 /// Lines of a request: the first of a large block are coloured before the rest.
 const BATCH: usize = 256;
@@ -33,7 +33,7 @@ impl Markdown {
         }
     }
 
-    /// Takes an answer; true when it was for a block of this document, which then looks different.
+    /// Stores the tokens of a block; true if the block is in this document, which has to be drawn again.
     pub fn apply(&mut self, highlighted: &Highlighted) -> bool {
         let Some(&(index, nested)) = self.keys.get(&highlighted.key) else {
             return false;
@@ -80,7 +80,7 @@ fn send_code(code: &mut CodeBlock, source: &str, highlighter: &mut Highlighter) 
         let sent = code.sending.lines == total;
         let full = total == MAX_LINES && sent || code.sending.bytes > MAX_BYTES;
         code.sending.done = full || (sent && code.closed);
-        highlighter.request(Request {
+        highlighter.request(HighlightRequest {
             key,
             language: (&*code.language).into(),
             first_line,
@@ -102,7 +102,7 @@ fn send_nested(text: &mut Text, highlighter: &mut Highlighter) -> Vec<u64> {
         let key = highlighter.new_key();
         let lines = nested.text.trim_end_matches('\n').split('\n');
         if !nested.language.is_empty() && nested.text.len() <= MAX_BYTES {
-            highlighter.request(Request {
+            highlighter.request(HighlightRequest {
                 key,
                 language: (&*nested.language).into(),
                 first_line: 0,
@@ -124,7 +124,7 @@ mod tests {
     use osier_term::row::Row;
 
     #[test]
-    fn code_is_plain_first_and_coloured_when_the_answer_comes() {
+    fn code_is_highlighted_when_the_tokens_arrive() {
         let (sender, answers) = mpsc::channel();
         let mut highlighter = Highlighter::new(move |answer| sender.send(answer).unwrap());
         let mut document = Markdown::new();

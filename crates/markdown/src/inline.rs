@@ -1,7 +1,8 @@
-//! The text of a paragraph as spans: emphasis, links, and what bare text hides: URLs and footnote marks.
+//! The text of a paragraph as spans: emphasis, links, and the URLs and footnote marks in plain text.
 
 use std::sync::Arc;
 
+use super::unit::Carry;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Span;
 
@@ -9,6 +10,8 @@ use osier_term::row::Span;
 #[derive(Debug, Default)]
 pub(super) struct Inline {
     spans: Vec<Span>,
+    /// Text that is not yet in the last span, so that a long span is not copied for each addition.
+    open: String,
     bold: usize,
     italic: usize,
     strike: usize,
@@ -25,6 +28,14 @@ struct Link {
 }
 
 impl Inline {
+    /// The text of a paragraph that continues behind a row.
+    pub(super) fn continuing(carry: &Carry) -> Self {
+        Self {
+            spans: carry.spans.clone(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
@@ -42,7 +53,7 @@ impl Inline {
         };
     }
 
-    /// Text as it was written; `base` is what text is in this block.
+    /// Adds text; `base` is what text is in this block.
     pub(super) fn text(&mut self, text: &str, base: Face) {
         if let Some((_, alt)) = &mut self.image {
             alt.push_str(text);
@@ -87,20 +98,22 @@ impl Inline {
             return;
         }
         let link = link.map(|link| link.destination.clone());
-        if let Some(last) = self.spans.last_mut()
-            && last.face == face
-            && last.link == link
-        {
-            let mut joined = std::mem::take(&mut last.text).into_string();
-            joined.push_str(&text);
-            last.text = joined.into();
-            return;
+        let is_same = |last: &Span| last.face == face && last.link == link;
+        if !self.spans.last().is_some_and(is_same) {
+            self.end_span();
+            let text = Box::default();
+            self.spans.push(Span { text, face, link });
         }
-        self.spans.push(Span {
-            text: text.into(),
-            face,
-            link,
-        });
+        self.open.push_str(&text);
+    }
+
+    /// Moves the open text into its span.
+    fn end_span(&mut self) {
+        if let Some(last) = self.spans.last_mut().filter(|_| !self.open.is_empty()) {
+            let text = [&*last.text, &self.open].concat();
+            last.text = text.into();
+            self.open.clear();
+        }
     }
 
     pub(super) fn open_link(&mut self, destination: &str) {
@@ -110,8 +123,9 @@ impl Inline {
         });
     }
 
-    /// Ends a link; its destination follows when the text does not say it and it fits into `room`.
+    /// Ends a link. Its destination follows if the text differs from it and it fits into `room`.
     pub(super) fn close_link(&mut self, room: usize) {
+        self.end_span();
         let Some(link) = self.link.take() else {
             return;
         };
@@ -119,7 +133,7 @@ impl Inline {
         let text: String = spans.iter().map(|span| &*span.text).collect();
         let destination = &*link.destination;
         let shown = format!(" ({destination})");
-        if !says(&text, destination) && osier_base::text::width(&shown) <= room {
+        if !is_destination(&text, destination) && osier_base::text::width(&shown) <= room {
             self.spans.push(Span {
                 text: shown.into(),
                 face: Token::Muted.into(),
@@ -134,26 +148,27 @@ impl Inline {
         }
     }
 
-    /// Ends a picture: a sign, what is said of it, and where it is when that fits into `room`.
+    /// Ends an image: a symbol, its description, and its address if that fits into `room`.
     pub(super) fn close_image(&mut self, room: usize) {
         let Some((destination, alt)) = self.image.take() else {
             return;
         };
-        // A picture that the text brings along has no address to speak of.
-        let is_within = destination.starts_with("data:");
-        let name = match (alt.trim(), is_within) {
+        self.end_span();
+        // An image in a data URL has no address to show.
+        let is_embedded = destination.starts_with("data:");
+        let name = match (alt.trim(), is_embedded) {
             ("", true) => "picture",
             ("", false) => &*destination,
             (alt, _) => alt,
         };
         let mut span = Span::new(format!("▣ {name}"), Token::Muted);
-        if !is_within {
+        if !is_embedded {
             span.face = Face::from(Token::Link).emphasised(Emphasis::UNDERLINE);
             span.link = Some(Arc::clone(&destination));
         }
         self.spans.push(span);
         let shown = format!(" ({destination})");
-        if !is_within && name != &*destination && osier_base::text::width(&shown) <= room {
+        if !is_embedded && name != &*destination && osier_base::text::width(&shown) <= room {
             self.spans.push(Span {
                 text: shown.into(),
                 face: Token::Muted.into(),
@@ -164,6 +179,7 @@ impl Inline {
 
     /// The finished spans, with bare URLs and footnote marks made links.
     pub(super) fn take(&mut self) -> Vec<Span> {
+        self.end_span();
         let mut marked = Vec::with_capacity(self.spans.len());
         for span in self.spans.drain(..) {
             if span.link.is_some() || span.face.token == Token::Code {
@@ -179,8 +195,8 @@ impl Inline {
     }
 }
 
-/// Whether the text of a link already tells where it leads.
-fn says(text: &str, destination: &str) -> bool {
+/// Whether the text of a link is its destination.
+fn is_destination(text: &str, destination: &str) -> bool {
     let bare = |url: &str| {
         let url = url.trim().trim_end_matches('/');
         let url = url.strip_prefix("mailto:").unwrap_or(url);

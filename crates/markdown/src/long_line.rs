@@ -1,5 +1,5 @@
-//! Lines of code without an end: minified scripts, encoded data. Where their rows start is kept, so that a
-//! delta costs the last row and drawing costs the rows that are drawn.
+//! Very long lines of code: minified scripts, encoded data. The starts of their rows are stored, so that a delta
+//! costs the last row and drawing costs the rows that are drawn.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use osier_term::highlight::LineTokens;
 use osier_term::row::Row;
 use osier_term::wrap::{Wrap, clusters, row_starts};
 
-/// Bytes of a line from which on its rows are kept.
+/// Bytes of a line from which on the starts of its rows are stored.
 pub(super) const LONG: usize = 4 * 1024;
 
 /// Where the rows of a line start, for one width.
@@ -16,9 +16,9 @@ pub(super) const LONG: usize = 4 * 1024;
 pub(super) struct LongLine {
     /// Starts of the rows after the first.
     starts: Vec<usize>,
-    /// Bytes of the line as of the last time.
+    /// Bytes of the line when it was measured last.
     length: usize,
-    /// Bytes that were looked at so far.
+    /// Bytes that were wrapped so far.
     pub(super) read: usize,
 }
 
@@ -56,12 +56,12 @@ impl LongLine {
         for index in range.start..range.end.min(self.starts.len() + 1) {
             let start = index.checked_sub(1).map_or(0, |before| self.starts[before]);
             let end = self.starts.get(index).copied().unwrap_or(line.len());
-            let Some(piece) = line.get(start..end) else {
+            let Some(part) = line.get(start..end) else {
                 return;
             };
             let tokens = tokens.map(|tokens| tokens_in(tokens, start as u32..end as u32));
             let first = out.len();
-            code::rows(piece, tokens.as_ref(), wrap, out);
+            code::rows(part, tokens.as_ref(), wrap, out);
             out.truncate(first + 1);
             if let Some(row) = out.last_mut() {
                 row.continues = index > 0;

@@ -1,15 +1,20 @@
-//! Markdown without its marks: for a line that stands for a text, and for what a text names.
+//! Plain text and images of a Markdown text: for one-line summaries and image previews.
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::render::options;
 use osier_base::text::head_bytes;
 
-/// Bytes of a text in which its first line stands.
+/// Bytes of a text that are searched for its first line.
 const HEAD: usize = 4 * 1024;
 
-/// The first block of a text that says something, on one line and without its marks: of a code block the
-/// first line, of a table the header.
+/// The first block with text, on one line and without markup: the first line of a code block, the header of a table.
+///
+/// ```
+/// use osier_markdown::plain::first_line;
+///
+/// assert_eq!(first_line("The **bold** and `code`.\n\nMore."), "The bold and code.");
+/// ```
 pub fn first_line(source: &str) -> String {
     let head = head_bytes(source, HEAD);
     let mut line = String::new();
@@ -55,16 +60,21 @@ fn is_nested(end: TagEnd) -> bool {
     matches!(end, TagEnd::Item | TagEnd::DefinitionListDefinition)
 }
 
-/// A picture that a text names.
+/// An image of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// What is said of it.
+    /// Its description.
     pub alt: String,
-    /// As it is written: a path, an address, or the picture itself.
+    /// A path, a URL, or a data URL, as in the source.
     pub destination: String,
 }
 
-/// The pictures that a text names, at most `most`.
+/// The first `most` images of a text.
+///
+/// ```
+/// let images = osier_markdown::plain::images("![a cat](cat.png)", 8);
+/// assert_eq!((&*images[0].alt, &*images[0].destination), ("a cat", "cat.png"));
+/// ```
 pub fn images(source: &str, most: usize) -> Vec<Image> {
     let mut images = Vec::new();
     if !source.contains("![") {
@@ -95,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_says_what_the_text_begins_with() {
+    fn first_line_is_the_first_block_without_markup() {
         for (source, expected) in [
             ("The **bold** and `code`.\n\nMore.", "The bold and code."),
             ("# A *heading*\ntext", "A heading"),
@@ -120,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_found_with_what_is_said_of_them() {
+    fn images_have_their_description_and_destination() {
         let source =
             "![one `a`](a.png) and\n\n- ![](<b c.png>)\n\n`![no](c.png)`\n\n![d][d]\n\n[d]: d.png";
         let image = |alt: &str, destination: &str| Image {

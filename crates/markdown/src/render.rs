@@ -12,12 +12,13 @@ use pulldown_cmark::{
     TagEnd,
 };
 
-pub(super) use self::context::{Context, context_at, open_paragraph};
+pub(super) use self::context::{Context, begins_block, context_at, open_paragraph};
 use self::context::{List, Prefix, Previous, gap, is_inline, rest_of};
 use super::code;
 use super::inline::Inline;
-
+use super::optional;
 use super::table::{Cell, Table};
+use super::unit::Carry;
 use osier_base::text;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::highlight::LineTokens;
@@ -53,20 +54,20 @@ pub(super) struct Nested {
     pub(super) text: String,
 }
 
-/// What laying a block out needs to know and finds out.
+/// How a block is laid out, and the result.
 #[derive(Debug, Default)]
 pub(super) struct Block<'a> {
     pub(super) width: usize,
-    /// The number of the first item, where it goes on a list.
+    /// The number of the first item, where it continues a list.
     pub(super) number: Option<u64>,
+    /// Bytes of the source that open what the block is inside of. They are not drawn.
+    pub(super) opener: usize,
     /// What it is inside of.
     pub(super) context: Option<&'a Context>,
-    /// A blank line stands above it.
+    /// A blank line is above it.
     pub(super) after_blank: bool,
-    /// It goes on in the middle of a paragraph.
-    pub(super) flows: bool,
-    /// It is markup as a whole.
-    pub(super) markup: bool,
+    /// It begins in the middle of a paragraph, with this row.
+    pub(super) carry: Option<&'a Carry>,
     /// Tables are lines, not boxes.
     pub(super) linear: bool,
     /// Tokens of the code blocks inside, in their order.
@@ -82,20 +83,20 @@ pub(super) fn render(
     block: Block<'_>,
     resolve: impl FnMut(&str) -> Option<String>,
 ) -> (Vec<Row>, Vec<Nested>) {
+    let continues = block.carry.is_some_and(|carry| carry.continues);
     let mut renderer = Renderer::new(source, block);
-    if renderer.block.markup {
-        renderer.html = true;
-        renderer.html_lines(source);
-        return (renderer.block.rows, Vec::new());
-    }
-    for (event, range) in parse(&osier_math::with_dollars(source), resolve) {
+    for (event, range) in parse(&optional::with_dollars(source), resolve) {
         renderer.event(event, range);
     }
     renderer.flush();
-    (renderer.block.rows, renderer.block.nested)
+    let mut rows = renderer.block.rows;
+    if let Some(first) = rows.first_mut().filter(|_| continues) {
+        first.continues = true;
+    }
+    (rows, renderer.block.nested)
 }
 
-fn parse<'s>(
+pub(super) fn parse<'s>(
     source: &'s str,
     mut resolve: impl FnMut(&str) -> Option<String>,
 ) -> impl Iterator<Item = (Event<'s>, Range<usize>)> {
@@ -106,18 +107,12 @@ fn parse<'s>(
     Parser::new_with_broken_link_callback(source, options(), Some(callback)).into_offset_iter()
 }
 
-/// The table that `source` is, inside of `context`.
+/// The table that `source` is.
 pub(super) fn table(
     source: &str,
-    context: Option<&Context>,
-    width: usize,
+    block: Block<'_>,
     resolve: impl FnMut(&str) -> Option<String>,
 ) -> Option<Table> {
-    let block = Block {
-        width,
-        context,
-        ..Block::default()
-    };
     let mut renderer = Renderer::new(source, block);
     for (event, range) in parse(source, resolve) {
         if matches!(event, Event::End(TagEnd::Table)) {
@@ -131,8 +126,6 @@ pub(super) fn table(
 struct Renderer<'s, 'b> {
     source: &'s str,
     block: Block<'b>,
-    /// Containers that the source is inside of.
-    base_depth: usize,
     prefixes: Vec<Prefix>,
     lists: Vec<List>,
     inline: Inline,
@@ -144,7 +137,7 @@ struct Renderer<'s, 'b> {
     /// Faces of the open heading.
     heading: Option<Face>,
     html: bool,
-    /// The text of a paragraph goes on.
+    /// The text of a paragraph is open.
     in_text: bool,
     /// Rows above it.
     above: usize,
@@ -155,18 +148,17 @@ impl<'s, 'b> Renderer<'s, 'b> {
         let context = block.context.cloned().unwrap_or_default();
         Self {
             source,
-            block,
-            base_depth: context.depth(),
             prefixes: context.prefixes,
             lists: context.lists,
-            inline: Inline::default(),
+            inline: block.carry.map(Inline::continuing).unwrap_or_default(),
             table: None,
             cell: Vec::new(),
             code: None,
             heading: None,
             html: false,
-            in_text: false,
+            in_text: block.carry.is_some(),
             above: 0,
+            block,
         }
     }
 
@@ -183,7 +175,21 @@ impl<'s, 'b> Renderer<'s, 'b> {
         self.in_text && self.heading.is_none() && self.table.is_none() && self.code.is_none()
     }
 
+    /// An event of the opener: what it opens is in the context already.
+    fn opener_event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Start(Tag::HtmlBlock) => self.html = true,
+            Event::Start(Tag::CodeBlock(_)) => self.code = Some(Default::default()),
+            Event::End(TagEnd::Heading(_)) => {}
+            Event::End(tag) => self.end(*tag),
+            _ => {}
+        }
+    }
+
     fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+        if range.start < self.block.opener {
+            return self.opener_event(&event);
+        }
         if is_inline(&event) {
             self.begin_text(range.start);
         }
@@ -208,9 +214,9 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
     }
 
-    /// A formula: its signs, in lines of their own where it has several; else what was written.
+    /// A formula as text, on lines of its own if it has several; its source if it is not supported.
     fn math(&mut self, latex: &str, range: Range<usize>, base: Face) {
-        let Some(lines) = osier_math::lines(latex) else {
+        let Some(lines) = optional::math_lines(latex) else {
             let source = self.source.get(range).unwrap_or(latex);
             return self.inline.text(&text::expand_tabs(source), base);
         };
@@ -252,13 +258,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
             }
             Tag::List(number) => {
                 self.begin(at, Previous::List);
-                let first = self.prefixes.len() == self.base_depth + 1;
-                let counted = if first {
-                    self.block.number.take()
-                } else {
-                    None
-                };
-                let number = number.map(|number| counted.unwrap_or(number));
+                let number = number.map(|number| self.block.number.take().unwrap_or(number));
                 self.lists.push(List { number, items: 0 });
             }
             Tag::Item => self.item(at),
@@ -326,7 +326,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         self.heading.unwrap_or(base)
     }
 
-    /// A block begins: text before it ends, and a blank row comes between where one belongs.
+    /// A block begins: text before it ends, and a blank row follows where the two need one.
     fn begin(&mut self, at: usize, kind: Previous) {
         self.flush();
         let is_after_blank = self.is_after_blank(at);
@@ -342,20 +342,19 @@ impl<'s, 'b> Renderer<'s, 'b> {
         }
     }
 
-    /// Text begins: a paragraph, or that of an item whose blocks stand close together.
+    /// Text begins: a paragraph, or the text of an item of a tight list.
     fn begin_text(&mut self, at: usize) {
         if self.in_text || self.table.is_some() || self.code.is_some() {
             return;
         }
-        if !std::mem::take(&mut self.block.flows) {
-            self.begin(at, Previous::Text);
-        }
+        self.begin(at, Previous::Text);
         self.in_text = true;
         self.above = self.block.rows.len();
     }
 
     fn is_after_blank(&self, at: usize) -> bool {
-        let is_first = !self.source.as_bytes()[..at.min(self.source.len())].contains(&b'\n');
+        let above = self.source.get(self.block.opener..at);
+        let is_first = !above.is_some_and(|above| above.contains('\n'));
         if is_first {
             self.block.after_blank
         } else {

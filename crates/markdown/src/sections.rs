@@ -1,15 +1,14 @@
-//! A long document that is there at once, as several that show the same below each other: each is parsed and
-//! laid out when it is first seen. Who pages up into megabytes pays for one section of them.
+//! A long complete document as several sections, each of which is parsed and laid out when it is drawn first. The
+//! cost of scrolling into megabytes of text is that of one section.
 
 use super::Markdown;
-use super::split::Kind;
-use super::unit::Unit;
+use super::unit::{Kind, Unit};
 
 /// Bytes of a section, at least.
 const SECTION: usize = 32 * 1024;
 
 impl Markdown {
-    /// A whole document as one or more. They are to be shown one below the other, a blank row between two.
+    /// Splits a complete document into sections, to be drawn below one another with a blank row between them.
     pub fn sections(text: &str) -> Vec<Self> {
         let whole = Self::from_text(text);
         let cuts = cuts(&whole.units);
@@ -22,7 +21,7 @@ impl Markdown {
             source: whole.source[start..end].to_owned(),
             // A reference may have its definition in any section.
             definitions: whole.definitions.clone(),
-            unread: true,
+            is_unsplit: true,
             finished: true,
             dirty: true,
             ..Self::new()
@@ -30,9 +29,9 @@ impl Markdown {
         starts.zip(ends).map(section).collect()
     }
 
-    /// Finds the blocks of a section that is seen for the first time.
+    /// Finds the blocks of a section that is drawn for the first time.
     pub(super) fn read_section(&mut self) {
-        if !std::mem::take(&mut self.unread) {
+        if !std::mem::take(&mut self.is_unsplit) {
             return;
         }
         let text = std::mem::take(&mut self.source);
@@ -42,15 +41,15 @@ impl Markdown {
     }
 }
 
-/// Where sections begin: at blocks that nothing above reaches into.
+/// Where sections begin: at blocks that do not continue a block above.
 fn cuts(units: &[Unit]) -> Vec<usize> {
     let mut cuts = Vec::new();
     let mut start = 0;
     for pair in units.windows(2) {
         let [above, unit] = pair else { continue };
-        let goes_on = unit.rest.is_some() || matches!(unit.kind, Kind::Item { first: false, .. });
+        let continues = unit.part.is_some() || matches!(unit.kind, Kind::Item { first: false, .. });
         let place = unit.source.start;
-        if !goes_on && unit.has_gap_after(above.kind) && place - start >= SECTION {
+        if !continues && unit.has_gap_after(above.kind) && place - start >= SECTION {
             cuts.push(place);
             start = place;
         }
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_show_what_the_whole_does() {
+    fn sections_have_the_rows_of_the_document() {
         let text = long();
         let mut sections = Markdown::sections(&text);
         assert!(sections.len() > 5, "{}", sections.len());
@@ -99,10 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn a_section_that_was_not_seen_has_no_blocks() {
+    fn sections_are_parsed_when_they_are_drawn() {
         let mut sections = Markdown::sections(&long());
-        assert!(sections.iter().all(|section| section.block_count() == 0));
+        assert!(sections.iter().all(|section| section.units.is_empty()));
         sections[1].height(80);
-        assert!(sections[1].block_count() > 100 && sections[0].block_count() == 0);
+        assert!(sections[1].units.len() > 100 && sections[0].units.is_empty());
     }
 }

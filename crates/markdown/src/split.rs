@@ -1,430 +1,509 @@
-//! Finds where top-level blocks start, line by line, so that a finished block is never parsed again.
+//! Splits a document into units while it grows: top-level blocks, items of top-level lists, and parts of long ones.
 //!
-//! It follows the block structure of CommonMark: containers that a line continues, then what the line
-//! opens. Only complete lines are fed to it, so its answer never changes. Items of a top-level list are
-//! blocks of their own: a list of thousands of items stays cheap. What is inside a block is the
-//! parser's business; a block that holds more than one by the parser's view is no harm.
+//! The parser sees new lines once, from the start of the last block on. A block that begins in them completes
+//! the one above. A quote, list item or footnote that is long is split where a block begins inside of it; code
+//! blocks and tables inside are parts of their own. A part gives the rows that it gives in the complete block.
 
-use super::containers::Container;
-use super::literal::Literal;
-use super::scan::{
-    Fence, HtmlEnd, Line, Marker, columns, footnote, html, is_delimiter_row, is_heading, is_rule,
-    is_underline,
-};
+use super::blocks::{BlockStart, Found, Leaf, Scan, Start, line_end, line_start};
+use super::code::CodeBlock;
+use super::paragraph::LONG;
+use super::render::{blank_before, context_at};
+use super::table_block::TableBlock;
+use super::unit::{Body, Kind, Part, Text, Unit};
+use super::{Markdown, unit};
+use osier_base::text;
 
-/// What a top-level block is, as far as laying out goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Text,
-    Heading,
-    /// An item of a top-level list; `number` counts on through an ordered one.
-    Item {
-        number: Option<u64>,
-        first: bool,
-    },
-    Code(Fence),
+/// Bytes from which on a block is split where another begins in it.
+pub(super) const PART: usize = 4 * 1024;
+/// Bytes that the parser gets at once, when nothing needs more.
+const WINDOW: usize = 64 * 1024;
+/// A width at which little wraps, for text that is laid out only to know what is open in it.
+const WIDE: usize = 512;
+/// Bytes of an unfinished line that decide what it begins.
+const LINE_HEAD: usize = 1024;
+
+/// Where the lines continue that are not scanned, when the last unit is a code block or table.
+#[derive(Debug, Clone)]
+pub(super) struct Lines {
+    pub(super) from: usize,
+    /// Opens what the block is inside of.
+    containers: String,
+    /// The lines that begin the block.
+    first: String,
+    /// The block is complete.
+    pub(super) is_closed: bool,
 }
 
-/// What a line is to the blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// It begins a new top-level block.
-    Starts(Kind),
-    /// It belongs to the open block.
-    Continues,
-    /// It is a line of code of the open fence.
-    Code,
-    /// It is below a line that it makes the header of a table.
-    Table,
-    /// It is a row of the open table.
-    Row,
-    /// It is blank and in no block that cares.
-    Blank,
-}
-
-/// Where a line inside containers begins a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Boundary {
-    /// The containers that go on.
-    pub(super) depth: usize,
-    /// It begins the next item of the list that is open there.
-    pub(super) sibling: bool,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Leaf {
-    #[default]
-    None,
-    Paragraph {
-        /// Columns of the last line, when it could be the header of a table.
-        header: usize,
-    },
-    /// The title of an alert: text goes on below it, but it is no heading's.
-    Title,
-    Table,
-    Fence(Fence),
-    Html(HtmlEnd),
-    Indented,
-}
-
-/// The state between two lines.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Splitter {
-    containers: Vec<Container>,
-    leaf: Leaf,
-    /// Number of the last item of the open top-level list.
-    number: Option<u64>,
-    /// What the last line began inside containers.
-    boundary: Option<Boundary>,
-    /// The last line went on in all containers that are open now, and opened none.
-    direct: bool,
-}
-
-impl Splitter {
-    /// Takes the next complete line, without its newline.
-    pub(super) fn line(&mut self, text: &str) -> Step {
-        self.boundary = None;
-        let mut line = Line::new(text);
-        let matched = self.match_containers(&mut line);
-        let step = self.step(line, matched);
-        self.direct = self.containers.len() == matched;
-        step
-    }
-
-    fn step(&mut self, line: Line<'_>, matched: usize) -> Step {
-        let whole = matched == self.containers.len();
-        if whole && self.continue_leaf(&line) {
-            let code = matches!(self.leaf, Leaf::Fence(_));
-            return if code { Step::Code } else { Step::Continues };
+impl Markdown {
+    /// Finds the units of the complete lines that are new.
+    pub(super) fn split(&mut self) {
+        let scanned = std::mem::replace(&mut self.scanned, self.line);
+        let mut lines = self.source[scanned..self.line].split_inclusive('\n');
+        let mut above = self.last_line(scanned);
+        if lines.all(|line| {
+            let above = std::mem::replace(&mut above, line);
+            self.has_paragraph && continues_paragraph(above, line)
+        }) {
+            return;
         }
-        if line.is_blank() {
-            return self.blank(matched);
-        }
-        let paragraph = matches!(self.leaf, Leaf::Paragraph { .. } | Leaf::Title);
-        let depth = self.containers.len();
-        let restricted = whole && paragraph;
-        let open = self.containers.get(matched).copied();
-        match self.open(line, matched, restricted) {
-            Some(kind) if matched == 0 => Step::Starts(kind),
-            Some(_) => {
-                let begun = self.containers.get(matched);
-                self.boundary = Some(Boundary {
-                    depth: matched,
-                    sibling: is_sibling(open.as_ref(), begun),
-                });
-                Step::Continues
-            }
-            None if paragraph && (whole || depth > 0) => {
-                self.more_text(&line, whole);
-                if self.leaf == Leaf::Table {
-                    Step::Table
-                } else {
-                    Step::Continues
-                }
-            }
-            None if whole && self.leaf == Leaf::Table => Step::Row,
-            None => {
-                self.containers.truncate(matched);
-                self.leaf = text_leaf(&line);
-                if matched == 0 {
-                    return Step::Starts(Kind::Text);
-                }
-                self.boundary = Some(Boundary {
-                    depth: matched,
-                    sibling: false,
-                });
-                Step::Continues
-            }
-        }
+        self.scan_lines();
     }
 
-    /// Where the last line began a block inside containers.
-    pub(super) fn boundary(&self) -> Option<Boundary> {
-        self.boundary
-    }
-
-    pub(super) fn is_direct(&self) -> bool {
-        self.direct
-    }
-
-    pub(super) fn containers(&self) -> &[Container] {
-        &self.containers
-    }
-
-    pub(super) fn is_in_table(&self) -> bool {
-        self.leaf == Leaf::Table
-    }
-
-    /// Whether the last line may be a table's header that waits for the line below it.
-    pub(super) fn may_become_table(&self) -> bool {
-        matches!(self.leaf, Leaf::Paragraph { header: 1.. })
-    }
-
-    /// What the lines of the open block are at the top level, where they are shown as they are.
-    pub(super) fn literal(&self) -> Option<Literal> {
-        match self.leaf {
-            _ if !self.containers.is_empty() => None,
-            Leaf::Html(_) => Some(Literal::Markup),
-            Leaf::Indented => Some(Literal::Indented),
-            _ => None,
-        }
-    }
-
-    /// The open fence.
-    pub(super) fn fence(&self) -> Option<Fence> {
-        match self.leaf {
-            Leaf::Fence(fence) => Some(fence),
-            _ => None,
-        }
-    }
-
-    fn match_containers(&mut self, line: &mut Line<'_>) -> usize {
-        for (index, container) in self.containers.iter_mut().enumerate() {
-            let blank = line.is_blank();
-            if !container.takes(line) {
-                return index;
-            }
-            if let Container::Item { empty, .. } = container
-                && !blank
-            {
-                *empty = false;
-            }
-        }
-        self.containers.len()
-    }
-
-    /// Whether the line is inside a leaf that takes lines as they are.
-    fn continue_leaf(&mut self, line: &Line<'_>) -> bool {
-        match self.leaf {
-            Leaf::Fence(fence) => {
-                if fence.is_closed_by(line) {
-                    self.leaf = Leaf::None;
-                }
-                true
-            }
-            Leaf::Html(HtmlEnd::Text(end)) => {
-                if contains_ignoring_case(line.rest(), end) {
-                    self.leaf = Leaf::None;
-                }
-                true
-            }
-            Leaf::Html(HtmlEnd::Blank) => !line.is_blank(),
-            Leaf::Indented => !line.is_blank() && line.indent() >= 4,
-            Leaf::Paragraph { .. } => {
-                let underlined = line.indent() <= 3 && is_underline(line.rest());
-                if underlined {
-                    self.leaf = Leaf::None;
-                }
-                underlined
-            }
-            Leaf::None | Leaf::Table | Leaf::Title => false,
-        }
-    }
-
-    fn blank(&mut self, matched: usize) -> Step {
-        if self.leaf != Leaf::Indented || matched < self.containers.len() {
-            self.leaf = Leaf::None;
-        }
-        // A list stays open over a blank line that ends its empty item; nothing can enter that item.
-        let mut kept = matched;
-        if let Some(Container::Item { offset, .. }) = self.containers.first_mut()
-            && matched == 0
-        {
-            *offset = usize::MAX;
-            kept = 1;
-        }
-        self.containers.truncate(kept);
-        Step::Blank
-    }
-
-    /// Opens what the line opens behind `matched` containers; the kind of the outermost.
-    fn open(&mut self, mut line: Line<'_>, matched: usize, mut restricted: bool) -> Option<Kind> {
-        let mut outermost = None;
-        let whole = matched == self.containers.len();
-        let lazy = match self.leaf {
-            Leaf::Paragraph { .. } | Leaf::Title => true,
-            // The parser ends a table at what could open a block, however far it is indented.
-            Leaf::Table => whole && !(line.indent() > 3 && opens_block(line.rest())),
-            _ => false,
-        };
+    /// Finds the units of the lines that are not in complete blocks.
+    pub(super) fn scan_lines(&mut self) {
+        self.scanned = self.line;
+        let mut window = WINDOW;
         loop {
-            let indent = line.indent();
-            let rest = line.rest();
-            if rest.is_empty() {
+            let (from, opener) = self.unscanned();
+            if from >= self.line {
                 break;
             }
-            if indent > 3 {
-                if outermost.is_some() || !lazy {
-                    self.close(matched, outermost.is_some());
-                    self.leaf = Leaf::Indented;
-                    outermost = outermost.or(Some(Kind::Text));
+            let end = line_end(&self.source[..self.line], from + window - 1);
+            let text = opener.clone() + &self.source[from..end];
+            self.parsed.set(self.parsed.get() + text.len());
+            if !self.view.is_empty() {
+                if is_paragraph(&text, opener.len()) {
+                    break;
                 }
+                self.join();
+                continue;
+            }
+            let next = self.scan(&text, opener.len(), from);
+            if end == self.line {
                 break;
             }
-            let marker = Marker::scan(rest).filter(|marker| !restricted || marker.interrupts());
-            if let Some(label) = footnote(rest) {
-                self.close(matched, outermost.is_some());
-                line.skip(3);
-                line.advance(label);
-                line.skip(usize::MAX);
-                self.containers.push(Container::Footnote);
-                outermost = outermost.or(Some(Kind::Text));
-            } else if let Some(marker) = marker {
-                let nested = outermost.is_some();
-                let kind = self.item_kind(marker, matched == 0 && !nested);
-                self.close(matched, nested);
-                self.push_item(&mut line, marker);
-                outermost = outermost.or(Some(kind));
-                if is_task(line.rest()) {
-                    self.leaf = Leaf::Paragraph { header: 0 };
-                    return outermost;
-                }
-            } else if rest.starts_with('>') {
-                self.close(matched, outermost.is_some());
-                line.quote();
-                self.containers.push(Container::Quote);
-                outermost = outermost.or(Some(Kind::Text));
-                if is_alert(line.rest()) {
-                    self.leaf = Leaf::Title;
-                    return outermost;
-                }
-            } else if let Some((leaf, kind)) =
-                leaf(rest, indent, restricted || (lazy && outermost.is_none()))
-            {
-                self.close(matched, outermost.is_some());
-                self.leaf = leaf;
-                return outermost.or(Some(kind));
-            } else {
-                if outermost.is_some() {
-                    self.leaf = text_leaf(&line);
-                }
-                break;
-            }
-            self.leaf = Leaf::None;
-            restricted = false;
-        }
-        outermost
-    }
-
-    fn close(&mut self, matched: usize, nested: bool) {
-        if !nested {
-            self.containers.truncate(matched);
-            self.leaf = Leaf::None;
+            window = if next > from { WINDOW } else { window * 2 };
         }
     }
 
-    /// The kind of an item; one at the top goes on the open list when the marker is the same.
-    fn item_kind(&mut self, marker: Marker, top: bool) -> Kind {
-        let sibling = top
-            && matches!(self.containers.first(), Some(Container::Item { marker: open, .. }) if *open == marker.byte);
-        let number = match self.number {
-            Some(last) if sibling => Some(last.saturating_add(1)),
-            _ => marker.number,
+    /// The line that ends at `end`.
+    fn last_line(&self, end: usize) -> &str {
+        &self.source[line_start(&self.source, end.saturating_sub(1))..end]
+    }
+
+    /// Where the text begins that the parser has to see with the next lines, and what opens it.
+    fn unscanned(&self) -> (usize, String) {
+        if let Some(lines) = self.lines.as_ref().filter(|_| self.view.is_empty()) {
+            let first = if lines.is_closed { "" } else { &lines.first };
+            return (lines.from, [&lines.containers, first].concat());
+        }
+        let last = self.view.last().or(self.units.last());
+        last.map_or((0, String::new()), |unit| {
+            (unit.source.start, unit.opener().to_owned())
+        })
+    }
+
+    /// Finds the units of `text`, which is the source from `from` on behind an opener. Returns where the text
+    /// begins that has to be scanned with more lines.
+    fn scan(&mut self, text: &str, opener: usize, from: usize) -> usize {
+        let end = from + text.len() - opener;
+        let place = |at: usize| from + at - opener;
+        let mut scan = Scan::new(text, opener);
+        while let Some(found) = scan.next() {
+            match found {
+                Found::Start(start) => {
+                    let at = place(start.line);
+                    if start.is_top_level {
+                        self.begin_block(at, &start.block, &scan);
+                    } else {
+                        self.begin_part(at, &start.block, &scan);
+                    }
+                }
+                Found::CodeLine(line, indent) => {
+                    let line = place(line.start)..place(line.end);
+                    self.push_line(line, indent);
+                }
+                Found::TableRow(at) => {
+                    let at = place(at);
+                    self.push_line(at..line_end(&self.source, at), 0);
+                }
+                Found::Closed(at) => {
+                    let at = place(at);
+                    if let Some(lines) = self.lines.as_mut().filter(|lines| !lines.is_closed) {
+                        lines.is_closed = true;
+                        lines.from = at;
+                    }
+                }
+            }
+        }
+        if let Some(lines) = self.lines.as_mut().filter(|lines| !lines.is_closed) {
+            lines.from = end;
+        }
+        self.split_leaf(&scan, from, opener, end);
+        self.has_paragraph = self.lines.is_none() && scan.leaf() == Leaf::Paragraph;
+        self.has_html = scan.leaf() == Leaf::Html;
+        let next = self.unscanned().0;
+        let is_final = self.finished && end == self.line;
+        let definitions = scan
+            .definitions()
+            .into_iter()
+            .filter_map(|(at, label, to)| {
+                let is_new = at >= opener && (is_final || place(at) < next);
+                is_new.then(|| (unit::normalise(&label), to))
+            });
+        self.define(definitions.collect());
+        next
+    }
+
+    /// Adds a line to the open code block or table.
+    fn push_line(&mut self, line: std::ops::Range<usize>, indent: u8) {
+        if self.lines.as_ref().is_none_or(|lines| lines.is_closed) {
+            return;
+        }
+        let end = line.start + self.source[line.clone()].trim_end_matches('\n').len();
+        match self.units.last_mut().map(|unit| &mut unit.body) {
+            Some(Body::Code(code)) => code.push(line.start..end, indent),
+            Some(Body::Table(table)) => table.lines.push(line.start as u32..end as u32),
+            _ => {}
+        }
+    }
+
+    /// A line begins a top-level block or an item of a top-level list.
+    fn begin_block(&mut self, at: usize, block: &BlockStart, scan: &Scan<'_>) {
+        let is_open = self.lines.is_none();
+        let unit = self.block_at(at, block);
+        match self.units.last_mut() {
+            // More lines can make the paragraph a heading or a table.
+            Some(last) if is_open && last.part.is_none() && last.source.start == at => {
+                if !matches!(last.kind, Kind::Item { .. }) {
+                    last.kind = unit.kind;
+                }
+                last.body = unit.body;
+            }
+            _ => self.push_unit(unit),
+        }
+        self.begin_lines(at, block, scan);
+    }
+
+    /// The unit of the top-level block that begins at `at`.
+    fn block_at(&self, at: usize, block: &BlockStart) -> Unit {
+        let kind = match block {
+            BlockStart::Text | BlockStart::Table => Kind::Text,
+            BlockStart::Heading => Kind::Heading,
+            BlockStart::FirstItem(number) => Kind::Item {
+                number: *number,
+                first: true,
+            },
+            BlockStart::NextItem => {
+                let number = match self.last_kind() {
+                    Kind::Item { number, .. } => number.map(|number| number.saturating_add(1)),
+                    _ => None,
+                };
+                let first = false;
+                Kind::Item { number, first }
+            }
+            BlockStart::Code { .. } => Kind::Code,
         };
-        if top {
-            self.number = number;
-        }
-        Kind::Item {
-            number,
-            first: !sibling,
+        let after_blank = at > 0 && {
+            let above = &self.source[..at - 1];
+            above[line_start(above, above.len())..].trim().is_empty()
+        };
+        Unit::new(kind, at, after_blank, self.body_at(at, block, None))
+    }
+
+    fn body_at(&self, at: usize, block: &BlockStart, part: Option<&Part>) -> Body {
+        let context = part.map(|part| &part.context);
+        match block {
+            BlockStart::Code { language, fence } => {
+                Body::Code(Box::new(CodeBlock::new(*fence, language, context)))
+            }
+            BlockStart::Table => {
+                let opener = part.map_or("", |part| &part.opener);
+                let head = &self.source[at..line_end(&self.source, line_end(&self.source, at))];
+                Body::Table(Box::new(TableBlock::new(opener, context, head)))
+            }
+            _ => Body::Text(Text::default()),
         }
     }
 
-    fn push_item(&mut self, line: &mut Line<'_>, marker: Marker) {
-        let indent = line.skip(3);
-        line.advance(marker.length);
-        let behind = line.indent();
-        let padding = if marker.empty || behind > 4 {
-            1
-        } else {
-            behind
+    /// A line begins a block inside of a top-level block.
+    fn begin_part(&mut self, at: usize, block: &BlockStart, scan: &Scan<'_>) {
+        let Some(last) = self.units.last() else {
+            return;
         };
-        line.skip(padding);
-        self.containers.push(Container::Item {
-            offset: indent + marker.length + padding,
-            marker: marker.byte,
-            empty: marker.empty,
+        let is_same = self.lines.is_none() && last.part.is_some() && last.source.start == at;
+        if is_same {
+            if *block == BlockStart::Table {
+                let body = self.body_at(at, block, last.part.as_deref());
+                if let Some(last) = self.units.last_mut() {
+                    last.body = body;
+                }
+                self.begin_lines(at, block, scan);
+            }
+            return;
+        }
+        if let Some(part) = self.part_behind_lines() {
+            self.push_unit(part);
+            self.lines = None;
+        }
+        let has_lines = matches!(block, BlockStart::Code { .. } | BlockStart::Table);
+        let Some(last) = self.units.last() else {
+            return;
+        };
+        let is_long = self.splits_all || at - last.source.start >= PART;
+        if !has_lines && !is_long {
+            return;
+        }
+        if let Some(unit) = self.part_at(at, block, scan) {
+            self.push_unit(unit);
+            self.begin_lines(at, block, scan);
+        }
+    }
+
+    /// The unit of the part behind a code block or table that is a part.
+    fn part_behind_lines(&self) -> Option<Unit> {
+        let lines = self.lines.as_ref()?;
+        let part = Part {
+            opener: lines.containers.as_str().into(),
+            context: self.units.last()?.part.as_ref()?.context.behind_block(),
+            after_blank: blank_before(&self.source, lines.from),
+            carry: None,
+        };
+        let body = Body::Text(Text::default());
+        Some(Unit::part(self.last_kind(), lines.from, part, body))
+    }
+
+    /// The unit of the part that begins at `at` with a block.
+    fn part_at(&self, at: usize, block: &BlockStart, scan: &Scan<'_>) -> Option<Unit> {
+        let last = self.units.last()?;
+        let end = line_end(&self.source, at);
+        let opener = scan.opener(false);
+        let is_short = opener.len() < PART;
+        if !is_short || !scan.is_at(&opener, &self.source[at..end], block) {
+            return None;
+        }
+        let text = [last.opener(), &self.source[last.source.start..end]].concat();
+        self.parsed.set(self.parsed.get() + text.len());
+        let place = text.len() - (end - at);
+        let mut context = context_at(&text, last.block(WIDE, &[]), place)?;
+        if scan.is_between_items() {
+            context.push_closing_item();
+        }
+        if context.depth() != scan.depth() {
+            return None;
+        }
+        let part = Part {
+            opener: opener.into(),
+            context,
+            after_blank: blank_before(&self.source, at),
+            carry: None,
+        };
+        let body = self.body_at(at, block, Some(&part));
+        Some(Unit::part(self.last_kind(), at, part, body))
+    }
+
+    fn last_kind(&self) -> Kind {
+        self.units.last().map_or(Kind::Text, |unit| unit.kind)
+    }
+
+    /// After the last unit begins: the lines of a code block or table are known one by one.
+    fn begin_lines(&mut self, at: usize, block: &BlockStart, scan: &Scan<'_>) {
+        let end = line_end(&self.source, at);
+        let end = match block {
+            BlockStart::Code { .. } => end,
+            BlockStart::Table => line_end(&self.source, end),
+            _ => {
+                self.lines = None;
+                return;
+            }
+        };
+        self.lines = Some(Lines {
+            from: end,
+            containers: scan.opener(false),
+            first: self.source[at..end].to_owned(),
+            is_closed: false,
         });
     }
 
-    /// Another line of a paragraph, perhaps of one inside containers that the line does not continue.
-    fn more_text(&mut self, line: &Line<'_>, whole: bool) {
-        let header = match self.leaf {
-            Leaf::Paragraph { header } => header,
-            _ => 0,
+    /// Splits HTML and indented code that is long at its last line.
+    fn split_leaf(&mut self, scan: &Scan<'_>, from: usize, opener: usize, end: usize) {
+        let is_literal = matches!(scan.leaf(), Leaf::Html | Leaf::IndentedCode);
+        let Some(at) = scan.last_leaf_line().checked_sub(opener) else {
+            return;
         };
-        let rest = line.rest();
-        self.leaf = if whole && header > 0 && is_delimiter_row(rest) && columns(rest) == header {
-            Leaf::Table
-        } else if whole && rest.starts_with('|') {
-            text_leaf(line)
+        let at = from + at;
+        let is_last = line_end(&self.source, at) >= end;
+        let Some(last) = self.units.last() else {
+            return;
+        };
+        let start = last.source.start;
+        if !is_literal || !is_last || self.lines.is_some() || at < start + LONG {
+            return;
+        }
+        let text = last.opener().to_owned() + &self.source[start..end];
+        let place = text.len() - (end - at);
+        let context = context_at(&text, last.block(WIDE, &[]), place);
+        let opener = scan.leaf_opener().filter(|opener| opener.len() < PART);
+        let (Some(opener), Some(context)) = (opener, context) else {
+            return;
+        };
+        // Blank lines at the end of indented code are not drawn.
+        if blank_before(&self.source, at) || context.depth() != scan.depth() {
+            return;
+        }
+        let part = Part {
+            opener: opener.into(),
+            context,
+            after_blank: false,
+            carry: None,
+        };
+        let body = Body::Text(Text::default());
+        self.push_unit(Unit::part(self.last_kind(), at, part, body));
+    }
+
+    fn push_unit(&mut self, unit: Unit) {
+        self.close_last(unit.source.start);
+        self.units.push(unit);
+    }
+
+    /// Reads the unfinished line: whether it is shown, and the unit that it begins.
+    pub(super) fn read_unfinished(&mut self) -> Option<Unit> {
+        self.shows_partial = false;
+        let (from, opener) = self.unscanned();
+        self.read_partial(from);
+        if self.finished || self.partial.is_empty() {
+            return None;
+        }
+        if from > self.line {
+            self.shows_partial = true;
+            return None;
+        }
+        let open_code = match self.units.last().map(|unit| &unit.body) {
+            Some(Body::Code(code)) if !code.closed => Some(code),
+            _ => None,
+        };
+        let open_code =
+            open_code.filter(|_| self.lines.as_ref().is_some_and(|lines| !lines.is_closed));
+        let is_hidden = match open_code {
+            Some(code) => code.may_close(self.partial.trim_start_matches(CONTAINER_MARKS)),
+            None => is_only_marks(&self.partial) || starts_with_bar(&self.partial),
+        };
+        if is_hidden {
+            return None;
+        }
+        if self.has_paragraph && continues_paragraph(self.last_line(self.line), &self.partial) {
+            self.shows_partial = true;
+            return None;
+        }
+        // Nothing but its fence ends a fenced block that is not inside of another block and not indented.
+        let is_plain_code =
+            |lines: &Lines| lines.containers.is_empty() && lines.first.starts_with(['`', '~']);
+        let is_code_line = open_code.is_some() && self.lines.as_ref().is_some_and(is_plain_code);
+        if is_code_line || open_code.is_some() && self.partial.trim().is_empty() {
+            self.shows_partial = true;
+            return None;
+        }
+        if let Some(block) = self.sure_start() {
+            self.shows_partial = true;
+            return Some(self.block_at(self.line, &block));
+        }
+        let head = text::head_bytes(&self.partial, LINE_HEAD);
+        let text = [&opener, &self.source[from..self.line], head].concat();
+        self.parsed.set(self.parsed.get() + text.len());
+        let at = text.len() - head.len();
+        for found in Scan::new(&text, opener.len()) {
+            match found {
+                Found::Start(start) if start.line >= at => {
+                    return self.unit_of_partial(&start);
+                }
+                Found::CodeLine(line, indent) if line.start >= at => {
+                    self.partial.drain(..line.start - at);
+                    self.partial.insert_str(0, &" ".repeat(usize::from(indent)));
+                    self.shows_partial = true;
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        self.shows_partial = self.lines.is_none();
+        None
+    }
+
+    /// The top-level block that the unfinished line surely begins, for the lines that are frequent: the parser
+    /// allocates with each frame that asks it.
+    fn sure_start(&self) -> Option<BlockStart> {
+        let is_inside = self.lines.as_ref().is_some_and(|lines| !lines.is_closed)
+            || self.has_html
+            || !self.view.is_empty();
+        let last = self
+            .units
+            .last()
+            .filter(|last| last.part.is_none() && !is_inside)?;
+        let begins_word = |text: &str| text.starts_with(char::is_alphabetic);
+        let source = &self.source[last.source.start..];
+        if begins_word(&self.partial) {
+            let is_alone = self.last_line(self.line) == "\n" && !source.starts_with("[^");
+            return is_alone.then_some(BlockStart::Text);
+        }
+        let marker = self
+            .partial
+            .chars()
+            .next()
+            .filter(|marker| "-*+".contains(*marker))?;
+        if !self.partial[1..].strip_prefix(' ').is_some_and(begins_word) {
+            return None;
+        }
+        match last.kind {
+            Kind::Item { .. } if source.starts_with(marker) => Some(BlockStart::NextItem),
+            Kind::Item { .. } => None,
+            _ => Some(BlockStart::FirstItem(None)),
+        }
+    }
+
+    fn unit_of_partial(&mut self, start: &Start) -> Option<Unit> {
+        // The line that begins a code block is no code.
+        self.shows_partial = !matches!(start.block, BlockStart::Code { .. });
+        if start.is_top_level {
+            return Some(self.block_at(self.line, &start.block));
+        }
+        self.part_behind_lines().filter(|_| self.view.is_empty())
+    }
+
+    /// The text of the open block without a last line that can be the header of a table.
+    pub(super) fn without_table_header<'a>(&self, text: &'a str) -> &'a str {
+        let body = text.strip_suffix('\n').unwrap_or(text);
+        let start = line_start(body, body.len());
+        if self.has_paragraph && starts_with_bar(&body[start..]) {
+            &text[..start]
         } else {
-            // In the middle of a paragraph only a line that starts with a bar begins a table.
-            Leaf::Paragraph { header: 0 }
-        };
+            text
+        }
     }
 }
 
-/// Whether an item begins where one with the same marker was open.
-fn is_sibling(open: Option<&Container>, begun: Option<&Container>) -> bool {
-    let marker = |container: Option<&Container>| match container {
-        Some(Container::Item { marker, .. }) => Some(*marker),
-        _ => None,
+/// Whether text that continues a paragraph is nothing but this paragraph.
+fn is_paragraph(text: &str, opener: usize) -> bool {
+    let mut scan = Scan::new(text, opener);
+    let is_other = |found: Found| !matches!(found, Found::Start(start) if start.line == opener && start.block == BlockStart::Text);
+    !scan.any(is_other) && scan.leaf() == Leaf::Paragraph
+}
+
+/// Characters that mark the lines of quotes and items.
+const CONTAINER_MARKS: [char; 3] = ['>', ' ', '\t'];
+
+/// Whether a line may be one of a table.
+fn starts_with_bar(line: &str) -> bool {
+    line.trim_start_matches(CONTAINER_MARKS).starts_with('|')
+}
+
+/// Whether a line below a line of a paragraph surely continues it.
+fn continues_paragraph(above: &str, line: &str) -> bool {
+    let split = |line| {
+        let text = str::trim_start_matches(line, CONTAINER_MARKS);
+        let marks = &line[..line.len() - text.len()];
+        (marks, text.trim_end())
     };
-    marker(open).is_some() && marker(open) == marker(begun)
+    let (above_marks, above) = split(above);
+    let (marks, text) = split(line);
+    let is_inside = marks == above_marks || !marks.contains('>');
+    !above.is_empty() && is_inside && text.starts_with(char::is_alphabetic)
 }
 
-fn text_leaf(line: &Line<'_>) -> Leaf {
-    let rest = line.rest();
-    Leaf::Paragraph {
-        header: if rest.contains('|') { columns(rest) } else { 0 },
-    }
+/// Whether a line has only characters that by themselves announce a construct.
+fn is_only_marks(line: &str) -> bool {
+    line.bytes()
+        .all(|byte| b"-=*+_#`~>|:.[]() \t0123456789".contains(&byte))
 }
 
-/// The leaf other than a paragraph that `rest` opens.
-fn leaf(rest: &str, indent: usize, in_paragraph: bool) -> Option<(Leaf, Kind)> {
-    if let Some(end) = html(rest, in_paragraph) {
-        let closed = matches!(end, HtmlEnd::Text(end) if contains_ignoring_case(&rest[1..], end));
-        let leaf = if closed { Leaf::None } else { Leaf::Html(end) };
-        return Some((leaf, Kind::Text));
-    }
-    if is_rule(rest) {
-        return Some((Leaf::None, Kind::Text));
-    }
-    if is_heading(rest) {
-        return Some((Leaf::None, Kind::Heading));
-    }
-    let fence = Fence::open(rest, indent)?;
-    Some((Leaf::Fence(fence), Kind::Code(fence)))
-}
-
-fn opens_block(rest: &str) -> bool {
-    rest.starts_with('>')
-        || footnote(rest).is_some()
-        || Marker::scan(rest).is_some()
-        || leaf(rest, 0, true).is_some()
-}
-
-fn is_alert(rest: &str) -> bool {
-    const TAGS: &[&str] = &[
-        "[!note]",
-        "[!tip]",
-        "[!important]",
-        "[!warning]",
-        "[!caution]",
-    ];
-    TAGS.iter()
-        .any(|tag| rest.trim_end().eq_ignore_ascii_case(tag))
-}
-
-fn is_task(rest: &str) -> bool {
-    ["[ ]", "[x]", "[X]"]
-        .iter()
-        .any(|task| rest.starts_with(task))
-}
-
-fn contains_ignoring_case(text: &str, wanted: &str) -> bool {
-    text.as_bytes()
-        .windows(wanted.len())
-        .any(|window| window.eq_ignore_ascii_case(wanted.as_bytes()))
-}
+#[cfg(test)]
+mod tests;

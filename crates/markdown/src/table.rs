@@ -22,7 +22,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Appends the table's rows, each behind `prefix`; as a box where one is wanted and fits.
+    /// Appends the table's rows, each behind `prefix`, as a box if `boxed` and if it fits.
     pub(super) fn rows(&self, prefix: &[Span], (width, boxed): (usize, bool), out: &mut Vec<Row>) {
         let Some((header, body)) = self.rows.split_first() else {
             return;
@@ -45,7 +45,7 @@ impl Table {
     }
 }
 
-/// Columns of a row beside its prefix.
+/// Columns that a row has behind its prefix.
 pub(super) fn room(prefix: &[Span], width: usize) -> usize {
     let decoration: usize = prefix.iter().map(|span| text::width(&span.text)).sum();
     width.saturating_sub(decoration)
@@ -97,7 +97,7 @@ impl Needs {
         if total <= room {
             return Some(self.natural.clone());
         }
-        // Words stay whole while there is room for that.
+        // Words are not broken while there is room.
         let mut least = self.least.clone();
         if least.iter().sum::<usize>() > room {
             for width in &mut least {
@@ -119,7 +119,7 @@ pub(super) struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// Appends the header, `alone` when there is no other row; says whether it took more than one line.
+    /// Appends the header, `alone` if there is no other row; true if it has more than one line.
     pub(super) fn header(&self, alone: bool, out: &mut Vec<Row>) -> bool {
         let start = out.len();
         let tall = if let Some(columns) = self.columns {
@@ -138,7 +138,7 @@ impl Grid<'_> {
     pub(super) fn row(&self, index: usize, row: &[Cell], tall: bool, out: &mut Vec<Row>) -> bool {
         let start = out.len();
         let is_tall = if let Some(columns) = self.columns {
-            // Rows of several lines are told apart by rules.
+            // A rule separates rows of several lines.
             if index == 0 || tall || lines(row) > 1 {
                 out.push(rule(columns, ["├", "┼", "┤"]));
             }
@@ -171,7 +171,7 @@ impl Grid<'_> {
         }
     }
 
-    /// One row of cells; says whether it took more than one line.
+    /// Appends a row of cells; true if it has more than one line.
     fn boxed(&self, row: &[Cell], columns: &[usize], header: bool, out: &mut Vec<Row>) -> bool {
         let cells: Vec<Vec<Row>> = columns
             .iter()

@@ -1,14 +1,12 @@
-//! A table that is a block of its own. What its columns need is known row by row, and rows are built only for
-//! what is shown, so that a table of any length costs its new rows and what is on the screen.
+//! A table that is a unit. The widths that its columns need are measured row by row, and rows are built only when they
+//! are drawn. So a table of any length costs its new rows and the rows on the screen.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use pulldown_cmark::Alignment;
 
-use super::containers::{Container, inner_line};
-use super::render::{self, Context};
+use super::render::{self, Block, Context};
 use super::table::{Cell, Grid, Needs, lines, room};
 use super::unit::{Resolver, Shown};
 use osier_term::row::{Row, Span};
@@ -18,35 +16,36 @@ use osier_term::row::{Row, Span};
 pub(super) const ADAPTS: usize = 32 * 1024;
 /// Rows that are parsed together.
 const BATCH: usize = 64;
-/// Rows on each side of what was drawn last whose layout is kept.
-const KEPT: usize = 64;
+/// Rows around the drawn ones whose layout is cached.
+const CACHED: usize = 64;
 
 #[derive(Debug, Clone)]
 pub(super) struct TableBlock {
-    containers: Vec<Container>,
     context: Option<Context>,
     prefix: Vec<Span>,
-    /// The header and the line below it, without the marks of containers.
+    /// Opens the containers of the table; then its header and the line below.
     head: String,
+    /// Bytes of `head` that open containers.
+    opener: usize,
     /// Byte ranges of the body's lines in the document.
     pub(super) lines: Vec<Range<u32>>,
-    /// No more rows will come.
+    /// All rows are known.
     pub(super) closed: bool,
-    /// References that nothing defined yet.
+    /// References without a definition.
     pub(super) unresolved: Vec<String>,
-    /// All below is for this width.
+    /// The width of everything below.
     width: usize,
     alignments: Vec<Alignment>,
     header: Vec<Cell>,
     needs: Needs,
     columns: Option<Vec<usize>>,
-    /// What is known of each row of the body.
+    /// The layout of each row of the body.
     marks: Vec<Mark>,
     /// Rows of the header, and whether it is tall.
     top: (usize, bool),
-    /// The body's rows that have their place.
+    /// Rows of the body that have a position.
     placed: usize,
-    kept: BTreeMap<usize, Vec<Row>>,
+    cached: BTreeMap<usize, Vec<Row>>,
 }
 
 /// A row of the body.
@@ -61,20 +60,13 @@ struct Mark {
 }
 
 impl TableBlock {
-    /// The table whose header and line below it are `head`; `None` when they are none to the parser.
-    pub(super) fn new(
-        containers: &[Container],
-        context: Option<&Context>,
-        head: &str,
-    ) -> Option<Self> {
-        let lines = head.lines().map(|line| inner_line(containers, line));
-        let head = lines.collect::<Vec<Cow<'_, str>>>().join("\n") + "\n";
-        render::table(&head, context, usize::MAX, |_| None)?;
-        Some(Self {
-            containers: containers.to_vec(),
+    /// The table whose header and line below it are `head`, in what `opener` opens.
+    pub(super) fn new(opener: &str, context: Option<&Context>, head: &str) -> Self {
+        Self {
             context: context.cloned(),
             prefix: context.map(Context::spans).unwrap_or_default(),
-            head,
+            head: [opener, head].concat(),
+            opener: opener.len(),
             lines: Vec::new(),
             closed: false,
             unresolved: Vec::new(),
@@ -86,8 +78,17 @@ impl TableBlock {
             marks: Vec::new(),
             top: (0, false),
             placed: 0,
-            kept: BTreeMap::new(),
-        })
+            cached: BTreeMap::new(),
+        }
+    }
+
+    fn block(&self) -> Block<'_> {
+        Block {
+            width: self.width,
+            opener: self.opener,
+            context: self.context.as_ref(),
+            ..Block::default()
+        }
     }
 
     pub(super) fn invalidate(&mut self) {
@@ -119,9 +120,7 @@ impl TableBlock {
         self.unresolved.clear();
         self.marks.clear();
         let mut resolver = Resolver::new(shown);
-        let table = render::table(&self.head, self.context.as_ref(), width, |label| {
-            resolver.find(label)
-        });
+        let table = render::table(&self.head, self.block(), |label| resolver.find(label));
         let table = table.unwrap_or_default();
         self.unresolved = resolver.unresolved;
         self.needs = Needs::new(table.alignments.len());
@@ -140,16 +139,16 @@ impl TableBlock {
         self.needs.columns(room(&self.prefix, self.width))
     }
 
-    /// Forgets the places of all rows.
+    /// Forgets the positions of all rows.
     fn lay_again(&mut self) {
         self.placed = 0;
-        self.kept.clear();
+        self.cached.clear();
         let mut rows = Vec::new();
         let tall = self.grid().header(self.lines.is_empty(), &mut rows);
         self.top = (rows.len(), tall);
     }
 
-    /// Finds out what new rows need, and whether that changes the columns.
+    /// Measures new rows, and updates the columns if they change.
     fn measure(&mut self, shown: &Shown<'_>) {
         let known = self.marks.len();
         while self.marks.len() < self.lines.len() {
@@ -168,7 +167,7 @@ impl TableBlock {
             - self.lines.first().map_or(0, |line| line.start);
         let adapts = self.closed || bytes as usize <= ADAPTS || known == 0;
         let columns = self.fitting(shown);
-        // Without a box the header stands alone only while there is no other row.
+        // Without a box the header is drawn only while there is no other row.
         let is_first = self.columns.is_none() && known == 0 && !self.marks.is_empty();
         if adapts && columns != self.columns || is_first {
             self.columns = columns;
@@ -176,7 +175,7 @@ impl TableBlock {
         }
     }
 
-    /// Finds the places of the rows that have none.
+    /// Finds the positions of the rows that have none.
     fn place(&mut self, shown: &Shown<'_>) {
         let fits = self
             .columns
@@ -232,26 +231,26 @@ impl TableBlock {
         if range.start >= self.top.0 {
             skip -= self.body_end(first);
         }
-        self.keep(first..last.max(first), shown);
+        self.cache(first..last.max(first), shown);
         for index in first..last {
-            out.extend_from_slice(self.kept.get(&index).map_or(&[], Vec::as_slice));
+            out.extend_from_slice(self.cached.get(&index).map_or(&[], Vec::as_slice));
         }
         self.grid().end(out);
         out.drain(start..(start + skip).min(out.len()));
         out.truncate(start + range.len());
     }
 
-    /// Lays the rows of the body out that are not kept, and lets go of those far away.
-    fn keep(&mut self, wanted: Range<usize>, shown: &Shown<'_>) {
-        let near = wanted.start.saturating_sub(KEPT)..wanted.end + KEPT;
-        self.kept.retain(|index, _| near.contains(index));
+    /// Lays out the wanted rows of the body that are not cached, and drops those far away.
+    fn cache(&mut self, wanted: Range<usize>, shown: &Shown<'_>) {
+        let near = wanted.start.saturating_sub(CACHED)..wanted.end + CACHED;
+        self.cached.retain(|index, _| near.contains(index));
         let mut index = wanted.start;
         while index < wanted.end {
-            if self.kept.contains_key(&index) {
+            if self.cached.contains_key(&index) {
                 index += 1;
                 continue;
             }
-            let behind = (index..wanted.end).find(|index| self.kept.contains_key(index));
+            let behind = (index..wanted.end).find(|index| self.cached.contains_key(index));
             let missing = index..behind.unwrap_or(wanted.end).min(index + BATCH);
             let cells = self.parse(missing.clone(), shown);
             for (index, row) in missing.clone().zip(cells) {
@@ -260,7 +259,7 @@ impl TableBlock {
                     .map_or(self.top.1, |above| self.marks[above].tall);
                 let mut rows = Vec::new();
                 self.grid().row(index, &row, tall, &mut rows);
-                self.kept.insert(index, rows);
+                self.cached.insert(index, rows);
             }
             index = missing.end;
         }
@@ -281,14 +280,12 @@ impl TableBlock {
         let mut source = self.head.clone();
         for line in &self.lines[range.clone()] {
             let line = &shown.document[line.start as usize..line.end as usize];
-            source.push_str(&inner_line(&self.containers, line));
+            source.push_str(line);
             source.push('\n');
         }
-        shown.laid.set(shown.laid.get() + source.len());
+        shown.parsed.set(shown.parsed.get() + source.len());
         let mut resolver = Resolver::new(shown);
-        let table = render::table(&source, self.context.as_ref(), self.width, |label| {
-            resolver.find(label)
-        });
+        let table = render::table(&source, self.block(), |label| resolver.find(label));
         for label in resolver.unresolved {
             if !self.unresolved.contains(&label) {
                 self.unresolved.push(label);

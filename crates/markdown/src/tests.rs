@@ -1,5 +1,5 @@
-//! What a streamed document promises: the same rows however it was cut, nothing lost, and what readers
-//! expect to see.
+//! A streamed document has the same rows however it is split into deltas, loses no text, and is drawn as readers
+//! expect.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -27,8 +27,8 @@ fn shown(source: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Blocks whose rows are held.
-fn held(document: &Markdown) -> usize {
+/// Blocks with cached rows.
+fn cached(document: &Markdown) -> usize {
     let units = document.units.iter();
     units
         .filter(|unit| matches!(&unit.body, Body::Text(text) if text.rows.is_some()))
@@ -36,7 +36,7 @@ fn held(document: &Markdown) -> usize {
 }
 
 #[test]
-fn rows_far_from_what_is_shown_are_let_go_and_come_back() {
+fn rows_far_from_the_screen_are_dropped_and_built_again() {
     let paragraph = |number: usize| format!("paragraph {number}\n\n");
     let mut document = Markdown::new();
     let show = |document: &mut Markdown, from: usize| {
@@ -51,14 +51,22 @@ fn rows_far_from_what_is_shown_are_let_go_and_come_back() {
         }
         let end = document.height(80);
         show(&mut document, end - 20);
-        assert!(held(&document) <= 3 * KEPT_BLOCKS, "{}", held(&document));
+        assert!(
+            cached(&document) <= 3 * CACHED_BLOCKS,
+            "{}",
+            cached(&document)
+        );
     }
     let top = show(&mut document, 0);
     assert_eq!((&*top[0], &*top[18]), ("paragraph 0", "paragraph 9"));
     for row in (0..6000).step_by(20) {
         let shown = show(&mut document, row);
         assert_eq!(shown[0], format!("paragraph {}", row / 2));
-        assert!(held(&document) <= 5 * KEPT_BLOCKS, "{}", held(&document));
+        assert!(
+            cached(&document) <= 5 * CACHED_BLOCKS,
+            "{}",
+            cached(&document)
+        );
     }
 }
 
@@ -157,7 +165,7 @@ fn tables_are_drawn_wrapped_or_listed() {
 }
 
 #[test]
-fn what_is_no_table_to_the_parser_stays_text() {
+fn a_table_of_unequal_columns_stays_text() {
     let source = "word |\n|---|--:|\n| a | b |\n";
     assert_snapshot!(shown(source, 60), @"word | |---|--:| | a | b |");
 }
@@ -180,7 +188,7 @@ fn alerts_footnotes_images_and_html() {
 }
 
 #[test]
-fn links_say_where_they_lead() {
+fn links_show_their_destination() {
     let linked = |text: &str, to: &str| Span {
         link: Some(to.into()),
         ..Span::new(
@@ -281,7 +289,17 @@ fn an_open_fence_grows_by_lines() {
 }
 
 #[test]
-fn any_range_is_a_part_of_the_whole() {
+fn a_block_is_complete_when_the_next_one_begins() {
+    let mut document = Markdown::new();
+    document.push("a for");
+    all_rows(&mut document, 40);
+    document.push("m.\n\n# Ti");
+    let lines: Vec<String> = all_rows(&mut document, 40).iter().map(Row::text).collect();
+    assert_eq!(lines, ["a form.", "", "Ti"]);
+}
+
+#[test]
+fn any_range_of_rows_can_be_drawn() {
     let source = "# T\n\npara graph\n\n```\none two three four five\nsix\n```\n- a\n- b\n";
     let mut document = Markdown::from_text(source);
     let whole = all_rows(&mut document, 12);
@@ -313,7 +331,7 @@ fn events(source: &str) -> Vec<String> {
 }
 
 fn construct() -> impl Strategy<Value = String> {
-    let pieces = prop::sample::select(vec![
+    let words = prop::sample::select(vec![
         "alpha",
         "beta",
         "*em*",
@@ -326,7 +344,7 @@ fn construct() -> impl Strategy<Value = String> {
         "-",
         "👨‍👩‍👧",
     ]);
-    let line = prop::collection::vec(pieces, 1..6).prop_map(|words| words.join(" "));
+    let line = prop::collection::vec(words, 1..6).prop_map(|words| words.join(" "));
     let text = (line.clone(), line.clone()).prop_map(|(a, b)| format!("{a}\n{b}\n"));
     let marks = vec![
         "", "", "", "\n", "\n", "- ", "* ", "1. ", "2. ", "7) ", "> ", "  ", "   ", "    ", "> - ",
@@ -386,7 +404,7 @@ proptest! {
         let mut blocks: Vec<Range<usize>> = Vec::new();
         for unit in &document.units {
             match blocks.last_mut() {
-                Some(block) if unit.rest.is_some() => block.end = unit.source.end,
+                Some(block) if unit.part.is_some() => block.end = unit.source.end,
                 _ => blocks.push(unit.source.clone()),
             }
         }
@@ -398,7 +416,7 @@ proptest! {
     }
 
     #[test]
-    fn the_cutting_into_deltas_leaves_no_trace(
+    fn rows_do_not_depend_on_the_deltas(
         source in document(),
         cuts in prop::collection::vec((0usize..400, any::<bool>()), 0..12),
         width in 8usize..50,
@@ -406,16 +424,16 @@ proptest! {
         let whole = all_rows(&mut Markdown::from_text(&source), width);
         let mut cuts: Vec<(usize, bool)> = cuts
             .into_iter()
-            .map(|(at, look)| (source.floor_char_boundary(at.min(source.len())), look))
+            .map(|(at, draw)| (source.floor_char_boundary(at.min(source.len())), draw))
             .collect();
         cuts.sort_unstable();
         cuts.push((source.len(), true));
         let mut streamed = Markdown::new();
         let mut from = 0;
-        for (to, look) in cuts {
+        for (to, draw) in cuts {
             streamed.push(&source[from..to]);
             from = to;
-            if look {
+            if draw {
                 all_rows(&mut streamed, width);
             }
         }

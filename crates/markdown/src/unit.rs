@@ -4,58 +4,64 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
-use pulldown_cmark::Parser;
-
 use super::code::CodeBlock;
-use super::containers::{Container, inner};
-use super::render::{Block, Context, Nested, options, render};
-use super::split::Kind;
+use super::render::{Block, Context, Nested, render};
 use super::table_block::TableBlock;
-use osier_term::face::Token;
 use osier_term::highlight::LineTokens;
-use osier_term::row::Row;
+use osier_term::row::{Row, Span};
 
 /// Destinations of reference links by normalised label. The first definition counts.
 pub(super) type Definitions = std::collections::HashMap<String, String>;
 
-/// A label as it is compared: case and the kind of white space do not count.
+/// A label for comparison: case and the kind of white space do not matter.
 pub(super) fn normalise(label: &str) -> String {
     let words: Vec<&str> = label.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }
 
-/// One top-level block.
+/// The kind of a top-level block. It decides whether a blank row separates two blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Heading,
+    /// An item of a top-level list; `number` counts through an ordered one.
+    Item {
+        number: Option<u64>,
+        first: bool,
+    },
+    Code,
+}
+
+/// A top-level block, an item of a top-level list, or a part of one that is long.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
     pub(super) kind: Kind,
     /// Byte range in the document.
     pub(super) source: Range<usize>,
-    /// A blank line stands above it.
+    /// A blank line is above it.
     pub(super) after_blank: bool,
-    /// It goes on with what the block above it begins.
-    pub(super) rest: Option<Box<Rest>>,
+    /// It is a later part of a block.
+    pub(super) part: Option<Box<Part>>,
     pub(super) body: Body,
 }
 
-/// How a part of a block that is not its first is shown.
+/// How a part of a block that is not the first is parsed and drawn.
 #[derive(Debug, Clone)]
-pub(super) struct Rest {
-    /// What its lines are inside of.
-    pub(super) containers: Vec<Container>,
-    /// What stands in front of its rows.
+pub(super) struct Part {
+    /// Opens what its lines are inside of; not drawn.
+    pub(super) opener: Box<str>,
+    /// What is in front of its rows.
     pub(super) context: Context,
-    /// The number of the item that it begins with.
-    pub(super) number: Option<u64>,
     pub(super) after_blank: bool,
-    pub(super) flow: Option<Flow>,
-    /// It is nothing but markup, though it does not begin like that.
-    pub(super) markup: bool,
+    /// It begins in the middle of a paragraph.
+    pub(super) carry: Option<Carry>,
 }
 
-/// A part that goes on in the middle of a paragraph: its first line bears no marks of containers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Flow {
-    /// Its first row continues the logical line above it.
+/// The last row of the part above in the same paragraph, which is drawn as the beginning of this part.
+#[derive(Debug, Clone)]
+pub(super) struct Carry {
+    pub(super) spans: Vec<Span>,
+    /// The row continues the logical line above it.
     pub(super) continues: bool,
 }
 
@@ -73,9 +79,9 @@ pub(super) struct Text {
     width: usize,
     height: usize,
     pub(super) rows: Option<Vec<Row>>,
-    /// References that nothing defined yet.
+    /// References without a definition.
     unresolved: Vec<String>,
-    /// Code blocks inside that wait to be highlighted, and what came back.
+    /// Code blocks inside that are not highlighted yet, and the tokens of those that are.
     pub(super) nested: Vec<Nested>,
     pub(super) tokens: Vec<Vec<LineTokens>>,
     /// The nested blocks were sent to the highlighter.
@@ -83,36 +89,28 @@ pub(super) struct Text {
 }
 
 impl Unit {
-    pub(super) fn new(kind: Kind, start: usize, line: &str, after_blank: bool) -> Self {
-        let body = match kind {
-            Kind::Code(fence) => Body::Code(Box::new(CodeBlock::new(fence, line))),
-            _ => Body::Text(Text::default()),
-        };
+    pub(super) fn new(kind: Kind, start: usize, after_blank: bool, body: Body) -> Self {
         Self {
             kind,
-            source: start..start + line.len(),
+            source: start..start,
             after_blank,
-            rest: None,
+            part: None,
             body,
         }
     }
 
-    /// A part of a block of this kind.
-    pub(super) fn rest(kind: Kind, source: Range<usize>, rest: Rest) -> Self {
+    /// A later part of a block of this kind.
+    pub(super) fn part(kind: Kind, start: usize, part: Part, body: Body) -> Self {
         Self {
-            kind,
-            source,
-            after_blank: false,
-            rest: Some(Box::new(rest)),
-            body: Body::Text(Text::default()),
+            part: Some(Box::new(part)),
+            ..Self::new(kind, start, false, body)
         }
     }
 
-    /// Whether a blank row separates this block from the one above it. Text that goes on with a block
-    /// brings its own.
+    /// Whether a blank row separates this block from the one above it. A part that is text has its own.
     pub(super) fn has_gap_after(&self, previous: Kind) -> bool {
-        if let Some(rest) = &self.rest {
-            return !matches!(self.body, Body::Text(_)) && rest.context.follows();
+        if let Some(part) = &self.part {
+            return !matches!(self.body, Body::Text(_)) && part.context.follows();
         }
         let tight = matches!(self.kind, Kind::Item { .. })
             && matches!(previous, Kind::Text | Kind::Item { .. });
@@ -121,33 +119,38 @@ impl Unit {
 
     /// The row that separates this block from the one above it.
     pub(super) fn gap(&self) -> Row {
-        self.rest
+        self.part
             .as_ref()
-            .map_or_else(Row::default, |rest| rest.context.gap())
+            .map_or_else(Row::default, |part| part.context.gap())
     }
 
-    /// The number of the item that it begins with, when it goes on a list.
-    pub(super) fn number(&self) -> Option<u64> {
-        match (&self.rest, self.kind) {
-            (Some(rest), _) => rest.number,
-            (None, Kind::Item { number, .. }) => number,
+    /// What opens the containers of its lines.
+    pub(super) fn opener(&self) -> &str {
+        self.part.as_ref().map_or("", |part| &part.opener)
+    }
+
+    /// Whether it begins in the middle of a paragraph.
+    pub(super) fn is_flow(&self) -> bool {
+        self.part.as_ref().is_some_and(|part| part.carry.is_some())
+    }
+
+    /// How the text of the unit is laid out, with `tokens` for the code blocks inside.
+    pub(super) fn block<'a>(&'a self, width: usize, tokens: &'a [Vec<LineTokens>]) -> Block<'a> {
+        let part = self.part.as_deref();
+        let number = match self.kind {
+            Kind::Item { number, .. } if part.is_none() => number,
             _ => None,
+        };
+        Block {
+            width,
+            number,
+            opener: self.opener().len(),
+            context: part.map(|part| &part.context),
+            after_blank: part.is_some_and(|part| part.after_blank),
+            carry: part.and_then(|part| part.carry.as_ref()),
+            tokens,
+            ..Block::default()
         }
-    }
-
-    /// What marks its lines.
-    pub(super) fn containers(&self) -> &[Container] {
-        self.rest.as_ref().map_or(&[], |rest| &rest.containers)
-    }
-
-    /// Whether it goes on in the middle of a paragraph.
-    pub(super) fn flows(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.flow.is_some())
-    }
-
-    /// A text of it without the marks of what it is inside of.
-    pub(super) fn inner<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        inner(self.containers(), text, self.flows())
     }
 
     /// Forgets the layout of text: the source grew.
@@ -166,8 +169,8 @@ impl Unit {
         }
     }
 
-    /// Forgets every layout: it is shown in another way.
-    pub(super) fn forget(&mut self) {
+    /// Forgets every layout, that of code too.
+    pub(super) fn forget_layout(&mut self) {
         self.resolve_again();
         if let Body::Code(code) = &mut self.body {
             code.forget();
@@ -181,7 +184,7 @@ impl Unit {
         }
     }
 
-    /// Whether one of `labels` is what a reference in this block waits for.
+    /// Whether a reference in this block has one of `labels` and no definition yet.
     pub(super) fn waits_for(&self, labels: &[String]) -> bool {
         let unresolved = match &self.body {
             Body::Text(text) => &text.unresolved,
@@ -189,32 +192,6 @@ impl Unit {
             Body::Code(_) => return false,
         };
         unresolved.iter().any(|label| labels.contains(label))
-    }
-
-    /// Definitions in the block.
-    pub(super) fn definitions(&self, document: &str) -> Vec<(String, String)> {
-        let source = &document[self.source.clone()];
-        if !matches!(self.body, Body::Text(_)) || !source.contains("]:") {
-            return Vec::new();
-        }
-        let source = self.inner(source);
-        let parser = Parser::new_ext(&source, options());
-        let definitions = parser.reference_definitions();
-        let mut found: Vec<(usize, String, String)> = definitions
-            .iter()
-            .map(|(label, definition)| {
-                (
-                    definition.span.start,
-                    normalise(label),
-                    definition.dest.to_string(),
-                )
-            })
-            .collect();
-        found.sort();
-        found
-            .into_iter()
-            .map(|(_, label, destination)| (label, destination))
-            .collect()
     }
 
     /// Rows of the block at `width`.
@@ -264,39 +241,25 @@ impl Unit {
 
     /// Lays text out.
     fn lay_out(&mut self, width: usize, shown: &Shown<'_>) {
-        let source = shown.text();
-        let source = self.inner(&source);
-        let rest = self.rest.as_deref();
-        let number = self.number();
-        let Body::Text(text) = &mut self.body else {
+        let Body::Text(text) = &self.body else {
             return;
         };
-        shown.laid.set(shown.laid.get() + source.len());
+        let source = shown.text(self.opener());
+        shown.parsed.set(shown.parsed.get() + source.len());
         let block = Block {
-            width,
-            number,
-            context: rest.map(|rest| &rest.context),
-            after_blank: rest.is_some_and(|rest| rest.after_blank),
-            flows: rest.is_some_and(|rest| rest.flow.is_some()),
-            markup: rest.is_some_and(|rest| rest.markup),
             linear: shown.linear,
-            tokens: &text.tokens,
-            ..Block::default()
+            ..self.block(width, &text.tokens)
         };
         let mut resolver = Resolver::new(shown);
         let (mut rows, nested) = render(&source, block, |label| resolver.find(label));
-        if let Some(flow) = rest.and_then(|rest| rest.flow)
-            && let Some(first) = rows.first_mut()
-        {
-            first.continues = flow.continues;
+        if shown.is_carried {
+            rows.pop();
         }
-        if let Some(last) = rows.last_mut().filter(|_| shown.goes_on)
-            && source.ends_with([' ', '\n'])
-        {
-            // The parser drops the space at the end of what it takes for a paragraph.
-            last.push(" ", Token::Text);
-        }
-        text.unresolved = resolver.unresolved;
+        let unresolved = resolver.unresolved;
+        let Body::Text(text) = &mut self.body else {
+            return;
+        };
+        text.unresolved = unresolved;
         if !text.sent {
             text.nested = nested;
         }
@@ -306,34 +269,34 @@ impl Unit {
     }
 }
 
-/// What of the document a block shows now.
+/// The text of a block as it is drawn now.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown<'a> {
     pub(super) document: &'a str,
     /// The block's complete lines.
     pub(super) complete: &'a str,
-    /// The unfinished line, or what is open of it.
+    /// The unfinished line, or the rest of it.
     pub(super) partial: Option<&'a str>,
     pub(super) definitions: &'a Definitions,
-    /// The same paragraph goes on in the block below.
-    pub(super) goes_on: bool,
-    /// Without boxes and drawings.
+    /// The last row is drawn by the part below, in which the paragraph continues.
+    pub(super) is_carried: bool,
+    /// Tables and diagrams are text.
     pub(super) linear: bool,
-    /// Counts the bytes that are laid out.
-    pub(super) laid: &'a Cell<usize>,
+    /// Counts the bytes that are parsed.
+    pub(super) parsed: &'a Cell<usize>,
 }
 
-impl Shown<'_> {
-    fn text(&self) -> Cow<'_, str> {
-        match self.partial {
-            None => Cow::Borrowed(self.complete),
-            Some(partial) if self.complete.is_empty() => Cow::Borrowed(partial),
-            Some(partial) => Cow::Owned([self.complete, partial].concat()),
+impl<'a> Shown<'a> {
+    fn text(&self, opener: &str) -> Cow<'a, str> {
+        match (opener, self.partial) {
+            ("", None) => Cow::Borrowed(self.complete),
+            ("", Some(partial)) if self.complete.is_empty() => Cow::Borrowed(partial),
+            _ => Cow::Owned([opener, self.complete, self.partial.unwrap_or_default()].concat()),
         }
     }
 }
 
-/// Finds the destinations of references and remembers those that have none.
+/// Finds the destinations of references and collects the labels that have none.
 pub(super) struct Resolver<'a> {
     definitions: &'a Definitions,
     pub(super) unresolved: Vec<String>,

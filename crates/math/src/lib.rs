@@ -1,25 +1,35 @@
-//! LaTeX math as Unicode text. A formula with an unsupported command stays unchanged, so that the result is
-//! never partial.
+//! LaTeX math as Unicode text.
 //!
-//! Start at [`lines`], which converts one formula, and [`with_dollars`], which converts the formulas of a text.
+//! ```
+//! let lines = osier_math::lines(r"\frac{1}{2} \alpha^2 \le x").unwrap();
+//! assert_eq!(lines, ["½α² ≤ x"]);
+//! ```
 //!
-//! The crate does not know Markdown or the screen.
+//! [`lines`] converts one formula. It returns `None` for a formula with an unsupported command, so that the result
+//! is never partial. [`with_dollars`] prepares a Markdown text whose formulas are in `\(…\)` and `\[…\]`. The crate
+//! does not know Markdown or the screen.
 
-mod signs;
+mod symbols;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use self::signs::{ACCENTS, DOUBLE, FUNCTIONS, SCRIPT, SIGNS, SUBSCRIPT, SUPERSCRIPT};
+use self::symbols::{ACCENTS, DOUBLE_STRUCK, FUNCTIONS, SCRIPT, SUBSCRIPT, SUPERSCRIPT, SYMBOLS};
 
-/// Longest formula that is looked at, in bytes.
-const LONGEST: usize = 4096;
-/// Deepest nesting of groups.
-const DEEPEST: usize = 24;
+/// Bytes of the longest formula that is converted.
+const MAX_BYTES: usize = 4096;
+/// Depth of the deepest group that is converted.
+const MAX_DEPTH: usize = 24;
 
-/// The lines of a formula; `None` where it holds what cannot be shown, and for what is no formula.
+/// Converts a formula to lines of text; `None` if it has an unsupported command or is no formula.
+///
+/// ```
+/// assert_eq!(osier_math::lines("E = mc^2").unwrap(), ["E = mc²"]);
+/// assert_eq!(osier_math::lines(r"\unknown{x}"), None);
+/// assert_eq!(osier_math::lines("5 and 10"), None);
+/// ```
 pub fn lines(latex: &str) -> Option<Vec<String>> {
-    if latex.len() > LONGEST || !is_math(latex) {
+    if latex.len() > MAX_BYTES || !is_math(latex) {
         return None;
     }
     let mut reader = Reader {
@@ -41,7 +51,7 @@ pub fn lines(latex: &str) -> Option<Vec<String>> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// Whether text between dollars is meant as a formula: prices and names of variables are not.
+/// Whether text between dollars is a formula. Prices and names of variables are not.
 fn is_math(latex: &str) -> bool {
     let latex = latex.trim();
     let single = latex.chars().count() == 1 && latex.chars().all(char::is_alphabetic);
@@ -51,7 +61,11 @@ fn is_math(latex: &str) -> bool {
     }
 }
 
-/// `\(…\)` and `\[…\]` as `$$…$$`, which has the same length, outside of code.
+/// Replaces `\(…\)` and `\[…\]` by `$$…$$` outside of code. The length stays the same.
+///
+/// ```
+/// assert_eq!(osier_math::with_dollars(r"so \(x\) is"), "so $$x$$ is");
+/// ```
 pub fn with_dollars(source: &str) -> Cow<'_, str> {
     if !source.contains("\\(") && !source.contains("\\[") {
         return Cow::Borrowed(source);
@@ -70,7 +84,7 @@ pub fn with_dollars(source: &str) -> Cow<'_, str> {
             rest = &rest[length..];
             continue;
         } else {
-            // What is escaped is taken along.
+            // A backslash and the character that it escapes.
             1 + rest[1..].chars().next().map_or(0, char::len_utf8)
         };
         out.push_str(&rest[..taken]);
@@ -80,7 +94,7 @@ pub fn with_dollars(source: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Bytes of the code that begins here, or of the backticks alone.
+/// Bytes of the code span that begins the text, or of its backticks if it has no end.
 fn code_span(text: &str) -> usize {
     let ticks = text.bytes().take_while(|byte| *byte == b'`').count();
     let mut at = ticks;
@@ -98,7 +112,7 @@ fn code_span(text: &str) -> usize {
     ticks
 }
 
-/// Bytes of the formula that begins here with `\(` or `\[`. It ends in its own paragraph.
+/// Bytes of the formula that begins the text with `\(` or `\[` and ends in the same paragraph.
 fn formula(text: &str) -> Option<usize> {
     let end = match text.as_bytes().get(1)? {
         b'(' => "\\)",
@@ -107,8 +121,9 @@ fn formula(text: &str) -> Option<usize> {
     };
     let length = text[2..].find(end)? + 4;
     let inner = &text[2..length - 2];
-    let is_whole = !inner.contains(['`', '$']) && !inner.contains("\n\n") && lines(inner).is_some();
-    is_whole.then_some(length)
+    let is_formula =
+        !inner.contains(['`', '$']) && !inner.contains("\n\n") && lines(inner).is_some();
+    is_formula.then_some(length)
 }
 
 /// Where reading stops.
@@ -117,9 +132,9 @@ enum Stop {
     End,
     Brace,
     Bracket,
-    /// At `\end`, which is taken.
+    /// Behind `\end{…}`.
     Environment,
-    /// At `\right`, which is not.
+    /// In front of `\right`.
     Right,
 }
 
@@ -129,10 +144,10 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads rows of cells, parted by `\\` and `&`.
+    /// Reads rows, which `\\` separates, of cells, which `&` separates.
     fn rows(&mut self, stop: Stop) -> Option<Vec<Vec<String>>> {
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_DEPTH {
             return None;
         }
         let mut rows = vec![vec![String::new()]];
@@ -168,24 +183,24 @@ impl Reader<'_> {
                 rows.last_mut()?.push(String::new());
                 continue;
             }
-            let piece = self.piece()?;
+            let token = self.token()?;
             let cell = rows.last_mut()?.last_mut()?;
             let is_word =
-                piece.len() > 1 && piece.starts_with(|char: char| char.is_ascii_lowercase());
+                token.len() > 1 && token.starts_with(|char: char| char.is_ascii_lowercase());
             if is_word && cell.ends_with(char::is_alphanumeric) {
                 cell.push(' ');
             }
-            // Blanks of two relations beside each other are one.
+            // Two adjacent relations have one space between them.
             if cell.ends_with(' ') {
-                cell.push_str(piece.trim_start_matches(' '));
+                cell.push_str(token.trim_start_matches(' '));
             } else {
-                cell.push_str(&piece);
+                cell.push_str(&token);
             }
         }
     }
 
-    /// The next thing as text.
-    fn piece(&mut self) -> Option<String> {
+    /// Reads the next character, group or command and returns its text.
+    fn token(&mut self) -> Option<String> {
         let next = self.rest.chars().next()?;
         self.rest = &self.rest[next.len_utf8()..];
         Some(match next {
@@ -205,10 +220,10 @@ impl Reader<'_> {
         })
     }
 
-    /// What a command or a script applies to.
+    /// Reads the argument of a command or script.
     fn argument(&mut self) -> Option<String> {
         self.rest = self.rest.trim_start();
-        self.piece()
+        self.token()
     }
 
     fn command(&mut self) -> Option<String> {
@@ -218,20 +233,20 @@ impl Reader<'_> {
             .take_while(u8::is_ascii_alphabetic)
             .count();
         if length == 0 {
-            let sign = self.rest.chars().next()?;
-            self.rest = &self.rest[sign.len_utf8()..];
-            return Some(match sign {
+            let symbol = self.rest.chars().next()?;
+            self.rest = &self.rest[symbol.len_utf8()..];
+            return Some(match symbol {
                 ',' | ':' | ';' | ' ' => " ".to_owned(),
                 '!' => String::new(),
                 '|' => "‖".to_owned(),
-                '{' | '}' | '%' | '$' | '#' | '&' | '_' => sign.to_string(),
+                '{' | '}' | '%' | '$' | '#' | '&' | '_' => symbol.to_string(),
                 _ => return None,
             });
         }
         let (name, rest) = self.rest.split_at(length);
         self.rest = rest;
-        if let Some((_, sign)) = SIGNS.iter().find(|(known, _)| *known == name) {
-            return Some((*sign).to_owned());
+        if let Some((_, symbol)) = SYMBOLS.iter().find(|(known, _)| *known == name) {
+            return Some((*symbol).to_owned());
         }
         if FUNCTIONS.contains(&name) {
             return Some(self.named(name));
@@ -252,7 +267,7 @@ impl Reader<'_> {
             "mathbf" | "mathit" | "mathsf" | "boldsymbol" | "bm" | "displaystyle" | "textstyle"
             | "limits" | "nolimits" | "big" | "Big" | "bigg" | "Bigg" | "bigl" | "bigr"
             | "Bigl" | "Bigr" => Some(String::new()),
-            "mathbb" => alphabet(&self.argument()?, DOUBLE),
+            "mathbb" => alphabet(&self.argument()?, DOUBLE_STRUCK),
             "mathcal" | "mathscr" => alphabet(&self.argument()?, SCRIPT),
             "left" => self.fenced(),
             "begin" => self.environment(),
@@ -264,7 +279,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The name of a function, set off from what it is applied to.
+    /// The name of a function, with a space before its argument where one is needed.
     fn named(&self, name: &str) -> String {
         let rest = self.rest.trim_start();
         let touches = rest.starts_with(['(', '^', '_', '{', '[']) || rest.is_empty();
@@ -311,7 +326,7 @@ impl Reader<'_> {
             self.rest = rest;
             return Some(String::new());
         }
-        self.piece().map(|fence| fence.trim().to_owned())
+        self.token().map(|fence| fence.trim().to_owned())
     }
 
     fn environment(&mut self) -> Option<String> {
@@ -346,18 +361,18 @@ impl Reader<'_> {
     }
 }
 
-/// Cells of one line.
+/// The cells of a row on one line.
 fn joined(cells: &[String]) -> String {
     cells.concat()
 }
 
-/// Everything on one line.
+/// All rows on one line.
 fn flat(rows: &[Vec<String>]) -> String {
     let lines: Vec<String> = rows.iter().map(|row| joined(row)).collect();
     lines.join("; ")
 }
 
-/// A matrix: its columns one below the other, between its sides.
+/// A matrix with aligned columns between its brackets.
 fn grid(rows: &[Vec<String>], [open, close]: [&str; 2]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -394,18 +409,18 @@ fn grid(rows: &[Vec<String>], [open, close]: [&str; 2]) -> String {
     text
 }
 
-/// Text as a script: with the signs that exist for it, else in brackets behind its mark.
+/// A subscript or superscript: its Unicode characters, or `^(…)` when Unicode lacks one.
 fn scripted(text: &str, table: &[(char, char)], mark: char) -> String {
     let text = text.trim();
-    let sign = |char: char| {
+    let symbol = |char: char| {
         table
             .iter()
             .find(|(plain, _)| *plain == char)
-            .map(|(_, sign)| *sign)
+            .map(|(_, symbol)| *symbol)
     };
     let tight: String = text.chars().filter(|char| *char != ' ').collect();
-    if let Some(signs) = tight.chars().map(sign).collect::<Option<String>>() {
-        return signs;
+    if let Some(symbols) = tight.chars().map(symbol).collect::<Option<String>>() {
+        return symbols;
     }
     if text.chars().count() == 1 {
         return format!("{mark}{text}");
@@ -426,13 +441,13 @@ fn fraction(over: &str, under: &str) -> String {
     let known = KNOWN
         .iter()
         .find(|(up, down, _)| (*up, *down) == (over, under));
-    if let Some((_, _, sign)) = known {
-        return (*sign).to_owned();
+    if let Some((_, _, symbol)) = known {
+        return (*symbol).to_owned();
     }
     format!("{}/{}", enclosed(over), enclosed(under))
 }
 
-/// In brackets, unless it is one thing.
+/// The text in brackets, unless it is a single operand.
 fn enclosed(text: &str) -> String {
     let text = text.trim();
     let one = |char: char| {
@@ -447,15 +462,15 @@ fn enclosed(text: &str) -> String {
     }
 }
 
-/// Letters of another alphabet; `None` where it lacks one.
+/// The text in letters of another alphabet; `None` if the alphabet lacks one.
 fn alphabet(text: &str, table: &[(char, char)]) -> Option<String> {
-    let sign = |char: char| {
+    let symbol = |char: char| {
         table
             .iter()
             .find(|(plain, _)| *plain == char)
-            .map(|(_, sign)| *sign)
+            .map(|(_, symbol)| *symbol)
     };
-    text.chars().map(sign).collect()
+    text.chars().map(symbol).collect()
 }
 
 #[cfg(test)]
@@ -469,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_are_shown_by_their_signs() {
+    fn formulas_become_unicode_text() {
         for (latex, expected) in [
             ("x", "x"),
             ("x^2 + y_1", "x²+y₁"),
@@ -534,7 +549,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_breaks_it(latex in r"[a-c{}\\^_&$ \n\[\]()0-2]{0,40}") {
+        fn conversion_never_panics_and_keeps_the_length(latex in r"[a-c{}\\^_&$ \n\[\]()0-2]{0,40}") {
             let _ = lines(&latex);
             prop_assert_eq!(with_dollars(&latex).len(), latex.len());
         }

@@ -328,13 +328,13 @@ impl Connection {
     /// the server.
     async fn send(&self, request: ClientRequest, wait: &Wait) -> Result<ServerResult, CallError> {
         let followed: &Followed = &self.client.followed;
-        let (told, mut progress) = mpsc::unbounded_channel();
+        let (sender, mut progress) = mpsc::unbounded_channel();
         let mut handle = {
             let mut followed = followed.lock().await;
             let options = PeerRequestOptions::no_options();
             let sent = self.peer.send_request_with_option(request, options).await;
             let handle = sent.map_err(|error| self.fault(error))?;
-            followed.insert(handle.progress_token.clone(), told);
+            followed.insert(handle.progress_token.clone(), sender);
             handle
         };
         let ended = self.follow(&mut handle, &mut progress, wait).await;

@@ -11,9 +11,9 @@ use super::lists::Lists;
 use super::log::ServerLog;
 use super::manager::Known;
 use super::server::Command;
-use super::status::{ServerInfo, ServerState};
 use super::tools::{Link, ServerTool, TOOL_LIMIT};
 use osier_agent::{Severity, Tool};
+use osier_protocol::{ServerInfo, ServerState};
 
 /// A notice for the user.
 type Notice = Option<(Severity, String)>;

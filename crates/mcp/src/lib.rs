@@ -38,14 +38,12 @@ mod mentions;
 mod names;
 mod result;
 mod server;
-pub mod status;
 mod stdio;
 mod tools;
 
 pub use config::{Launch, ServerConfig, Servers, load};
 pub use file::{FileError, NewServer, add, remove};
 pub use login::{Login, Logins};
-pub use manager::{Mcp, McpSetup, Told};
+pub use manager::{Mcp, McpSetup, ServerEvent};
 pub use mentions::{Mentions, PROMPT_PREFIX, prompt_command};
 pub use names::tool_name;
-pub use status::{ServerAction, ServerInfo, ServerState};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rmcp::model::PaginatedRequestParams;
 use rmcp::service::{Peer, RoleClient, ServiceError};
 
-use super::status::{PromptArgumentInfo, PromptInfo, ResourceInfo};
 use super::tools::ServerTool;
 use osier_base::text;
+use osier_protocol::{PromptArgumentInfo, PromptInfo, ResourceInfo};
 
 /// Maximum bytes of a description in lists.
 const DESCRIPTION_LIMIT: usize = 300;

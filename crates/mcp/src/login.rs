@@ -124,7 +124,9 @@ impl Logins {
             .await;
         let metadata = metadata.map_err(|error| format!("`{url}` offers no sign-in: {error}"))?;
         manager.set_metadata(metadata.metadata);
-        let loopback = Loopback::bind(0).await.map_err(|error| error.whole())?;
+        let loopback = Loopback::bind(0)
+            .await
+            .map_err(|error| error.message_with_hint())?;
         let redirect = format!("http://127.0.0.1:{}{CALLBACK}", loopback.port());
         let mut request = AuthorizationRequest::new(redirect)
             .with_initial_scope_selection()

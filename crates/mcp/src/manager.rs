@@ -16,12 +16,12 @@ use super::config::{self, Servers};
 use super::entry::Entry;
 use super::log::ServerLog;
 use super::login::Logins;
-use super::server::{Command, Said, ServerTask};
-use super::status::{ServerAction, ServerInfo};
+use super::server::{Command, ServerTask, ServerUpdate};
 use super::tools::Link;
 use osier_agent::{Severity, ToolSet, ToolSource};
 use osier_base::problem::Problem;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
+use osier_protocol::{ServerAction, ServerInfo};
 use osier_tools::Workspace;
 
 /// Time for all servers together to end.
@@ -53,7 +53,7 @@ pub struct McpSetup {
 
 /// Events of the servers for their session.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum ServerEvent {
     /// The states of the servers.
     Servers(Vec<ServerInfo>),
     /// The tools changed: the agent must reload them.
@@ -100,21 +100,21 @@ enum Order {
 
 impl Mcp {
     /// Starts all configured servers in parallel and returns immediately.
-    pub fn start(setup: McpSetup, told: mpsc::UnboundedSender<Told>) -> Self {
+    pub fn start(setup: McpSetup, events: mpsc::UnboundedSender<ServerEvent>) -> Self {
         let shared = Arc::new(Shared::default());
         let (orders, ordered) = mpsc::unbounded_channel();
         let (settle, settled) = watch::channel(false);
-        let (say, said) = mpsc::unbounded_channel();
-        let keeper = Manager {
+        let (updates, received) = mpsc::unbounded_channel();
+        let manager = Manager {
             setup,
             shared: Arc::clone(&shared),
             entries: Vec::new(),
-            told,
-            say,
+            events,
+            updates,
             orders: orders.downgrade(),
             settle,
         };
-        let task = tokio::spawn(keeper.run(ordered, said));
+        let task = tokio::spawn(manager.run(ordered, received));
         Self {
             shared,
             orders,
@@ -129,7 +129,7 @@ impl Mcp {
         let _ = self.orders.send(Order::Act(name.to_owned(), action));
     }
 
-    /// The answer is `Told::Servers`.
+    /// The answer is `ServerEvent::Servers`.
     pub fn list(&self) {
         let _ = self.orders.send(Order::List);
     }
@@ -180,8 +180,8 @@ struct Manager {
     shared: Arc<Shared>,
     /// By name.
     entries: Vec<Entry>,
-    told: mpsc::UnboundedSender<Told>,
-    say: mpsc::UnboundedSender<(String, Said)>,
+    events: mpsc::UnboundedSender<ServerEvent>,
+    updates: mpsc::UnboundedSender<(String, ServerUpdate)>,
     orders: mpsc::WeakUnboundedSender<Order>,
     settle: watch::Sender<bool>,
 }
@@ -190,7 +190,7 @@ impl Manager {
     async fn run(
         mut self,
         mut orders: mpsc::UnboundedReceiver<Order>,
-        mut said: mpsc::UnboundedReceiver<(String, Said)>,
+        mut received: mpsc::UnboundedReceiver<(String, ServerUpdate)>,
     ) {
         self.load().await;
         loop {
@@ -208,7 +208,7 @@ impl Manager {
                     }
                     Some(order) => self.obey(order),
                 },
-                Some((name, news)) = said.recv() => self.hear(&name, news),
+                Some((name, update)) = received.recv() => self.apply(&name, update),
             }
         }
     }
@@ -274,7 +274,7 @@ impl Manager {
             changed: changes,
             refusals,
             commands: commanded,
-            said: self.say.clone(),
+            updates: self.updates.clone(),
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
         self.entries
@@ -284,7 +284,7 @@ impl Manager {
     fn obey(&mut self, order: Order) {
         match order {
             Order::Act(name, action) => self.act(&name, action),
-            Order::List => self.tell(Told::Servers(self.infos())),
+            Order::List => self.send(ServerEvent::Servers(self.infos())),
             Order::SignedIn(name, outcome) => match outcome {
                 Ok(()) => {
                     self.notice(
@@ -324,7 +324,7 @@ impl Manager {
             ServerAction::Login => self.log_in(entry),
             ServerAction::Logout => {
                 let (logins, config) = (self.setup.logins.clone(), Arc::clone(&entry.config));
-                let (commands, told) = (entry.commands(), self.told.clone());
+                let (commands, events) = (entry.commands(), self.events.clone());
                 tokio::spawn(async move {
                     let (severity, text) = match logins.forget(&config).await {
                         Ok(true) => (
@@ -337,7 +337,7 @@ impl Manager {
                         ),
                         Err(error) => (Severity::Error, error),
                     };
-                    let _ = told.send(Told::Notice { severity, text });
+                    let _ = events.send(ServerEvent::Notice { severity, text });
                     let _ = commands.send(Command::Start);
                 });
             }
@@ -359,7 +359,7 @@ impl Manager {
         });
     }
 
-    fn hear(&mut self, name: &str, news: Said) {
+    fn apply(&mut self, name: &str, update: ServerUpdate) {
         let Some(entry) = self
             .entries
             .iter_mut()
@@ -367,9 +367,9 @@ impl Manager {
         else {
             return;
         };
-        let notice = match news {
-            Said::State { state, error } => entry.take_state(state, error),
-            Said::Lists(lists) => entry.take_lists(*lists, self.setup.wanted.as_ref()),
+        let notice = match update {
+            ServerUpdate::State { state, error } => entry.take_state(state, error),
+            ServerUpdate::Lists(lists) => entry.take_lists(*lists, self.setup.wanted.as_ref()),
         };
         if let Some((severity, text)) = notice {
             self.notice(severity, text);
@@ -407,10 +407,10 @@ impl Manager {
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = known;
         if changed {
-            self.tell(Told::Tools);
+            self.send(ServerEvent::Tools);
         }
         if !self.entries.is_empty() {
-            self.tell(Told::Servers(self.infos()));
+            self.send(ServerEvent::Servers(self.infos()));
         }
         let settled = self
             .entries
@@ -431,13 +431,13 @@ impl Manager {
         futures_util::future::join_all(ends).await;
     }
 
-    fn tell(&self, told: Told) {
+    fn send(&self, event: ServerEvent) {
         // The session may have ended.
-        let _ = self.told.send(told);
+        let _ = self.events.send(event);
     }
 
     fn notice(&self, severity: Severity, text: String) {
-        self.tell(Told::Notice { severity, text });
+        self.send(ServerEvent::Notice { severity, text });
     }
 }
 

@@ -13,12 +13,11 @@ use tokio_util::sync::CancellationToken;
 use super::connection::Wait;
 use super::manager::{Known, Mcp, Shared};
 use super::result::Parts;
-use super::status::{PromptInfo, ServerInfo};
 use osier_agent::{Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink, UserMessage};
 use osier_base::{ids, text};
 use osier_llm::ContentBlock;
-use osier_tools::Workspace;
-use osier_tools::image;
+use osier_protocol::{PromptInfo, ServerInfo};
+use osier_tools::{Workspace, image};
 
 /// Maximum bytes of text of a resource.
 const TEXT_LIMIT: usize = 1024 * 1024;
@@ -86,11 +85,11 @@ impl Mentions {
         let answer = connection.get_prompt(params, &wait(server)).await;
         let answer = answer.map_err(|error| stop(format!("`{command}` failed: {error}")))?;
         let mut parts = Parts::default();
-        for said in answer.messages {
-            if said.role == Role::Assistant && !parts.text.is_empty() {
+        for message in answer.messages {
+            if message.role == Role::Assistant && !parts.text.is_empty() {
                 parts.text.push_str("\n\nYou answered:");
             }
-            parts.add(said.content, &self.workspace).await;
+            parts.add(message.content, &self.workspace).await;
         }
         message.text = text::sanitize(&parts.text).into_owned();
         let images = parts.images.into_iter().filter_map(|block| match block {
@@ -303,8 +302,8 @@ fn words(text: &str) -> Vec<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::status::PromptArgumentInfo;
     use super::*;
+    use osier_protocol::PromptArgumentInfo;
 
     fn typed(text: &str) -> Result<Value, String> {
         let argument = |name: &str, required| PromptArgumentInfo {

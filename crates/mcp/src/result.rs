@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use osier_agent::{ToolOutput, ToolStatus};
 use osier_base::text;
 use osier_llm::ContentBlock;
-use osier_tools::Workspace;
-use osier_tools::image;
+use osier_tools::{Workspace, image};
 
 /// Maximum number of images per result.
 const IMAGE_LIMIT: usize = 10;
@@ -25,7 +24,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    fn say(&mut self, text: &str) {
+    fn push(&mut self, text: &str) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
@@ -34,23 +33,23 @@ impl Parts {
 
     pub(super) async fn add(&mut self, block: Block, workspace: &Workspace) {
         match block {
-            Block::Text(text) => self.say(&text.text),
+            Block::Text(text) => self.push(&text.text),
             Block::Image(image) => self.data(&image.data, &image.mime_type, workspace).await,
             Block::Audio(audio) => self.data(&audio.data, &audio.mime_type, workspace).await,
             Block::Resource(resource) => self.resource(resource.resource, workspace).await,
             Block::ResourceLink(link) => {
                 let kind = link.mime_type.map(|kind| format!(", {kind}"));
                 let kind = kind.unwrap_or_default();
-                self.say(&format!("[resource `{}`: {}{kind}]", link.name, link.uri));
+                self.push(&format!("[resource `{}`: {}{kind}]", link.name, link.uri));
             }
-            _ => self.say("[content of an unsupported type]"),
+            _ => self.push("[content of an unsupported type]"),
         }
     }
 
     pub(super) async fn resource(&mut self, resource: ResourceContents, workspace: &Workspace) {
         match resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
-                self.say(&format!("[resource {uri}]\n{text}"));
+                self.push(&format!("[resource {uri}]\n{text}"));
             }
             ResourceContents::BlobResourceContents {
                 uri,
@@ -58,7 +57,7 @@ impl Parts {
                 blob,
                 ..
             } => {
-                self.say(&format!("[resource {uri}]"));
+                self.push(&format!("[resource {uri}]"));
                 let kind = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
                 self.data(&blob, &kind, workspace).await;
             }
@@ -68,7 +67,7 @@ impl Parts {
 
     async fn data(&mut self, data: &str, mime_type: &str, workspace: &Workspace) {
         let Ok(bytes) = STANDARD.decode(data.trim_ascii()) else {
-            self.say(&format!("[{mime_type}: not valid base64]"));
+            self.push(&format!("[{mime_type}: not valid base64]"));
             return;
         };
         let kind = text::single_line(mime_type);
@@ -84,12 +83,12 @@ impl Parts {
             }
         }
         let size = bytes.len();
-        match osier_tools::keep(workspace, &bytes).await {
-            Ok(path) => self.say(&format!(
+        match osier_tools::store_output(workspace, &bytes).await {
+            Ok(path) => self.push(&format!(
                 "[{kind}, {size} bytes: stored in {}]",
                 path.display()
             )),
-            Err(error) => self.say(&format!("[{kind}, {size} bytes: not stored: {error}]")),
+            Err(error) => self.push(&format!("[{kind}, {size} bytes: not stored: {error}]")),
         }
     }
 }
@@ -108,7 +107,7 @@ pub(super) async fn output(
     if let Some(structured) = &result.structured_content
         && parts.text.is_empty()
     {
-        parts.say(&serde_json::to_string_pretty(structured).unwrap_or_default());
+        parts.push(&serde_json::to_string_pretty(structured).unwrap_or_default());
     }
     let capped = osier_tools::cap(workspace, &parts.text).await;
     let mut content = Vec::new();

@@ -17,8 +17,8 @@ use super::config::{Launch, ServerConfig};
 use super::connection::{ConnectError, Connection, challenge, connect};
 use super::lists::{Lists, listed_prompts, listed_resources};
 use super::login::Logins;
-use super::status::ServerState;
 use super::tools::{Link, ServerTool};
+use osier_protocol::ServerState;
 use osier_tools::Workspace;
 
 /// Delays before a restart; after the last, the server is not restarted.
@@ -49,7 +49,7 @@ pub(super) enum Command {
 
 /// Events for the owner.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum ServerUpdate {
     State {
         state: ServerState,
         error: Option<String>,
@@ -69,14 +69,14 @@ pub(super) struct ServerTask {
     pub changed: mpsc::UnboundedReceiver<Changed>,
     pub refusals: mpsc::UnboundedReceiver<String>,
     pub commands: mpsc::UnboundedReceiver<Command>,
-    pub said: mpsc::UnboundedSender<(String, Said)>,
+    pub updates: mpsc::UnboundedSender<(String, ServerUpdate)>,
 }
 
 /// Why a phase of the lifecycle ended.
 enum Ended {
     /// The connection was lost, or never established.
     Lost(ConnectError),
-    Told(Command),
+    Command(Command),
     /// The owner is gone.
     Orphaned,
 }
@@ -107,16 +107,16 @@ impl ServerTask {
                 ended => ended,
             };
             match next {
-                Ended::Told(Command::Start) => {
+                Ended::Command(Command::Start) => {
                     attempts = 0;
                     started = true;
                 }
                 Ended::Lost(_) => started = true,
-                Ended::Told(Command::Stop) => {
+                Ended::Command(Command::Stop) => {
                     self.down(ServerState::Disabled, None, "it is disabled");
                     started = false;
                 }
-                Ended::Told(Command::End(done)) => {
+                Ended::Command(Command::End(done)) => {
                     let _ = done.send(());
                     return;
                 }
@@ -146,19 +146,19 @@ impl ServerTask {
             }
         };
         tokio::select! {
-            command = self.commands.recv() => command.map_or(Ended::Orphaned, Ended::Told),
+            command = self.commands.recv() => command.map_or(Ended::Orphaned, Ended::Command),
             () = over => Ended::Lost(ConnectError::Failed(message)),
         }
     }
 
     fn down(&self, state: ServerState, error: Option<String>, reason: &str) {
         self.link.set(Err(reason.to_owned()));
-        self.say(Said::State { state, error });
+        self.update(ServerUpdate::State { state, error });
     }
 
-    fn say(&self, said: Said) {
+    fn update(&self, update: ServerUpdate) {
         // The owner may have ended.
-        let _ = self.said.send((self.config.name.clone(), said));
+        let _ = self.updates.send((self.config.name.clone(), update));
     }
 
     /// From a start to the next end.
@@ -169,7 +169,7 @@ impl ServerTask {
         let connected = tokio::select! {
             connected = connect(&config, &client, (&logins, trace)) => connected,
             command = self.commands.recv() => {
-                return command.map_or(Ended::Orphaned, Ended::Told);
+                return command.map_or(Ended::Orphaned, Ended::Command);
             }
         };
         let service = match connected {
@@ -206,8 +206,8 @@ impl ServerTask {
             listed = listing => match listed {
                 Ok(lists) => {
                     self.link.set(Ok(connection.clone()));
-                    self.say(Said::Lists(Box::new(lists)));
-                    self.say(Said::State { state: ServerState::Ready, error: None });
+                    self.update(ServerUpdate::Lists(Box::new(lists)));
+                    self.update(ServerUpdate::State { state: ServerState::Ready, error: None });
                 }
                 Err(error) => {
                     if let Some(header) = challenge(&error) {
@@ -225,7 +225,7 @@ impl ServerTask {
             tokio::select! {
                 _ = &mut over => return lost(),
                 command = self.commands.recv() => {
-                    return command.map_or(Ended::Orphaned, Ended::Told);
+                    return command.map_or(Ended::Orphaned, Ended::Command);
                 }
                 Some(header) = self.refusals.recv() => return self.refused(&header),
                 Some(changed) = self.changed.recv() => {
@@ -238,7 +238,7 @@ impl ServerTask {
                     tokio::select! {
                         _ = &mut over => return lost(),
                         listed = listing => match listed {
-                            Ok(lists) => self.say(Said::Lists(Box::new(lists))),
+                            Ok(lists) => self.update(ServerUpdate::Lists(Box::new(lists))),
                             Err(error) => self.client.log.line("osier", &error.to_string()),
                         },
                     }

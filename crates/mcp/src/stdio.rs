@@ -249,10 +249,16 @@ mod tests {
         let last = format!("{{\"result\":\"{filling}\",\"jsonrpc\":\"2.0\",\"id\": 8}}");
         let input = format!("short\n{first}\n\n{last}\nend\n");
         let lines = lines(input.as_bytes()).await;
-        let told = |text: &str, id| format!("{} of Some(Number({id}))", text.len());
+        let described = |text: &str, id| format!("{} of Some(Number({id}))", text.len());
         assert_eq!(
             lines,
-            ["short", &told(&first, 7), "", &told(&last, 8), "end"]
+            [
+                "short",
+                &described(&first, 7),
+                "",
+                &described(&last, 8),
+                "end"
+            ]
         );
     }
 }

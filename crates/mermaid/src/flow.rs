@@ -1,14 +1,14 @@
-//! A flowchart as a tree: each node below the one that leads to it first, a node that was shown as a
-//! reference to it.
+//! A flowchart as a tree: each node is below the first node with an edge to it. A node that is drawn already is
+//! shown as a reference.
 
 use std::collections::HashMap;
 
 use super::label;
 
-/// Nodes and edges of a chart that is shown.
-const MOST: usize = 200;
-/// Statements that say how it looks, which is not for us.
-const LOOKS: &[&str] = &[
+/// Nodes, edges and groups of the largest chart that is drawn, of each.
+const MAX: usize = 200;
+/// Statements about style and layout, which have no effect.
+const STYLE_STATEMENTS: &[&str] = &[
     "style",
     "classDef",
     "class",
@@ -32,16 +32,16 @@ const SHAPES: &[(&str, &str, char, char)] = &[
 #[derive(Default)]
 struct Chart {
     names: Vec<String>,
-    /// What is shown of each node.
+    /// The label of each node.
     labels: Vec<Option<String>>,
-    places: HashMap<String, usize>,
-    /// From, to, and what stands on the arrow.
+    indices: HashMap<String, usize>,
+    /// The source node, the target node and the label of the arrow.
     edges: Vec<(usize, usize, String)>,
     /// Names and titles of the groups.
     groups: Vec<(String, String)>,
     /// The groups that are open.
     open: Vec<usize>,
-    /// The group that each node was first named in.
+    /// The group of the first statement that names the node.
     inside: Vec<Option<usize>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn lines<'a>(statements: impl Iterator<Item = &'a str>) -> Option<Vec
     let mut chart = Chart::default();
     for statement in statements {
         let word = statement.split_whitespace().next()?;
-        if LOOKS.contains(&word) {
+        if STYLE_STATEMENTS.contains(&word) {
             continue;
         }
         match word {
@@ -57,7 +57,7 @@ pub(super) fn lines<'a>(statements: impl Iterator<Item = &'a str>) -> Option<Vec
             "end" => drop(chart.open.pop()?),
             _ => chart.read(statement)?,
         }
-        if chart.edges.len() > MOST || chart.names.len() > MOST || chart.groups.len() > MOST {
+        if chart.edges.len() > MAX || chart.names.len() > MAX || chart.groups.len() > MAX {
             return None;
         }
     }
@@ -128,16 +128,16 @@ impl Chart {
         }
         *rest = after;
         let next = self.names.len();
-        let place = *self.places.entry(name.to_owned()).or_insert(next);
-        if place == next {
+        let index = *self.indices.entry(name.to_owned()).or_insert(next);
+        if index == next {
             self.names.push(name.to_owned());
             self.labels.push(None);
             self.inside.push(self.open.last().copied());
         }
         if shown.is_some() {
-            self.labels[place] = shown;
+            self.labels[index] = shown;
         }
-        Some(place)
+        Some(index)
     }
 
     fn draw(&self) -> Vec<String> {
@@ -149,7 +149,7 @@ impl Chart {
                 .any(|(from, to, _)| *to == node && *from != node)
         };
         let roots = (0..self.names.len()).filter(|node| !is_target(*node));
-        // What only circles lead to is begun where it was first named.
+        // A cycle without a root begins at its first node.
         for node in roots.chain(0..self.names.len()) {
             if !shown[node] {
                 lines.push(self.titled(node));
@@ -166,22 +166,22 @@ impl Chart {
             .iter()
             .filter(|(from, ..)| *from == node)
             .collect();
-        for (place, (_, to, text)) in edges.iter().enumerate() {
-            let last = place + 1 == edges.len();
+        for (index, (_, to, text)) in edges.iter().enumerate() {
+            let last = index + 1 == edges.len();
             let corner = if last { '└' } else { '├' };
             let arrow = if text.is_empty() {
                 format!("{corner}▶ ")
             } else {
                 format!("{corner}─ {text} ▶ ")
             };
-            let again = std::mem::replace(&mut shown[*to], true);
-            let node = if again {
+            let is_drawn = std::mem::replace(&mut shown[*to], true);
+            let node = if is_drawn {
                 format!("↑ {}", self.label(*to))
             } else {
                 self.titled(*to)
             };
             lines.push(format!("{indent}{arrow}{node}"));
-            if !again {
+            if !is_drawn {
                 let width = osier_base::text::width(&arrow);
                 let line = if last { ' ' } else { '│' };
                 let below = format!("{indent}{line}{}", " ".repeat(width - 1));
@@ -221,7 +221,7 @@ fn closed<'a>(text: &'a str, close: &str) -> Option<(&'a str, &'a str)> {
     None
 }
 
-/// Takes an arrow; what stands on it.
+/// Reads an arrow and returns its label.
 fn arrow(rest: &mut &str) -> Option<String> {
     let is_line = |char: char| matches!(char, '-' | '=' | '.' | '<' | '>' | '~');
     let text = rest.trim_start();

@@ -1,19 +1,28 @@
-//! Mermaid diagrams as text: a flowchart as a tree of arrows, a sequence diagram with lifelines. Unsupported
-//! diagrams, and diagrams that do not fit the width, stay source code.
+//! Mermaid diagrams as text: a flowchart is a tree of arrows, a sequence diagram has lifelines.
 //!
-//! Start at [`diagram`].
+//! ```
+//! let lines = osier_mermaid::diagram("graph TD\n  A[Parse] -->|ok| B[Run]", 40);
+//! assert_eq!(lines.unwrap(), ["[Parse]", "└─ ok ▶ [Run]"]);
+//! ```
 //!
-//! The crate does not know Markdown or the screen.
+//! [`diagram`] returns `None` for a diagram that it does not support, that is invalid, or that is wider than the
+//! screen. The caller shows the source then. The crate does not know Markdown or the screen.
 
 mod flow;
 mod sequence;
 
-/// Lines of code that are looked at.
-const MOST_LINES: usize = 400;
+/// Lines of the longest diagram that is drawn.
+const MAX_LINES: usize = 400;
 
-/// The diagram that `code` describes, at most `width` columns wide.
+/// Draws the diagram that `code` describes, at most `width` columns wide.
+///
+/// ```
+/// let code = "sequenceDiagram\n  Client->>Server: hello";
+/// assert_eq!(osier_mermaid::diagram(code, 80).unwrap().len(), 4);
+/// assert_eq!(osier_mermaid::diagram("pie\n  \"a\": 1", 80), None);
+/// ```
 pub fn diagram(code: &str, width: usize) -> Option<Vec<String>> {
-    if code.lines().count() > MOST_LINES {
+    if code.lines().count() > MAX_LINES {
         return None;
     }
     let mut statements = code
@@ -92,15 +101,15 @@ mod tests {
              \u{20} │         │◀╯\n\
              \u{20} │ the end │"
         );
-        let code = "sequenceDiagram\nloop every hour\nA->>B: ask\nalt it knows\nB-->>A: say\nelse\nrect red\nB->>A: no\nend\nend\nend";
+        let code = "sequenceDiagram\nloop every hour\nA->>B: get\nalt it hits\nB-->>A: yes\nelse\nrect red\nB->>A: no\nend\nend\nend";
         let expected = [
             "A       B",
             "│       │",
             "╭ loop every hour",
-            "│  ask  │",
+            "│  get  │",
             "│──────▶│",
-            "│ ╭ alt it knows",
-            "│  say  │",
+            "│ ╭ alt it hits",
+            "│  yes  │",
             "│◀╌╌╌╌╌╌│",
             "│ ├ else",
             "│  no   │",
@@ -115,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_breaks_it(code in "(graph TD|sequenceDiagram)\\n([AB\\[\\](){}|<>=. &:;\"\\-\\n漢]){0,60}", width in 1usize..60) {
+        fn every_diagram_fits_the_width(code in "(graph TD|sequenceDiagram)\\n([AB\\[\\](){}|<>=. &:;\"\\-\\n漢]){0,60}", width in 1usize..60) {
             if let Some(lines) = diagram(&code, width) {
                 prop_assert!(lines.iter().all(|line| osier_base::text::width(line) <= width));
             }

@@ -1,10 +1,10 @@
-//! A sequence of messages between lifelines.
+//! A sequence diagram: messages between lifelines.
 
 use super::label;
 use osier_base::text::width;
 
-/// Who takes part, and what happens.
-const MOST: usize = 200;
+/// Participants and steps of the largest diagram that is drawn, of each.
+const MAX: usize = 200;
 /// Arrows, longer ones first, and whether they are dashed.
 const ARROWS: &[(&str, bool)] = &[
     ("-->>", true),
@@ -29,12 +29,12 @@ enum Step {
         last: usize,
         text: String,
     },
-    /// A line across: where a loop or a choice begins, goes on, ends; how deep it lies.
-    Across { text: String, depth: usize },
+    /// A row where a block such as a loop begins, continues or ends, and the depth of the block.
+    BlockEdge { text: String, depth: usize },
 }
 
-/// What opens a part, and whether it is shown: colours and boxes are not for us.
-const PARTS: &[(&str, bool)] = &[
+/// Statements that open a block, and whether the block is drawn: colours and boxes are not.
+const BLOCKS: &[(&str, bool)] = &[
     ("loop", true),
     ("alt", true),
     ("opt", true),
@@ -50,7 +50,7 @@ struct Sequence {
     names: Vec<String>,
     labels: Vec<String>,
     steps: Vec<Step>,
-    /// The parts that are open: whether each is shown.
+    /// The open blocks: whether each is drawn.
     open: Vec<bool>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn lines<'a>(statements: impl Iterator<Item = &'a str>) -> Option<Vec
     let mut sequence = Sequence::default();
     for statement in statements {
         sequence.read(statement)?;
-        if sequence.steps.len() > MOST || sequence.names.len() > MOST {
+        if sequence.steps.len() > MAX || sequence.names.len() > MAX {
             return None;
         }
     }
@@ -73,16 +73,16 @@ impl Sequence {
         match word {
             "participant" | "actor" => {
                 let (name, shown) = rest.split_once(" as ").unwrap_or((rest, rest));
-                let place = self.who(name.trim());
-                self.labels[place] = label(shown);
+                let index = self.who(name.trim());
+                self.labels[index] = label(shown);
                 return Some(());
             }
             "create" => return self.read(rest),
-            "else" | "and" | "option" => return self.across('├', word, rest),
+            "else" | "and" | "option" => return self.block_edge('├', word, rest),
             "end" => {
                 let shown = *self.open.last()?;
                 if shown {
-                    self.across('╰', "end", "")?;
+                    self.block_edge('╰', "end", "")?;
                 }
                 self.open.pop();
                 return Some(());
@@ -91,10 +91,10 @@ impl Sequence {
             "Note" | "note" => return self.note(rest),
             _ => {}
         }
-        if let Some((_, shown)) = PARTS.iter().find(|(part, _)| *part == word) {
+        if let Some((_, shown)) = BLOCKS.iter().find(|(part, _)| *part == word) {
             self.open.push(*shown);
             return if *shown {
-                self.across('╭', word, rest)
+                self.block_edge('╭', word, rest)
             } else {
                 Some(())
             };
@@ -117,11 +117,11 @@ impl Sequence {
         Some(())
     }
 
-    /// A line of the part that is open.
-    fn across(&mut self, corner: char, word: &str, text: &str) -> Option<()> {
+    /// Adds an edge of the open block.
+    fn block_edge(&mut self, corner: char, word: &str, text: &str) -> Option<()> {
         let depth = self.open.iter().filter(|shown| **shown).count();
         let text = format!("{corner} {word} {}", label(text));
-        self.steps.push(Step::Across {
+        self.steps.push(Step::BlockEdge {
             text: text.trim_end().to_owned(),
             depth: depth.checked_sub(1)?,
         });
@@ -159,7 +159,7 @@ impl Sequence {
         })
     }
 
-    /// Columns of the lifelines, wide enough for what stands between them.
+    /// The columns of the lifelines, with room for the text between them.
     fn columns(&self) -> Vec<usize> {
         let mut columns = vec![width(&self.labels[0]) / 2];
         for place in 1..self.names.len() {
@@ -169,11 +169,11 @@ impl Sequence {
             let before = columns[place - 1];
             let wanted = self.steps.iter().filter_map(|step| {
                 let (first, last, text) = match step {
-                    Step::Across { .. } => return None,
+                    Step::BlockEdge { .. } => return None,
                     Step::Message { from, to, text, .. } if from != to => {
                         (*from.min(to), *from.max(to), width(text) + 5)
                     }
-                    // What goes to itself stands to the right of its line.
+                    // A message to the same participant is to the right of its lifeline.
                     Step::Message { from, text, .. } => (*from, *from + 1, width(text) + 6),
                     Step::Note { first, last, text } if first < last => {
                         (*first, *last, width(text) + 3)
@@ -231,7 +231,7 @@ impl Sequence {
                 Step::Note { first, text, .. } => {
                     lines.push(row(&columns, &[(columns[*first] + 2, text)]));
                 }
-                Step::Across { text, depth } => {
+                Step::BlockEdge { text, depth } => {
                     let line = row(&columns, &[(2 * depth, &format!("{text} "))]);
                     lines.push(line.trim_end().to_owned());
                 }
@@ -250,7 +250,7 @@ fn centred(text: &str, room: usize) -> String {
     )
 }
 
-/// Lifelines, with texts over them at their columns.
+/// A row of lifelines with texts over them at their columns.
 fn row(columns: &[usize], over: &[(usize, &str)]) -> String {
     let mut line = String::new();
     let mut at = 0;

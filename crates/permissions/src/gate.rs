@@ -9,10 +9,11 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Hint, Mode, Permissions, Verdict};
+use super::{Hint, Permissions, Verdict};
 use osier_agent::{Interceptor, ToolDecision, ToolOutput};
 use osier_base::text;
 use osier_llm::{ContentBlock, ToolCall};
+use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions};
 use osier_tools::Workspace;
 
@@ -150,17 +151,15 @@ impl Gate {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         let preview = move || osier_tools::preview(&workspace, &name, &arguments);
         let subject = tokio::task::spawn_blocking(preview).await.ok().flatten();
-        let what = match call.name.as_str() {
-            "bash" => "Run this command?",
-            "write" => "Write this file?",
-            "edit" => "Make this change?",
-            _ => "Make this call?",
+        let mut title = match call.name.as_str() {
+            "bash" => "Run this command?".to_owned(),
+            "write" => "Write this file?".to_owned(),
+            "edit" => "Make this change?".to_owned(),
+            name => format!("Call the tool `{name}`?"),
         };
-        let title = if why.is_empty() {
-            what.to_owned()
-        } else {
-            format!("{what} ({why})")
-        };
+        if !why.is_empty() {
+            title = format!("{title} ({why})");
+        }
         let question = Question {
             id: String::new(),
             origin: format!("the tool `{}`", call.name),
@@ -188,7 +187,7 @@ impl Gate {
     /// Whether the sandbox can prevent `tool` from writing, which plan mode requires.
     async fn confines(&self, tool: &str) -> bool {
         tool == "bash"
-            && self.permissions.mode() == Mode::Plan
+            && self.permissions.mode() == PermissionMode::Plan
             && self.workspace.confinement().ready().await.is_ok()
     }
 

@@ -11,14 +11,15 @@
 //! The crate does not know how questions are displayed, where settings come from, or how the sandbox works.
 //!
 //! ```
-//! use osier_permissions::{Mode, Permissions, RuleLists, Verdict};
+//! use osier_permissions::{Permissions, RuleLists, Verdict};
+//! use osier_protocol::PermissionMode;
 //! use serde_json::json;
 //!
 //! let allow = ["bash(git *)".to_owned()];
 //! let deny = ["bash(git push *)".to_owned()];
 //! let rules = RuleLists { allow: &allow, deny: &deny, ..RuleLists::default() };
 //! let store = "/nonexistent/permissions.json".into();
-//! let permissions = Permissions::new("/work".as_ref(), store, Mode::Ask, rules);
+//! let permissions = Permissions::new("/work".as_ref(), store, PermissionMode::Ask, rules);
 //!
 //! let decide = |command| permissions.decide("bash", &json!({"command": command}), None, false);
 //! assert_eq!(decide("git status"), Verdict::Allow);
@@ -34,48 +35,6 @@ mod rule;
 pub mod shell;
 pub mod trust;
 
-use serde::{Deserialize, Serialize};
-
 pub use gate::{Advised, Advisor, Gate, Hints};
-pub use policy::{Hint, Permissions, RuleInfo, RuleLists, RuleSource, Verdict};
-pub use rule::{Effect, Rule};
-
-/// The permission mode: what runs without a question.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// Runs everything unless a rule denies it.
-    #[default]
-    Yolo,
-    /// Asks about every call that changes something or accesses the network, unless a rule allows it.
-    Ask,
-    /// Read-only: denies every call that writes.
-    Plan,
-}
-
-impl Mode {
-    pub const ALL: [Self; 3] = [Self::Yolo, Self::Ask, Self::Plan];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Yolo => "yolo",
-            Self::Ask => "ask",
-            Self::Plan => "plan",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-
-    /// The next mode; the last is followed by the first.
-    #[must_use]
-    pub fn next(self) -> Self {
-        match self {
-            Self::Yolo => Self::Ask,
-            Self::Ask => Self::Plan,
-            Self::Plan => Self::Yolo,
-        }
-    }
-}
+pub use policy::{Hint, Permissions, RuleLists, Verdict};
+pub use rule::Rule;

@@ -1,41 +1,17 @@
 //! The rules of a session, and the decision about a call.
 
+use osier_protocol::{RuleInfo, RuleSource};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Mode;
 use super::aspects::Aspects;
 use super::remembered::Remembered;
-use super::rule::{Effect, Rule};
+use super::rule::Rule;
 use osier_base::atomic_file::WriteError;
 use osier_protocol::questions::Grant;
-
-/// The origin of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RuleSource {
-    /// `settings.toml`, of the user or of a trusted project.
-    Settings,
-    /// Granted in a dialog, always for this project.
-    Project,
-    /// Granted in a dialog, for this session.
-    Session,
-}
-
-/// A rule, for lists.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct RuleInfo {
-    /// `tool` or `tool(pattern)`.
-    pub rule: String,
-    pub effect: Effect,
-    pub source: RuleSource,
-}
+use osier_protocol::{Effect, PermissionMode};
 
 /// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,15 +49,34 @@ pub struct Permissions {
     state: Mutex<State>,
 }
 
+/// A rule with its effect and its source.
+#[derive(Debug)]
+struct ScopedRule {
+    rule: Rule,
+    effect: Effect,
+    source: RuleSource,
+}
+
+impl ScopedRule {
+    fn parse(text: &str, effect: Effect, source: RuleSource) -> Option<Self> {
+        let rule = Rule::parse(text)?;
+        Some(Self {
+            rule,
+            effect,
+            source,
+        })
+    }
+}
+
 #[derive(Debug)]
 struct State {
-    mode: Mode,
-    rules: Vec<(Rule, Effect, RuleSource)>,
+    mode: PermissionMode,
+    rules: Vec<ScopedRule>,
 }
 
 impl Permissions {
     /// Loads the rules of the settings and of the project; `store` is the file with the saved rules.
-    pub fn new(cwd: &Path, store: PathBuf, mode: Mode, rules: RuleLists<'_>) -> Self {
+    pub fn new(cwd: &Path, store: PathBuf, mode: PermissionMode, rules: RuleLists<'_>) -> Self {
         let permissions = Self {
             cwd: osier_base::path::canonical_key(cwd),
             remembered: Remembered::new(store, cwd),
@@ -99,31 +94,31 @@ impl Permissions {
         let project = self.remembered.load();
         let project = project
             .iter()
-            .filter_map(|text| Some((Rule::parse(text)?, Effect::Allow, RuleSource::Project)));
+            .filter_map(|text| ScopedRule::parse(text, Effect::Allow, RuleSource::Project));
         let lists = [
             (rules.allow, Effect::Allow),
             (rules.ask, Effect::Ask),
             (rules.deny, Effect::Deny),
         ];
         let fixed = lists.into_iter().flat_map(|(rules, effect)| {
-            let rules = rules.iter().filter_map(|text| Rule::parse(text));
-            rules.map(move |rule| (rule, effect, RuleSource::Settings))
+            let parse = move |text: &String| ScopedRule::parse(text, effect, RuleSource::Settings);
+            rules.iter().filter_map(parse)
         });
         let mut rules: Vec<_> = fixed.chain(project).collect();
         let mut state = self.lock();
         let session = state
             .rules
             .drain(..)
-            .filter(|rule| rule.2 == RuleSource::Session);
+            .filter(|rule| rule.source == RuleSource::Session);
         rules.extend(session);
         state.rules = rules;
     }
 
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> PermissionMode {
         self.lock().mode
     }
 
-    pub fn set_mode(&self, mode: Mode) {
+    pub fn set_mode(&self, mode: PermissionMode) {
         self.lock().mode = mode;
     }
 
@@ -131,16 +126,18 @@ impl Permissions {
     pub fn forget_session(&self) -> bool {
         let mut state = self.lock();
         let before = state.rules.len();
-        state.rules.retain(|rule| rule.2 != RuleSource::Session);
+        state
+            .rules
+            .retain(|rule| rule.source != RuleSource::Session);
         state.rules.len() < before
     }
 
     pub fn list(&self) -> Vec<RuleInfo> {
         let state = self.lock();
-        let rules = state.rules.iter().map(|(rule, effect, source)| RuleInfo {
-            rule: rule.text.clone(),
-            effect: *effect,
-            source: *source,
+        let rules = state.rules.iter().map(|scoped| RuleInfo {
+            rule: scoped.rule.text.clone(),
+            effect: scoped.effect,
+            source: scoped.source,
         });
         rules.collect()
     }
@@ -152,10 +149,10 @@ impl Permissions {
             Grant::Session { pattern } => (pattern, RuleSource::Session),
             Grant::Project { pattern } => (pattern, RuleSource::Project),
         };
-        let Some(rule) = Rule::parse(pattern) else {
+        let Some(rule) = ScopedRule::parse(pattern, Effect::Allow, source) else {
             return Ok(());
         };
-        self.lock().rules.push((rule, Effect::Allow, source));
+        self.lock().rules.push(rule);
         match source {
             RuleSource::Project => self.remembered.add(pattern),
             _ => Ok(()),
@@ -166,8 +163,8 @@ impl Permissions {
     /// never changed.
     pub fn forget(&self, text: &str) -> Result<bool, WriteError> {
         let mut found = false;
-        self.lock().rules.retain(|(rule, _, source)| {
-            let this = rule.text == text && *source != RuleSource::Settings;
+        self.lock().rules.retain(|scoped| {
+            let this = scoped.rule.text == text && scoped.source != RuleSource::Settings;
             found |= this;
             !this
         });
@@ -187,24 +184,22 @@ impl Permissions {
         let aspects = Aspects::of(tool, arguments, &self.cwd);
         let state = self.lock();
         let touching = |wanted: Effect| {
-            let mut rules = state
-                .rules
-                .iter()
-                .filter(|(_, effect, _)| *effect == wanted);
-            rules.find(|(rule, _, _)| self.touches(rule, tool, &aspects))
+            let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
+            let mut rules = rules.map(|scoped| &scoped.rule);
+            rules.find(|rule| self.touches(rule, tool, &aspects))
         };
-        if let Some((rule, _, _)) = touching(Effect::Deny) {
+        if let Some(rule) = touching(Effect::Deny) {
             return Verdict::Deny(format!("the rule `{}` denies it", rule.text));
         }
         let ask = |why: String| Verdict::Ask {
             why,
             patterns: aspects.patterns(tool, &self.cwd),
         };
-        let guarded = |(rule, effect, _): &(Rule, Effect, RuleSource)| {
+        let guarded = |ScopedRule { rule, effect, .. }: &ScopedRule| {
             *effect != Effect::Allow && (rule.is_about(tool) || rule.is_about("write"))
         };
         let harmless = is_harmless(tool, arguments);
-        if state.mode == Mode::Plan && !harmless {
+        if state.mode == PermissionMode::Plan && !harmless {
             return match tool {
                 "bash" if confined => Verdict::Allow,
                 "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools, or ask the user to leave plan mode".to_owned()),
@@ -221,7 +216,7 @@ impl Permissions {
         if let Some(Hint::Ask(why)) = hint {
             return ask(why.clone());
         }
-        if let Some((rule, _, _)) = touching(Effect::Ask) {
+        if let Some(rule) = touching(Effect::Ask) {
             return ask(format!("the rule `{}` requires permission", rule.text));
         }
         let allowed = harmless
@@ -229,11 +224,11 @@ impl Permissions {
             || state.allows(&aspects, &self.cwd, &[RuleSource::Settings]);
         match state.mode {
             _ if allowed => Verdict::Allow,
-            Mode::Yolo if aspects.unclear && state.rules.iter().any(guarded) => {
+            PermissionMode::Yolo if aspects.unclear && state.rules.iter().any(guarded) => {
                 ask("osier cannot determine whether a rule denies it".to_owned())
             }
-            Mode::Yolo => Verdict::Allow,
-            Mode::Ask | Mode::Plan => ask(String::new()),
+            PermissionMode::Yolo => Verdict::Allow,
+            PermissionMode::Ask | PermissionMode::Plan => ask(String::new()),
         }
     }
 
@@ -268,8 +263,8 @@ impl State {
         let rules: Vec<&Rule> = self
             .rules
             .iter()
-            .filter(|(_, effect, source)| *effect == Effect::Allow && sources.contains(source))
-            .map(|(rule, _, _)| rule)
+            .filter(|scoped| scoped.effect == Effect::Allow && sources.contains(&scoped.source))
+            .map(|scoped| &scoped.rule)
             .collect();
         if let Some(command) = &aspects.command {
             let exactly = format!("bash({})", super::rule::literal(command));
@@ -325,7 +320,7 @@ mod tests {
     }
 
     impl Fixture {
-        fn permissions(&self, mode: Mode) -> Permissions {
+        fn permissions(&self, mode: PermissionMode) -> Permissions {
             let store = self.folder.path().join("permissions.json");
             let rules = RuleLists {
                 allow: &self.allow,
@@ -352,7 +347,7 @@ mod tests {
     #[test]
     fn every_part_of_a_command_must_be_allowed() {
         let place = place(&["bash(git *)", "bash(ls)", "write(out/**)"], &[], &[]);
-        let permissions = place.permissions(Mode::Ask);
+        let permissions = place.permissions(PermissionMode::Ask);
         for (command, expected) in [
             ("git status", "allow"),
             ("git status && ls", "allow"),
@@ -386,7 +381,7 @@ mod tests {
             &[],
             &["bash(rm *)", "write(.env)", "read(*.pem)"],
         );
-        for mode in Mode::ALL {
+        for mode in PermissionMode::ALL {
             let permissions = place.permissions(mode);
             let pattern = "bash(rm *)".to_owned();
             permissions.grant(&Grant::Project { pattern }).unwrap();
@@ -421,10 +416,10 @@ mod tests {
     #[test]
     fn yolo_asks_only_when_a_rule_asks_or_could_apply() {
         let bare = place(&[], &[], &[]);
-        let bare = bare.permissions(Mode::Yolo);
+        let bare = bare.permissions(PermissionMode::Yolo);
         assert_eq!(bash(&bare, "$X 'unfinished"), "allow");
         let ruled = place(&[], &["bash(git push *)"], &["bash(rm *)"]);
-        let ruled = ruled.permissions(Mode::Yolo);
+        let ruled = ruled.permissions(PermissionMode::Yolo);
         assert_eq!(bash(&ruled, "git push origin"), "ask");
         assert_eq!(bash(&ruled, "git pull"), "allow");
         assert_eq!(bash(&ruled, "$X y"), "ask");
@@ -434,7 +429,7 @@ mod tests {
     #[test]
     fn plan_mode_denies_writes_despite_rules() {
         let place = place(&["bash", "write", "edit", "mcp__x__y"], &[], &[]);
-        let permissions = place.permissions(Mode::Plan);
+        let permissions = place.permissions(PermissionMode::Plan);
         let pattern = "write".to_owned();
         permissions.grant(&Grant::Session { pattern }).unwrap();
         let file = json!({"file_path": "x"});
@@ -454,7 +449,7 @@ mod tests {
     #[test]
     fn ask_mode_asks_about_changes_and_network() {
         let place = place(&["edit(src/**)"], &[], &[]);
-        let permissions = place.permissions(Mode::Ask);
+        let permissions = place.permissions(PermissionMode::Ask);
         let decide = |tool: &str, path: &str| {
             word(&permissions.decide(tool, &json!({"file_path": path}), None, false))
         };
@@ -474,7 +469,7 @@ mod tests {
     #[test]
     fn grant_covers_later_calls_for_its_duration() {
         let place = place(&[], &["bash(git push *)"], &[]);
-        let permissions = place.permissions(Mode::Ask);
+        let permissions = place.permissions(PermissionMode::Ask);
         let asked = |command: &str| {
             let verdict = permissions.decide("bash", &json!({"command": command}), None, false);
             match verdict {
@@ -501,14 +496,17 @@ mod tests {
         let pattern = asked(command)[0].clone();
         let grant = Grant::Project { pattern };
         permissions.grant(&grant).unwrap();
-        let again = place.permissions(Mode::Ask);
+        let again = place.permissions(PermissionMode::Ask);
         assert_eq!(bash(&again, command), "allow");
         assert_eq!(bash(&again, "cd x && make y"), "ask");
         let Grant::Project { pattern } = grant else {
             return;
         };
         assert!(again.forget(&pattern).unwrap());
-        assert_eq!(bash(&place.permissions(Mode::Ask), command), "ask");
+        assert_eq!(
+            bash(&place.permissions(PermissionMode::Ask), command),
+            "ask"
+        );
     }
 
     #[test]
@@ -519,11 +517,11 @@ mod tests {
             &["mcp__github__delete_*"],
         );
         for (mode, tool, expected) in [
-            (Mode::Ask, "github__get_issue", "allow"),
-            (Mode::Ask, "gitlab__get_issue", "ask"),
-            (Mode::Yolo, "github__create_issue", "ask"),
-            (Mode::Yolo, "github__delete_issue", "deny"),
-            (Mode::Yolo, "gitlab__delete_issue", "allow"),
+            (PermissionMode::Ask, "github__get_issue", "allow"),
+            (PermissionMode::Ask, "gitlab__get_issue", "ask"),
+            (PermissionMode::Yolo, "github__create_issue", "ask"),
+            (PermissionMode::Yolo, "github__delete_issue", "deny"),
+            (PermissionMode::Yolo, "gitlab__delete_issue", "allow"),
         ] {
             let verdict = place
                 .permissions(mode)
@@ -532,7 +530,7 @@ mod tests {
         }
         // The `if` condition of a hook.
         let rule = Rule::parse("mcp__github__*").unwrap();
-        let permissions = place.permissions(Mode::Yolo);
+        let permissions = place.permissions(PermissionMode::Yolo);
         let concerns = |tool| permissions.concerns(&rule, tool, &json!({}));
         assert!(concerns("github__get_issue"));
         assert!(!concerns("bash"));
@@ -541,7 +539,7 @@ mod tests {
     #[test]
     fn hook_can_allow_or_ask_but_not_override_a_rule() {
         let place = place(&[], &["bash(git push *)"], &["bash(rm *)"]);
-        let permissions = place.permissions(Mode::Ask);
+        let permissions = place.permissions(PermissionMode::Ask);
         let decide = |command: &str, hint: &Hint| {
             let arguments = json!({"command": command});
             word(&permissions.decide("bash", &arguments, Some(hint), false))

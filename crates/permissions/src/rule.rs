@@ -10,16 +10,6 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use osier_base::path;
 
-/// The effect of a rule on matching calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Effect {
-    Allow,
-    Ask,
-    Deny,
-}
-
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {

@@ -42,7 +42,7 @@ pub struct Trust {
 
 /// The trust state of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustState {
     /// There are no such files.
     Nothing,
     Trusted,
@@ -75,22 +75,25 @@ impl Trust {
     /// Whether the files of the project that contains `folder` can be loaded: it is trusted and they are
     /// unchanged. True when there are none.
     pub fn allows(&self, folder: &Path) -> bool {
-        matches!(self.standing(folder), Standing::Nothing | Standing::Trusted)
+        matches!(
+            self.state(folder),
+            TrustState::Nothing | TrustState::Trusted
+        )
     }
 
     /// The trust state of the project that contains `folder`. Reads its files.
-    pub fn standing(&self, folder: &Path) -> Standing {
+    pub fn state(&self, folder: &Path) -> TrustState {
         let root = project_root(folder);
         let files = files(&root);
         if files.is_empty() {
-            return Standing::Nothing;
+            return TrustState::Nothing;
         }
         let hash = hash(&root, &files).ok();
         match self.read().folders.get(&root) {
-            None => Standing::Undecided(files),
-            Some(decision) if Some(&decision.hash) != hash.as_ref() => Standing::Changed(files),
-            Some(decision) if decision.trusted => Standing::Trusted,
-            Some(_) => Standing::Refused,
+            None => TrustState::Undecided(files),
+            Some(decision) if Some(&decision.hash) != hash.as_ref() => TrustState::Changed(files),
+            Some(decision) if decision.trusted => TrustState::Trusted,
+            Some(_) => TrustState::Refused,
         }
     }
 
@@ -206,7 +209,7 @@ mod tests {
     fn a_folder_without_code_files_needs_no_trust() {
         let (_place, trust, project) = place();
         write(&project.join("AGENTS.md"), "be kind");
-        assert_eq!(trust.standing(&project), Standing::Nothing);
+        assert_eq!(trust.state(&project), TrustState::Nothing);
         assert!(trust.allows(&project));
     }
 
@@ -220,14 +223,14 @@ mod tests {
             };
             write(&path, "one");
             assert_eq!(
-                trust.standing(&project),
-                Standing::Undecided(vec![path.clone()])
+                trust.state(&project),
+                TrustState::Undecided(vec![path.clone()])
             );
             assert!(!trust.allows(&project), "{name}");
             trust.decide(&project, true).unwrap();
-            assert_eq!(trust.standing(&project), Standing::Trusted);
+            assert_eq!(trust.state(&project), TrustState::Trusted);
             write(&path, "two");
-            assert_eq!(trust.standing(&project), Standing::Changed(vec![path]));
+            assert_eq!(trust.state(&project), TrustState::Changed(vec![path]));
             assert!(!trust.allows(&project), "{name}");
         }
     }
@@ -252,7 +255,7 @@ mod tests {
         fs::create_dir(project.join(".git")).unwrap();
         write(&project.join(".osier/hooks.json"), "{}");
         trust.decide(&project.join("src"), false).unwrap();
-        assert_eq!(trust.standing(&project), Standing::Refused);
+        assert_eq!(trust.state(&project), TrustState::Refused);
         assert!(!trust.allows(&project.join("src")));
         trust.decide(&project, true).unwrap();
         assert!(trust.allows(&project.join("src")));

@@ -1,16 +1,70 @@
-//! The types that clients and a session exchange: questions to the user and forms.
-//!
-//! Start at [`questions::Question`], [`questions::Questions`], which sends questions and waits for answers, and
-//! [`form`], which derives a form from a JSON schema.
-//!
-//! The crate does not know who asks, or how a question is shown.
-//!
-//! ```
-//! use osier_protocol::questions::Grant;
-//!
-//! let grant = Grant::Session { pattern: "bash(git *)".to_owned() };
-//! assert_ne!(grant, Grant::Once);
-//! ```
+//! What a session and its clients say to each other: requests in, events out, and the data both carry.
 
+mod accounts;
+mod branches;
+mod checkpoints;
+mod context;
+mod delivery;
+mod entry;
+mod entry_tag;
+mod event;
 pub mod form;
+mod hook_event;
+mod hooks;
+mod import_report;
+mod index;
+mod lanes;
+mod mcp;
+mod models;
+mod op;
+mod outline;
+mod permissions;
+mod plugins;
+mod presence;
+mod prompt;
 pub mod questions;
+mod roles;
+mod sessions;
+pub mod spending;
+mod stash;
+mod status;
+mod todo;
+mod tools;
+mod transcript;
+mod transfer;
+mod tree;
+mod window;
+
+pub use accounts::*;
+pub use branches::*;
+pub use checkpoints::*;
+pub use context::*;
+pub use delivery::Delivery;
+pub use entry::*;
+pub use entry_tag::*;
+pub use event::*;
+pub use hook_event::*;
+pub use hooks::*;
+pub use import_report::*;
+pub use index::*;
+pub use lanes::*;
+pub use mcp::*;
+pub use models::*;
+pub use op::*;
+pub use outline::*;
+pub use permissions::*;
+pub use plugins::*;
+pub use presence::*;
+pub use prompt::*;
+pub use questions::{Answer, Choice, Grant, Question, QuestionKind, Questions, Subject};
+pub use roles::*;
+pub use sessions::*;
+pub use spending::*;
+pub use stash::*;
+pub use status::*;
+pub use todo::*;
+pub use tools::*;
+pub use transcript::*;
+pub use transfer::*;
+pub use tree::*;
+pub use window::*;

@@ -1,4 +1,4 @@
-//! A call for somebody: with the keys here, to the models that are configured here, counted for who asked.
+//! Makes model calls for other agents: with this process's keys and models, counted per user.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
@@ -15,30 +15,30 @@ use osier_agent::Transport;
 use osier_base::problem::Problem;
 use osier_llm::http::{ProxyFrame, ProxyRequest, ServedModel};
 use osier_llm::{Api, EventStream, Request, StreamEvent, TurnStatus, Usage};
-use osier_session::host::{HostSetup, KeyState};
+use osier_protocol::KeyState;
+use osier_session::host::HostSetup;
 use osier_session::models::{ModelError, Models};
 use osier_settings::Settings;
 
-/// What makes the calls. Shared by all who ask. Keys and models are those of the files as they are: they are read
-/// anew by the first who asks after a change.
+/// Makes the calls of all clients. Reads keys and models from their files again with the first call after a change.
 #[derive(Debug)]
-pub struct Relay {
+pub struct LlmProxy {
     users: Arc<Users>,
     setup: HostSetup,
-    held: Mutex<Held>,
+    loaded: Mutex<Loaded>,
 }
 
-/// What was read, and the files as they were then.
+/// The loaded configuration, and the state of its files at that time.
 #[derive(Debug)]
-struct Held {
+struct Loaded {
     files: Vec<Option<Stamp>>,
-    /// What was wrong with them.
+    /// Problems in these files.
     problems: Vec<Problem>,
     served: Arc<Served>,
 }
 
-impl Held {
-    /// Whether a fault is new among these. Its place says nothing: lines move.
+impl Loaded {
+    /// Whether `problems` has a problem that this one does not have. Positions are ignored because lines move.
     fn is_worse(&self, problems: &[Problem]) -> bool {
         let same = |one: &Problem, other: &Problem| {
             (&one.path, &one.message) == (&other.path, &other.message)
@@ -48,14 +48,14 @@ impl Held {
     }
 }
 
-/// Models that can be called, and the way to them.
+/// The models that can be called, and their clients.
 #[derive(Debug)]
 struct Served {
     models: Models,
     transport: Arc<dyn Transport>,
 }
 
-/// What tells that a file is another one.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     changed: SystemTime,
@@ -63,12 +63,12 @@ struct Stamp {
     inode: u64,
 }
 
-/// Why a call is not made.
+/// Why a call is rejected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    #[error("`{0}` is not served here")]
+    #[error("unknown model `{0}` on this server")]
     UnknownModel(String),
-    #[error("${spent:.2} of ${limit:.2} are used in this month")]
+    #[error("monthly limit reached: ${spent:.2} of ${limit:.2} are spent")]
     Spent { spent: f64, limit: f64 },
     #[error("{0}")]
     Users(String),
@@ -82,8 +82,8 @@ impl From<UsersError> for Refusal {
     }
 }
 
-impl Relay {
-    /// With the models and keys of `setup`.
+impl LlmProxy {
+    /// Uses the models and keys of `setup`.
     pub fn new(setup: &HostSetup, users: Users) -> Result<Self, ModelError> {
         let files = stamps(setup);
         let (_, mut problems) = Settings::load_for(&setup.folders, &setup.cwd);
@@ -93,7 +93,7 @@ impl Relay {
         Ok(Self {
             users: Arc::new(users),
             setup: setup.clone(),
-            held: Mutex::new(Held {
+            loaded: Mutex::new(Loaded {
                 files,
                 problems,
                 served,
@@ -101,14 +101,14 @@ impl Relay {
         })
     }
 
-    /// What holds now. A file with something new wrong in it leaves what held before.
+    /// The current configuration. Files with new problems are ignored: the previous configuration stays in use.
     async fn served(&self) -> Arc<Served> {
-        let mut held = self.held.lock().await;
+        let mut loaded = self.loaded.lock().await;
         let files = stamps(&self.setup);
-        if held.files == files {
-            return Arc::clone(&held.served);
+        if loaded.files == files {
+            return Arc::clone(&loaded.served);
         }
-        held.files = files;
+        loaded.files = files;
         let (settings, mut problems) = Settings::load_for(&self.setup.folders, &self.setup.cwd);
         let setup = HostSetup {
             settings,
@@ -116,27 +116,27 @@ impl Relay {
         };
         if let Ok((models, more)) = Models::load(&setup) {
             problems.extend(more);
-            if !held.is_worse(&problems) {
-                held.problems = problems;
-                // The new keys know nothing of renewals that the old ones have begun.
-                held.served.models.settle().await;
-                held.served = Arc::new(Served::new(models));
+            if !loaded.is_worse(&problems) {
+                loaded.problems = problems;
+                // The new keys do not know about token renewals that the old ones have started.
+                loaded.served.models.settle().await;
+                loaded.served = Arc::new(Served::new(models));
             }
         }
-        Arc::clone(&held.served)
+        Arc::clone(&loaded.served)
     }
 
-    /// Whose token it is.
+    /// The user with this token.
     pub fn user(&self, token: &str) -> Result<Option<User>, UsersError> {
         self.users.find(token)
     }
 
-    /// The models that can be called, the one to start with first.
+    /// The models that can be called, the default first.
     pub async fn models(&self) -> Vec<ServedModel> {
         self.served().await.list()
     }
 
-    /// Makes a call. Dropping the stream gives it up; what was used until then is counted.
+    /// Makes a call. Dropping the stream cancels it; usage until then is counted.
     pub async fn call(&self, user: Option<User>, request: ProxyRequest) -> Result<Frames, Refusal> {
         let reference = format!("{}/{}", request.provider, request.model);
         let served = self.served().await;
@@ -182,7 +182,7 @@ impl Served {
         Self { models, transport }
     }
 
-    /// The models that can be called, the one to start with first.
+    /// The models that can be called, the default first.
     fn list(&self) -> Vec<ServedModel> {
         let chosen = self.models.chosen();
         let listed = self.models.list().into_iter();
@@ -199,7 +199,7 @@ impl Served {
     }
 }
 
-/// The files that keys and models come from, as they are.
+/// The current versions of the files with keys and models.
 fn stamps(setup: &HostSetup) -> Vec<Option<Stamp>> {
     let folders = &setup.folders;
     let files = [
@@ -219,7 +219,7 @@ fn stamps(setup: &HostSetup) -> Vec<Option<Stamp>> {
     files.iter().map(stamp).collect()
 }
 
-/// The answer, frame by frame.
+/// The answer as a stream of frames.
 pub struct Frames {
     events: EventStream,
     counted: Option<Counted>,
@@ -257,7 +257,7 @@ impl Stream for Frames {
     }
 }
 
-/// What a call has used so far; it is written down when the call ends, however that is.
+/// The usage of a call so far; stored when the call ends in any way.
 struct Counted {
     users: Arc<Users>,
     user: User,
@@ -267,7 +267,7 @@ struct Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        // A disk that is full must not keep the answer from its reader.
+        // A full disk must not interrupt the answer.
         let _ = self.users.count(&self.user, &self.model, &self.usage);
     }
 }

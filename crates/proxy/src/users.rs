@@ -1,5 +1,5 @@
-//! Who may call models through this server, and what they have used: one SQLite file, which the server and
-//! `osier serve users` share. Tokens are not in it, only their digests.
+//! The users of this server and their usage: one SQLite file that the server and `osier serve users` share. It stores
+//! only digests of tokens.
 
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use osier_base::clock;
 use osier_base::hex::hex;
 use osier_llm::Usage;
 
-/// How long another process may hold the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for another process's lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS users (
@@ -40,30 +40,30 @@ CREATE TABLE IF NOT EXISTS usage (
 #[derive(Debug)]
 pub struct Users(Mutex<Connection>);
 
-/// Somebody who may call models.
+/// An authenticated user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct User {
     id: i64,
     pub name: String,
-    /// US dollars a month.
+    /// Limit in US dollars per month.
     pub limit: Option<f64>,
 }
 
-/// A user as a list shows it.
+/// A user in a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserRow {
     pub name: String,
-    /// US dollars a month.
+    /// Limit in US dollars per month.
     pub limit: Option<f64>,
-    /// Milliseconds since the Unix epoch.
+    /// Time of creation in milliseconds since the Unix epoch.
     pub made: i64,
-    /// In this month.
+    /// Usage of the current month.
     pub month: Spent,
-    /// Ever.
+    /// Total usage.
     pub all: Spent,
 }
 
-/// What was used.
+/// The usage of a user.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     pub calls: u64,
@@ -75,25 +75,25 @@ pub struct Spent {
 /// Why the users cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum UsersError {
-    #[error("there is a user `{0}` already: remove it first, or take another name")]
+    #[error("user `{0}` already exists; remove it first, or choose another name")]
     Taken(String),
     #[error("unknown user `{0}`")]
     Unknown(String),
     #[error("invalid name `{0}`: use letters, digits, `.`, `-`, `_` and `@`")]
     Name(String),
-    #[error("the users in `{}` cannot be used: {source}", path.display())]
+    #[error("cannot use the users in `{}`: {source}", path.display())]
     File {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("the users cannot be used: {0}")]
+    #[error("cannot use the users: {0}")]
     Store(#[from] rusqlite::Error),
     #[error("the system provides no random numbers")]
     Random,
 }
 
 impl Users {
-    /// Opens the file in the folder `data`; it is made, for its owner alone, where there is none.
+    /// Opens the file in the folder `data`; creates it, private to its owner, if it is missing.
     pub fn open(data: &Path) -> Result<Self, UsersError> {
         let path = data.join("serve-users.sqlite");
         let failed = |source| UsersError::File {
@@ -108,14 +108,14 @@ impl Users {
             .open(&path)
             .map_err(failed)?;
         let connection = Connection::open(&path)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(LOCK_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         connection.execute_batch(SCHEMA)?;
         Ok(Self(Mutex::new(connection)))
     }
 
-    /// Adds somebody; their token, which is told this once.
+    /// Adds a user and returns the token, which is not stored.
     pub fn add(&self, name: &str, limit: Option<f64>) -> Result<String, UsersError> {
         let is_part = |char: char| char.is_alphanumeric() || ".-_@".contains(char);
         if name.is_empty() || !name.chars().all(is_part) {
@@ -133,7 +133,7 @@ impl Users {
         Ok(token)
     }
 
-    /// Removes somebody with what they have used.
+    /// Removes a user with all usage.
     pub fn remove(&self, name: &str) -> Result<(), UsersError> {
         let removed = self
             .lock()
@@ -144,7 +144,7 @@ impl Users {
         Ok(())
     }
 
-    /// Whose token it is.
+    /// The user with this token.
     pub fn find(&self, token: &str) -> Result<Option<User>, UsersError> {
         let connection = self.lock();
         let mut found = connection
@@ -159,7 +159,7 @@ impl Users {
         Ok(user.optional()?)
     }
 
-    /// US dollars that somebody has used in this month.
+    /// What a user has spent this month, in US dollars.
     pub fn spent(&self, user: &User) -> Result<f64, UsersError> {
         let connection = self.lock();
         let mut sum = connection.prepare_cached(
@@ -171,7 +171,7 @@ impl Users {
     /// Counts a call.
     pub fn count(&self, user: &User, model: &str, usage: &Usage) -> Result<(), UsersError> {
         let connection = self.lock();
-        // Somebody who was removed meanwhile is counted no more.
+        // The user may have been removed meanwhile.
         let mut count = connection.prepare_cached(
             "INSERT INTO usage (user, month, model, calls, tokens, cost)
              SELECT id, ?2, ?3, 1, ?4, ?5 FROM users WHERE id = ?1
@@ -183,7 +183,7 @@ impl Users {
         Ok(())
     }
 
-    /// Everybody, by name.
+    /// All users by name.
     pub fn list(&self) -> Result<Vec<UserRow>, UsersError> {
         let connection = self.lock();
         let mut rows = connection.prepare(
@@ -216,12 +216,12 @@ impl Users {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        // A transaction that a panic left is rolled back by the next one.
+        // The next transaction rolls back what a panic left.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The month that is counted now, in UTC: `2026-11`.
+/// The current month in UTC: `2026-11`.
 fn month() -> String {
     clock::rfc3339(clock::now_ms())[..7].to_owned()
 }
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_known_by_a_token_and_counted_alone() {
+    fn users_are_identified_by_token_and_counted_separately() {
         let folder = tempfile::tempdir().unwrap();
         let users = Users::open(folder.path()).unwrap();
         let ann = users.add("ann", Some(2.0)).unwrap();
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(users.spent(&user).unwrap().to_string(), "1.75");
         let other = users.find(&bob).unwrap().unwrap();
         assert_eq!(users.spent(&other).unwrap().to_string(), "0");
-        // Another process sees the same.
+        // Another process reads the same data.
         let again = Users::open(folder.path()).unwrap();
         let rows = again.list().unwrap();
         let spent = Spent {

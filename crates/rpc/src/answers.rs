@@ -12,10 +12,8 @@ use serde_json::{Map, Value, json};
 use super::command::{First, Heard, Step};
 use super::view::View;
 use osier_agent::{AgentMessage, QueueMode, UserMessage};
-use osier_context::AddedCommand;
 use osier_llm::ThinkingLevel;
-use osier_session::host::{Op, SessionInfo, TreeOp};
-use osier_store::{PageAt, StoredMessage};
+use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeOp};
 
 /// What became of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +128,7 @@ pub struct Levels {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hits {
-    pub hits: Vec<osier_store::SearchHit>,
+    pub hits: Vec<osier_protocol::SearchHit>,
     /// There are more than the limit.
     pub cut: bool,
 }
@@ -340,7 +338,7 @@ pub(super) fn branch(given: &Map<String, Value>, _: &View) -> Result<First, Stri
             instructions: Some(summary).filter(|text| !text.trim().is_empty()),
         },
     };
-    Ok(First::Op(Op::Tree(op)))
+    Ok(First::Request(Op::Tree(op)))
 }
 
 fn page<'a>(heard: &'a Heard<'_>) -> Option<&'a Vec<Value>> {

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::command::{Command, Field, Kind};
+use osier_base::request::{Kind, Parameter};
+
+use super::command::Command;
 
 /// The parameters under their own names, without those that are `null`.
 pub(super) fn check(
@@ -14,23 +16,27 @@ pub(super) fn check(
 ) -> Result<Map<String, Value>, String> {
     let mut taken = Map::new();
     for (name, value) in given {
-        let Some(field) = command.takes.iter().find(|field| field.is(&name)) else {
+        let Some(field) = command
+            .parameters
+            .iter()
+            .find(|parameter| is_named(parameter, &name))
+        else {
             return Err(unknown(command, &name));
         };
         if value.is_null() {
             continue;
         }
-        if !field.kind.fits(&value) {
-            return Err(format!("`{name}` has to be {}", field.kind.phrase()));
+        if !fits(field.kind, &value) {
+            return Err(format!("`{name}` has to be {}", phrase(field.kind)));
         }
         if taken.insert(field.name.to_owned(), value).is_some() {
             return Err(format!("`{}` is given twice", field.name));
         }
     }
-    let needed = command.takes.iter().filter(|field| field.required);
+    let needed = command.parameters.iter().filter(|field| field.required);
     for field in needed {
         if !taken.contains_key(field.name) {
-            let (name, kind) = (field.name, field.kind.phrase());
+            let (name, kind) = (field.name, phrase(field.kind));
             return Err(format!("`{}` needs `{name}`: {kind}", command.name));
         }
     }
@@ -40,7 +46,7 @@ pub(super) fn check(
 fn unknown(command: &Command, name: &str) -> String {
     let mut text = format!("`{}` takes no `{name}`", command.name);
     let known: Vec<String> = command
-        .takes
+        .parameters
         .iter()
         .map(|field| format!("`{}`", field.name))
         .collect();
@@ -54,47 +60,43 @@ fn unknown(command: &Command, name: &str) -> String {
     text
 }
 
-impl Field {
-    fn is(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
+fn is_named(parameter: &Parameter, name: &str) -> bool {
+    parameter.name == name || parameter.aliases.contains(&name)
+}
+
+fn fits(kind: Kind, value: &Value) -> bool {
+    match kind {
+        Kind::Text => value.is_string(),
+        Kind::Number => value.is_u64(),
+        Kind::Flag => value.is_boolean(),
+        Kind::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
+        Kind::Texts => value
+            .as_array()
+            .is_some_and(|texts| texts.iter().all(Value::is_string)),
+        Kind::List(_) => value.is_array(),
+        Kind::Object(_) => value.is_object(),
+        Kind::Any => true,
     }
 }
 
-impl Kind {
-    fn fits(self, value: &Value) -> bool {
-        match self {
-            Self::Text => value.is_string(),
-            Self::Number => value.is_u64(),
-            Self::Flag => value.is_boolean(),
-            Self::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
-            Self::Texts => value
-                .as_array()
-                .is_some_and(|texts| texts.iter().all(Value::is_string)),
-            Self::List(_) => value.is_array(),
-            Self::Object(_) => value.is_object(),
-            Self::Any => true,
-        }
-    }
-
-    /// As a sentence says it.
-    pub(super) fn phrase(self) -> String {
-        match self {
-            Self::Text => "a text".to_owned(),
-            Self::Number => "a whole number".to_owned(),
-            Self::Flag => "true or false".to_owned(),
-            Self::Word(words) => {
-                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-                match words.split_last() {
-                    Some((last, [])) => last.clone(),
-                    Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-                    None => "nothing".to_owned(),
-                }
+/// A kind in words, for errors and the documentation.
+pub(super) fn phrase(kind: Kind) -> String {
+    match kind {
+        Kind::Text => "a text".to_owned(),
+        Kind::Number => "a whole number".to_owned(),
+        Kind::Flag => "true or false".to_owned(),
+        Kind::Word(words) => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            match words.split_last() {
+                Some((last, [])) => last.clone(),
+                Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+                None => "nothing".to_owned(),
             }
-            Self::Texts => "a list of texts".to_owned(),
-            Self::List(name) => format!("a list of `{name}`"),
-            Self::Object(name) => format!("an object `{name}`"),
-            Self::Any => "anything".to_owned(),
         }
+        Kind::Texts => "a list of texts".to_owned(),
+        Kind::List(name) => format!("a list of `{name}`"),
+        Kind::Object(name) => format!("an object `{name}`"),
+        Kind::Any => "anything".to_owned(),
     }
 }
 

@@ -1,112 +1,69 @@
-//! What a row of the table is: a command's names, what it takes and gives, and how it becomes an op.
+//! A command of the protocol: its names, its parameters, the request it sends and the events that answer it.
 
+use osier_base::request::{Group, Kind, Parameter, Request};
 use serde_json::{Map, Value};
 
 use super::view::View;
-use osier_session::host::Op;
+use osier_protocol::Op;
 
 /// One command.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Command {
     pub name: &'static str,
-    /// Other names it goes by: those of pi and of the first protocol, and those of the ops.
-    pub aliases: &'static [&'static str],
+    /// Other names: those of pi, of the first version of the protocol, and of the requests.
+    pub aliases: Vec<&'static str>,
     pub group: Group,
     /// What it does, for the documentation.
     pub doc: &'static str,
-    pub takes: &'static [Field],
-    pub gives: Gives,
+    pub parameters: Vec<Parameter>,
+    pub data: Data,
     pub(super) begin: Begin,
     pub(super) answer: Answer,
 }
 
-/// Commands that belong together in the documentation.
+/// `data` of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
-    Connection,
-    Prompting,
-    State,
-    Session,
-    Tree,
-    Files,
-    Models,
-    Tools,
-    Safety,
-    Surroundings,
-}
-
-/// One parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
-    pub name: &'static str,
-    /// Other names it is taken under.
-    pub aliases: &'static [&'static str],
-    pub kind: Kind,
-    pub required: bool,
-    pub doc: &'static str,
-}
-
-/// What a parameter has to be. `null` is taken for a parameter that is not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Text,
-    /// A whole number from 0.
-    Number,
-    Flag,
-    /// One of these words.
-    Word(&'static [&'static str]),
-    Texts,
-    /// A list of what the schema has under this name.
-    List(&'static str),
-    /// What the schema has under this name.
-    Object(&'static str),
-    /// Anything.
-    Any,
-}
-
-/// What stands in `data` of the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gives {
-    /// Nothing: it was done.
+pub enum Data {
+    /// None: the command was executed.
     Nothing,
-    /// The fields of this event, but for its `type` and `request`. Nothing when there was nothing to tell.
+    /// The fields of this event without `type` and `request`. Missing if there was nothing to report.
     Event(&'static str),
-    /// What the schema has under this name.
+    /// The type with this name in the schema.
     Shape(&'static str),
 }
 
-/// How a command begins.
+/// What a command sends to the session.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Begin {
-    /// The parameters are the fields of this op.
-    Op(&'static str),
+    /// The request with this name; the parameters are its fields.
+    Request(&'static str),
     With(fn(&Map<String, Value>, &View) -> Result<First, String>),
-    /// The dispatcher does it.
-    Here,
+    /// Nothing: the dispatcher executes it.
+    Dispatcher,
 }
 
-/// What a command does first.
+/// The first step of a command.
 #[derive(Debug)]
 pub(super) enum First {
-    Op(Op),
-    /// The same for one whose answer is told by a `request` of its own.
+    Request(Op),
+    /// A request with a number of its own, which its answer repeats.
     Numbered(fn(u64, Value) -> Option<Op>, Value),
-    /// Nothing has to be asked.
+    /// The answer, without a request.
     Data(Value),
 }
 
-/// How a command is answered.
+/// What answers a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Answer {
-    /// With the end of its op.
+    /// The end of its request.
     Ended,
-    /// With the first event of one of these types, which it may shape.
+    /// The first event of one of these types.
     Event(&'static [&'static str], Shape),
-    /// With what comes of several events and ops.
+    /// Several events.
     Steps(fn(&mut Value, &Heard<'_>) -> Step),
 }
 
-/// Makes the data of an answer of an event's fields, or an error of them.
+/// Converts the fields of an event to the data of an answer, or to an error.
 pub(super) type Shape = fn(Map<String, Value>, &View) -> Result<Value, String>;
 
 /// An event that may concern a command.
@@ -120,78 +77,106 @@ pub(super) struct Heard<'a> {
 /// What an event means for a command.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// It has nothing to do with it.
+    /// Nothing.
     Pass,
-    /// A part of the answer, which is kept.
+    /// It is a part of the answer.
     Keep,
-    /// The answer.
+    /// The answer is complete.
     Done(Value),
     Failed(String),
-    /// This has to be asked next.
+    /// This request is next.
     Ask(fn(u64, Value) -> Option<Op>, Value),
 }
 
 impl Command {
-    /// An op of this name, answered by its end.
-    pub(super) const fn op(group: Group, name: &'static str, doc: &'static str) -> Self {
+    /// A command that sends the request with the same name and is answered by the end of it.
+    pub(super) fn new(group: Group, name: &'static str, doc: &'static str) -> Self {
         Self {
             name,
-            aliases: &[],
+            aliases: Vec::new(),
             group,
             doc,
-            takes: &[],
-            gives: Gives::Nothing,
-            begin: Begin::Op(name),
+            parameters: Vec::new(),
+            data: Data::Nothing,
+            begin: Begin::Request(name),
             answer: Answer::Ended,
         }
     }
 
-    pub(super) const fn also(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
+    /// The command of a request, as the row of the request declares it.
+    pub(super) fn of(request: &'static Request) -> Self {
+        let name = request.command.unwrap_or(request.name);
+        let own_name = request.command.map(|_| request.name);
+        let parameters = request.parameters.iter().copied().map(|parameter| {
+            if parameter.name == REQUEST.name {
+                REQUEST
+            } else {
+                parameter
+            }
+        });
+        let command = Self {
+            aliases: own_name
+                .into_iter()
+                .chain(request.aliases.iter().copied())
+                .collect(),
+            parameters: parameters.collect(),
+            begin: Begin::Request(request.name),
+            ..Self::new(request.group, name, request.doc)
+        };
+        if request.replies.is_empty() {
+            command
+        } else {
+            command.events(request.replies)
+        }
+    }
+
+    pub(super) fn also(mut self, aliases: &[&'static str]) -> Self {
+        self.aliases.extend(aliases);
         self
     }
 
-    /// The op has another name.
-    pub(super) const fn of(mut self, op: &'static str) -> Self {
-        self.begin = Begin::Op(op);
+    /// Sends the request with this name.
+    pub(super) fn request(mut self, name: &'static str) -> Self {
+        self.begin = Begin::Request(name);
         self
     }
 
-    pub(super) const fn takes(mut self, fields: &'static [Field]) -> Self {
-        self.takes = fields;
+    pub(super) fn parameters(mut self, parameters: &[Parameter]) -> Self {
+        self.parameters = parameters.to_vec();
         self
     }
 
-    /// Answered by the fields of this event.
-    pub(super) const fn told(mut self, events: &'static [&'static str]) -> Self {
-        self.gives = Gives::Event(events[0]);
-        self.answer = Answer::Event(events, whole);
+    /// Answered by the fields of the first of these events.
+    pub(super) fn events(mut self, events: &'static [&'static str]) -> Self {
+        self.data = Data::Event(events[0]);
+        self.answer = Answer::Event(events, all_fields);
         self
     }
 
-    /// Answered by what becomes of the fields of one of these events.
-    pub(super) const fn shaped(
+    /// Answered by the result of `shape` for the first of these events.
+    pub(super) fn shaped(
         mut self,
-        gives: &'static str,
+        data: &'static str,
         events: &'static [&'static str],
         shape: Shape,
     ) -> Self {
-        self.gives = Gives::Shape(gives);
+        self.data = Data::Shape(data);
         self.answer = Answer::Event(events, shape);
         self
     }
 
-    pub(super) const fn stepped(
+    /// Answered by several events.
+    pub(super) fn steps(
         mut self,
-        gives: &'static str,
+        data: &'static str,
         step: fn(&mut Value, &Heard<'_>) -> Step,
     ) -> Self {
-        self.gives = Gives::Shape(gives);
+        self.data = Data::Shape(data);
         self.answer = Answer::Steps(step);
         self
     }
 
-    pub(super) const fn begins(
+    pub(super) fn begins(
         mut self,
         begin: fn(&Map<String, Value>, &View) -> Result<First, String>,
     ) -> Self {
@@ -199,26 +184,29 @@ impl Command {
         self
     }
 
-    pub(super) const fn here(mut self, gives: Gives) -> Self {
-        self.begin = Begin::Here;
-        self.gives = gives;
+    /// Executed by the dispatcher.
+    pub(super) fn dispatcher(mut self, data: Data) -> Self {
+        self.begin = Begin::Dispatcher;
+        self.data = data;
         self
     }
 
-    /// Every name it goes by.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+    /// All names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// Whether its op carries a number that comes back with the answer.
+    /// Whether its request carries a number that its answer repeats.
     pub(super) fn is_numbered(&self) -> bool {
-        self.takes.iter().any(|field| field.name == "request")
+        self.parameters
+            .iter()
+            .any(|parameter| parameter.name == REQUEST.name)
     }
 }
 
-/// A parameter that has to be there.
-pub(super) const fn needs(name: &'static str, kind: Kind, doc: &'static str) -> Field {
-    Field {
+/// A required parameter.
+pub(super) const fn required(name: &'static str, kind: Kind, doc: &'static str) -> Parameter {
+    Parameter {
         name,
         aliases: &[],
         kind,
@@ -227,26 +215,19 @@ pub(super) const fn needs(name: &'static str, kind: Kind, doc: &'static str) -> 
     }
 }
 
-/// A parameter that may be left out.
-pub(super) const fn may(name: &'static str, kind: Kind, doc: &'static str) -> Field {
-    Field {
+/// An optional parameter.
+pub(super) const fn optional(name: &'static str, kind: Kind, doc: &'static str) -> Parameter {
+    Parameter {
         required: false,
-        ..needs(name, kind, doc)
+        ..required(name, kind, doc)
     }
 }
 
-impl Field {
-    pub(super) const fn also(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-}
-
-/// The number that comes back with an answer: the dispatcher gives one when the client does not.
-pub(super) const REQUEST: Field = may(
+/// The number that the answer repeats. The dispatcher sets it if the client does not.
+pub(super) const REQUEST: Parameter = optional(
     "request",
     Kind::Number,
-    "comes back with events about it; chosen when left out",
+    "a number that the events about it repeat; chosen when missing",
 );
 
 /// All fields of an event.
@@ -254,6 +235,6 @@ pub(super) const REQUEST: Field = may(
     clippy::unnecessary_wraps,
     reason = "the rows of the table share one signature"
 )]
-pub(super) fn whole(fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn all_fields(fields: Map<String, Value>, _: &View) -> Result<Value, String> {
     Ok(Value::Object(fields))
 }

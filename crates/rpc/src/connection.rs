@@ -12,7 +12,8 @@ use super::LINE_LIMIT;
 use super::dispatcher::Dispatcher;
 use super::lines::{Line, Lines};
 use osier_agent::Subscription;
-use osier_session::host::{Event, Host, Op};
+use osier_protocol::{Event, Op};
+use osier_session::host::Host;
 
 /// Bytes that may wait for the client before no more events are taken.
 const EVENTS_WAIT_AT: usize = 256 * 1024;

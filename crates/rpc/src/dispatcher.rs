@@ -20,35 +20,8 @@ use super::{LINE_LIMIT, PROTOCOL};
 
 use osier_hub::{Occupied, Place};
 use osier_protocol::questions::Answer;
-use osier_session::host::{Event, Host, Op};
-
-/// Events that only answer: a client that does not want everything hears them as answers.
-const ANSWERS: &[&str] = &[
-    "branches_compared",
-    "context",
-    "context_report",
-    "entries",
-    "file_diffs",
-    "files",
-    "files_preview",
-    "history",
-    "hooks",
-    "questions",
-    "search_hits",
-    "session_described",
-    "session_preview",
-    "sessions",
-    "sessions_found",
-    "stash",
-    "state",
-    "status",
-    "stored_entries",
-    "transcript_page",
-    "tree",
-    "tree_hits",
-    "unsent_found",
-    "usage",
-];
+use osier_protocol::{Delivery, Event, Op};
+use osier_session::host::Host;
 
 /// What joins a client to a host.
 #[derive(Debug)]
@@ -244,10 +217,12 @@ impl Dispatcher {
     ) -> Result<Begun, String> {
         let request = self.host.next_request();
         let mut numbered = None;
+        let wants_reply = parameters.get("reply") == Some(&json!(true));
+        let number_of_op = parameters.get("op").and_then(|op| op["request"].as_u64());
         let op = match command.begin {
-            Begin::Here if command.name == "hello" => return self.hello(&parameters),
-            Begin::Here => return self.reply(parameters),
-            Begin::Op(name) => {
+            Begin::Dispatcher if command.name == "hello" => return self.hello(&parameters),
+            Begin::Dispatcher => return self.reply(parameters),
+            Begin::Request(name) => {
                 if command.is_numbered() {
                     let chosen = parameters.entry("request").or_insert(json!(request));
                     numbered = chosen.as_u64();
@@ -255,7 +230,7 @@ impl Dispatcher {
                 op_of(name, parameters)?
             }
             Begin::With(begin) => match begin(&parameters, &self.view)? {
-                First::Op(op) => op,
+                First::Request(op) => op,
                 First::Data(data) => return Ok(Begun::Done(data)),
                 First::Numbered(make, value) => {
                     numbered = Some(request);
@@ -266,8 +241,11 @@ impl Dispatcher {
         if let Err(occupied) = self.admit(&op, request) {
             return Ok(Begun::Occupied(occupied));
         }
-        self.pending
-            .push(Pending::new(command, response.clone(), request, numbered));
+        let mut pending = Pending::new(command.answer, response.clone(), request, numbered);
+        if wants_reply {
+            pending = pending.with_reply(op.request(), number_of_op);
+        }
+        self.pending.push(pending);
         match op {
             // The host answers it with its last word, to everybody.
             Op::ShutDown => self.host.send(op),
@@ -424,16 +402,17 @@ impl Dispatcher {
             }
             _ => {}
         }
-        if self.rendering == Rendering::None {
+        let is_wanted = match self.rendering {
+            Rendering::All => true,
+            Rendering::Changes => event.delivery() != Delivery::Answer,
+            Rendering::None => false,
+        };
+        if !is_wanted {
             return;
         }
-        let before = self.output.len();
         match value {
             Some(value) => self.write_line(value),
             None => self.write_line(event),
-        }
-        if self.rendering == Rendering::Changes && only_answers(&self.output[before..]) {
-            self.output.truncate(before);
         }
     }
 
@@ -460,15 +439,6 @@ impl Dispatcher {
             self.output.truncate(before);
         }
     }
-}
-
-/// Whether the line of an event, which begins with its type, is one of those that only answer.
-fn only_answers(line: &[u8]) -> bool {
-    let kind = line.strip_prefix(br#"{"type":""#).unwrap_or_default();
-    let end = memchr::memchr(b'"', kind).unwrap_or(0);
-    ANSWERS
-        .iter()
-        .any(|answer| answer.as_bytes() == &kind[..end])
 }
 
 /// What became of a command at once.

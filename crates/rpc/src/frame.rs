@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ui::UiRequest;
-use osier_session::host::Event;
+use osier_protocol::Event;
 
 /// What a client calls a command by. It comes back as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ mod ui;
 mod view;
 
 pub use client::{CallError, Client, Events, Nobody, Person};
-pub use command::{Command, Field, Gives, Group, Kind};
+pub use command::{Command, Data};
 pub use connection::{Ended, serve};
 pub use dispatcher::Dispatcher;
 pub use frame::{Code, Frame, Greeting, Id, Rendering, Response};

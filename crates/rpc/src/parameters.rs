@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::command::First;
 use super::view::View;
 use osier_agent::Attachment;
-use osier_session::host::{ExchangeOp, Op};
+use osier_protocol::{Op, TransferOp};
 use osier_tools::attachment;
 
 /// An image given with a message; what else is said of it is not needed.
@@ -82,7 +82,7 @@ pub(super) fn model(given: &Given, _: &View) -> Result<First, String> {
             );
         }
     };
-    Ok(First::Op(Op::SelectModel { reference }))
+    Ok(First::Request(Op::SelectModel { reference }))
 }
 
 pub(super) fn models(given: &Given, _: &View) -> Result<First, String> {
@@ -93,21 +93,12 @@ pub(super) fn models(given: &Given, _: &View) -> Result<First, String> {
     parsed(json!({"type": "set_models", "models": models}))
 }
 
-pub(super) fn bash(given: &Given, _: &View) -> Result<First, String> {
-    let command = given.get("command").and_then(Value::as_str);
-    let excluded = given.get("excludeFromContext").and_then(Value::as_bool);
-    Ok(First::Op(Op::Shell {
-        command: command.unwrap_or_default().to_owned(),
-        exclude_from_context: excluded.unwrap_or(false),
-    }))
-}
-
 pub(super) fn export_html(given: &Given, _: &View) -> Result<First, String> {
     let path = given.get("outputPath").and_then(Value::as_str);
     let force = given.get("force").and_then(Value::as_bool);
-    Ok(First::Op(Op::Exchange(ExchangeOp::ExportSession {
+    Ok(First::Request(Op::Transfer(TransferOp::ExportSession {
         path: path.map(str::to_owned),
-        format: Some(osier_transfer::Format::Html),
+        format: Some(osier_protocol::ExportFormat::Html),
         scope: None,
         theme: None,
         force: force.unwrap_or(false),
@@ -135,12 +126,12 @@ pub(super) fn any(given: &Given, _: &View) -> Result<First, String> {
 }
 
 fn op(op: osier_agent::Op) -> First {
-    First::Op(Op::Agent(op))
+    First::Request(Op::Agent(op))
 }
 
 fn parsed(op: Value) -> Result<First, String> {
     let op = serde_json::from_value(op);
-    op.map(First::Op).map_err(|error| error.to_string())
+    op.map(First::Request).map_err(|error| error.to_string())
 }
 
 fn message(given: &Given) -> Result<(String, Vec<Attachment>), String> {

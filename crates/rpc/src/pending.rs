@@ -3,11 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::answers::ENDED;
-use super::command::{Answer, Command, Heard, Step};
+use super::command::{Answer, Heard, Step, all_fields};
 use super::frame::Response;
 use super::view::View;
 use osier_agent::Severity;
-use osier_session::host::Op;
+use osier_base::request::Request;
+use osier_protocol::Op;
 
 /// Events that say in `message` why something was not done.
 const FAILURES: &[&str] = &["branch_summary_failed", "library_refused", "session_failed"];
@@ -15,7 +16,9 @@ const FAILURES: &[&str] = &["branch_summary_failed", "library_refused", "session
 /// A command that is not answered yet.
 #[derive(Debug)]
 pub(super) struct Pending {
-    pub command: &'static Command,
+    answer: Answer,
+    /// The answer contains the `type` of its event.
+    is_typed: bool,
     /// The answer, but for what it says.
     pub response: Response,
     /// The number its ops are asked under.
@@ -44,13 +47,14 @@ pub(super) enum End {
 
 impl Pending {
     pub(super) fn new(
-        command: &'static Command,
+        answer: Answer,
         response: Response,
         request: u64,
         numbered: Option<u64>,
     ) -> Self {
         Self {
-            command,
+            answer,
+            is_typed: false,
             response,
             request,
             numbered,
@@ -60,9 +64,19 @@ impl Pending {
         }
     }
 
+    /// Answered by the event that replies to a request, with its `type`.
+    pub(super) fn with_reply(mut self, request: &'static Request, number: Option<u64>) -> Self {
+        if !request.replies.is_empty() {
+            self.answer = Answer::Event(request.replies, all_fields);
+            self.is_typed = true;
+            self.numbered = number;
+        }
+        self
+    }
+
     /// Takes an event, without its `type` and `request`.
     pub(super) fn hear(&mut self, kind: &str, fields: &Map<String, Value>, view: &View) -> End {
-        let step = match self.command.answer {
+        let step = match self.answer {
             Answer::Ended => return End::NotYet,
             Answer::Event(kinds, _) if !kinds.contains(&kind) => return End::NotYet,
             Answer::Event(..) if FAILURES.contains(&kind) => {
@@ -71,6 +85,13 @@ impl Pending {
             }
             Answer::Event(_, shape) => {
                 return match shape(fields.clone(), view) {
+                    Ok(Value::Object(mut data)) if self.is_typed => {
+                        data.insert("type".to_owned(), kind.into());
+                        if let Some(number) = self.numbered {
+                            data.insert("request".to_owned(), number.into());
+                        }
+                        End::Done(Value::Object(data))
+                    }
                     Ok(data) => End::Done(data),
                     Err(fault) => End::Failed(fault),
                 };
@@ -99,7 +120,7 @@ impl Pending {
             return None;
         }
         let told = self.told.last().map(|(severity, text)| (*severity, text));
-        match (self.command.answer, told) {
+        match (self.answer, told) {
             (Answer::Ended, Some((Severity::Warning | Severity::Error, text))) => {
                 Some(End::Failed(text.clone()))
             }

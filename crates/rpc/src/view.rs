@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use osier_session::host::Event;
+use osier_protocol::Event;
 
 /// The memory of one connection.
 #[derive(Debug, Default)]

@@ -34,8 +34,8 @@ pub fn is_denied(exit: Exit, output: &str, network: bool) -> bool {
     if exit.is_success() {
         return false;
     }
-    let said = tail_bytes(output, SEARCHED).to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let stderr = tail_bytes(output, SEARCHED).to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| stderr.contains(word));
     says(WORDS) || (!network && says(OFFLINE_WORDS))
 }
 

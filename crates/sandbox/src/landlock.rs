@@ -47,11 +47,11 @@ fn supported() -> Option<(u32, ABI)> {
 /// Sandboxes this process, everything it executes and all its children.
 pub(super) fn confine(spec: &Spec) -> Result<(), String> {
     let (_, abi) = supported().ok_or("the kernel does not support Landlock version 3 or later")?;
-    let said = |error: &dyn std::fmt::Display| format!("landlock: {error}");
-    let mut rules = ruleset(abi, spec.network).map_err(|error| said(&error))?;
+    let stderr = |error: &dyn std::fmt::Display| format!("landlock: {error}");
+    let mut rules = ruleset(abi, spec.network).map_err(|error| stderr(&error))?;
     let write = AccessFs::from_write(abi);
     for path in &spec.writable {
-        let opened = PathFd::new(path).map_err(|error| said(&error))?;
+        let opened = PathFd::new(path).map_err(|error| stderr(&error))?;
         let access = if path.is_dir() {
             write
         } else {
@@ -59,20 +59,20 @@ pub(super) fn confine(spec: &Spec) -> Result<(), String> {
         };
         rules = rules
             .add_rule(PathBeneath::new(opened, access))
-            .map_err(|error| said(&error))?;
+            .map_err(|error| stderr(&error))?;
     }
     for path in DEVICES
         .map(Path::new)
         .into_iter()
         .filter(|path| path.exists())
     {
-        let opened = PathFd::new(path).map_err(|error| said(&error))?;
+        let opened = PathFd::new(path).map_err(|error| stderr(&error))?;
         let access = write & AccessFs::from_file(abi);
         rules = rules
             .add_rule(PathBeneath::new(opened, access))
-            .map_err(|error| said(&error))?;
+            .map_err(|error| stderr(&error))?;
     }
-    let status = rules.restrict_self().map_err(|error| said(&error))?;
+    let status = rules.restrict_self().map_err(|error| stderr(&error))?;
     if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
         return Err("landlock: the kernel enforces the rules only in part".to_owned());
     }

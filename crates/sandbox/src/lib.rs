@@ -1,6 +1,6 @@
 //! The sandbox for commands: it limits where they can write and whether they have a network.
 //!
-//! Start at [`Confinement`], the sandbox of a workspace, and [`SandboxMode`], what commands can do.
+//! Start at [`Confinement`], the sandbox of a workspace, and [`osier_protocol::SandboxMode`], what commands can do.
 //! `Confinement::ready` detects the backend: bubblewrap, else Landlock with seccomp on Linux; `sandbox-exec`
 //! on macOS. [`helper`] is the hidden subcommand for Landlock, and [`denial`] detects a denial in the output of
 //! a command.
@@ -10,7 +10,8 @@
 //! The crate does not know tools, permission rules or settings.
 //!
 //! ```
-//! use osier_sandbox::{Confinement, SandboxMode};
+//! use osier_protocol::SandboxMode;
+//! use osier_sandbox::Confinement;
 //!
 //! let sandbox = Confinement::new("/work".as_ref(), None);
 //! sandbox.set(SandboxMode::Workspace, false, Vec::new());
@@ -31,38 +32,7 @@ mod plan;
 #[cfg(target_os = "macos")]
 mod seatbelt;
 
-use serde::{Deserialize, Serialize};
-
 pub use plan::{Backend, Confinement, SandboxError};
 
 /// The hidden subcommand that sandboxes itself and then executes the command.
 pub const HELPER: &str = "__sandbox";
-
-/// What child processes can do.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum SandboxMode {
-    #[default]
-    Off,
-    /// Writes below the working directory and in temporary directories.
-    Workspace,
-    /// Writes only in its own temporary directory.
-    ReadOnly,
-}
-
-impl SandboxMode {
-    pub const ALL: [Self; 3] = [Self::Off, Self::Workspace, Self::ReadOnly];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Workspace => "workspace",
-            Self::ReadOnly => "read-only",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-}

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{HELPER, SandboxMode};
+use super::HELPER;
 use osier_base::process::{Invocation, run_quietly};
+use osier_protocol::SandboxMode;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
 /// Timeout for the check of a backend.
@@ -59,13 +60,13 @@ pub struct Confinement {
     /// The program with the hidden subcommand.
     helper: Option<PathBuf>,
     /// Shared with the sandboxes of other directories.
-    wanted: Arc<Mutex<Wanted>>,
+    requested: Arc<Mutex<Requested>>,
     backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
     temporary: OnceLock<Option<TempDir>>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Wanted {
+struct Requested {
     mode: SandboxMode,
     /// Plan mode forces read-only.
     plan: bool,
@@ -82,7 +83,7 @@ impl Confinement {
         Self {
             cwd: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
             helper: helper.or_else(|| std::env::current_exe().ok()),
-            wanted: Arc::default(),
+            requested: Arc::default(),
             backend: Arc::default(),
             temporary: OnceLock::new(),
         }
@@ -97,7 +98,7 @@ impl Confinement {
         Arc::new(Self {
             cwd,
             helper: self.helper.clone(),
-            wanted: Arc::clone(&self.wanted),
+            requested: Arc::clone(&self.requested),
             backend: Arc::clone(&self.backend),
             temporary: OnceLock::new(),
         })
@@ -105,10 +106,10 @@ impl Confinement {
 
     /// Sets what child processes can do; `writable` are directories besides the working directory.
     pub fn set(&self, mode: SandboxMode, network: bool, writable: Vec<PathBuf>) {
-        let mut wanted = self.lock();
-        wanted.mode = mode;
-        wanted.network = network;
-        wanted.writable = writable;
+        let mut requested = self.lock();
+        requested.mode = mode;
+        requested.network = network;
+        requested.writable = writable;
     }
 
     pub fn set_plan(&self, plan: bool) {
@@ -178,9 +179,9 @@ impl Confinement {
     }
 
     /// Wraps `invocation` in the sandbox. When the sandbox is on, `ready` must have been awaited before.
-    pub fn dress(&self, invocation: Invocation) -> Result<Invocation, SandboxError> {
-        let wanted = self.lock().clone();
-        if wanted.effective() == SandboxMode::Off {
+    pub fn wrap(&self, invocation: Invocation) -> Result<Invocation, SandboxError> {
+        let requested = self.lock().clone();
+        if requested.effective() == SandboxMode::Off {
             return Ok(invocation);
         }
         let unknown = || SandboxError {
@@ -188,13 +189,13 @@ impl Confinement {
         };
         let backend = self.backend.get().ok_or_else(unknown)?.clone()?;
         let temporary = self.temporary()?;
-        let spec = self.spec(&wanted, &temporary);
+        let spec = self.spec(&requested, &temporary);
         let mut dressed = match backend {
             Backend::Bubblewrap(program) => self.in_bubblewrap(&program, &spec, invocation),
             Backend::Landlock(_) => self.in_helper(&spec, invocation)?,
             Backend::SandboxExec => sandbox_exec(&spec, invocation),
         };
-        let mode = wanted.effective().name();
+        let mode = requested.effective().name();
         dressed.env.push(("OSIER_SANDBOX".into(), mode.into()));
         dressed.env.push(("TMPDIR".into(), temporary.into()));
         Ok(dressed)
@@ -206,16 +207,16 @@ impl Confinement {
         }
         let mut reason = "bubblewrap is not installed".to_owned();
         let known = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"].map(PathBuf::from);
-        let wanted = !self.lock().without_bubblewrap;
-        if let Some(program) = known.into_iter().find(|path| wanted && path.is_file()) {
+        let requested = !self.lock().without_bubblewrap;
+        if let Some(program) = known.into_iter().find(|path| requested && path.is_file()) {
             let mut args = base_arguments();
             args.extend(["--unshare-net", "--", "/bin/true"].map(OsString::from));
             let tried = run_quietly(&program.to_string_lossy(), args, None, PROBE).await;
             match tried {
                 Ok(output) if output.exit.is_success() => return Ok(Backend::Bubblewrap(program)),
                 Ok(output) => {
-                    let said = String::from_utf8_lossy(&output.stderr);
-                    reason = format!("bubblewrap failed with `{}`", said.trim());
+                    let stderr = String::from_utf8_lossy(&output.stderr);
+                    reason = format!("bubblewrap failed with `{}`", stderr.trim());
                 }
                 Err(error) => reason = error.to_string(),
             }
@@ -244,19 +245,19 @@ impl Confinement {
         })
     }
 
-    fn spec(&self, wanted: &Wanted, temporary: &Path) -> Spec {
+    fn spec(&self, requested: &Requested, temporary: &Path) -> Spec {
         let mut writable = vec![temporary.to_owned()];
-        if wanted.effective() == SandboxMode::Workspace {
+        if requested.effective() == SandboxMode::Workspace {
             // The widest first: a mount hides earlier mounts below it.
             writable = vec!["/tmp".into(), "/var/tmp".into()];
             writable.push(temporary.to_owned());
-            writable.extend(wanted.writable.iter().cloned());
+            writable.extend(requested.writable.iter().cloned());
             writable.push(self.cwd.clone());
         }
         writable.retain(|path| path.exists());
         Spec {
             writable,
-            network: wanted.has_network(),
+            network: requested.has_network(),
         }
     }
 
@@ -287,12 +288,14 @@ impl Confinement {
         Ok(wrap(helper.into(), args, invocation))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Wanted> {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Requested> {
+        self.requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Wanted {
+impl Requested {
     fn effective(&self) -> SandboxMode {
         if self.plan {
             SandboxMode::ReadOnly

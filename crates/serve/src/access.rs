@@ -13,7 +13,8 @@ use super::limits::Buckets;
 use osier_base::atomic_file;
 use osier_base::atomic_file::Options;
 use osier_base::hex::hex;
-use osier_proxy::{Relay, User};
+#[cfg(feature = "proxy")]
+use osier_proxy::{LlmProxy, User};
 
 /// Wrong tokens that one address may try before it has to wait, and how many more a second.
 const WRONG_TOKENS: (u32, f64) = (10, 0.2);
@@ -28,9 +29,11 @@ pub(super) enum Caller {
     /// Whoever runs the server.
     Owner,
     /// Somebody who calls models through it.
+    #[cfg(feature = "proxy")]
     User(User),
 }
 
+#[cfg(feature = "proxy")]
 impl Caller {
     /// The one whose calls are counted.
     pub(super) fn user(self) -> Option<User> {
@@ -49,30 +52,34 @@ pub(super) struct Access {
     address: Option<IpAddr>,
     names: Vec<String>,
     /// Knows other people, who may call models and nothing else.
-    relay: Option<Relay>,
+    #[cfg(feature = "proxy")]
+    relay: Option<LlmProxy>,
     wrong: Buckets<Option<IpAddr>>,
     requests: Buckets<[u8; 32]>,
 }
 
 impl Access {
-    pub(super) fn new(
-        token: &str,
-        address: Option<IpAddr>,
-        names: &[String],
-        relay: Option<Relay>,
-    ) -> Self {
+    pub(super) fn new(token: &str, address: Option<IpAddr>, names: &[String]) -> Self {
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Self {
             token: digest(token),
             address,
             names,
-            relay,
+            #[cfg(feature = "proxy")]
+            relay: None,
             wrong: Buckets::new(WRONG_TOKENS.0, WRONG_TOKENS.1),
             requests: Buckets::new(REQUESTS.0, REQUESTS.1),
         }
     }
 
-    pub(super) fn relay(&self) -> Option<&Relay> {
+    /// Adds the users of the LLM proxy.
+    #[cfg(feature = "proxy")]
+    pub(super) fn with_proxy(self, relay: Option<LlmProxy>) -> Self {
+        Self { relay, ..self }
+    }
+
+    #[cfg(feature = "proxy")]
+    pub(super) fn relay(&self) -> Option<&LlmProxy> {
         self.relay.as_ref()
     }
 
@@ -88,10 +95,11 @@ impl Access {
         };
         self.wrong.has(from, now).map_err(limited)?;
         let given = digest(token);
-        let caller = if same(&given, &self.token) {
-            Some(Caller::Owner)
-        } else {
-            self.user(token)?.map(Caller::User)
+        let caller = same(&given, &self.token).then_some(Caller::Owner);
+        #[cfg(feature = "proxy")]
+        let caller = match caller {
+            None => self.user(token)?,
+            owner => owner,
         };
         let Some(caller) = caller else {
             self.wrong.take(from, now).map_err(limited)?;
@@ -103,12 +111,15 @@ impl Access {
         Ok(caller)
     }
 
-    fn user(&self, token: &str) -> Result<Option<User>, Fault> {
+    /// The user of the LLM proxy that a token belongs to.
+    #[cfg(feature = "proxy")]
+    fn user(&self, token: &str) -> Result<Option<Caller>, Fault> {
         let Some(relay) = &self.relay else {
             return Ok(None);
         };
         let found = relay.user(token);
-        found.map_err(|error| Fault::new(Code::Unavailable, error.to_string()))
+        let found = found.map_err(|error| Fault::new(Code::Unavailable, error.to_string()))?;
+        Ok(found.map(Caller::User))
     }
 
     /// Whether a `Host` header names this server: a page elsewhere whose name was made to point here has
@@ -202,7 +213,7 @@ mod tests {
     use super::*;
 
     fn access(address: IpAddr) -> Access {
-        Access::new("right", Some(address), &["Box.example".to_owned()], None)
+        Access::new("right", Some(address), &["Box.example".to_owned()])
     }
 
     #[test]

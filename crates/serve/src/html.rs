@@ -19,7 +19,7 @@ use super::Server;
 use super::fault::{Code, Fault};
 use super::gate::body;
 use crate::painter::Painter;
-use osier_transfer::{Look as _, MARKDOWN, Paint, PlainLook, prose};
+use osier_transfer::{Highlighter, HtmlThemes as _, MARKDOWN, PlainThemes, prose};
 
 /// Bytes of an open block whose code is still marked; a longer one is marked when it is complete.
 const MARKED_WHILE_OPEN: usize = 24 * 1024;
@@ -118,7 +118,7 @@ fn start() -> mpsc::Sender<Order> {
 }
 
 impl MarkdownText {
-    fn render(&self, painter: &mut dyn Paint) -> Rendered {
+    fn render(&self, painter: &mut dyn Highlighter) -> Rendered {
         if self.open {
             return self.render_open(painter);
         }
@@ -129,7 +129,7 @@ impl MarkdownText {
         }
     }
 
-    fn render_open(&self, painter: &mut dyn Paint) -> Rendered {
+    fn render_open(&self, painter: &mut dyn Highlighter) -> Rendered {
         let text = self.text.as_str();
         let finished = finished(text);
         let rest = finished.last().map_or(0, |block| block.end);
@@ -140,7 +140,7 @@ impl MarkdownText {
         let open = &text[rest..];
         if !open.trim().is_empty() {
             blocks.push(if open.len() > MARKED_WHILE_OPEN {
-                prose(&mut *PlainLook.painter(), open, "")
+                prose(&mut *PlainThemes.highlighter(), open, "")
             } else {
                 prose(painter, open, "")
             });

@@ -9,14 +9,17 @@ mod access;
 mod fault;
 mod frames;
 mod gate;
+#[cfg_attr(not(feature = "transfer"), path = "html_disabled.rs")]
 mod html;
 mod limits;
 mod listen;
 #[cfg(test)]
-#[cfg(feature = "schema")]
+#[cfg(all(feature = "schema", feature = "transfer"))]
 mod openapi;
 mod outbox;
+#[cfg(feature = "transfer")]
 mod painter;
+#[cfg(feature = "proxy")]
 mod relay;
 mod routes;
 mod seat;
@@ -25,6 +28,7 @@ mod socket;
 mod talk;
 mod web;
 
+#[cfg(feature = "transfer")]
 pub use painter::Painter;
 
 use std::future::Future;
@@ -35,11 +39,13 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use self::access::Access;
+#[cfg(feature = "transfer")]
 use self::html::Renderer;
 use self::listen::Bound;
 use osier_base::signals::signalled;
 use osier_hub::Hosts;
-use osier_proxy::Relay;
+#[cfg(feature = "proxy")]
+use osier_proxy::LlmProxy;
 use osier_session::host::HostSetup;
 
 pub use self::access::{make_token, read_token};
@@ -59,7 +65,8 @@ pub struct Options {
     /// Names beside those of the address that a browser may call the server by.
     pub hosts: Vec<String>,
     /// Calls models for others, too.
-    pub relay: Option<Relay>,
+    #[cfg(feature = "proxy")]
+    pub relay: Option<LlmProxy>,
     /// Sessions are unloaded when nobody has needed them for so long; never when not set.
     pub unload_after: Option<Duration>,
 }
@@ -69,6 +76,7 @@ pub struct Options {
 struct Server {
     hosts: Hosts,
     access: Access,
+    #[cfg(feature = "transfer")]
     renderer: Renderer,
     /// A client has asked for the end.
     stop: Arc<Notify>,
@@ -86,12 +94,15 @@ impl Serving {
     /// Begins to listen. `template` is what every session starts with.
     pub async fn bind(template: HostSetup, options: Options) -> Result<Self, ListenError> {
         let bound = Bound::new(&options.listen).await?;
-        let access = Access::new(&options.token, bound.names(), &options.hosts, options.relay);
+        let access = Access::new(&options.token, bound.names(), &options.hosts);
+        #[cfg(feature = "proxy")]
+        let access = access.with_proxy(options.relay);
         let hosts = Hosts::new(template);
         Ok(Self {
             server: Arc::new(Server {
                 hosts,
                 access,
+                #[cfg(feature = "transfer")]
                 renderer: Renderer::default(),
                 stop: Arc::default(),
             }),

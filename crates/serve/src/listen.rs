@@ -1,10 +1,9 @@
 //! Where the server listens: an address, or a socket in the file system that only its owner can open.
 
-use std::fmt;
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use axum::Router;
 use tokio::net::{TcpListener, UnixListener, UnixStream};

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use osier_term::face::Token;
 use osier_term::highlight::BlockHighlighter;
-use osier_transfer::{MarkedLine, Paint};
+use osier_transfer::{Highlighter, MarkedLine};
 
 /// Marks code of the languages the interface knows. Loads its grammars with the first block.
 #[derive(Debug, Default)]
 pub struct Painter(BlockHighlighter);
 
-impl Paint for Painter {
+impl Highlighter for Painter {
     fn lines(&mut self, language: &str, code: &str) -> Option<Vec<MarkedLine>> {
         let lines = self.0.lines(language, code)?;
         let named = |token: Token| Token::ALL[token as usize].1;

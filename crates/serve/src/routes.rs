@@ -7,7 +7,9 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post};
 
 use super::fault::{Code, Fault};
-use super::{Server, gate, html, relay, sessions, socket, talk, web};
+#[cfg(feature = "proxy")]
+use super::relay;
+use super::{Server, gate, html, sessions, socket, talk, web};
 
 /// One thing a client can ask for.
 #[cfg_attr(
@@ -137,6 +139,7 @@ pub(super) const ROUTES: &[Route] = &[
         gives: Gives::Json("MarkdownBlocks"),
         handler: || post(html::render),
     },
+    #[cfg(feature = "proxy")]
     Route {
         method: "post",
         path: "/api/proxy/stream",

@@ -12,8 +12,8 @@ use tokio::sync::mpsc;
 use super::frames::{Item, Kind};
 use super::outbox::Outbox;
 use osier_hub::{Introduction, Place, Room, Snapshot, Told, Watch};
+use osier_protocol::Event;
 use osier_rpc::{Dispatcher, Rendering};
-use osier_session::host::Event;
 
 /// What a client wants of a session.
 #[derive(Debug)]

@@ -3,22 +3,27 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+#[cfg(feature = "proxy")]
+use axum::Extension;
+use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Server;
+#[cfg(feature = "proxy")]
 use super::access::Caller;
 use super::fault::{Code, Fault};
 use super::gate::{COOKIE, address_of, body};
 use osier_hub::{RoomInfo, Wanted};
-use osier_llm::http::{ServedModel, ServedModels};
-use osier_permissions::Mode;
+use osier_llm::http::ServedModel;
+#[cfg(feature = "proxy")]
+use osier_llm::http::ServedModels;
+use osier_protocol::{KeyState, PermissionMode, SessionSummary};
 use osier_rpc::PROTOCOL;
-use osier_session::host::{HostSetup, KeyState, SessionSummary};
+use osier_session::host::HostSetup;
 use osier_session::models::Models;
 use osier_store::SessionDirectory;
 
@@ -62,7 +67,7 @@ pub(super) struct NewSession {
     session: Option<String>,
     /// `PROVIDER/ID[:LEVEL]` or part of a name.
     model: Option<String>,
-    permissions: Option<Mode>,
+    permissions: Option<PermissionMode>,
 }
 
 impl NewSession {
@@ -150,8 +155,9 @@ fn with_cookie(cookie: &str) -> Result<Response, Fault> {
 
 pub(super) async fn models(
     State(server): State<Arc<Server>>,
-    Extension(caller): Extension<Caller>,
+    #[cfg(feature = "proxy")] Extension(caller): Extension<Caller>,
 ) -> Result<Json<Value>, Fault> {
+    #[cfg(feature = "proxy")]
     if let (Caller::User(_), Some(relay)) = (caller, server.access.relay()) {
         return Ok(Json(json!(ServedModels {
             models: relay.models().await,

@@ -1,35 +1,69 @@
-//! Prompts of every session, for recalling them: one JSON line each in `history.jsonl`, appended with
-//! one write so that several processes can share the file.
+//! The prompt history of all sessions: one JSON line for each prompt in `history.jsonl`, appended with one write so
+//! that several processes can share the file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use osier_agent::Severity;
 use osier_base::clock;
+use osier_protocol::Event;
+
+use crate::emitter::Emitter;
 
 /// Bytes read from the end of the file.
 const READ_LIMIT: u64 = 1024 * 1024;
-/// Longest prompt that is remembered, in bytes.
+/// Longest prompt that is stored, in bytes.
 const PROMPT_LIMIT: usize = 64 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct HistoryLine {
     text: String,
     timestamp: i64,
 }
 
-/// The newest prompts, oldest first, without repeats of the one before. A missing file has none;
-/// lines that cannot be read are skipped.
-pub fn load(path: &Path) -> Vec<String> {
+/// The prompt history of a user.
+#[derive(Debug)]
+pub(crate) struct PromptHistory {
+    path: PathBuf,
+}
+
+impl PromptHistory {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Publishes the newest prompts.
+    pub(crate) fn list(&self, emitter: &Emitter) {
+        let (path, emitter) = (self.path.clone(), emitter.clone());
+        tokio::task::spawn_blocking(move || {
+            let prompts = load(&path);
+            emitter.post(Event::History { prompts });
+        });
+    }
+
+    /// Appends a prompt.
+    pub(crate) fn add(&self, text: &str, emitter: &Emitter) {
+        if let Err(error) = append(&self.path, text) {
+            let path = self.path.display();
+            let text = format!("cannot add the prompt to the history `{path}`: {error}");
+            emitter.notice(Severity::Warning, text);
+        }
+    }
+}
+
+/// The newest prompts, oldest first, without consecutive duplicates. A missing file has none; lines that cannot be
+/// parsed are skipped.
+fn load(path: &Path) -> Vec<String> {
     let Ok(text) = tail(path) else {
         return Vec::new();
     };
     let mut prompts: Vec<String> = Vec::new();
     for line in text.split(|byte| *byte == b'\n') {
-        let Ok(line) = serde_json::from_slice::<Line>(line) else {
+        let Ok(line) = serde_json::from_slice::<HistoryLine>(line) else {
             continue;
         };
         if prompts.last() != Some(&line.text) {
@@ -39,8 +73,8 @@ pub fn load(path: &Path) -> Vec<String> {
     prompts
 }
 
-/// Remembers `text`. What is too long to recall usefully is left out.
-pub fn append(path: &Path, text: &str) -> io::Result<()> {
+/// Appends `text`, unless it is blank or too long.
+fn append(path: &Path, text: &str) -> io::Result<()> {
     if text.trim().is_empty() || text.len() > PROMPT_LIMIT {
         return Ok(());
     }
@@ -50,7 +84,7 @@ pub fn append(path: &Path, text: &str) -> io::Result<()> {
             .mode(0o700)
             .create(folder)?;
     }
-    let line = Line {
+    let line = HistoryLine {
         text: text.to_owned(),
         timestamp: clock::now_ms(),
     };
@@ -78,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prompts_come_back_in_order_without_repeats() {
+    fn prompts_are_loaded_in_order_without_consecutive_duplicates() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data/history.jsonl");
         for text in ["one", "two\nlines", "two\nlines", "  ", "three"] {

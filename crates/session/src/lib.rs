@@ -1,22 +1,60 @@
-//! What makes the agent a coding agent: tools, sessions, context, settings. `host` wires them and is
-//! the one thing a mode receives.
+//! The session actor: one conversation, its agent, and the features around it.
+//!
+//! A client starts a session with [`SessionHandle::start`] and a [`SessionSetup`]. It sends requests
+//! ([`osier_protocol::Op`]) and receives events ([`osier_protocol::Event`]); there is no other way in.
+//!
+//! - `actor`: the handle, the loop, and the dispatch of requests. The only module that knows all features.
+//! - `open_session`: the file, the agent and the tools of the open session.
+//! - one module for each feature, with its state, its operations and its tests: `stash`, `drafts`, `history`,
+//!   `session_index`, `accounts`, `models`, `permissions`, `trust`, `hooks`, `plugins`, `mcp`, `context`, `tree`,
+//!   `compaction`, `fan`, `checkpoints`, `subagents`, `shell`, `jobs`, `todo`, `usage`, `status`, `transfer` and others.
+//! - `emitter`: how features publish events, and how background work returns its result to the actor.
+//!
+//! Dependencies point down: the actor imports features, a feature never imports the actor. A feature takes what it needs
+//! as arguments: an `Emitter`, a store, an agent, a `Callback` for results of background work.
 
 pub mod accounts;
-pub mod compaction;
-pub mod fan;
-pub mod guard;
-pub mod history;
-pub mod host;
-pub mod marks;
-mod model_files;
+mod actor;
+mod checkpoints;
+mod compaction;
+mod context;
+mod drafts;
+mod emitter;
+mod fan;
+mod history;
+mod hooks;
+mod jobs;
+mod mcp;
 pub mod models;
-pub mod prompt;
-pub mod refresh;
-pub mod roles;
-pub mod scripts;
-mod server;
-pub mod spending;
-pub mod stash;
+mod open_session;
+mod permissions;
+mod plugins;
+mod prompt;
+mod questions;
+pub mod session_index;
+mod setup;
+mod shell;
+mod stash;
+mod status;
 pub mod subagents;
-pub mod tour;
-pub mod user_prompt;
+mod todo;
+mod tool_policy;
+mod transcript;
+#[cfg(feature = "transfer")]
+mod transfer;
+mod tree;
+mod trust;
+mod usage;
+mod workspace;
+
+pub use actor::{RemoteSession, SessionHandle, StartError};
+pub use open_session::find as find_session;
+pub use setup::{SessionChoice, SessionSetup};
+
+/// The former names of the types at the root.
+pub mod host {
+    pub use crate::{
+        RemoteSession as Elsewhere, SessionChoice, SessionHandle as Host,
+        SessionSetup as HostSetup, StartError as HostError, find_session,
+    };
+}

@@ -1,20 +1,21 @@
 //! The system prompt. Short on purpose: with the tool definitions it stays under 1,000 tokens. Holds
 //! nothing that changes between turns (no clock), so that provider caches hit.
 
+use crate::setup::SessionSetup;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What the prompt is made of.
+/// The parts of a prompt.
 #[derive(Debug, Clone, Copy)]
-pub struct PromptParts<'a> {
+pub(crate) struct PromptParts<'a> {
     pub cwd: &'a Path,
-    /// Folders beside it.
+    /// Additional directories.
     pub directories: &'a [PathBuf],
-    /// Replaces the text osier brings, when set.
+    /// Replaces the built-in text.
     pub replacement: Option<&'a str>,
-    /// Comes last, when set.
+    /// Comes after the text.
     pub addition: Option<&'a str>,
-    /// Instructions and skills that were found; may be empty.
+    /// Instructions and skills; may be empty.
     pub context: &'a str,
     /// Names of the tools offered.
     pub tools: &'a [String],
@@ -24,13 +25,13 @@ const PREAMBLE: &str = "You are osier, a coding agent working in the user's term
 You change their files and run commands through tools; they watch every step.
 
 - Look before you change: read the files involved, and follow the style you find.
-- Do what was asked, whole, and no more. Say when something could not be done.
+- Do what the user asks, completely, and nothing else. Say when something could not be done.
 - Prefer editing to rewriting. Prove a change by running what tests it.
 - Never discard work you did not make. Ask before what cannot be undone.
-- Answer briefly, in Markdown; name files as path:line.";
+- Answer briefly, in Markdown; refer to files as path:line.";
 
-/// The whole prompt.
-pub fn system_prompt(parts: PromptParts<'_>) -> String {
+/// The complete prompt.
+pub(crate) fn system_prompt(parts: PromptParts<'_>) -> String {
     let mut prompt = parts.replacement.unwrap_or(PREAMBLE).trim_end().to_owned();
     if parts.replacement.is_none() {
         prompt.push_str(searching(parts.tools));
@@ -42,7 +43,7 @@ pub fn system_prompt(parts: PromptParts<'_>) -> String {
     let _ = write!(prompt, "\n\nWorking directory: {}", parts.cwd.display());
     for (place, directory) in parts.directories.iter().enumerate() {
         let before = if place == 0 {
-            "\nFurther directories: "
+            "\nAdditional directories: "
         } else {
             ", "
         };
@@ -51,7 +52,7 @@ pub fn system_prompt(parts: PromptParts<'_>) -> String {
     prompt
 }
 
-/// How to look around with the tools there are.
+/// How to search with the tools.
 fn searching(tools: &[String]) -> &'static str {
     let has = |name: &str| tools.iter().any(|tool| tool == name);
     if has("grep") && has("find") {
@@ -61,6 +62,18 @@ fn searching(tools: &[String]) -> &'static str {
     } else {
         ""
     }
+}
+
+/// The system prompt of a session that offers `tools`.
+pub(crate) fn session_prompt(setup: &SessionSetup, context: &str, tools: &[String]) -> String {
+    system_prompt(PromptParts {
+        cwd: &setup.cwd,
+        directories: &setup.directories,
+        replacement: setup.system_prompt.as_deref(),
+        addition: setup.append_system_prompt.as_deref(),
+        context,
+        tools,
+    })
 }
 
 #[cfg(test)]
@@ -74,10 +87,10 @@ mod tests {
         bpe_openai::o200k_base().count(text)
     }
 
-    /// What a model is told before anybody has said anything.
+    /// The tokens of the prompt and the tool definitions.
     #[test]
     fn prompt_and_tools_cost_less_than_a_thousand_tokens() {
-        let cwd = Path::new("/home/somebody/projects/some-project");
+        let cwd = Path::new("/home/user/projects/some-project");
         let tools = osier_tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let prompt = tokens(&system_prompt(PromptParts {
@@ -102,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn searching_is_told_by_the_tools_there_are() {
+    fn search_hint_follows_from_the_tools() {
         let told = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             searching(&names)
@@ -124,7 +137,7 @@ mod tests {
         };
         assert_eq!(
             system_prompt(parts),
-            "Be brief.\n\nNo emoji.\n\nProject.\n\nWorking directory: /work\nFurther directories: /a, /b"
+            "Be brief.\n\nNo emoji.\n\nProject.\n\nWorking directory: /work\nAdditional directories: /a, /b"
         );
     }
 }

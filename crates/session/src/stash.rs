@@ -1,78 +1,100 @@
-//! Prompts that were put aside: kept in the data directory until they are taken back, whatever session or
-//! process that happens in.
+//! Stashed prompts. They are stored in the data directory until they are restored or deleted, and every session
+//! and process sees them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use osier_agent::Attachment;
-use osier_base::locked_json;
-use osier_base::locked_json::KeptError;
+use osier_agent::Severity;
+use osier_base::folders::Folders;
+use osier_base::locked_json::LockedJsonError;
 use osier_base::text::head_bytes;
-use osier_base::{clock, ids};
+use osier_base::{clock, ids, locked_json};
+use osier_protocol::{Event, PromptPart, Stashed};
 
-/// Bytes of a prompt that are kept.
-const LONGEST: usize = 1 << 20;
-/// Prompts that are kept: the oldest ones give way.
-const MOST: usize = 200;
-/// Bytes of files that are kept along with them: those of the oldest give way.
-const FILES: usize = 24 << 20;
+use crate::emitter::Emitter;
 
-/// A part of a prompt, as the editor has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum PromptPart {
-    Text {
-        text: String,
-    },
-    /// A long paste, shown by its label.
-    Paste {
-        label: String,
-        text: String,
-    },
-    /// A file that goes along with the prompt.
-    File {
-        file: Attachment,
-    },
+/// Bytes of a prompt that are stored.
+const PROMPT_LIMIT: usize = 1 << 20;
+/// Prompts that are stored; the oldest are deleted.
+const COUNT_LIMIT: usize = 200;
+/// Bytes of attached files in all prompts; the oldest prompts lose theirs.
+const FILES_LIMIT: usize = 24 << 20;
+
+/// The stash of a user, for prompts of one directory.
+#[derive(Debug)]
+pub(crate) struct Stash {
+    file: PathBuf,
+    cwd: String,
 }
 
-/// A prompt that was put aside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Stashed {
-    pub id: String,
-    pub text: String,
-    /// What it is made of, where that is more than its text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<PromptPart>,
-    /// Where it was written.
-    pub cwd: String,
-    /// When, in milliseconds since the Unix epoch.
-    pub created: i64,
+impl Stash {
+    pub(crate) fn new(folders: &Folders, cwd: &Path) -> Self {
+        Self {
+            file: folders.stash(),
+            cwd: cwd.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Publishes the stashed prompts.
+    pub(crate) async fn list(&self, emitter: &Emitter) {
+        let file = self.file.clone();
+        self.publish(emitter, move || Ok(list(&file))).await;
+    }
+
+    /// Stashes a prompt and publishes the list. Whether it was stored.
+    pub(crate) async fn add(
+        &self,
+        text: String,
+        parts: Vec<PromptPart>,
+        emitter: &Emitter,
+    ) -> bool {
+        let (file, cwd) = (self.file.clone(), self.cwd.clone());
+        self.publish(emitter, move || add(&file, (&text, &parts), &cwd))
+            .await
+    }
+
+    /// Deletes a prompt and publishes the list.
+    pub(crate) async fn delete(&self, id: String, emitter: &Emitter) {
+        let file = self.file.clone();
+        self.publish(emitter, move || delete(&file, &id)).await;
+    }
+
+    /// Publishes the outcome of `work`. Waits for it, so that one change does not overtake another.
+    async fn publish(
+        &self,
+        emitter: &Emitter,
+        work: impl FnOnce() -> Result<Vec<Stashed>, LockedJsonError> + Send + 'static,
+    ) -> bool {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(prompts)) => {
+                emitter.post(Event::Stash { prompts });
+                true
+            }
+            Ok(Err(error)) => {
+                emitter.notice(Severity::Error, format!("cannot change the stash: {error}"));
+                false
+            }
+            Err(_) => false,
+        }
+    }
 }
 
-/// The prompts that are put aside, the newest first. Blocks.
-pub fn list(file: &Path) -> Vec<Stashed> {
+/// The stashed prompts, newest first. Blocks.
+fn list(file: &Path) -> Vec<Stashed> {
     locked_json::read(file)
 }
 
-/// Puts a prompt aside; what there is now. Blocks.
-///
-/// # Errors
-/// It was not kept.
-pub fn add(
+/// Stores a prompt; returns all. Blocks.
+fn add(
     file: &Path,
     (text, parts): (&str, &[PromptPart]),
     cwd: &str,
-) -> Result<Vec<Stashed>, KeptError> {
+) -> Result<Vec<Stashed>, LockedJsonError> {
     locked_json::change(file, |prompts: &mut Vec<Stashed>| {
         let stashed = Stashed {
             id: ids::session_id(),
-            text: head_bytes(text, LONGEST).to_owned(),
-            // What is cut is no longer what it was made of.
-            parts: if text.len() > LONGEST {
+            text: head_bytes(text, PROMPT_LIMIT).to_owned(),
+            // The parts describe the complete text.
+            parts: if text.len() > PROMPT_LIMIT {
                 Vec::new()
             } else {
                 parts.to_vec()
@@ -82,11 +104,10 @@ pub fn add(
         };
         prompts.retain(|other| other.text != stashed.text || other.parts != stashed.parts);
         prompts.insert(0, stashed);
-        prompts.truncate(MOST);
-        let mut left = FILES;
+        prompts.truncate(COUNT_LIMIT);
+        let mut left = FILES_LIMIT;
         for prompt in prompts {
-            let size = files(prompt);
-            match left.checked_sub(size) {
+            match left.checked_sub(file_bytes(prompt)) {
                 Some(rest) => left = rest,
                 None => prompt.parts.clear(),
             }
@@ -94,8 +115,8 @@ pub fn add(
     })
 }
 
-/// Bytes of the files of a prompt.
-fn files(prompt: &Stashed) -> usize {
+/// Bytes of the files that are attached to a prompt.
+fn file_bytes(prompt: &Stashed) -> usize {
     let sizes = prompt.parts.iter().map(|part| match part {
         PromptPart::File { file } => file.content.len(),
         _ => 0,
@@ -103,11 +124,8 @@ fn files(prompt: &Stashed) -> usize {
     sizes.sum()
 }
 
-/// Forgets one; what there is now. Blocks.
-///
-/// # Errors
-/// It is still kept.
-pub fn forget(file: &Path, id: &str) -> Result<Vec<Stashed>, KeptError> {
+/// Deletes a prompt; returns the others. Blocks.
+fn delete(file: &Path, id: &str) -> Result<Vec<Stashed>, LockedJsonError> {
     locked_json::change(file, |prompts: &mut Vec<Stashed>| {
         prompts.retain(|other| other.id != id);
     })
@@ -116,11 +134,12 @@ pub fn forget(file: &Path, id: &str) -> Result<Vec<Stashed>, KeptError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use osier_agent::Attachment;
 
     #[test]
-    fn the_newest_is_first_and_nothing_is_there_twice() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("stash.json");
+    fn list_is_newest_first_without_duplicates() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("stash.json");
         add(&file, ("one", &[]), "/a").unwrap();
         add(&file, ("two", &[]), "/b").unwrap();
         add(&file, ("one", &[]), "/c").unwrap();
@@ -130,15 +149,15 @@ mod tests {
         let prompts = list(&file);
         assert_eq!(texts(&prompts), ["one", "two"]);
         assert_eq!(prompts[0].cwd, "/c");
-        let left = forget(&file, &prompts[0].id).unwrap();
+        let left = delete(&file, &prompts[0].id).unwrap();
         assert_eq!(texts(&left), ["two"]);
         assert_eq!(list(&file), left);
     }
 
     #[test]
-    fn the_files_of_the_oldest_give_way() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("stash.json");
+    fn oldest_prompts_lose_their_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("stash.json");
         let picture = |bytes: usize| PromptPart::File {
             file: Attachment {
                 id: "1".into(),
@@ -151,13 +170,13 @@ mod tests {
                 preview: None,
             },
         };
-        add(&file, ("old", &[picture(FILES / 2)]), "/a").unwrap();
+        add(&file, ("old", &[picture(FILES_LIMIT / 2)]), "/a").unwrap();
         let paste = PromptPart::Paste {
             label: "[paste #1 +20 lines]".into(),
             text: "long".into(),
         };
         add(&file, ("paste", &[paste]), "/a").unwrap();
-        let prompts = add(&file, ("new", &[picture(FILES / 2 + 1)]), "/a").unwrap();
+        let prompts = add(&file, ("new", &[picture(FILES_LIMIT / 2 + 1)]), "/a").unwrap();
         let parts: Vec<usize> = prompts.iter().map(|prompt| prompt.parts.len()).collect();
         assert_eq!(parts, [1, 1, 0]);
         assert_eq!(list(&file), prompts);

@@ -32,9 +32,9 @@ use osier_base::folders::Folders;
 use osier_base::problem::{Problem, nearest};
 use osier_llm::catalogue::refresh::SOURCE;
 use osier_llm::{HttpOptions, ThinkingLevel};
+use osier_permissions::RuleLists;
 use osier_permissions::trust::{Trust, project_root};
-use osier_permissions::{Mode, RuleLists};
-use osier_sandbox::SandboxMode;
+use osier_protocol::{PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
@@ -91,7 +91,7 @@ pub struct Settings {
     /// The URL that is checked for new models once a day; no check when not set.
     pub refresh_models: Option<String>,
     /// The permission mode.
-    pub permissions: Mode,
+    pub permissions: PermissionMode,
     /// The permission rules.
     pub allow: Vec<String>,
     pub ask: Vec<String>,
@@ -137,7 +137,7 @@ impl Default for Settings {
             proxy: None,
             ca_file: None,
             refresh_models: None,
-            permissions: Mode::default(),
+            permissions: PermissionMode::default(),
             allow: Vec::new(),
             ask: Vec::new(),
             deny: Vec::new(),
@@ -422,7 +422,7 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "yolo, ask or plan",
         description: "Permission mode.",
         take: |settings, value| {
-            settings.permissions = Mode::from_name(value.as_str()?)?;
+            settings.permissions = PermissionMode::from_name(value.as_str()?)?;
             Some(())
         },
     },

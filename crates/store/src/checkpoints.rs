@@ -1,19 +1,27 @@
-//! Which recorded state of the files belongs to which place of the tree. The states themselves are the
-//! business of the checkpoint store; here are only the entries that name them.
+//! Finds the checkpoint that belongs to an entry of the tree. The checkpoint store has the files; this module only
+//! reads the entries that name them.
 
-use super::entry::Entry;
-use super::envelope::Tag;
-use super::index::SessionIndex;
+use super::index::EntryIndex;
 use super::tree::SessionTree;
+use osier_protocol::{Entry, Tag};
+
+/// The first and last entry of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRange {
+    /// Id of the prompt.
+    pub prompt: String,
+    /// Id of the next prompt, or of the last entry.
+    pub end: String,
+}
 
 impl SessionTree {
-    /// The entry that says how files stood at `at`: before a prompt, behind anything else; `None` is
+    /// The checkpoint with the state of the files at `at`: before a prompt, after any other entry. `None` means
     /// before every root.
     fn checkpoint_at(&self, at: Option<u32>) -> Option<u32> {
         let Some(at) = at else {
             return self.checkpoints().next();
         };
-        // What a prompt led to has recorded the files before it changed them.
+        // A run records the files before it changes them, so the state before a prompt is in its first checkpoint.
         let near = if self.tag(at) == Tag::User {
             self.below(at, true)
         } else {
@@ -24,11 +32,11 @@ impl SessionTree {
             let mut path = self.walk(Some(at));
             path.find(|number| self.tag(*number) == Tag::Checkpoint)
         };
-        // Where nothing was recorded nothing had been changed, so the first state below still holds.
+        // Without a checkpoint nothing was changed, so the first checkpoint below still applies.
         near.or_else(above).or_else(|| self.below(at, false))
     }
 
-    /// The first checkpoint below `at`; with `same_prompt` none that another prompt led to.
+    /// The first checkpoint below `at`; with `same_prompt` only within the same prompt.
     fn below(&self, at: u32, same_prompt: bool) -> Option<u32> {
         let mut is_below = vec![false; (self.records() - at) as usize];
         is_below[0] = true;
@@ -36,7 +44,7 @@ impl SessionTree {
             let parent = self.walk(Some(number)).nth(1);
             let inside = parent
                 .and_then(|parent| parent.checked_sub(at))
-                .is_some_and(|place| is_below[place as usize]);
+                .is_some_and(|location| is_below[location as usize]);
             if !inside || (same_prompt && self.tag(number) == Tag::User) {
                 continue;
             }
@@ -48,44 +56,46 @@ impl SessionTree {
         None
     }
 
-    /// Every checkpoint in the order of time.
+    /// All checkpoints, oldest first.
     fn checkpoints(&self) -> impl DoubleEndedIterator<Item = u32> {
         (0..self.records()).filter(|number| self.tag(*number) == Tag::Checkpoint)
     }
 }
 
-impl SessionIndex {
-    /// The checkpoint that says how files stood at an entry: before a prompt, behind anything else;
-    /// `None` is before every root.
+impl EntryIndex {
+    /// The checkpoint with the state of the files at an entry: before a prompt, after any other entry. `None` means
+    /// before every root.
     pub fn checkpoint_at(&self, entry: Option<&str>) -> Option<Entry> {
-        let found = self.look(|tree| {
+        let found = self.read(|tree| {
             let at = match entry {
                 Some(id) => Some(tree.number(id)?),
                 None => None,
             };
             let number = tree.checkpoint_at(at)?;
-            Some((tree.record(number), tree.bodies().clone()))
+            Some((tree.record(number), tree.entry_reader().clone()))
         });
-        let (record, bodies) = found?;
-        bodies.try_read(&record)
+        let (record, entry_reader) = found?;
+        entry_reader.try_read(&record)
     }
 
-    /// The checkpoints stored after the entry `id`, on any branch, the oldest first.
+    /// The checkpoints stored after the entry `id`, on all branches, oldest first.
     pub fn checkpoints_after(&self, id: &str) -> Vec<Entry> {
-        let (records, bodies) = self.look(|tree| {
+        let (records, entry_reader) = self.read(|tree| {
             let after = tree.number(id);
             let later = tree.checkpoints().filter(|number| Some(*number) > after);
             let records: Vec<_> = later.map(|number| tree.record(number)).collect();
-            (records, tree.bodies().clone())
+            (records, tree.entry_reader().clone())
         });
-        let entries = records.iter().filter_map(|record| bodies.try_read(record));
+        let entries = records
+            .iter()
+            .filter_map(|record| entry_reader.try_read(record));
         entries.collect()
     }
 
-    /// The prompt at or above the entry `id`, and where what it led to ends: the next prompt, or the last
-    /// entry. On the current branch where that goes through the entry, else where it was gone on last.
-    pub fn turn(&self, id: &str) -> Option<(String, String)> {
-        self.look(|tree| {
+    /// The prompt at or above the entry `id`, and the end of its turn: the next prompt, or the last entry. Follows
+    /// the current branch if it contains the entry, else the newest one.
+    pub fn turn(&self, id: &str) -> Option<TurnRange> {
+        self.read(|tree| {
             let at = tree.number(id)?;
             let mut above = tree.walk(Some(at));
             let prompt = above.find(|number| tree.tag(*number) == Tag::User)?;
@@ -99,16 +109,19 @@ impl SessionIndex {
             let behind = path.iter().copied().filter(|number| *number > prompt);
             let mut next = behind.filter(|number| tree.tag(*number) == Tag::User);
             let end = next.next().or_else(|| path.last().copied())?;
-            Some((tree.id(prompt), tree.id(end)))
+            Some(TurnRange {
+                prompt: tree.id(prompt),
+                end: tree.id(end),
+            })
         })
     }
 
-    /// The checkpoint stored last, on whatever branch.
+    /// The checkpoint stored last, on any branch.
     pub fn last_checkpoint(&self) -> Option<Entry> {
-        let (record, bodies) = self.look(|tree| {
+        let (record, entry_reader) = self.read(|tree| {
             let number = tree.checkpoints().next_back()?;
-            Some((tree.record(number), tree.bodies().clone()))
+            Some((tree.record(number), tree.entry_reader().clone()))
         })?;
-        bodies.try_read(&record)
+        entry_reader.try_read(&record)
     }
 }

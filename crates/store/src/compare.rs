@@ -1,72 +1,23 @@
-//! Two branches beside each other: what each says, did, cost and changed since they parted.
+//! Compares two branches: their answers, tool calls, cost and changed files since their common ancestor.
 
-use std::collections::{BTreeMap, BTreeSet};
+use osier_protocol::{BranchFacts, Comparison};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::bodies::Record;
-use super::envelope::Tag;
-use super::index::SessionIndex;
+use super::entry_reader::Record;
+use super::index::EntryIndex;
 use super::walk::into_message;
 use osier_agent::{AgentMessage, ToolResultMessage};
 use osier_base::text::head_bytes;
-use osier_llm::Usage;
+use osier_protocol::Tag;
 
-/// Bytes of an answer or a file's diff that are told.
+/// Maximum bytes of an answer or a file's diff in a comparison.
 const TEXT: usize = 64 * 1024;
 
-/// Two branches and where they part.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Comparison {
-    /// The last entry of both; `None` when they share nothing.
-    pub ancestor: Option<String>,
-    pub left: BranchFacts,
-    pub right: BranchFacts,
-}
-
-/// What one branch holds behind the place where it parted.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct BranchFacts {
-    /// Its last entry.
-    pub leaf: Option<String>,
-    /// The entry of its first prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prompt_id: Option<String>,
-    /// The first prompt.
-    pub prompt: String,
-    /// The last answer.
-    pub answer: String,
-    /// `PROVIDER/ID` of those that answered.
-    pub models: BTreeSet<String>,
-    pub messages: usize,
-    pub tool_calls: usize,
-    pub usage: Usage,
-    /// Milliseconds in which models answered and tools ran.
-    pub duration_ms: u64,
-    /// Files it changed, by path: from the records of files where it has some, else what its tools told.
-    pub files: BTreeMap<String, FileChanges>,
-}
-
-/// Changes of one file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct FileChanges {
-    pub added: u64,
-    pub removed: u64,
-    /// Unified diffs in the order they were made.
-    pub diff: String,
-}
-
-impl SessionIndex {
-    /// Compares the branches that end in two entries. Reads what is not on both; blocks.
+impl EntryIndex {
+    /// Compares the branches that end in two entries. Reads the entries that are not on both; blocks.
     pub fn compare(&self, left: Option<&str>, right: Option<&str>) -> Comparison {
-        let (plans, ancestor, bodies) = self.look(|tree| {
+        let (plans, ancestor, entry_reader) = self.read(|tree| {
             let path = |id: Option<&str>| tree.path_numbers(id.and_then(|id| tree.number(id)));
             let (left, right) = (path(left), path(right));
             let both = left
@@ -82,7 +33,7 @@ impl SessionIndex {
                     .collect()
             };
             let plans = [records(&left), records(&right)];
-            (plans, ancestor, tree.bodies().clone())
+            (plans, ancestor, tree.entry_reader().clone())
         });
         let facts = |records: &[Record], leaf: Option<&str>| {
             let mut facts = BranchFacts {
@@ -93,10 +44,12 @@ impl SessionIndex {
                     .map(|record| record.id.clone()),
                 ..BranchFacts::default()
             };
-            let entries = records.iter().filter_map(|record| bodies.try_read(record));
+            let entries = records
+                .iter()
+                .filter_map(|record| entry_reader.try_read(record));
             entries
                 .filter_map(into_message)
-                .for_each(|message| facts.see(&message));
+                .for_each(|message| count_message(&mut facts, &message));
             facts
         };
         Comparison {
@@ -107,59 +60,44 @@ impl SessionIndex {
     }
 }
 
-impl FileChanges {
-    /// Counts the lines of a unified diff, and keeps as much of it as is told.
-    pub fn new(diff: &str) -> Self {
-        let mut changes = Self::default();
-        let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));
-        for line in lines {
-            changes.added += u64::from(line.starts_with('+'));
-            changes.removed += u64::from(line.starts_with('-'));
+fn count_message(facts: &mut BranchFacts, message: &AgentMessage) {
+    facts.messages += 1;
+    match message {
+        AgentMessage::User(prompt) if facts.prompt.is_empty() => {
+            head_bytes(&prompt.text, TEXT).clone_into(&mut facts.prompt);
         }
-        head_bytes(diff, TEXT).clone_into(&mut changes.diff);
-        changes
+        AgentMessage::Assistant(answer) => {
+            facts
+                .models
+                .insert(format!("{}/{}", answer.provider, answer.model));
+            facts.usage += answer.usage;
+            facts.duration_ms += answer.duration_ms;
+            facts.tool_calls += answer.tool_calls().count();
+            let text = answer.text();
+            if !text.trim().is_empty() {
+                head_bytes(&text, TEXT).clone_into(&mut facts.answer);
+            }
+        }
+        AgentMessage::ToolResult(result) => count_result(facts, result),
+        _ => {}
     }
 }
 
-impl BranchFacts {
-    fn see(&mut self, message: &AgentMessage) {
-        self.messages += 1;
-        match message {
-            AgentMessage::User(prompt) if self.prompt.is_empty() => {
-                head_bytes(&prompt.text, TEXT).clone_into(&mut self.prompt);
-            }
-            AgentMessage::Assistant(answer) => {
-                self.models
-                    .insert(format!("{}/{}", answer.provider, answer.model));
-                self.usage += answer.usage;
-                self.duration_ms += answer.duration_ms;
-                self.tool_calls += answer.tool_calls().count();
-                let text = answer.text();
-                if !text.trim().is_empty() {
-                    head_bytes(&text, TEXT).clone_into(&mut self.answer);
-                }
-            }
-            AgentMessage::ToolResult(result) => self.see_result(result),
-            _ => {}
-        }
+fn count_result(facts: &mut BranchFacts, result: &ToolResultMessage) {
+    facts.duration_ms += result.duration_ms;
+    let details = &result.details;
+    let text = |name: &str| details.get(name).and_then(Value::as_str);
+    let (Some(path), Some(diff)) = (text("filePath"), text("diff")) else {
+        return;
+    };
+    if !result.status.is_success() {
+        return;
     }
-
-    fn see_result(&mut self, result: &ToolResultMessage) {
-        self.duration_ms += result.duration_ms;
-        let details = &result.details;
-        let text = |name: &str| details.get(name).and_then(Value::as_str);
-        let (Some(path), Some(diff)) = (text("filePath"), text("diff")) else {
-            return;
-        };
-        if !result.status.is_success() {
-            return;
-        }
-        let lines = |name: &str| details.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let file = self.files.entry(path.to_owned()).or_default();
-        file.added += lines("linesAdded");
-        file.removed += lines("linesRemoved");
-        if file.diff.len() + diff.len() <= TEXT {
-            file.diff.push_str(diff);
-        }
+    let lines = |name: &str| details.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let file = facts.files.entry(path.to_owned()).or_default();
+    file.added += lines("linesAdded");
+    file.removed += lines("linesRemoved");
+    if file.diff.len() + diff.len() <= TEXT {
+        file.diff.push_str(diff);
     }
 }

@@ -1,20 +1,20 @@
-//! Where session files are: `<data>/sessions/--path-to-project--/<timestamp>_<uuidv7>.jsonl`.
+//! The location of session files: `<data>/sessions/--path-to-project--/<timestamp>_<uuidv7>.jsonl`.
 
 use std::path::{Path, PathBuf};
 
-use super::entry::Header;
+use osier_protocol::Header;
 
-/// Ending of session files; drafts and torn ends have another after it.
+/// File extension of sessions. Drafts and torn ends append another one.
 pub const EXTENSION: &str = "jsonl";
 
-/// The directory all sessions are in, one directory a project.
+/// The directory of all sessions, with one subdirectory per project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionDirectory {
     root: PathBuf,
 }
 
 impl SessionDirectory {
-    /// `data` is osier's data directory. Nothing is created.
+    /// `data` is osier's data directory. Creates nothing.
     pub fn new(data: &Path) -> Self {
         Self {
             root: data.join("sessions"),
@@ -25,13 +25,13 @@ impl SessionDirectory {
         &self.root
     }
 
-    /// Where the sessions of the project at `cwd` are. Different projects may share one (`/a/b` and
-    /// `/a-b`): the header says whose a session is.
+    /// The sessions of the project at `cwd`. Two projects can share a directory (`/a/b` and `/a-b`); the header names
+    /// the right one.
     pub fn project(&self, cwd: &Path) -> PathBuf {
         self.root.join(project_name(cwd))
     }
 
-    /// The file of the new session that `header` begins.
+    /// The path of the new session with `header`.
     pub fn path_for(&self, header: &Header) -> PathBuf {
         let timestamp = header.timestamp.replace([':', '.'], "-");
         self.project(Path::new(&header.cwd))
@@ -39,8 +39,7 @@ impl SessionDirectory {
     }
 }
 
-/// `/home/me/project` as `--home-me-project--`. Cut at the front where a file name could not be as
-/// long: the end of a path says most.
+/// `/home/me/project` as `--home-me-project--`. Long names lose their front: the end of a path is more specific.
 fn project_name(cwd: &Path) -> String {
     const LIMIT: usize = 240;
     let path = cwd.to_string_lossy();
@@ -48,7 +47,7 @@ fn project_name(cwd: &Path) -> String {
     format!("--{}--", osier_base::text::tail_bytes(&name, LIMIT))
 }
 
-/// The session id in the name of a session file.
+/// The session id in a session's file name.
 pub(super) fn id_of(path: &Path) -> Option<&str> {
     if path.extension()? != EXTENSION {
         return None;
@@ -61,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_after_project_time_and_id() {
+    fn files_are_named_by_project_time_and_id() {
         let directory = SessionDirectory::new(Path::new("/data"));
         let header = Header::with_id(
             "0199".into(),

@@ -1,9 +1,8 @@
-//! The answer that is being streamed, kept in `<session file>.draft` so that a crash loses a quarter of
-//! a second of it and no more.
+//! The draft of a streaming answer, in `<session file>.draft`. A crash loses at most a quarter of a second of it.
 //!
-//! The file is the empty message and then the deltas, each line one piece. Deltas are merged in memory
-//! as they come and written together, at most once in [`INTERVAL`]: the cost of a delta is the copy of
-//! its text. A failed draft write is no error of the session: the text waits for the next one.
+//! The file has the empty message and then one delta per line. Deltas are merged in memory and written at most once
+//! per [`INTERVAL`], so that a delta costs one copy of its text. A failed write is not an error of the session: the
+//! text is written with the next one.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,46 +11,46 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::envelope::Tag;
-use super::log_file::{beside, options};
+use super::log_file::{options, with_suffix};
 use super::tree::SessionTree;
 use osier_agent::AgentMessage;
 use osier_base::jsonl;
 use osier_base::jsonl::Lines;
 use osier_llm::{AssistantBlock, AssistantMessage, Delta, MessageBuilder, StopReason, StreamEvent};
+use osier_protocol::Tag;
 
-/// The least time between two writes.
+/// Minimum time between two writes.
 pub(super) const INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) fn path_of(session: &Path) -> PathBuf {
-    beside(session, "draft")
+    with_suffix(session, "draft")
 }
 
 /// First line of a draft.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Base {
-    /// The leaf under which the answer was asked for.
+    /// The entry that the answer follows.
     parent_id: Option<String>,
     message: AssistantMessage,
 }
 
-/// What the store's handles put in and its thread takes out.
+/// The queue from the store's handles to its thread.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Inbox(Arc<Mutex<Waiting>>);
+pub(super) struct Inbox(Arc<Mutex<PendingDraft>>);
 
 #[derive(Debug, Default)]
-struct Waiting {
-    /// Which answer this is; counts up.
+struct PendingDraft {
+    /// Number of the current answer; counts up.
     generation: u64,
     base: Option<AssistantMessage>,
     deltas: Vec<Delta>,
-    /// The thread knows that something waits.
+    /// The thread was notified of waiting data.
     announced: bool,
 }
 
 impl Inbox {
-    /// Starts a new answer in place of the one before. True when the thread must be told.
+    /// Starts a new answer that replaces the previous one. Returns whether to notify the thread.
     pub(super) fn begin(&self, message: AssistantMessage) -> bool {
         self.with(|waiting| {
             waiting.generation += 1;
@@ -61,7 +60,7 @@ impl Inbox {
         })
     }
 
-    /// Adds a piece. True when the thread must be told.
+    /// Adds a delta. Returns whether to notify the thread.
     pub(super) fn push(&self, delta: &Delta) -> bool {
         self.with(|waiting| {
             let merged = waiting
@@ -79,7 +78,7 @@ impl Inbox {
         self.with(|waiting| waiting.generation)
     }
 
-    /// Forgets the answer `generation`; false when a newer one has begun.
+    /// Drops the answer `generation`; false if a newer one has started.
     fn forget(&self, generation: u64) -> bool {
         self.with(|waiting| {
             let current = waiting.generation == generation;
@@ -98,20 +97,20 @@ impl Inbox {
         })
     }
 
-    /// A thread that panicked while it held the lock left plain data behind.
-    fn with<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
+    /// A panic while the lock was held leaves only plain data behind, so a poisoned lock is usable.
+    fn with<T>(&self, change: impl FnOnce(&mut PendingDraft) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The draft's file; owned by the store's thread.
+/// The draft file; owned by the store's thread.
 #[derive(Debug)]
 pub(super) struct DraftFile {
     path: PathBuf,
     inbox: Inbox,
     file: Option<File>,
     length: u64,
-    /// Lines that are still to be written.
+    /// Lines not written yet.
     backlog: Vec<u8>,
     last_write: Option<Instant>,
 }
@@ -128,17 +127,17 @@ impl DraftFile {
         }
     }
 
-    /// Whether an earlier run has left a draft.
+    /// Whether an earlier run left a draft.
     pub(super) fn was_left(&self) -> bool {
         self.path.exists()
     }
 
-    /// When the next write may happen.
+    /// The earliest time of the next write.
     pub(super) fn next_write(&self, now: Instant) -> Instant {
         self.last_write.map_or(now, |last| last + INTERVAL)
     }
 
-    /// Writes what waits. `leaf` is the current one.
+    /// Writes all waiting data. `leaf` is the current leaf.
     pub(super) fn write(&mut self, leaf: Option<&str>) {
         let (base, deltas) = self.inbox.take();
         if let Some(message) = base {
@@ -151,7 +150,7 @@ impl DraftFile {
             return;
         };
         for delta in &deltas {
-            // A delta is strings and numbers: it always encodes.
+            // A delta has only strings and numbers: encoding cannot fail.
             let _ = jsonl::encode(delta, &mut self.backlog);
         }
         if let Ok(length) = jsonl::append(file, self.length, &self.backlog) {
@@ -161,23 +160,23 @@ impl DraftFile {
         self.last_write = Some(Instant::now());
     }
 
-    /// Removes the draft of the answer `generation`, which is stored or was given up.
+    /// Removes the draft of the answer `generation` after it was stored or abandoned.
     pub(super) fn clear(&mut self, generation: u64) {
         if self.inbox.forget(generation) && self.file.is_some() {
             self.remove();
         }
     }
 
-    /// Lets what waits go on waiting until the next piece comes.
+    /// Delays waiting data until the next delta.
     pub(super) fn postpone(&self) {
         self.inbox.with(|waiting| waiting.announced = false);
     }
 
-    /// Removes a draft that another run left and this one has stored.
+    /// Removes the draft of an earlier run after this run stored it.
     pub(super) fn remove(&mut self) {
         self.file = None;
         self.backlog.clear();
-        // It may never have been written.
+        // The file may not exist.
         let _ = std::fs::remove_file(&self.path);
     }
 
@@ -189,8 +188,7 @@ impl DraftFile {
     }
 }
 
-/// The answer a crash interrupted: what the draft of the session at `session` holds, unless `tree` has
-/// that answer already.
+/// The interrupted answer in the draft of the session at `session`, unless `tree` already contains it.
 pub(super) fn recover(session: &Path, tree: &SessionTree) -> Option<AssistantMessage> {
     let mut lines = Lines::new(File::open(path_of(session)).ok()?);
     let base: Base = serde_json::from_slice(lines.next().ok()??.bytes).ok()?;
@@ -199,7 +197,7 @@ pub(super) fn recover(session: &Path, tree: &SessionTree) -> Option<AssistantMes
     }
     let mut builder = MessageBuilder::resume(base.message);
     while let Ok(Some(line)) = lines.next() {
-        // Behind a piece that cannot be read the text would no longer fit together.
+        // Text after an unreadable delta would not fit, so reading stops here.
         let Ok(delta) = serde_json::from_slice(line.bytes) else {
             break;
         };
@@ -210,7 +208,7 @@ pub(super) fn recover(session: &Path, tree: &SessionTree) -> Option<AssistantMes
     has_content(&message).then_some(message)
 }
 
-/// The process may have died between storing the answer and removing its draft.
+/// The process may have died after it stored the answer and before it removed the draft.
 fn is_stored(base: &Base, tree: &SessionTree) -> bool {
     let parent = base.parent_id.as_deref().and_then(|id| tree.number(id));
     (0..tree.records())

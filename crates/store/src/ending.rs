@@ -1,49 +1,49 @@
-//! The end of the current branch, read from the end of the file: what a person sees first when a
-//! session is opened, without reading the rest of it.
+//! Reads the end of the current branch from the end of the file, so that a session can be shown before the rest is
+//! read.
 //!
-//! The leaf is what the last line says; from there the parents are followed backwards. Whatever is not
-//! plain (a torn or damaged line, a parent out of reach, a newer version) is left to the full index.
+//! The last line gives the leaf; from there the parents are followed backwards. Anything unusual (a torn or damaged
+//! line, a missing parent, a newer version) is left to the full index.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use super::entry::{Entry, EntryKind, Header, VERSION};
-use super::envelope::{Envelope, Tag};
+use super::envelope::Envelope;
 use super::load::{HEADER_LIMIT, Scan};
-use super::page::{PAGE_BYTES, PAGE_MESSAGES, PageAt, StoredMessage};
+use super::page::{PAGE_BYTES, PAGE_MESSAGES};
 use super::walk::{State, StateSearch, into_message};
+use osier_protocol::{Entry, EntryKind, Header, PageAt, StoredMessage, Tag, VERSION};
 
-/// How much of the end is read, until it is enough.
+/// Bytes to read from the end, tried in this order until one is enough.
 const WINDOWS: &[u64] = &[512 << 10, 2 << 20, 8 << 20, 32 << 20];
 
-/// Where a session was left.
+/// The state in which a session was left.
 #[derive(Debug, Clone)]
 pub struct Ending {
     pub header: Header,
     /// The last messages of the current branch, oldest first.
     pub messages: Vec<StoredMessage>,
-    /// No message stands before them.
+    /// No message precedes them.
     pub at_start: bool,
     /// `None` before every root.
     pub leaf: Option<String>,
-    /// What holds at the leaf, as far as the end of the file says it.
+    /// Model, level and name at the leaf, if the end of the file has them.
     pub state: State,
-    /// Whether all of the file was read, so that nothing more is to be found out.
+    /// The complete file was read.
     pub complete: bool,
 }
 
-/// What became of one try.
+/// The result of one attempt.
 enum Try {
     Enough(Box<Ending>),
-    /// More of the file is needed.
+    /// The attempt needs more of the file.
     More,
-    /// The end of the file cannot be trusted.
+    /// The end of the file is not reliable.
     Unclear,
 }
 
 impl Ending {
-    /// The end of a session that was read whole.
+    /// The end of a session that was read completely.
     pub(super) fn of(scan: &Scan) -> Self {
         let leaf = scan.tree.leaf();
         let page = scan.tree.page(&PageAt::End).unwrap_or_default();
@@ -58,8 +58,7 @@ impl Ending {
     }
 }
 
-/// Reads the end of `file`; `None` when it has at most `limit` bytes, or its end alone does not say
-/// enough.
+/// Reads the end of `file`; `None` if it has at most `limit` bytes or its end is not enough.
 pub(super) fn read(file: &File, limit: u64) -> Option<Ending> {
     let metadata = file.metadata().ok()?;
     let length = metadata.len();
@@ -96,25 +95,25 @@ fn read_header(file: &File, length: u64) -> Option<Header> {
     }
 }
 
-/// The path from the leaf backwards, as far as it was followed.
+/// The path from the leaf backwards, as far as it was read.
 struct Path<'a> {
     header: &'a Header,
     leaf: Option<String>,
-    /// The last line was read, so that `leaf` is known.
+    /// The last line was read: `leaf` is known.
     begun: bool,
-    /// The entry that is looked for.
-    wanted: Option<String>,
+    /// The next entry on the path.
+    next: Option<String>,
     messages: Vec<StoredMessage>,
     bytes: u64,
     state: StateSearch,
-    /// What the last naming said, once it was met.
+    /// The last session name on the path, once found.
     name: Option<String>,
     named: bool,
-    /// The oldest message is the result of a call that is still to be found.
+    /// The oldest message is a tool result whose call was not found yet.
     open: bool,
 }
 
-/// Follows the path through the lines of `bytes`, which end where the file ends.
+/// Follows the path through the lines of `bytes`, which end with the file.
 fn follow(bytes: &[u8], header: &Header) -> Try {
     let Some((b'\n', bytes)) = bytes.split_last() else {
         return Try::Unclear;
@@ -123,7 +122,7 @@ fn follow(bytes: &[u8], header: &Header) -> Try {
         header,
         leaf: None,
         begun: false,
-        wanted: None,
+        next: None,
         messages: Vec::new(),
         bytes: 0,
         state: StateSearch::default(),
@@ -132,7 +131,7 @@ fn follow(bytes: &[u8], header: &Header) -> Try {
         open: false,
     };
     let mut end = bytes.len();
-    // What stands before the first newline may be half a line.
+    // The bytes before the first newline can be an incomplete line.
     while let Some(newline) = memchr::memrchr(b'\n', &bytes[..end]) {
         let line = &bytes[newline + 1..end];
         end = newline;
@@ -148,12 +147,12 @@ fn follow(bytes: &[u8], header: &Header) -> Try {
 }
 
 impl Path<'_> {
-    /// Takes the line before those taken so far; false when it is not plain.
+    /// Reads the next line backwards; false if it is unusual.
     fn line(&mut self, line: &[u8]) -> bool {
         let envelope = Envelope::of(line);
-        // Whether it is the wanted one is seen from its start alone.
-        if let (Some(_), true, Some(wanted)) = (&envelope, self.begun, &self.wanted)
-            && !line[b"{\"id\":\"".len()..].starts_with(wanted.as_bytes())
+        // The start of a line is enough to skip entries that are not on the path.
+        if let (Some(_), true, Some(next)) = (&envelope, self.begun, &self.next)
+            && !line[b"{\"id\":\"".len()..].starts_with(next.as_bytes())
             && envelope.is_some_and(|envelope| envelope.tag != Tag::SessionInfo)
         {
             return true;
@@ -176,13 +175,13 @@ impl Path<'_> {
                 EntryKind::Leaf { target_id } => target_id.clone(),
                 _ => Some(entry.id.clone()),
             };
-            self.wanted.clone_from(&self.leaf);
+            self.next.clone_from(&self.leaf);
         }
         let is_move = matches!(entry.kind, EntryKind::Leaf { .. });
-        if is_move || self.wanted.as_ref() != Some(&entry.id) {
+        if is_move || self.next.as_ref() != Some(&entry.id) {
             return;
         }
-        self.wanted.clone_from(&entry.parent_id);
+        self.next.clone_from(&entry.parent_id);
         self.state.see(&entry);
         let tag = Tag::of(&entry.kind);
         if !tag.is_shown() {
@@ -199,7 +198,7 @@ impl Path<'_> {
 
     fn is_enough(&self) -> bool {
         let full = self.messages.len() >= PAGE_MESSAGES || self.bytes >= PAGE_BYTES;
-        self.begun && (self.wanted.is_none() || full && !self.open)
+        self.begun && (self.next.is_none() || full && !self.open)
     }
 
     fn finish(mut self) -> Ending {
@@ -207,7 +206,7 @@ impl Path<'_> {
         Ending {
             header: self.header.clone(),
             messages: self.messages,
-            at_start: self.wanted.is_none(),
+            at_start: self.next.is_none(),
             leaf: self.leaf,
             state: self.state.finish(self.name),
             complete: false,

@@ -1,41 +1,13 @@
-//! What the start of a line says about its entry, without reading the rest.
+//! Parses the first fields of a line without the rest.
 //!
-//! This program writes the fields of an entry in one order, so that id, parent and kind stand in the
-//! first bytes of a line however long it is. A line that begins otherwise says nothing here and is
-//! read as a whole.
+//! osier writes the fields of an entry in a fixed order: id, parent and kind are in the first bytes of a line of any
+//! length. Lines with another order are parsed completely.
 
-use serde::{Deserialize, Serialize};
+use osier_protocol::Tag;
 
-use super::entry::EntryKind;
 use super::key::Key;
-use osier_agent::AgentMessage;
 
-/// What an entry is, as far as the index tells entries apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Tag {
-    User,
-    Assistant,
-    ToolResult,
-    /// A message of another role.
-    Message,
-    ModelChange,
-    ThinkingLevelChange,
-    Compaction,
-    BranchSummary,
-    Label,
-    Hide,
-    SessionInfo,
-    Usage,
-    /// Moves the leaf; no part of the tree.
-    Leaf,
-    Checkpoint,
-    /// A kind that only its readers care for, or one of a newer version.
-    Other,
-}
-
-/// `type` of a line, and what it is.
+/// Values of `type` and their tags.
 const TYPES: &[(&[u8], Tag)] = &[
     (b"model_change", Tag::ModelChange),
     (b"thinking_level_change", Tag::ThinkingLevelChange),
@@ -50,7 +22,7 @@ const TYPES: &[(&[u8], Tag)] = &[
     (b"leaf", Tag::Leaf),
 ];
 
-/// `role` of a message.
+/// Values of `role` and their tags.
 const ROLES: &[(&[u8], Tag)] = &[
     (b"user", Tag::User),
     (b"assistant", Tag::Assistant),
@@ -70,60 +42,16 @@ pub(super) struct Envelope {
     pub tag: Tag,
 }
 
-/// How a record begins, and what stands behind its id.
+/// The start of a record, and the bytes after its id.
 pub(super) const START: &[u8] = b"{\"id\":\"";
 pub(super) const AFTER_ID: &[u8] = b"\",\"parentId\":";
 /// Bytes of an id.
 pub(super) const ID: usize = 8;
-/// A timestamp longer than this is none of ours.
+/// Maximum bytes of a timestamp that osier writes.
 const TIMESTAMP: usize = 40;
 
-impl Tag {
-    pub(super) fn of(kind: &EntryKind) -> Self {
-        match kind {
-            EntryKind::Message { message } => match message {
-                AgentMessage::User(_) => Self::User,
-                AgentMessage::Assistant(_) => Self::Assistant,
-                AgentMessage::ToolResult(_) => Self::ToolResult,
-                _ => Self::Message,
-            },
-            EntryKind::ModelChange { .. } => Self::ModelChange,
-            EntryKind::ThinkingLevelChange { .. } => Self::ThinkingLevelChange,
-            EntryKind::Compaction { .. } => Self::Compaction,
-            EntryKind::BranchSummary { .. } => Self::BranchSummary,
-            EntryKind::Label { .. } => Self::Label,
-            EntryKind::Hide { .. } => Self::Hide,
-            EntryKind::SessionInfo { .. } => Self::SessionInfo,
-            EntryKind::Usage { .. } => Self::Usage,
-            EntryKind::Leaf { .. } => Self::Leaf,
-            EntryKind::Checkpoint { .. } => Self::Checkpoint,
-            EntryKind::Custom { .. } | EntryKind::Unknown(_) => Self::Other,
-        }
-    }
-
-    /// Whether a transcript shows the entry.
-    pub fn is_shown(self) -> bool {
-        self.is_message() || matches!(self, Self::Compaction | Self::BranchSummary)
-    }
-
-    pub fn is_message(self) -> bool {
-        matches!(
-            self,
-            Self::User | Self::Assistant | Self::ToolResult | Self::Message
-        )
-    }
-
-    /// Whether the index needs more of the entry than its start says.
-    pub(super) fn is_read_whole(self) -> bool {
-        matches!(
-            self,
-            Self::Label | Self::Hide | Self::SessionInfo | Self::Usage | Self::Leaf
-        )
-    }
-}
-
 impl Envelope {
-    /// Reads the start of a whole line; `None` when it is not as this program writes it.
+    /// Parses the start of a complete line; `None` if osier did not write it.
     pub(super) fn of(line: &[u8]) -> Option<Self> {
         if line.last() != Some(&b'}') {
             return None;
@@ -148,7 +76,7 @@ impl Envelope {
     }
 }
 
-/// Whether a record of this program begins here.
+/// Whether a record written by osier starts here.
 pub(super) fn begins(bytes: &[u8]) -> bool {
     bytes.len() > START.len() + ID + AFTER_ID.len()
         && bytes.starts_with(START)
@@ -178,9 +106,9 @@ fn find(table: &[(&[u8], Tag)], name: &[u8]) -> Option<Tag> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Entry;
-    use osier_agent::{Notice, Severity, ShellRun, ToolResultMessage, UserMessage};
+    use osier_agent::{AgentMessage, Notice, Severity, ShellRun, ToolResultMessage, UserMessage};
     use osier_llm::AssistantMessage;
+    use osier_protocol::{Entry, EntryKind};
 
     fn entry(parent: Option<&str>, kind: EntryKind) -> Entry {
         Entry {
@@ -192,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_of_a_written_line_says_what_the_whole_line_says() {
+    fn envelope_agrees_with_the_parsed_line() {
         let kinds = [
             EntryKind::message(AgentMessage::User(UserMessage::new("x", 1))),
             EntryKind::message(AgentMessage::Assistant(AssistantMessage::default())),
@@ -234,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_left_to_a_whole_reading() {
+    fn unusual_lines_have_no_envelope() {
         let written = entry(None, EntryKind::Leaf { target_id: None });
         let line = serde_json::to_string(&written).unwrap();
         for other in [

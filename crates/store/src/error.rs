@@ -1,9 +1,9 @@
-//! What can go wrong with a session, in words a person can act on.
+//! Errors of the session store, with advice for the user.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of the session log. `hint` says what to do about it.
+/// An error of the session store. `hint` is the advice.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error("cannot {action} `{}`: {source}", path.display())]
@@ -28,7 +28,7 @@ pub enum SessionError {
     },
     #[error("no entry `{id}` in this session")]
     UnknownEntry { id: String },
-    #[error("the session `{}` is open for reading only", path.display())]
+    #[error("the session `{}` is read-only", path.display())]
     ReadOnly { path: PathBuf },
     #[error("the session file `{}` was deleted while it was open", path.display())]
     Removed { path: PathBuf },
@@ -39,7 +39,7 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// What the person can do, where there is something.
+    /// What the user can do about it, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::DiskFull { .. } => {
@@ -52,7 +52,7 @@ impl SessionError {
                 Some("continue in a new session with `/clone`")
             }
             Self::NotFound { .. } => Some("list the sessions with `osier sessions`"),
-            Self::Ambiguous { .. } => Some("give more of the id, or the path of the file"),
+            Self::Ambiguous { .. } => Some("give more digits of the id, or the path of the file"),
             Self::Io { action, source, .. } if *action == "open" => match source.kind() {
                 io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
                     Some("`osier sessions show` reads it without writing")
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_name_what_they_are_about() {
+    fn messages_name_the_path_or_id() {
         let full = io::Error::from(io::ErrorKind::StorageFull);
         let cases = [
             (

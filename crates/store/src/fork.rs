@@ -1,19 +1,19 @@
-//! A session of its own out of the path to a leaf.
+//! Copies one branch into a new session.
 //!
-//! Ids and times stay, so references inside the path keep their meaning. Labels leave the path and are
-//! given again at its end; what referred to a dropped entry refers to the next one kept.
+//! Ids and times stay, so that references within the branch remain valid. Labels move to the end. A reference to a
+//! dropped entry points to the next remaining one.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use super::entry::{Entry, EntryKind, Header};
 use super::error::SessionError;
 use super::store::SessionStore;
 use super::tree::SessionTree;
 use osier_base::ids;
+use osier_protocol::{Entry, EntryKind, Header};
 
-/// Writes the path to `leaf` into a new session at `path` and opens it. `header` is the new session's;
-/// its `parent_session` says what it came from. Returns the store with the tree it holds.
+/// Writes the branch that ends in `leaf` to a new session at `path` and opens it. `header` is the new session's
+/// header; its `parent_session` names the source. Returns the store and its tree.
 pub async fn fork(
     source: &SessionTree,
     leaf: Option<&str>,
@@ -29,10 +29,10 @@ pub async fn fork(
     Ok((store, tree))
 }
 
-/// The entries of a session that consists of the path to `leaf` alone.
+/// The entries of a session that has only the branch up to `leaf`.
 pub fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
     let path = source.path(leaf);
-    let mut kept: Vec<Entry> = Vec::with_capacity(path.len());
+    let mut copied: Vec<Entry> = Vec::with_capacity(path.len());
     let mut moved = HashMap::new();
     let mut dropped: Vec<String> = Vec::new();
     for entry in path {
@@ -41,12 +41,12 @@ pub fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
             continue;
         }
         moved.extend(dropped.drain(..).map(|id| (id, entry.id.clone())));
-        kept.push(Entry {
-            parent_id: kept.last().map(|parent| parent.id.clone()),
+        copied.push(Entry {
+            parent_id: copied.last().map(|parent| parent.id.clone()),
             ..entry
         });
     }
-    for entry in &mut kept {
+    for entry in &mut copied {
         if let EntryKind::Compaction {
             first_kept_entry_id: id,
             ..
@@ -56,43 +56,43 @@ pub fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
             id.clone_from(next);
         }
     }
-    append_labels(source, &mut kept);
-    append_name(source, &mut kept);
-    kept
+    append_labels(source, &mut copied);
+    append_name(source, &mut copied);
+    copied
 }
 
-/// Gives every label that still has its entry again, with the time it was given at.
-fn append_labels(source: &SessionTree, kept: &mut Vec<Entry>) {
-    let labels: Vec<_> = kept
+/// Repeats the labels of the remaining entries, with their original times.
+fn append_labels(source: &SessionTree, copied: &mut Vec<Entry>) {
+    let labels: Vec<_> = copied
         .iter()
         .filter_map(|entry| source.label_entry(&entry.id))
         .collect();
-    append(kept, labels);
+    append(copied, labels);
 }
 
-/// The name may have been given on another branch.
-fn append_name(source: &SessionTree, kept: &mut Vec<Entry>) {
-    let on_path = kept.iter().rev().find_map(|entry| match &entry.kind {
+/// The session's name can be on another branch.
+fn append_name(source: &SessionTree, copied: &mut Vec<Entry>) {
+    let on_path = copied.iter().rev().find_map(|entry| match &entry.kind {
         EntryKind::SessionInfo { name } => Some(name.as_deref()),
         _ => None,
     });
     if on_path.flatten() == source.name() {
         return;
     }
-    append(kept, source.name_entry().into_iter().collect());
+    append(copied, source.name_entry().into_iter().collect());
 }
 
-/// Adds entries at the end of the chain; under new ids should theirs be on the path.
-fn append(kept: &mut Vec<Entry>, entries: Vec<Entry>) {
+/// Appends entries; an entry gets a new id if its id is already on the path.
+fn append(copied: &mut Vec<Entry>, entries: Vec<Entry>) {
     if entries.is_empty() {
         return;
     }
-    let mut taken: HashSet<String> = kept.iter().map(|entry| entry.id.clone()).collect();
+    let mut taken: HashSet<String> = copied.iter().map(|entry| entry.id.clone()).collect();
     for mut entry in entries {
         while !taken.insert(entry.id.clone()) {
             entry.id = ids::entry_id();
         }
-        entry.parent_id = kept.last().map(|parent| parent.id.clone());
-        kept.push(entry);
+        entry.parent_id = copied.last().map(|parent| parent.id.clone());
+        copied.push(entry);
     }
 }

@@ -1,47 +1,27 @@
-//! What a list shows of an entry: one line of what it says and who said it, read when the line is to be
-//! seen; and finding entries of the whole tree by words.
+//! One-line previews of entries, read on demand, and text search in the complete tree.
 
+use osier_protocol::Glimpse;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use serde::{Deserialize, Serialize};
 
-use super::bodies::Record;
-use super::entry::{Entry, EntryKind};
-use super::envelope::Tag;
-use super::index::SessionIndex;
+use super::entry_reader::Record;
+use super::index::EntryIndex;
 use super::walk::message_of;
 use osier_agent::AgentMessage;
 use osier_base::text::head_bytes;
 use osier_llm::{AssistantMessage, StopReason, ToolCall};
+use osier_protocol::{Entry, EntryKind, Tag};
 
-/// Entries that are read together.
+/// Entries read in one batch.
 const BATCH: usize = 256;
-/// Bytes of an entry's text in which letters may be far apart; behind them words have to stand whole.
+/// Bytes at the start of an entry's text that are matched fuzzily; after them only complete words match.
 const FUZZY: usize = 160;
-/// Bytes of a glimpse at most.
+/// Maximum bytes of a preview.
 const LIMIT: usize = 64 * 1024;
 
-/// A look at one entry.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Glimpse {
-    pub entry_id: String,
-    /// The start of what it says, as it was written: it may hold anything.
-    pub text: String,
-    /// Who says it: a model, a tool.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub by: String,
-    /// RFC 3339.
-    pub timestamp: String,
-    /// It failed or was interrupted.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub failed: bool,
-}
-
-/// Words to be found in entries.
+/// The words of a tree search.
 #[derive(Debug)]
 pub struct TreeQuery {
     pattern: Pattern,
@@ -51,7 +31,7 @@ pub struct TreeQuery {
 }
 
 impl TreeQuery {
-    /// `None` for an empty query. One without capitals finds them too.
+    /// `None` for an empty query. A query without capitals ignores case.
     pub fn new(query: &str) -> Option<Self> {
         let words: Vec<String> = query.split_whitespace().map(str::to_owned).collect();
         (!words.is_empty()).then(|| Self {
@@ -62,7 +42,7 @@ impl TreeQuery {
         })
     }
 
-    /// Whether every word is in `text`, or nearly so in its start.
+    /// Whether `text` contains every word, or its start matches fuzzily.
     pub fn matches(&mut self, text: &str) -> bool {
         let whole = if self.any_case {
             let lower = text.to_lowercase();
@@ -80,43 +60,61 @@ impl TreeQuery {
     }
 }
 
-impl Glimpse {
-    /// A look at `entry` of at most `bytes` of text.
-    pub fn of(entry: &Entry, bytes: usize) -> Self {
-        let message = message_of(entry);
-        let (text, by, failed) = match &message {
-            Some(message) => describe(message),
-            None => (describe_kind(&entry.kind), String::new(), false),
-        };
-        Self {
-            entry_id: entry.id.clone(),
-            text: head_bytes(&text, bytes.min(LIMIT)).to_owned(),
-            by,
-            timestamp: entry.timestamp.clone(),
-            failed,
+/// A preview of `entry` with at most `bytes` of text.
+fn glimpse(entry: &Entry, bytes: usize) -> Glimpse {
+    let message = message_of(entry);
+    let Description { text, by, failed } = match &message {
+        Some(message) => Description::of(message),
+        None => Description {
+            text: describe_kind(&entry.kind),
+            ..Description::default()
+        },
+    };
+    Glimpse {
+        entry_id: entry.id.clone(),
+        text: head_bytes(&text, bytes.min(LIMIT)).to_owned(),
+        by,
+        timestamp: entry.timestamp.clone(),
+        failed,
+    }
+}
+
+/// The complete text of a preview.
+#[derive(Default)]
+struct Description {
+    text: String,
+    /// The model or tool.
+    by: String,
+    failed: bool,
+}
+
+impl Description {
+    fn of(message: &AgentMessage) -> Self {
+        match message {
+            AgentMessage::Assistant(answer) => Self {
+                text: answer_text(answer),
+                by: answer.model.clone(),
+                failed: matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted),
+            },
+            AgentMessage::ToolResult(result) => Self {
+                text: message.text(),
+                by: result.result.tool_name.clone(),
+                failed: !result.status.is_success(),
+            },
+            AgentMessage::ShellRun(run) => Self {
+                text: format!("! {}\n{}", run.command, run.output),
+                by: String::new(),
+                failed: run.exit_code != Some(0),
+            },
+            message => Self {
+                text: message.text(),
+                ..Self::default()
+            },
         }
     }
 }
 
-fn describe(message: &AgentMessage) -> (String, String, bool) {
-    match message {
-        AgentMessage::Assistant(answer) => {
-            let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-            (answer_text(answer), answer.model.clone(), failed)
-        }
-        AgentMessage::ToolResult(result) => {
-            let by = result.result.tool_name.clone();
-            (message.text(), by, !result.status.is_success())
-        }
-        AgentMessage::ShellRun(run) => {
-            let text = format!("! {}\n{}", run.command, run.output);
-            (text, String::new(), run.exit_code != Some(0))
-        }
-        message => (message.text(), String::new(), false),
-    }
-}
-
-/// What the model said, else what it called, else what it thought.
+/// The answer's text, else its calls, else its thinking.
 fn answer_text(answer: &AssistantMessage) -> String {
     let calls = answer.tool_calls().map(call_text);
     let calls = calls.collect::<Vec<_>>().join("\n");
@@ -133,7 +131,7 @@ fn answer_text(answer: &AssistantMessage) -> String {
     }
 }
 
-/// A call by its tool and its first argument.
+/// A call as its tool and first argument.
 fn call_text(call: &ToolCall) -> String {
     let first = call
         .arguments
@@ -153,7 +151,7 @@ fn describe_kind(kind: &EntryKind) -> String {
             None => "label removed".to_owned(),
         },
         EntryKind::Hide { hidden, .. } => {
-            let what = if *hidden { "deleted" } else { "brought back" };
+            let what = if *hidden { "hidden" } else { "restored" };
             format!("branch {what}")
         }
         EntryKind::SessionInfo { name } => match name {
@@ -167,40 +165,40 @@ fn describe_kind(kind: &EntryKind) -> String {
     }
 }
 
-impl SessionIndex {
-    /// Looks at entries; those that are not there are left out. Blocks.
+impl EntryIndex {
+    /// Previews of entries; unknown ids are skipped. Blocks.
     pub fn glimpses(&self, ids: &[String], bytes: usize) -> Vec<Glimpse> {
-        let (records, bodies) = self.look(|tree| {
+        let (records, entry_reader) = self.read(|tree| {
             let numbers = ids.iter().filter_map(|id| tree.number(id));
             let records: Vec<Record> = numbers.map(|number| tree.record(number)).collect();
-            (records, tree.bodies().clone())
+            (records, tree.entry_reader().clone())
         });
-        let entries = records.iter().map(|record| bodies.read(record));
-        entries.map(|entry| Glimpse::of(&entry, bytes)).collect()
+        let entries = records.iter().map(|record| entry_reader.read(record));
+        entries.map(|entry| glimpse(&entry, bytes)).collect()
     }
 
-    /// Tells the numbers of the entries on any branch that hold every word of the query, the newest
-    /// first, in pieces, until `stop` is set. Blocks.
+    /// Reports the numbers of the entries on all branches that contain every word of the query, newest first, in
+    /// batches until `stop` is set. Blocks.
     pub fn search_tree(
         &self,
         query: &mut TreeQuery,
         stop: &AtomicBool,
         tell: &mut dyn FnMut(Vec<u32>),
     ) {
-        let mut end = self.look(super::tree::SessionTree::records);
+        let mut end = self.read(super::tree::SessionTree::records);
         while end > 0 && !stop.load(Ordering::Relaxed) {
             let start = end.saturating_sub(BATCH as u32);
-            let (records, bodies) = self.look(|tree| {
+            let (records, entry_reader) = self.read(|tree| {
                 let shown = (start..end).filter(|number| sought(tree.tag(*number)));
                 let labelled = |number: &u32| tree.label(&tree.id(*number)).map(str::to_owned);
                 let records = shown.map(|number| (number, labelled(&number), tree.record(number)));
-                (records.collect::<Vec<_>>(), tree.bodies().clone())
+                (records.collect::<Vec<_>>(), tree.entry_reader().clone())
             });
             let found = records.iter().rev().filter_map(|(number, label, record)| {
-                let glimpse = Glimpse::of(&bodies.try_read(record)?, LIMIT);
+                let found = glimpse(&entry_reader.try_read(record)?, LIMIT);
                 let text = match label {
-                    Some(label) => format!("{label} {}", glimpse.text),
-                    None => glimpse.text,
+                    Some(label) => format!("{label} {}", found.text),
+                    None => found.text,
                 };
                 query.matches(&text).then_some(*number)
             });
@@ -222,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_anywhere_and_letters_in_the_start() {
+    fn words_match_anywhere_and_fuzzy_text_only_at_the_start() {
         let found = |query: &str, text: &str| TreeQuery::new(query).unwrap().matches(text);
         assert!(found("parser fix", "fix the Parser"));
         assert!(!found("Parser", "fix the parser"));

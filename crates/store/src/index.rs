@@ -1,36 +1,36 @@
-//! The index of an open session, shared: the store's thread changes it, everyone else reads it.
+//! The shared index of an open session: the store's thread changes it, all others read it.
 //!
-//! Nobody holds it while reading from the file: what is wanted is looked up first and read afterwards,
-//! so that a slow disk never holds up an append.
+//! Callers look up what they need and read the file after they released the lock, so that a slow disk never delays an
+//! append.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::entry::Entry;
-use super::envelope::Tag;
-use super::page::{Page, PageAt};
+use super::page::Page;
 use super::tree::SessionTree;
 use super::walk::{ContextEntry, State, into_message};
 use osier_agent::{AgentMessage, ToolResultMessage};
 use osier_llm::Usage;
+use osier_protocol::{Entry, PageAt, Tag};
 
-/// How much a tree holds.
+/// Counts of a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// On all branches.
     pub entries: usize,
-    /// Ends of branches.
+    /// Branch ends.
     pub branches: usize,
-    /// Recorded states of the files.
+    /// Checkpoints of the files.
     pub checkpoints: usize,
 }
 
-/// A handle on the index. Everything here may block on the disk.
+/// A handle on the index. Every method can block on the disk.
 #[derive(Debug, Clone, Default)]
-pub struct SessionIndex(Arc<RwLock<SessionTree>>);
+pub struct EntryIndex(Arc<RwLock<SessionTree>>);
 
-impl SessionIndex {
-    /// Looks something up. A thread that panicked while it held the lock left plain data behind.
-    pub fn look<T>(&self, read: impl FnOnce(&SessionTree) -> T) -> T {
+impl EntryIndex {
+    /// Runs `read` on the tree. A panic while the lock was held leaves only plain data behind, so a poisoned lock is
+    /// usable.
+    pub fn read<T>(&self, read: impl FnOnce(&SessionTree) -> T) -> T {
         read(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -40,16 +40,16 @@ impl SessionIndex {
 
     /// Id of the current leaf.
     pub fn leaf(&self) -> Option<String> {
-        self.look(SessionTree::leaf)
+        self.read(SessionTree::leaf)
     }
 
     pub fn usage(&self) -> Usage {
-        self.look(SessionTree::usage)
+        self.read(SessionTree::usage)
     }
 
-    /// How much the tree holds.
+    /// Counts entries, branches and checkpoints.
     pub fn counts(&self) -> Counts {
-        self.look(|tree| {
+        self.read(|tree| {
             let mut counts = Counts::default();
             let mut has_children = vec![false; tree.records() as usize];
             for number in (0..tree.records()).rev() {
@@ -66,20 +66,20 @@ impl SessionIndex {
         })
     }
 
-    /// Messages that a transcript of the current branch shows.
+    /// Number of messages in the transcript of the current branch.
     pub fn shown(&self) -> usize {
-        self.look(|tree| tree.shown().len())
+        self.read(|tree| tree.shown().len())
     }
 
     /// Model, level and name at the leaf.
     pub fn state(&self) -> State {
-        self.look(|tree| tree.state_at(tree.leaf().as_deref()))
+        self.read(|tree| tree.state_at(tree.leaf().as_deref()))
     }
 
-    /// At most `limit` entries behind the entry `since`, or the first ones, as they were stored, and whether
-    /// others follow; `None` when there is no such entry. What can no longer be read is left out. Blocks.
-    pub fn entries_behind(&self, since: Option<&str>, limit: usize) -> Option<(Vec<Entry>, bool)> {
-        let (records, bodies, more) = self.look(|tree| {
+    /// At most `limit` entries after the entry `since`, or the first ones, in stored order, and whether more follow.
+    /// `None` if there is no such entry. Skips unreadable entries. Blocks.
+    pub fn entries_after(&self, since: Option<&str>, limit: usize) -> Option<(Vec<Entry>, bool)> {
+        let (records, entry_reader, more) = self.read(|tree| {
             let first = match since {
                 Some(id) => tree.number(id)? + 1,
                 None => 0,
@@ -88,27 +88,31 @@ impl SessionIndex {
             let end = tree.records().min(first.saturating_add(limit));
             let records = (first..end).map(|number| tree.record(number));
             let records: Vec<_> = records.collect();
-            Some((records, tree.bodies().clone(), end < tree.records()))
+            Some((records, tree.entry_reader().clone(), end < tree.records()))
         })?;
-        let entries = records.iter().filter_map(|record| bodies.try_read(record));
+        let entries = records
+            .iter()
+            .filter_map(|record| entry_reader.try_read(record));
         Some((entries.collect(), more))
     }
 
-    /// The messages a conversation at `leaf` consists of. What can no longer be read is left out.
+    /// The messages of the conversation at `leaf`. Skips unreadable entries.
     pub fn context(&self, leaf: Option<&str>) -> Vec<AgentMessage> {
-        let (plan, bodies) = self.look(|tree| (tree.context_plan(leaf), tree.bodies().clone()));
-        plan.read(&bodies)
+        let (plan, entry_reader) =
+            self.read(|tree| (tree.context_plan(leaf), tree.entry_reader().clone()));
+        plan.read(&entry_reader)
     }
 
-    /// The same with the entries the messages stand in.
+    /// The messages of the conversation at `leaf`, with their entries.
     pub fn context_entries(&self, leaf: Option<&str>) -> Vec<ContextEntry> {
-        let (plan, bodies) = self.look(|tree| (tree.context_plan(leaf), tree.bodies().clone()));
-        plan.read_entries(&bodies)
+        let (plan, entry_reader) =
+            self.read(|tree| (tree.context_plan(leaf), tree.entry_reader().clone()));
+        plan.read_entries(&entry_reader)
     }
 
     /// The messages that a move to `target` leaves, oldest first.
     pub fn left_behind(&self, target: Option<&str>) -> Vec<AgentMessage> {
-        let (records, bodies) = self.look(|tree| {
+        let (records, entry_reader) = self.read(|tree| {
             let path = |id: Option<u32>| tree.path_numbers(id);
             let (here, there) = (
                 path(tree.leaf_number()),
@@ -120,26 +124,30 @@ impl SessionIndex {
                 .iter()
                 .filter(|number| tree.tag(**number).is_shown());
             let records: Vec<_> = left.map(|number| tree.record(*number)).collect();
-            (records, tree.bodies().clone())
+            (records, tree.entry_reader().clone())
         });
-        let entries = records.iter().filter_map(|record| bodies.try_read(record));
+        let entries = records
+            .iter()
+            .filter_map(|record| entry_reader.try_read(record));
         entries.filter_map(into_message).collect()
     }
 
-    /// The page at a place; `None` when its entry is not on the current branch.
+    /// The page at a position; `None` if its entry is not on the current branch.
     pub fn page(&self, at: &PageAt) -> Option<Page> {
-        let (plan, bodies) = self.look(|tree| (tree.page_plan(at), tree.bodies().clone()));
-        Some(plan?.read(&bodies))
+        let (plan, entry_reader) =
+            self.read(|tree| (tree.page_plan(at), tree.entry_reader().clone()));
+        Some(plan?.read(&entry_reader))
     }
 
-    /// The last result of `tool` on the current branch, among its last results.
+    /// The last result of `tool` on the current branch, if it is among the last results.
     pub fn last_result(&self, tool: &str) -> Option<ToolResultMessage> {
-        let (records, bodies) = self.look(|tree| (tree.last_results(), tree.bodies().clone()));
-        records
-            .iter()
-            .find_map(|record| match into_message(bodies.try_read(record)?)? {
+        let (records, entry_reader) =
+            self.read(|tree| (tree.last_results(), tree.entry_reader().clone()));
+        records.iter().find_map(
+            |record| match into_message(entry_reader.try_read(record)?)? {
                 AgentMessage::ToolResult(result) if result.result.tool_name == tool => Some(result),
                 _ => None,
-            })
+            },
+        )
     }
 }

@@ -1,21 +1,40 @@
-//! Session storage: a session is a tree of entries in an append-only file.
+//! Session storage: a session is a tree of entries in an append-only file of JSON lines.
 //!
-//! Start at [`SessionStore`], which owns a file; [`SessionTree`], the index of its entries; and
-//! [`SessionDirectory`], which finds the files and their summaries. [`Reading`] reads a session without
-//! opening it for writing.
+//! ```
+//! use std::path::Path;
 //!
-//! An entry exists only after its write succeeded. The index needs a few bytes per entry; the entries stay in
-//! the file until they are shown or sent. A stored line is never rewritten.
+//! use osier_protocol::{EntryKind, Header};
+//! use osier_store::SessionStore;
 //!
-//! The crate does not know tools, settings or the screen.
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), osier_store::SessionError> {
+//! let store = SessionStore::in_memory(Header::new(Path::new("/work")), &[])?;
+//! let name = Some("parser".to_owned());
+//! let entry = store.append(EntryKind::SessionInfo { name }).await?;
+//!
+//! assert_eq!(store.index().leaf(), Some(entry.id));
+//! assert_eq!(store.index().state().name.as_deref(), Some("parser"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`SessionStore`] has an open session's file; [`EntryIndex`] is its shared index of entries.
+//! - [`SessionDirectory`] lists session files and finds one by id, name or path.
+//! - [`Reading`] reads a session without opening it for writing.
+//! - [`writer::Writer`] appends to one branch; [`recorder::MessageRecorder`] stores the messages of an agent.
+//! - [`prompt_draft`] stores the text of the prompt editor.
+//!
+//! An entry exists only after its write succeeded. The index needs a few bytes per entry; the entries stay in the
+//! file until they are shown or sent. A stored line is never rewritten.
+//!
+//! The crate does not depend on tools, settings or the screen.
 
-mod bodies;
 mod checkpoints;
 mod compare;
 mod directory;
 mod draft;
 mod ending;
-mod entry;
+mod entry_reader;
 mod envelope;
 mod error;
 mod fork;
@@ -44,27 +63,22 @@ pub mod recorder;
 mod tests;
 pub mod writer;
 
-pub use compare::{BranchFacts, Comparison, FileChanges};
-pub use directory::EXTENSION as SESSION_EXTENSION;
-pub use directory::SessionDirectory;
+pub use checkpoints::TurnRange;
+pub use directory::{EXTENSION as SESSION_EXTENSION, SessionDirectory};
 pub use ending::Ending;
-pub use entry::{Entry, EntryKind, Header, VERSION};
-pub use envelope::Tag;
 pub use error::SessionError;
 pub use fork::{fork, fork_entries};
-pub use glimpse::{Glimpse, TreeQuery};
-pub use index::{Counts, SessionIndex};
+pub use glimpse::TreeQuery;
+pub use index::{Counts, EntryIndex};
 pub use lines::Lines;
 pub use list::Scope;
-pub use load::header_from_name;
-pub use load::{Findings, Loaded, load};
-pub use lock::{Locks, is_held};
+pub use load::{Findings, Loaded, header_from_name, load};
+pub use lock::{Locks, is_locked};
 pub use log_file::create_directory;
-pub use outline::{Outline, OutlineEntry};
-pub use page::{Landmark, Page, PageAt, StoredMessage};
+pub use page::Page;
 pub use reading::Reading;
 pub use rename::rename;
-pub use search::{HIT_LIMIT, Needle, SearchHit};
+pub use search::{HIT_LIMIT, Needle};
 pub use store::SessionStore;
 pub use summary::{SessionSummary, summarize};
 pub use tree::SessionTree;

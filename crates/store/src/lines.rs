@@ -1,7 +1,7 @@
-//! The lines of a session file, fast: large reads into one buffer, lines handed out of it in place.
+//! Fast reading of session files: large reads into one buffer, which lends out its lines.
 //!
-//! `base::jsonl` reads files that are short; a session may have hundreds of megabytes, of which only the
-//! starts of the lines are looked at.
+//! `base::jsonl` is for short files. Sessions can have hundreds of megabytes, of which only the starts of lines are
+//! parsed.
 
 use std::fs::File;
 use std::io;
@@ -9,20 +9,20 @@ use std::os::unix::fs::FileExt;
 
 pub(super) use osier_base::jsonl::Line;
 
-/// Bytes of one read; a longer line makes the buffer grow.
+/// Bytes per read; a longer line grows the buffer.
 const BLOCK: usize = 512 * 1024;
 
-/// Reads lines one after the other. Does not move the file's own position.
+/// Reads lines in order. Does not move the file's own position.
 #[derive(Debug)]
 pub struct Lines<'a> {
     file: &'a File,
     buffer: Vec<u8>,
-    /// Where the next line starts in `buffer`, and where what was read ends.
+    /// Start of the next line in `buffer`, and end of the data.
     start: usize,
     end: usize,
-    /// Where `buffer` begins in the file.
+    /// File offset of `buffer`.
     offset: u64,
-    /// How far from `start` on there is no newline.
+    /// Bytes after `start` that contain no newline.
     searched: usize,
     at_end: bool,
 }
@@ -32,7 +32,7 @@ impl<'a> Lines<'a> {
         Self::from(file, 0)
     }
 
-    /// The lines from `offset` on, where one begins.
+    /// Reads from `offset`, which must be the start of a line.
     pub fn from(file: &'a File, offset: u64) -> Self {
         let length = file.metadata().map_or(BLOCK as u64, |found| found.len());
         let left = length.saturating_sub(offset);
@@ -53,7 +53,7 @@ impl<'a> Lines<'a> {
         self.next_line_within(usize::MAX)
     }
 
-    /// The next line; `InvalidData` when it has more than `limit` bytes.
+    /// The next line; `InvalidData` if it exceeds `limit` bytes.
     pub(super) fn next_line_within(&mut self, limit: usize) -> io::Result<Option<Line<'_>>> {
         let newline = loop {
             let unseen = &self.buffer[self.start + self.searched..self.end];
@@ -86,8 +86,8 @@ impl<'a> Lines<'a> {
         }))
     }
 
-    /// Goes past the next line when it has more than about `limit` bytes, without keeping it: the place
-    /// behind it. A line without an end is left alone.
+    /// Skips the next line if it exceeds about `limit` bytes, without storing it, and returns the offset after it. An
+    /// unterminated line is not skipped.
     pub fn skip_longer(&mut self, limit: usize) -> io::Result<Option<u64>> {
         loop {
             let unseen = &self.buffer[self.start + self.searched..self.end];
@@ -124,7 +124,7 @@ impl<'a> Lines<'a> {
             self.offset += self.start as u64;
             self.end -= self.start;
             self.start = 0;
-            // Most of the buffer is one line: the next read must be worth its price.
+            // One line fills most of the buffer: double it, so that the next read is large.
             if self.end > self.buffer.len() / 2 {
                 self.buffer.resize(self.buffer.len() * 2, 0);
             }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_longer_than_a_read_and_without_an_end_come_whole() {
+    fn long_and_unterminated_lines_are_complete() {
         assert_eq!(lines(b""), Vec::new());
         let long = vec![b'x'; 3 * BLOCK + 5];
         let file = [b"a\n\n", &long[..], b"\nend"].concat();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_gone_past_without_keeping_it() {
+    fn long_line_is_skipped_without_storing_it() {
         let mut file = tempfile::tempfile().unwrap();
         let long = vec![b'x'; 5 * BLOCK];
         file.write_all(&[b"one\n", &long[..], b"\ntwo\n", &long[..]].concat())
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_over_the_limit_is_an_error() {
+    fn first_line_over_the_limit_is_an_error() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"12345\n").unwrap();
         let error = Lines::new(&file).next_line_within(4).unwrap_err();

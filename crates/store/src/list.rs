@@ -1,4 +1,4 @@
-//! Which sessions there are, and which one a person means.
+//! Lists sessions and finds one by id, name or path.
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,22 @@ use super::directory::{EXTENSION, SessionDirectory, id_of};
 use super::error::SessionError;
 use super::summary::{SessionSummary, summarize};
 
-/// Whose sessions are listed.
+/// Which sessions to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// Those that ran in this directory.
+    /// Sessions that ran in this directory.
     Project(&'a Path),
     All,
 }
 
-/// Files among which the last used session is: something else may have written to one after it.
+/// Files to compare for the last used session: another program can have written to a file after its last use.
 const LAST_WRITTEN: usize = 8;
 
-/// How many near matches an error names.
+/// Number of near matches in an error.
 const NEAR: usize = 3;
 
 impl SessionDirectory {
-    /// The sessions of `scope`, last used first. Files that are no sessions are left out.
+    /// The sessions of `scope`, last used first. Skips other files.
     pub fn list(&self, scope: Scope<'_>) -> Vec<SessionSummary> {
         let mut sessions: Vec<_> = self
             .files(scope)
@@ -36,7 +36,7 @@ impl SessionDirectory {
         sessions
     }
 
-    /// The sessions whose files were written last, at most `limit` of them. Only those are read.
+    /// The `limit` sessions whose files were written last. Reads only those.
     pub fn newest(&self, limit: usize) -> Vec<SessionSummary> {
         let mut files: Vec<_> = self
             .files(Scope::All)
@@ -48,7 +48,7 @@ impl SessionDirectory {
         sessions.take(limit).collect()
     }
 
-    /// The session that was last used in `cwd`. Of many only the files that were written last are read.
+    /// The session that was last used in `cwd`. Reads only the files that were written last.
     pub fn latest(&self, cwd: &Path) -> Option<SessionSummary> {
         let scope = Scope::Project(cwd);
         let mut files: Vec<_> = self
@@ -67,7 +67,7 @@ impl SessionDirectory {
         })
     }
 
-    /// The file of the session `query` means: a path, the start of an id, or a whole name.
+    /// Finds a session file by path, start of the id, or full name.
     pub fn find(&self, query: &str) -> Result<PathBuf, SessionError> {
         let not_found = |near| SessionError::NotFound {
             query: query.to_owned(),
@@ -86,15 +86,15 @@ impl SessionDirectory {
             };
         }
         let files = self.files(Scope::All);
-        let wanted = query.to_ascii_lowercase();
+        let lower_case = query.to_ascii_lowercase();
         let by_id: Vec<_> = files
             .iter()
-            .filter(|path| id_of(path).is_some_and(|id| id.starts_with(&wanted)))
+            .filter(|path| id_of(path).is_some_and(|id| id.starts_with(&lower_case)))
             .collect();
         match &by_id[..] {
             [only] => return Ok((*only).clone()),
             [first, rest @ ..] if !query.is_empty() => {
-                // Of copies only the paths differ.
+                // Copies of one session differ only in their paths.
                 let copies = rest.iter().all(|path| id_of(path) == id_of(first));
                 let named = |path: &&PathBuf| match id_of(path) {
                     Some(id) if !copies => id.to_owned(),
@@ -108,21 +108,21 @@ impl SessionDirectory {
             _ => {}
         }
         self.find_by_name(query)
-            .map_err(|named| not_found(near(&files, &wanted, named)))
+            .map_err(|named| not_found(near(&files, &lower_case, named)))
     }
 
-    /// Every session file, in no order.
+    /// All session files, unordered.
     pub fn every_file(&self) -> Vec<PathBuf> {
         self.files(Scope::All)
     }
 
-    /// The file of the session whose whole id is `id`.
+    /// The file of the session with the complete id `id`.
     pub fn file_of(&self, id: &str) -> Option<PathBuf> {
         let files = self.files(Scope::All);
         files.into_iter().find(|path| id_of(path) == Some(id))
     }
 
-    /// The session called `query`; else the names that hold it.
+    /// The session named `query`; else the names that contain it.
     fn find_by_name(&self, query: &str) -> Result<PathBuf, Vec<String>> {
         let named: Vec<_> = self
             .list(Scope::All)
@@ -132,8 +132,8 @@ impl SessionDirectory {
         if let Some((_, path)) = named.iter().find(|(name, _)| name == query) {
             return Ok(path.clone());
         }
-        let wanted = query.to_lowercase();
-        let close = |name: &String| !query.is_empty() && name.to_lowercase().contains(&wanted);
+        let lower_case = query.to_lowercase();
+        let close = |name: &String| !query.is_empty() && name.to_lowercase().contains(&lower_case);
         Err(named
             .into_iter()
             .map(|(name, _)| name)
@@ -152,10 +152,10 @@ impl SessionDirectory {
     }
 }
 
-/// Projects whose paths differ only in what the directory's name cannot show share it.
+/// Two projects can share a directory name; the header tells them apart.
 fn is_in(session: &SessionSummary, scope: Scope<'_>) -> bool {
     match scope {
-        // A damaged header no longer says where; its file still stands among the project's.
+        // A damaged header has no directory, but the file is still in the project's folder.
         Scope::Project(cwd) => session.cwd.is_empty() || session.cwd == cwd.to_string_lossy(),
         Scope::All => true,
     }
@@ -167,7 +167,7 @@ fn session_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What is in `directory`; nothing when it cannot be read, which is how it starts.
+/// The files in `directory`; empty if it cannot be read, as before the first session.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(directory).map_or_else(
         |_| Vec::new(),
@@ -175,7 +175,7 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     )
 }
 
-/// Names that hold the query, then ids that begin alike.
+/// Names that contain the query, then ids with the same start.
 fn near(files: &[PathBuf], query: &str, named: Vec<String>) -> Vec<String> {
     let shared = |id: &str| {
         let pairs = id.bytes().zip(query.bytes());

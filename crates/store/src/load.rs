@@ -1,11 +1,10 @@
-//! Reads a session file as it is, whatever happened to it.
+//! Reads a session file in any condition.
 //!
-//! One bad line costs that line: a torn end is left out, damage is skipped and counted, an entry whose
-//! parent is gone hangs on the entry before it. Reading changes nothing; repairs wait for the next
-//! write (`log_file`).
+//! A bad line costs only that line: a torn end is ignored, damage is skipped and counted, and an entry with a missing
+//! parent is attached to the entry before it. Reading changes nothing; the next write repairs the file (`log_file`).
 //!
-//! The index is made from the starts of the lines (`envelope`); only lines that begin in an unusual way
-//! are read whole. Damage inside of a line is found when the entry is read.
+//! The index is built from the starts of the lines (`envelope`); only unusual lines are parsed completely. Damage
+//! inside a line is found when its entry is read.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,50 +12,49 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::memmem;
 
-use super::bodies::Place;
-use super::draft;
-use super::entry::{Entry, EntryKind, Header, VERSION};
-use super::envelope::{Envelope, START, Tag, begins};
+use super::entry_reader::Location;
+use super::envelope::{Envelope, START, begins};
 use super::error::SessionError;
 use super::key::Key;
 use super::lines::{Line, Lines};
-use super::lock;
 use super::tree::SessionTree;
+use super::{draft, lock};
 use osier_base::{clock, ids};
 use osier_llm::Usage;
+use osier_protocol::{Entry, EntryKind, Header, Tag, VERSION};
 
-/// A first line longer than this is no header.
+/// Maximum bytes of a header line.
 pub(super) const HEADER_LIMIT: usize = 1 << 20;
 
-/// Bytes of the end of an answer's line among which its usage stands.
+/// Bytes at the end of an answer's line that contain its usage.
 const USAGE_WINDOW: usize = 1024;
 
-/// Bytes of an entry, for a first guess at how many there are.
+/// Typical bytes of an entry, to estimate their number.
 const USUAL_LENGTH: u64 = 1500;
 
-/// What a session file holds, read whole.
+/// The complete contents of a session file.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub header: Header,
-    /// In file order; every parent stands before its children. `Leaf` entries are among them.
+    /// In file order; parents precede their children. Includes `Leaf` entries.
     pub entries: Vec<Entry>,
-    /// Where the session was left; `None` before every root.
+    /// The current leaf; `None` before every root.
     pub leaf: Option<String>,
-    /// Lines that could not be read, or only in part.
+    /// Lines that were unreadable, completely or in part.
     pub damaged: usize,
-    /// Entries whose parent was missing and that hang on the entry before them now.
+    /// Entries with a missing parent, now attached to the entry before them.
     pub reattached: usize,
-    /// Bytes of a record at the end whose write did not finish.
+    /// Bytes of an incomplete record at the end.
     pub torn_bytes: u64,
-    /// Id of the entry, last in `entries`, that holds the answer a crash interrupted.
+    /// Id of the last entry if it is an interrupted answer, recovered from its draft.
     pub recovered_draft: Option<String>,
 }
 
-/// What making the index showed beside it.
+/// What building the index found besides the entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// Lines that are no entries, or hold them only in part. Damage inside of an entry's text is not
-    /// among them: it is found when the entry is read.
+    /// Lines that contain no entry, or only part of one. Damage inside an entry's text is not included: it is found
+    /// when the entry is read.
     pub damaged: usize,
     pub reattached: usize,
     pub torn_bytes: u64,
@@ -69,29 +67,29 @@ pub(super) struct Scan {
     pub header: Header,
     pub tree: SessionTree,
     pub findings: Findings,
-    /// Bytes up to the end of the last whole record.
+    /// Bytes up to the end of the last complete record.
     pub length: u64,
     pub tail: Tail,
-    /// The header is of a newer version: what it added is no damage.
+    /// The header has a newer version: unknown entries are not damage.
     newer: bool,
 }
 
-/// What stands at the end of a file.
+/// How a file ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// A newline.
+    /// With a newline.
     Whole,
-    /// A whole record without its newline.
+    /// With a complete record without newline.
     Unterminated,
-    /// The start of a record, from `length` on.
+    /// With an incomplete record, from `length`.
     Torn,
 }
 
-/// Reads the session at `path` without taking its lock. The draft of an answer is recovered unless
-/// another process is still writing it.
+/// Reads the session at `path` without locking it. Recovers the draft of an answer unless another process still
+/// writes it.
 pub fn load(path: &Path) -> Result<Loaded, SessionError> {
     let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
-    let with_draft = !lock::is_held(&file);
+    let with_draft = !lock::is_locked(&file);
     let mut scan = scan(&file, path, &AtomicBool::new(false))?;
     if with_draft {
         scan.recover_draft(path);
@@ -100,7 +98,7 @@ pub fn load(path: &Path) -> Result<Loaded, SessionError> {
     Ok(read_all(scan.header, &scan.tree, scan.findings, newer))
 }
 
-/// Every entry of the index, read. What turns out damaged is left out and counted.
+/// Reads every entry of the index. Skips and counts damaged ones.
 pub(super) fn read_all(
     header: Header,
     tree: &SessionTree,
@@ -108,12 +106,13 @@ pub(super) fn read_all(
     newer: bool,
 ) -> Loaded {
     let mut damaged = findings.damaged;
-    let read = |number: u32| -> Option<Entry> { tree.bodies().try_read(&tree.record(number)) };
+    let read =
+        |number: u32| -> Option<Entry> { tree.entry_reader().try_read(&tree.record(number)) };
     let mut entries = Vec::with_capacity(tree.records() as usize);
     for number in 0..tree.records() {
         match read(number) {
             Some(entry) => {
-                // What was read whole was judged then.
+                // Lines of other kinds were parsed completely during the scan.
                 let known = tree.tag(number) != Tag::Other;
                 damaged += usize::from(known && entry.kind.is_damaged() && !newer);
                 entries.push(entry);
@@ -132,7 +131,7 @@ pub(super) fn read_all(
     }
 }
 
-/// Makes the index of `file`, found at `path`. Ends early, as `Closed`, once `stop` is set.
+/// Builds the index of `file`, located at `path`. Returns `Closed` once `stop` is set.
 pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, SessionError> {
     let failed = |error| SessionError::io("read", path, error);
     let not_a_session = |reason: &str| SessionError::NotASession {
@@ -155,7 +154,7 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
         .ok_or_else(|| not_a_session("it is empty"))?;
     let header = serde_json::from_slice::<Header>(first.bytes).ok();
     let mut reading = Reading::new(header.as_ref(), &first);
-    reading.tree.bodies().open(path);
+    reading.tree.entry_reader().open(path);
     reading
         .tree
         .reserve((metadata.len() / USUAL_LENGTH) as usize);
@@ -167,7 +166,7 @@ pub(super) fn scan(file: &File, path: &Path, stop: &AtomicBool) -> Result<Scan, 
     }
     let header = match header {
         Some(header) => header,
-        // One bad line costs that line, even the first: the file's name says most of it.
+        // Even a damaged header costs only itself: the file name has most of it.
         None if reading.tree.records() > 0 => header_from_name(path)
             .ok_or_else(|| not_a_session("its first line is not a session header"))?,
         None => return Err(not_a_session("its first line is not a session header")),
@@ -182,7 +181,7 @@ struct Reading {
     length: u64,
     tail: Tail,
     newer: bool,
-    /// Finds a second record inside of a line.
+    /// Finds a second record within a line.
     starts: memmem::Finder<'static>,
     usage: memmem::FinderRev<'static>,
 }
@@ -211,11 +210,11 @@ impl Reading {
 
     fn line(&mut self, line: &Line<'_>) {
         if line.terminated && self.take_start(line) {
-            // Most of a file.
+            // The most common case.
         } else if let Ok(entry) = Entry::parse(line.bytes) {
             self.accept(&entry, stored(line.offset, line.bytes.len()));
         } else if line.terminated && line.bytes.trim_ascii().is_empty() {
-            // An empty line says nothing and harms nothing.
+            // An empty line is harmless.
         } else {
             let found = self.salvage(line);
             if !found && !line.terminated {
@@ -228,7 +227,7 @@ impl Reading {
         self.end_of(line);
     }
 
-    /// Takes the entry by the start of its line; false when it has to be read whole.
+    /// Indexes an entry by the start of its line; false if the line must be parsed completely.
     fn take_start(&mut self, line: &Line<'_>) -> bool {
         let Some(Envelope { key, parent, tag }) = Envelope::of(line.bytes) else {
             return false;
@@ -241,8 +240,8 @@ impl Reading {
             return true;
         }
         let parent = self.parent(parent);
-        let place = stored(line.offset, line.bytes.len());
-        self.last_node = Some(self.tree.push(key, parent, tag, place));
+        let location = stored(line.offset, line.bytes.len());
+        self.last_node = Some(self.tree.push(key, parent, tag, location));
         if tag == Tag::Assistant
             && let Some(usage) = self.usage_in(line.bytes)
         {
@@ -251,14 +250,13 @@ impl Reading {
         true
     }
 
-    /// Whether a second record begins inside of the line: the newline between them was lost.
+    /// Whether a second record starts within the line because a newline was lost.
     fn holds_another(&self, line: &[u8]) -> bool {
         let rest = &line[1..];
         self.starts.find_iter(rest).any(|at| begins(&rest[at..]))
     }
 
-    /// The usage of an answer, which stands behind its content. Inside of strings its quotes would be
-    /// escaped.
+    /// The usage of an answer, which follows its content. Quotes within strings are escaped, so text cannot match.
     fn usage_in(&self, line: &[u8]) -> Option<Usage> {
         let end = &line[line.len().saturating_sub(USAGE_WINDOW)..];
         let at = self.usage.rfind(end)? + USAGE.len() - 1;
@@ -266,7 +264,7 @@ impl Reading {
         values.next()?.ok()
     }
 
-    /// The parent's number. One that is missing is replaced by the entry before.
+    /// The parent's number. A missing parent is replaced by the entry before.
     fn parent(&mut self, parent: Option<Key>) -> Option<u32> {
         let found = self.tree.node(parent?);
         if found.is_none() {
@@ -285,8 +283,8 @@ impl Reading {
         };
     }
 
-    /// Takes an entry that was read whole.
-    fn accept(&mut self, entry: &Entry, place: Place) {
+    /// Indexes an entry that was parsed completely.
+    fn accept(&mut self, entry: &Entry, location: Location) {
         let key = self.tree.keys().key(&entry.id);
         if self.tree.has(key) {
             self.findings.damaged += 1;
@@ -302,7 +300,7 @@ impl Reading {
         if let EntryKind::Leaf { target_id } = &entry.kind {
             let target = target_id.as_deref().map(|id| self.tree.keys().key(id));
             let number = target.and_then(|key| self.tree.node(key));
-            self.tree.push(key, None, Tag::Leaf, place);
+            self.tree.push(key, None, Tag::Leaf, location);
             if target.is_some() && number.is_none() {
                 self.findings.reattached += 1;
             } else {
@@ -312,15 +310,20 @@ impl Reading {
         }
         let parent = self.parent(parent);
         self.last_node = Some(self.tree.records());
-        self.tree.add_entry(entry, parent, place);
+        self.tree.add_entry(entry, parent, location);
     }
 
-    /// Takes whole entries inside of a line that is none: two records whose newline was lost, or a good
-    /// one behind a torn one. Whether there are any.
+    /// Indexes complete entries within a malformed line: two records without a newline between them, or a good one
+    /// after a torn one. Returns whether there are any.
     fn salvage(&mut self, line: &Line<'_>) -> bool {
         let found = salvage(line.bytes);
-        for (entry, at, length) in &found {
-            self.accept(entry, stored(line.offset + *at as u64, *length));
+        for Salvaged {
+            entry,
+            offset,
+            length,
+        } in &found
+        {
+            self.accept(entry, stored(line.offset + *offset as u64, *length));
         }
         !found.is_empty()
     }
@@ -339,18 +342,25 @@ impl Reading {
     }
 }
 
-/// How the usage of an answer begins.
+/// The start of an answer's usage.
 const USAGE: &[u8] = b"\"usage\":{";
 
-fn stored(offset: u64, length: usize) -> Place {
-    // A line of four gigabytes is cut, and damaged when it is read.
+fn stored(offset: u64, length: usize) -> Location {
+    // A line over four gigabytes is cut; reading it reports damage.
     let length = u32::try_from(length).unwrap_or(u32::MAX);
-    Place::Stored { offset, length }
+    Location::Stored { offset, length }
 }
 
-/// The entries with their place and length in the line. Inside of strings their quotes would be escaped,
-/// so text is not taken for an entry.
-fn salvage(line: &[u8]) -> Vec<(Entry, usize, usize)> {
+/// A complete entry within a malformed line.
+struct Salvaged {
+    entry: Entry,
+    /// Bytes before it in the line.
+    offset: usize,
+    length: usize,
+}
+
+/// The complete entries in a line. Quotes within strings are escaped, so text cannot match.
+fn salvage(line: &[u8]) -> Vec<Salvaged> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = line.get(at..)
@@ -359,7 +369,11 @@ fn salvage(line: &[u8]) -> Vec<(Entry, usize, usize)> {
         at += start;
         at += match first_entry(&line[at..]) {
             Some((entry, length)) => {
-                found.push((entry, at, length));
+                found.push(Salvaged {
+                    entry,
+                    offset: at,
+                    length,
+                });
                 length
             }
             None => 1,
@@ -379,7 +393,7 @@ fn first_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
     Some((entry, raw.get().len()))
 }
 
-/// The header that `<timestamp>_<uuid>.jsonl` speaks of, without a directory.
+/// The header that a file name `<timestamp>_<uuid>.jsonl` implies, without a directory.
 pub fn header_from_name(path: &Path) -> Option<Header> {
     let (stamp, id) = path.file_stem()?.to_str()?.rsplit_once('_')?;
     let id = uuid::Uuid::try_parse(id).ok()?;
@@ -390,8 +404,7 @@ pub fn header_from_name(path: &Path) -> Option<Header> {
 }
 
 impl Scan {
-    /// Adds the answer a crash interrupted as an entry under the leaf; it is in memory until the next
-    /// write stores it.
+    /// Adds the interrupted answer as an entry under the leaf; it stays in memory until the next write.
     pub(super) fn recover_draft(&mut self, path: &Path) {
         let Some(message) = draft::recover(path, &self.tree) else {
             return;
@@ -411,7 +424,7 @@ impl Scan {
         self.findings.recovered_draft = Some(id);
     }
 
-    /// The last entry, which was recovered from its draft.
+    /// The last entry, if it was recovered from a draft.
     pub(super) fn recovered(&self) -> Option<Entry> {
         let id = self.findings.recovered_draft.as_deref()?;
         self.tree.get(id)
@@ -423,7 +436,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lost_header_is_read_from_the_name() {
+    fn lost_header_is_read_from_the_file_name() {
         let name = "2026-01-02T03-04-05-678Z_0199b3c4-0000-7000-8000-000000000001.jsonl";
         assert_eq!(
             header_from_name(Path::new(name)),
@@ -437,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_saved_from_lines_glued_together() {
+    fn entries_are_recovered_from_joined_lines() {
         let entry = |id: &str, text: &str| {
             format!(
                 r#"{{"id":"{id}","parentId":null,"timestamp":"t","type":"session_info","name":{}}}"#,
@@ -450,7 +463,7 @@ mod tests {
             let found = salvage(line.as_bytes());
             found
                 .into_iter()
-                .map(|(entry, ..)| entry.id)
+                .map(|salvaged| salvaged.entry.id)
                 .collect::<Vec<_>>()
         };
         assert_eq!(ids(&glued), ["00000001", "00000002"]);

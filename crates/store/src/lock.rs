@@ -1,5 +1,5 @@
-//! One writer a session: an exclusive advisory lock on its file, held as long as the file is open and
-//! given up by the system when the process ends, however it ends.
+//! One writer per session: an exclusive advisory lock on its file. The system releases it when the process ends in
+//! any way.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -7,15 +7,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::error::SessionError;
-use osier_base::locked_file::HeldFile;
+use osier_base::locked_file::LockedFile;
 
-/// How often and how long apart a lock is tried. A program that is being started has the files of the one
-/// that starts it for a moment, and their locks with them: also of one that has just been killed.
+/// Number of attempts and the time between them. A child process briefly inherits its parent's open files with their
+/// locks, even if the parent was just killed.
 const TRIES: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(10);
 
-/// Takes the lock of the session `path`, open as `file`. Blocks, a tenth of a second at most.
-pub(super) fn acquire(file: File, path: &Path) -> Result<HeldFile, SessionError> {
+/// Locks the session `path`, open as `file`. Blocks for at most a tenth of a second.
+pub(super) fn acquire(file: File, path: &Path) -> Result<LockedFile, SessionError> {
     let mut locked = file.try_lock();
     for _ in 1..TRIES {
         if !matches!(locked, Err(TryLockError::WouldBlock)) {
@@ -30,7 +30,7 @@ pub(super) fn acquire(file: File, path: &Path) -> Result<HeldFile, SessionError>
             path: path.to_owned(),
             pid: holder(&file),
         }),
-        // A file system without locks: a session that opens is worth more than one that is guarded.
+        // On a file system without locks an unprotected session is better than none.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
             Ok(file.into())
         }
@@ -39,10 +39,10 @@ pub(super) fn acquire(file: File, path: &Path) -> Result<HeldFile, SessionError>
 }
 
 /// Whether another process writes to the session open as `file`.
-pub fn is_held(file: &File) -> bool {
+pub fn is_locked(file: &File) -> bool {
     match file.try_lock_shared() {
         Ok(()) => {
-            // A lock that cannot be given up goes with the file.
+            // Closing the file releases the lock in any case.
             let _ = file.unlock();
             false
         }
@@ -51,14 +51,14 @@ pub fn is_held(file: &File) -> bool {
     }
 }
 
-/// The locks that processes hold now, looked at without touching any: a look that took one, however shortly,
-/// could be in the way of somebody who opens the session.
+/// The locks of all processes, read without taking any: even a brief lock could make another process fail to open its
+/// session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locks(String);
 
 impl Locks {
-    /// What the system says now; nothing where it does not say.
-    pub fn look() -> Self {
+    /// Reads the current locks; empty on systems that do not list them.
+    pub fn read() -> Self {
         Self(std::fs::read_to_string("/proc/locks").unwrap_or_default())
     }
 
@@ -75,7 +75,7 @@ impl Locks {
     }
 }
 
-/// The process that holds the lock, where the system says so.
+/// The process that holds the lock, if the system reports it.
 #[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
     let stat = rustix::fs::fstat(file).ok()?;
@@ -83,7 +83,7 @@ fn holder(file: &File) -> Option<u32> {
     holder_in(&locks, &place_of(&stat))
 }
 
-/// Device and inode as `/proc/locks` writes them.
+/// Device and inode in the format of `/proc/locks`.
 #[cfg(target_os = "linux")]
 fn place_of(stat: &rustix::fs::Stat) -> String {
     let (major, minor) = (
@@ -98,14 +98,14 @@ fn holder(_file: &File) -> Option<u32> {
     None
 }
 
-/// Looks `place` (device and inode) up in the text of `/proc/locks`; see proc_locks(5).
+/// Finds `place` (device and inode) in the text of `/proc/locks`; see proc_locks(5).
 #[cfg(target_os = "linux")]
-fn holder_in(locks: &str, place: &str) -> Option<u32> {
+fn holder_in(locks: &str, location: &str) -> Option<u32> {
     locks
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>())
         .find_map(|fields| match fields[..] {
-            [_, "FLOCK", _, _, pid, found, ..] if found == place => pid.parse().ok(),
+            [_, "FLOCK", _, _, pid, found, ..] if found == location => pid.parse().ok(),
             _ => None,
         })
 }
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_holder_is_found_by_device_and_inode() {
+    fn lock_owner_is_found_by_device_and_inode() {
         let locks = "1: POSIX  ADVISORY  WRITE 7 00:1a:12 0 EOF\n\
                      2: FLOCK  ADVISORY  WRITE 31 00:1a:99 0 EOF\n\
                      2: -> FLOCK  ADVISORY  WRITE 32 00:1a:12 0 EOF\n\

@@ -1,7 +1,7 @@
-//! The file under a session: created late, repaired before it is written to, never rewritten.
+//! The append-only file of a session: created late, repaired before the first write, never rewritten.
 //!
-//! What `length` counts is whole and acknowledged. Whatever stands behind it is the rest of a write
-//! that did not finish; it is moved to `<file>.torn-N` before the next record goes in its place.
+//! The first `length` bytes are complete and acknowledged. Bytes after them belong to an unfinished write; they are
+//! moved to `<file>.torn-N` before the next record is written.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,20 +12,20 @@ use super::error::SessionError;
 use super::load::Tail;
 use super::lock;
 use osier_base::jsonl;
-use osier_base::locked_file::HeldFile;
+use osier_base::locked_file::LockedFile;
 
-/// Conversations hold what people show to nobody else.
+/// Conversations can be private.
 const FILE_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
-    /// Not set until the first write creates the file.
-    file: Option<HeldFile>,
+    /// Unset until the first write creates the file.
+    file: Option<LockedFile>,
     length: u64,
     tail: Tail,
-    /// The file's name is not known to be on disk yet.
+    /// The directory entry may not be on disk yet.
     name_unsynced: bool,
 }
 
@@ -41,8 +41,7 @@ impl LogFile {
         }
     }
 
-    /// Opens and locks the file at `path`. Changes nothing in it. Before anything is written it must be
-    /// told how the file ends.
+    /// Opens and locks the file at `path` without changing it. Call `set_end` before the first write.
     pub(super) fn open(path: &Path) -> Result<Self, SessionError> {
         let file = options()
             .open(path)
@@ -57,7 +56,7 @@ impl LogFile {
         })
     }
 
-    /// How the file ends, as reading it has shown.
+    /// Sets how the file ends, as found by reading it.
     pub(super) fn set_end(&mut self, length: u64, tail: Tail) {
         self.length = length;
         self.tail = tail;
@@ -75,12 +74,12 @@ impl LogFile {
         self.file.is_some()
     }
 
-    /// Bytes that are whole and acknowledged.
+    /// Bytes that are complete and acknowledged.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Adds whole lines: all of them, or none and an error. Returns where they begin.
+    /// Appends complete lines: all of them, or none and an error. Returns their offset.
     pub(super) fn write(&mut self, records: Vec<u8>) -> Result<u64, SessionError> {
         if self.file.is_none() {
             return self.create(&records).map(|()| 0);
@@ -114,7 +113,7 @@ impl LogFile {
         }
     }
 
-    /// Forces what was written onto the disk.
+    /// Syncs the written data to disk.
     pub(super) fn sync(&mut self) -> Result<(), SessionError> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -124,7 +123,7 @@ impl LogFile {
         if self.name_unsynced
             && let Some(directory) = self.path.parent()
         {
-            // Some file systems cannot sync a directory; the data itself is safe by now.
+            // Some file systems cannot sync a directory; the data itself is already safe.
             let _ = File::open(directory).and_then(|directory| directory.sync_all());
             self.name_unsynced = false;
         }
@@ -135,8 +134,8 @@ impl LogFile {
         if let Some(directory) = self.path.parent() {
             create_directory(directory)?;
         }
-        // The name appears together with the first records: a kill in between leaves no empty session.
-        let unnamed = beside(&self.path, "new");
+        // Create the file with its first records, then name it: a kill in between leaves no empty session.
+        let unnamed = with_suffix(&self.path, "new");
         let _ = std::fs::remove_file(&unnamed);
         let file = options()
             .create_new(true)
@@ -156,7 +155,7 @@ impl LogFile {
                 Ok(())
             }
             Err(error) => {
-                // Nothing of it was acknowledged; a next attempt starts anew.
+                // Nothing was acknowledged; the next attempt starts over.
                 let _ = std::fs::remove_file(&unnamed);
                 Err(error)
             }
@@ -174,7 +173,7 @@ impl LogFile {
             .and_then(|_| reader.read_to_end(&mut torn))
             .map_err(|error| self.error("read", error))?;
         if !torn.is_empty() {
-            keep_aside(&self.path, &torn)?;
+            save_torn(&self.path, &torn)?;
         }
         file.set_len(self.length)
             .map_err(|error| self.error("truncate", error))?;
@@ -187,27 +186,27 @@ impl LogFile {
     }
 }
 
-/// Gives a file its name, which no other file may have.
+/// Renames a new file unless the name is taken.
 fn name_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use rustix::io::Errno;
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot promise it: look first.
+        // The file system has no atomic rename without replacement: check first.
         Err(Errno::INVAL | Errno::NOSYS) if !to.exists() => std::fs::rename(from, to),
         Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
         named => Ok(named?),
     }
 }
 
-/// `path` with `.suffix` after its whole name.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// `path` with `.suffix` appended to its full name.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Creates `directory` and what is missing above it, open to its owner alone.
+/// Creates `directory` and its missing parents, accessible only to the owner.
 pub fn create_directory(directory: &Path) -> Result<(), SessionError> {
     DirBuilder::new()
         .recursive(true)
@@ -216,26 +215,26 @@ pub fn create_directory(directory: &Path) -> Result<(), SessionError> {
         .map_err(|error| SessionError::io("create", directory, error))
 }
 
-/// How every file of a session is opened.
+/// Options to open every file of a session.
 pub(super) fn options() -> OpenOptions {
     let mut options = File::options();
     options.read(true).append(true).mode(FILE_MODE);
     options
 }
 
-fn keep_aside(path: &Path, torn: &[u8]) -> Result<(), SessionError> {
+fn save_torn(path: &Path, torn: &[u8]) -> Result<(), SessionError> {
     for number in 1_u32.. {
-        let aside = beside(path, &format!("torn-{number}"));
-        match options().create_new(true).open(&aside) {
+        let torn_file = with_suffix(path, &format!("torn-{number}"));
+        match options().create_new(true).open(&torn_file) {
             Ok(mut file) => {
                 let written = file.write_all(torn).and_then(|()| file.sync_all());
                 return written.map_err(|error| {
-                    let _ = std::fs::remove_file(&aside);
-                    SessionError::io("write", &aside, error)
+                    let _ = std::fs::remove_file(&torn_file);
+                    SessionError::io("write", &torn_file, error)
                 });
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(SessionError::io("create", &aside, error)),
+            Err(error) => return Err(SessionError::io("create", &torn_file, error)),
         }
     }
     Ok(())

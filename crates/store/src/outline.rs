@@ -1,129 +1,27 @@
-//! The whole tree in a compact form: who hangs on whom and what each entry is, without any of its text.
+//! The complete tree in compact form: parent and kind of each entry, without text.
 //!
-//! Made in one pass over the index and never recursive: a hundred thousand entries are two megabytes and
-//! a few milliseconds. An entry's place in the outline is its number in the session; it never changes, so
-//! whoever has the start asks for the rest alone.
+//! Built in one iterative pass over the index: a hundred thousand entries take two megabytes and a few milliseconds.
+//! An entry's position is its number in the session, which never changes, so a client that has the start requests
+//! only the rest.
 
-use serde::{Deserialize, Serialize};
+use osier_protocol::Outline;
 
-use super::envelope::Tag;
-use super::index::SessionIndex;
+use super::index::EntryIndex;
 use super::tree::SessionTree;
-
-/// No parent.
-const NONE: u32 = u32::MAX;
-
-/// Consecutive entries of a session, moves of the leaf among them (`Tag::Leaf`, no parent).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(from = "Wire", into = "Wire")]
-pub struct Outline {
-    /// Number of the first entry.
-    first: u32,
-    /// The ids one behind the other, and where each ends.
-    ids: String,
-    ends: Vec<u32>,
-    parents: Vec<u32>,
-    tags: Vec<Tag>,
-    /// Names of entries of the whole session, by number.
-    pub labels: Vec<(u32, String)>,
-    /// Entries of the whole session that are out of sight with what hangs on them.
-    pub hidden: Vec<u32>,
-    /// The current leaf; `None` before every root.
-    pub leaf: Option<u32>,
-}
-
-/// One entry of an outline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OutlineEntry<'a> {
-    pub id: &'a str,
-    /// Number of what it hangs on.
-    pub parent: Option<u32>,
-    pub tag: Tag,
-}
-
-/// How an outline travels.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-struct Wire {
-    first: u32,
-    /// Id, number of the parent, kind.
-    entries: Vec<(String, Option<u32>, Tag)>,
-    labels: Vec<(u32, String)>,
-    hidden: Vec<u32>,
-    leaf: Option<u32>,
-}
-
-impl Outline {
-    /// Number of the first entry.
-    pub fn first(&self) -> u32 {
-        self.first
-    }
-
-    /// Entries of the session up to the last one here.
-    pub fn end(&self) -> u32 {
-        self.first + self.tags.len() as u32
-    }
-
-    /// The entry `number`, if it is here.
-    pub fn get(&self, number: u32) -> Option<OutlineEntry<'_>> {
-        let place = number.checked_sub(self.first)? as usize;
-        let parent = *self.parents.get(place)?;
-        let start = place
-            .checked_sub(1)
-            .map_or(0, |before| self.ends[before] as usize);
-        Some(OutlineEntry {
-            id: &self.ids[start..self.ends[place] as usize],
-            parent: (parent != NONE).then_some(parent),
-            tag: self.tags[place],
-        })
-    }
-
-    /// Goes on with what follows; false when it does not follow.
-    pub fn extend(&mut self, later: Self) -> bool {
-        if later.first != self.end() {
-            return false;
-        }
-        let offset = self.ids.len() as u32;
-        self.ids.push_str(&later.ids);
-        self.ends.extend(later.ends.iter().map(|end| end + offset));
-        self.parents.extend(later.parents);
-        self.tags.extend(later.tags);
-        self.labels = later.labels;
-        self.hidden = later.hidden;
-        self.leaf = later.leaf;
-        true
-    }
-
-    fn push(&mut self, id: impl FnOnce(&mut String), parent: Option<u32>, tag: Tag) {
-        id(&mut self.ids);
-        self.ends.push(self.ids.len() as u32);
-        self.parents.push(parent.unwrap_or(NONE));
-        self.tags.push(tag);
-    }
-}
+use osier_protocol::Tag;
 
 impl SessionTree {
-    /// The outline from the entry `since` on.
+    /// The outline from the entry `since`.
     pub fn outline(&self, since: u32) -> Outline {
         let first = since.min(self.records());
-        let mut outline = Outline {
-            first,
-            labels: self.labels(),
-            hidden: self.hidden().iter().copied().collect(),
-            leaf: self.leaf_number(),
-            ..Outline::default()
-        };
-        let count = (self.records() - first) as usize;
-        outline.ids.reserve(count * 8);
-        outline.ends.reserve(count);
-        outline.parents.reserve(count);
-        outline.tags.reserve(count);
+        let mut outline = Outline::starting_at(first, (self.records() - first) as usize);
+        outline.labels = self.labels();
+        outline.hidden = self.hidden().iter().copied().collect();
+        outline.leaf = self.leaf_number();
         for number in first..self.records() {
             let (key, tag) = (self.key(number), self.tag(number));
             let id = |ids: &mut String| self.write_id(key, ids);
-            // A move of the leaf hangs on nothing, whatever its line says.
+            // A move of the leaf is not attached to a parent, whatever its line says.
             let parent = self.parent(number).filter(|_| tag != Tag::Leaf);
             outline.push(id, parent, tag);
         }
@@ -131,41 +29,9 @@ impl SessionTree {
     }
 }
 
-impl SessionIndex {
-    /// The outline from the entry `since` on.
+impl EntryIndex {
+    /// The outline from the entry `since`.
     pub fn outline(&self, since: u32) -> Outline {
-        self.look(|tree| tree.outline(since))
-    }
-}
-
-impl From<Wire> for Outline {
-    fn from(wire: Wire) -> Self {
-        let mut outline = Self {
-            first: wire.first,
-            labels: wire.labels,
-            hidden: wire.hidden,
-            leaf: wire.leaf,
-            ..Self::default()
-        };
-        for (id, parent, tag) in wire.entries {
-            outline.push(|ids| ids.push_str(&id), parent, tag);
-        }
-        outline
-    }
-}
-
-impl From<Outline> for Wire {
-    fn from(outline: Outline) -> Self {
-        let entries = (outline.first..outline.end()).filter_map(|number| {
-            let entry = outline.get(number)?;
-            Some((entry.id.to_owned(), entry.parent, entry.tag))
-        });
-        Self {
-            first: outline.first,
-            entries: entries.collect(),
-            labels: outline.labels.clone(),
-            hidden: outline.hidden.clone(),
-            leaf: outline.leaf,
-        }
+        self.read(|tree| tree.outline(since))
     }
 }

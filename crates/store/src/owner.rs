@@ -1,7 +1,7 @@
-//! The thread behind a `SessionStore`: the only one that touches the session's file.
+//! The thread of a `SessionStore`: the only one that accesses the session's file.
 //!
-//! It runs outside the async runtime because writing and syncing block. Commands are answered in the
-//! order they were sent; the draft is written between them when its time has come.
+//! It runs outside the async runtime because writing and syncing block. It answers commands in order and writes the
+//! draft between them when it is due.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::bodies::Place;
 use super::draft::DraftFile;
-use super::entry::{Entry, EntryKind, Header};
+use super::entry_reader::Location;
 use super::error::SessionError;
-use super::index::SessionIndex;
+use super::index::EntryIndex;
 use super::load::{Findings, Loaded, Scan, read_all, scan};
 use super::log_file::LogFile;
 use super::summary::WINDOW;
 use osier_base::{clock, ids, jsonl};
+use osier_protocol::{Entry, EntryKind, Header};
 
-/// Where an answer goes; nobody may be waiting for it any more.
+/// Where to send an answer; the receiver may be gone.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 
 #[derive(Debug)]
@@ -29,33 +29,33 @@ pub(super) enum Command {
     Append {
         parent: Parent,
         kind: Box<EntryKind>,
-        /// The draft this entry makes superfluous, if it is an answer.
+        /// The draft that this entry replaces, if it is an answer.
         draft: Option<u64>,
         reply: Reply<Entry>,
     },
-    /// Writes what is held back until a conversation begins.
+    /// Writes entries that wait for a conversation to begin.
     Flush(Reply<()>),
     Sync(Reply<()>),
     /// The draft's inbox is no longer empty.
     DraftWaiting,
     FlushDraft(Reply<()>),
     ClearDraft(u64, Reply<()>),
-    /// Answered when the whole file is indexed.
+    /// Answered when the complete file is indexed.
     Findings(Reply<Findings>),
     ReadAll(Reply<Loaded>),
     Close(Reply<()>),
 }
 
-/// What a new entry hangs on.
+/// The parent of a new entry.
 #[derive(Debug)]
 pub(super) enum Parent {
     Leaf,
     Entry(Option<String>),
-    /// The same without moving the leaf: others write to the session at the same time.
-    Beside(Option<String>),
+    /// An explicit parent; does not move the leaf, because others write to the session at the same time.
+    OffLeaf(Option<String>),
 }
 
-/// What the entries are written to.
+/// Where entries are written.
 #[derive(Debug)]
 pub(super) enum Backend {
     Memory,
@@ -67,20 +67,20 @@ pub(super) enum Backend {
 pub(super) struct Owner {
     header: Header,
     backend: Backend,
-    /// What is stored. Others read it; only this thread changes it.
-    index: SessionIndex,
+    /// The stored entries. Only this thread changes the index.
+    index: EntryIndex,
     findings: Findings,
-    /// The file is still to be indexed.
+    /// The file is not indexed yet.
     unread: bool,
-    /// Set when nobody waits for the index any more.
+    /// Set when the index is no longer needed.
     stop: Arc<AtomicBool>,
-    /// Entries that wait for the file to begin, or for its first write of this run.
+    /// Entries that wait for the file's creation or for the first write of this run.
     pending: Vec<Entry>,
-    /// `pending` holds the draft of an earlier run.
+    /// `pending` contains the draft of an earlier run.
     recovered: bool,
-    /// Length of the file when the name was last said in this run.
+    /// Length of the file at the last write of the name in this run.
     name_at: u64,
-    /// Something was written in this run.
+    /// This run wrote to the file.
     wrote: bool,
 }
 
@@ -89,7 +89,7 @@ impl Owner {
         Self {
             header,
             backend,
-            index: SessionIndex::default(),
+            index: EntryIndex::default(),
             findings: Findings::default(),
             unread: false,
             stop: Arc::default(),
@@ -104,7 +104,7 @@ impl Owner {
         &self.backend
     }
 
-    pub(super) fn index(&self) -> &SessionIndex {
+    pub(super) fn index(&self) -> &EntryIndex {
         &self.index
     }
 
@@ -112,8 +112,8 @@ impl Owner {
         &self.stop
     }
 
-    /// Takes over entries that stay in memory.
-    pub(super) fn with_kept(self, entries: &[Entry]) -> Self {
+    /// Starts with entries that stay in memory.
+    pub(super) fn with_entries(self, entries: &[Entry]) -> Self {
         self.index.change(|tree| {
             for entry in entries {
                 tree.insert(entry.clone());
@@ -122,19 +122,19 @@ impl Owner {
         self
     }
 
-    /// Takes over entries that are still to be stored.
+    /// Starts with entries that are not stored yet.
     pub(super) fn with_pending(self, pending: Vec<Entry>) -> Self {
-        let owner = self.with_kept(&pending);
+        let owner = self.with_entries(&pending);
         Self { pending, ..owner }
     }
 
-    /// Takes over what is stored already.
+    /// Starts with stored entries.
     pub(super) fn with_scan(mut self, scan: Scan) -> Self {
         self.take(scan);
         self
     }
 
-    /// Leaves reading the file to the thread: until it has, everything that is asked waits.
+    /// Lets the thread read the file; all commands wait until it has.
     pub(super) fn with_unread_file(self) -> Self {
         Self {
             unread: true,
@@ -153,7 +153,7 @@ impl Owner {
         self.index.change(|tree| *tree = scan.tree);
     }
 
-    /// Indexes the file. When that fails nothing can be done with the session any more.
+    /// Indexes the file. After a failure the session is unusable.
     fn read_file(&mut self) -> Result<(), SessionError> {
         let Backend::File(file, _) = &self.backend else {
             return Ok(());
@@ -167,12 +167,12 @@ impl Owner {
         Ok(())
     }
 
-    /// Serves commands until the last handle is gone or one closes the store.
+    /// Processes commands until the last handle is dropped or one closes the store.
     pub(super) fn run(mut self, commands: &Receiver<Command>) {
         if self.unread
             && let Err(error) = self.read_file()
         {
-            // The first to ask learns why; to all others the session is closed.
+            // The first caller gets the error; later ones get `Closed`.
             tell_first(commands, error);
             return;
         }
@@ -195,7 +195,7 @@ impl Owner {
         };
         self.write_draft();
         self.repeat_name();
-        // The file and its lock are gone before the caller hears of it.
+        // Close the file and release its lock before the caller gets the answer.
         drop(self);
         if let Some(reply) = closed {
             let _ = reply.send(Ok(()));
@@ -239,7 +239,7 @@ impl Owner {
             Command::ReadAll(reply) => {
                 let loaded = self
                     .index
-                    .look(|tree| read_all(self.header.clone(), tree, self.findings.clone(), false));
+                    .read(|tree| read_all(self.header.clone(), tree, self.findings.clone(), false));
                 let _ = reply.send(Ok(loaded));
             }
             Command::DraftWaiting | Command::Close(_) => {}
@@ -247,10 +247,10 @@ impl Owner {
     }
 
     fn append(&mut self, parent: Parent, kind: EntryKind) -> Result<Entry, SessionError> {
-        let is_aside = matches!(parent, Parent::Beside(_));
+        let is_off_leaf = matches!(parent, Parent::OffLeaf(_));
         let parent_id = match parent {
             Parent::Leaf => self.index.leaf(),
-            Parent::Entry(id) | Parent::Beside(id) => self.checked(id)?,
+            Parent::Entry(id) | Parent::OffLeaf(id) => self.checked(id)?,
         };
         if let EntryKind::Leaf {
             target_id: Some(target),
@@ -259,37 +259,37 @@ impl Owner {
             self.checked(Some(target.clone()))?;
         }
         let entry = self.entry(parent_id, kind);
-        if is_aside {
-            return self.append_aside(entry);
+        if is_off_leaf {
+            return self.append_off_leaf(entry);
         }
-        let place = self.store(&entry)?;
+        let location = self.store(&entry)?;
         self.index.change(|tree| {
             let parent = entry.parent_id.as_deref().and_then(|id| tree.number(id));
-            tree.add_entry(&entry, parent, place);
+            tree.add_entry(&entry, parent, location);
             tree.settle();
         });
         Ok(entry)
     }
 
     /// Stores an entry and, in the same write, that the leaf stays where it is.
-    fn append_aside(&mut self, entry: Entry) -> Result<Entry, SessionError> {
+    fn append_off_leaf(&mut self, entry: Entry) -> Result<Entry, SessionError> {
         let target_id = self.index.leaf();
         let stays = self.entry(None, EntryKind::Leaf { target_id });
-        let kept = |entry: &Entry| Place::Kept(Arc::new(entry.clone()));
-        let places = match &self.backend {
+        let in_memory = |entry: &Entry| Location::Memory(Arc::new(entry.clone()));
+        let locations = match &self.backend {
             Backend::Memory => None,
             Backend::ReadOnly(path) => {
                 return Err(SessionError::ReadOnly { path: path.clone() });
             }
             Backend::File(..) => self.write(&[&entry, &stays])?,
         };
-        let mut places = places.into_iter().flatten();
+        let mut locations = locations.into_iter().flatten();
         self.index.change(|tree| {
             let parent = entry.parent_id.as_deref().and_then(|id| tree.number(id));
-            let place = places.next().unwrap_or_else(|| kept(&entry));
-            tree.add_aside(&entry, parent, place);
-            let place = places.next().unwrap_or_else(|| kept(&stays));
-            tree.add_entry(&stays, None, place);
+            let location = locations.next().unwrap_or_else(|| in_memory(&entry));
+            tree.add_on_branch(&entry, parent, location);
+            let location = locations.next().unwrap_or_else(|| in_memory(&stays));
+            tree.add_entry(&stays, None, location);
         });
         Ok(entry)
     }
@@ -303,19 +303,19 @@ impl Owner {
         }
     }
 
-    /// Writes `entry` and whatever waits before it, or lets it wait as well. Returns where it is.
-    fn store(&mut self, entry: &Entry) -> Result<Place, SessionError> {
-        let kept = || Place::Kept(Arc::new(entry.clone()));
+    /// Writes `entry` after all pending ones, or queues it. Returns its location.
+    fn store(&mut self, entry: &Entry) -> Result<Location, SessionError> {
+        let in_memory = || Location::Memory(Arc::new(entry.clone()));
         match &self.backend {
-            Backend::Memory => Ok(kept()),
+            Backend::Memory => Ok(in_memory()),
             Backend::ReadOnly(path) => Err(SessionError::ReadOnly { path: path.clone() }),
             Backend::File(file, _) if !file.exists() && !entry.kind.begins_file() => {
                 self.pending.push(entry.clone());
-                Ok(kept())
+                Ok(in_memory())
             }
             Backend::File(..) => {
-                let places = self.write(&[entry])?.unwrap_or_default();
-                Ok(places.into_iter().next().unwrap_or_else(kept))
+                let locations = self.write(&[entry])?.unwrap_or_default();
+                Ok(locations.into_iter().next().unwrap_or_else(in_memory))
             }
         }
     }
@@ -328,8 +328,8 @@ impl Owner {
         }
     }
 
-    /// Writes what waits, then `entries`. Returns where these stand, if they can be read back from there.
-    fn write(&mut self, entries: &[&Entry]) -> Result<Option<Vec<Place>>, SessionError> {
+    /// Writes pending entries, then `entries`. Returns the locations of `entries` if they can be read back.
+    fn write(&mut self, entries: &[&Entry]) -> Result<Option<Vec<Location>>, SessionError> {
         let Backend::File(file, draft) = &mut self.backend else {
             return Ok(None);
         };
@@ -337,11 +337,11 @@ impl Owner {
         if !file.exists() {
             jsonl::encode(&self.header, &mut records)?;
         }
-        let mut places = Vec::with_capacity(self.pending.len() + entries.len());
+        let mut locations = Vec::with_capacity(self.pending.len() + entries.len());
         for entry in self.pending.iter().chain(entries.iter().copied()) {
             let start = records.len();
             jsonl::encode(entry, &mut records)?;
-            places.push((start as u64, (records.len() - start - 1) as u32));
+            locations.push((start as u64, (records.len() - start - 1) as u32));
         }
         let begin = file.write(records)?;
         self.wrote = true;
@@ -351,37 +351,37 @@ impl Owner {
         }
         let path = file.path().to_owned();
         let readable = self.index.change(|tree| {
-            let readable = tree.bodies().open(&path);
+            let readable = tree.entry_reader().open(&path);
             if readable {
-                for (entry, (start, length)) in self.pending.iter().zip(&places) {
+                for (entry, (start, length)) in self.pending.iter().zip(&locations) {
                     tree.stored(&entry.id, begin + start, *length);
                 }
             }
             readable
         });
-        let written = places.split_off(self.pending.len());
+        let written = locations.split_off(self.pending.len());
         self.pending.clear();
         if std::mem::take(&mut self.recovered) {
             draft.remove();
         }
-        let place = |(start, length): (u64, u32)| Place::Stored {
+        let location = |(start, length): (u64, u32)| Location::Stored {
             offset: begin + start,
             length,
         };
-        Ok(readable.then(|| written.into_iter().map(place).collect()))
+        Ok(readable.then(|| written.into_iter().map(location).collect()))
     }
 
-    /// Lists read the ends of a file only: a name that was said far from its end is said again, and
-    /// the leaf stays where it is. A list without the name is no reason to fail.
+    /// Session lists read only the ends of a file, so a name far from the end is written again without moving the
+    /// leaf. A failure only costs the name in lists.
     fn repeat_name(&mut self) {
         let Backend::File(file, _) = &self.backend else {
             return;
         };
         let far = file.length().saturating_sub(self.name_at) > (WINDOW / 2) as u64;
-        let said = self
+        let set_name = self
             .index
-            .look(|tree| tree.is_named().then(|| tree.name().map(str::to_owned)));
-        if let Some(name) = said
+            .read(|tree| tree.is_named().then(|| tree.name().map(str::to_owned)));
+        if let Some(name) = set_name
             && self.wrote
             && far
         {
@@ -394,7 +394,7 @@ impl Owner {
 
     fn checked(&self, id: Option<String>) -> Result<Option<String>, SessionError> {
         match id {
-            Some(id) if !self.index.look(|tree| tree.number(&id).is_some()) => {
+            Some(id) if !self.index.read(|tree| tree.number(&id).is_some()) => {
                 Err(SessionError::UnknownEntry { id })
             }
             id => Ok(id),
@@ -402,7 +402,7 @@ impl Owner {
     }
 
     fn new_id(&self) -> String {
-        self.index.look(|tree| {
+        self.index.read(|tree| {
             loop {
                 let id = ids::entry_id();
                 if tree.is_free(&id) {
@@ -419,8 +419,7 @@ impl Owner {
         }
     }
 
-    /// A draft is worth writing only beside a session that exists, and must not take the place of one
-    /// that is not stored yet.
+    /// A draft is only useful next to an existing session, and must not replace one that is not stored yet.
     fn write_draft(&mut self) {
         if let Backend::File(file, draft) = &mut self.backend {
             if file.exists() && !self.recovered {
@@ -448,7 +447,7 @@ impl Backend {
     }
 }
 
-/// Answers what is asked first with `error`.
+/// Answers the first command with `error`.
 fn tell_first(commands: &Receiver<Command>, error: SessionError) {
     while let Ok(command) = commands.recv() {
         match command {
@@ -459,7 +458,7 @@ fn tell_first(commands: &Receiver<Command>, error: SessionError) {
             | Command::Sync(reply)
             | Command::FlushDraft(reply)
             | Command::ClearDraft(_, reply) => drop(reply.send(Err(error))),
-            // Closing what cannot be read succeeds.
+            // Closing an unreadable session succeeds.
             Command::Close(reply) => drop(reply.send(Ok(()))),
             Command::DraftWaiting => continue,
         }

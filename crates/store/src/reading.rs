@@ -1,20 +1,19 @@
-//! A stored session, read from one end to the other by somebody who only looks: an export, a report.
+//! Reads a stored session from start to end without changing it, for exports and reports.
 //!
-//! Nothing is locked and nothing is changed. The index is a copy, so the session may go on meanwhile; the
-//! entries are read one by one.
+//! It takes no lock and changes nothing. The index is a copy, so the session can continue meanwhile. Entries are read
+//! one by one.
 
 use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::entry::{Entry, Header, VERSION};
-use super::envelope::Tag;
 use super::error::SessionError;
-use super::index::SessionIndex;
+use super::index::EntryIndex;
 use super::load::{Findings, scan};
 use super::lock;
 use super::tree::SessionTree;
 use osier_llm::Usage;
+use osier_protocol::{Entry, Header, Tag, VERSION};
 
 /// A session for reading.
 #[derive(Debug, Clone)]
@@ -25,10 +24,10 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The session at `path`, with the answer a crash interrupted unless another process still writes it.
+    /// Reads the session at `path`, with an interrupted answer unless another process still writes it.
     pub fn open(path: &Path) -> Result<Self, SessionError> {
         let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
-        let with_draft = !lock::is_held(&file);
+        let with_draft = !lock::is_locked(&file);
         let mut scan = scan(&file, path, &AtomicBool::new(false))?;
         if with_draft {
             scan.recover_draft(path);
@@ -41,10 +40,10 @@ impl Reading {
     }
 
     /// The open session of `index`, as it is now.
-    pub fn of(header: Header, index: &SessionIndex) -> Self {
+    pub fn of(header: Header, index: &EntryIndex) -> Self {
         Self {
             header,
-            tree: index.look(SessionTree::clone),
+            tree: index.read(SessionTree::clone),
             findings: Findings::default(),
         }
     }
@@ -65,8 +64,8 @@ impl Reading {
         self.tree.usage()
     }
 
-    /// Entries there are, numbered from 0 in the order they were stored; those that move the leaf are
-    /// among them. A parent has a smaller number than its children.
+    /// Number of entries, in stored order from 0, including moves of the leaf. A parent has a smaller number than its
+    /// children.
     pub fn count(&self) -> u32 {
         self.tree.records()
     }
@@ -87,45 +86,48 @@ impl Reading {
         self.tree.parent(number)
     }
 
-    /// The entry `number`; `None` when it can no longer be read, or not as what it was.
+    /// Reads the entry `number`; `None` if it is damaged.
     pub fn entry(&self, number: u32) -> Option<Entry> {
-        let entry = self.tree.bodies().try_read(&self.tree.record(number))?;
-        // What a newer version added is no damage.
+        let entry = self
+            .tree
+            .entry_reader()
+            .try_read(&self.tree.record(number))?;
+        // Unknown entries of a newer version are not damage.
         let readable = !entry.kind.is_damaged() || self.header.version > VERSION;
         readable.then_some(entry)
     }
 
-    /// The line of the entry `number` as it was written, without its newline; `None` for one that is not
-    /// in the file, is damaged, or hangs elsewhere than its line says.
+    /// The line of the entry `number` as written, without its newline. `None` if the entry is not in the file, is
+    /// damaged, or has another parent than its line says.
     pub fn line(&self, number: u32) -> Option<Vec<u8>> {
-        let line = self.tree.bodies().line(&self.tree.record(number))?;
+        let line = self.tree.entry_reader().line(&self.tree.record(number))?;
         let entry = Entry::parse(&line).ok()?;
         let is_leaf = self.tag(number) == Tag::Leaf;
         let parent = self.parent(number).map(|parent| self.id(parent));
         (is_leaf || entry.parent_id == parent).then_some(line)
     }
 
-    /// The entries from a root down to `leaf`.
+    /// The entries from a root to `leaf`.
     pub fn path(&self, leaf: Option<u32>) -> Vec<u32> {
         self.tree.path_numbers(leaf)
     }
 
-    /// The entry that the session stands at.
+    /// The current leaf.
     pub fn leaf(&self) -> Option<u32> {
         self.tree.leaf_number()
     }
 
-    /// Whether the entry was taken out of sight itself, not with one it hangs on.
+    /// Whether this entry itself is hidden, not just one of its ancestors.
     pub fn is_hidden(&self, number: u32) -> bool {
         self.tree.hidden().contains(&number)
     }
 
-    /// The entry that gave the entry `number` its name.
+    /// The entry with the label of the entry `number`.
     pub fn label_entry(&self, number: u32) -> Option<Entry> {
         self.tree.label_entry(&self.id(number))
     }
 
-    /// The entry that gave the session its name or took it away.
+    /// The last entry that set or removed the session's name.
     pub fn name_entry(&self) -> Option<Entry> {
         self.tree.name_entry()
     }

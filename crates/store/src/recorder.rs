@@ -1,30 +1,31 @@
-//! Stores what the agent says: every final message becomes an entry before it counts, user messages and
-//! finished turns are forced to disk, and the answer in progress is kept as a draft. What was said in
-//! earlier runs comes back from there when a model is to hear it again.
+//! Stores the agent's messages: each final message becomes an entry before it counts, user messages and finished
+//! turns are synced to disk, and the current answer has a draft. Earlier messages are read back when a model needs
+//! them.
 
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::writer::Writer;
-use crate::{EntryKind, SessionError, SessionStore};
+use crate::{SessionError, SessionStore};
 use osier_agent::{AgentMessage, History, Interceptor, RunOutcome, StopRun, ToolResultMessage};
 use osier_llm::{AssistantMessage, Delta};
+use osier_protocol::EntryKind;
 
 /// The interceptor of one session.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct MessageRecorder {
     writer: Writer,
-    /// Told the entry of every message, in the order of their `MessageEnd`s.
+    /// Receives the entry of every message, in the order of their `MessageEnd`s.
     stored: UnboundedSender<String>,
 }
 
-impl Keeper {
+impl MessageRecorder {
     pub fn new(writer: Writer, stored: UnboundedSender<String>) -> Self {
         Self { writer, stored }
     }
 }
 
-impl Interceptor for Keeper {
+impl Interceptor for MessageRecorder {
     fn commit<'a>(&'a self, message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         async move {
             let entry = self
@@ -39,7 +40,7 @@ impl Interceptor for Keeper {
                     .await
                     .map_err(|error| stop(&error))?;
             }
-            // Nobody may be left to listen.
+            // The receiver may be gone.
             let _ = self.stored.send(entry.id);
             Ok(())
         }
@@ -74,7 +75,7 @@ impl Interceptor for Keeper {
 
     fn on_settled<'a>(&'a self, _outcome: &'a RunOutcome) -> BoxFuture<'a, ()> {
         async move {
-            // A draft that is left belongs to an answer that was given up.
+            // A remaining draft belongs to an abandoned answer.
             if self.writer.is_at_leaf() {
                 let _ = self.writer.store().clear_draft().await;
             }
@@ -83,7 +84,7 @@ impl Interceptor for Keeper {
     }
 }
 
-/// The conversation of a session that is gone on with, as it was when it was opened.
+/// The conversation of a resumed session, as it was when opened.
 #[derive(Debug)]
 pub struct StoredHistory {
     store: SessionStore,
@@ -110,7 +111,7 @@ impl History for StoredHistory {
     }
 }
 
-/// The sentence a person reads when the session cannot be written.
+/// The message for the user when the session cannot be written.
 pub fn stop(error: &SessionError) -> StopRun {
     let message = match error.hint() {
         Some(hint) => format!("{error}; {hint}"),

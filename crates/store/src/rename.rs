@@ -1,13 +1,12 @@
-//! Naming a session that nobody has open.
+//! Renames a session that is not open.
 
 use std::path::Path;
 
-use super::entry::EntryKind;
 use super::error::SessionError;
 use super::store::SessionStore;
+use osier_protocol::EntryKind;
 
-/// Names the session at `path`; without a name, or an empty one, takes its name away. One that is open
-/// elsewhere is left alone.
+/// Renames the session at `path`; `None` or an empty name removes the name. Fails if the session is open elsewhere.
 pub async fn rename(path: &Path, name: Option<&str>) -> Result<(), SessionError> {
     let (store, _) = SessionStore::open(path)?;
     let name = name.map(str::trim).filter(|name| !name.is_empty());

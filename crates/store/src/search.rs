@@ -1,53 +1,42 @@
-//! Finding text in the messages of the current branch.
+//! Text search in the messages of the current branch.
 //!
-//! The file is searched as bytes, in large pieces and from its end: what is sought is written the way it
-//! stands there, as JSON. Only a line with a match is read as an entry, and the match must be in what a
-//! person can see of it.
+//! The file is searched as bytes, in large blocks from its end, for the JSON form of the query. Only matching lines
+//! are parsed, and the match must be in visible text.
 
+use osier_protocol::SearchHit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::bytes::{Regex, RegexBuilder};
-use serde::{Deserialize, Serialize};
 
-use super::bodies::{Bodies, Place, Record};
-use super::entry::Entry;
-use super::index::SessionIndex;
+use super::entry_reader::{EntryReader, Location, Record};
+use super::index::EntryIndex;
 use super::tree::SessionTree;
 use super::walk::into_message;
 use osier_agent::AgentMessage;
 use osier_llm::{AssistantBlock, ContentBlock};
+use osier_protocol::Entry;
 
-/// Hits after which a search ends.
+/// Maximum number of hits.
 pub const HIT_LIMIT: usize = 5_000;
-/// Hits that are told together; the first one is told at once.
+/// Hits per report; the first one is reported at once.
 const BATCH: usize = 256;
-/// Bytes of the file that are read together.
+/// Bytes read in one block.
 const PIECE: u64 = 1 << 20;
-/// Bytes of an excerpt before and after the match.
+/// Bytes of an excerpt before the match.
 const BEFORE: usize = 32;
 const AFTER: usize = 96;
 
-/// A message that holds what was sought.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct SearchHit {
-    pub entry_id: String,
-    /// The first match with what stands around it, as it was written: it may hold anything.
-    pub excerpt: String,
-}
-
-/// What is sought.
+/// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Needle {
-    /// Finds it in text.
+    /// Matches text.
     text: Regex,
-    /// Finds it in a line of the file.
+    /// Matches a line of the file.
     json: Regex,
 }
 
 impl Needle {
-    /// The text `query`, whatever its case when it has no capitals; `None` for an empty one.
+    /// Searches for `query`, ignoring case if it has no capitals; `None` for an empty query.
     pub fn new(query: &str) -> Option<Self> {
         if query.is_empty() {
             return None;
@@ -67,23 +56,23 @@ impl Needle {
         })
     }
 
-    /// Whether it is in a line of a session's file, in whatever field.
+    /// Whether a line of a session file contains it, in any field.
     pub fn is_in_line(&self, line: &[u8]) -> bool {
         self.json.is_match(line)
     }
 
-    /// The first match in `text`, by bytes.
+    /// The first match in `text`, as a byte range.
     pub fn find(&self, text: &str) -> Option<std::ops::Range<usize>> {
         Some(self.text.find(text.as_bytes())?.range())
     }
 
-    /// Every match in `text`, by bytes.
+    /// All matches in `text`, as byte ranges.
     pub fn find_all(&self, text: &str) -> Vec<std::ops::Range<usize>> {
         let matches = self.text.find_iter(text.as_bytes());
         matches.map(|found| found.range()).collect()
     }
 
-    /// A hit, if what a person sees of the entry holds the text.
+    /// A hit, if the visible text of the entry matches.
     fn hit(&self, entry: Entry) -> Option<SearchHit> {
         let entry_id = entry.id.clone();
         let mut excerpt = None;
@@ -101,7 +90,7 @@ impl Needle {
     }
 }
 
-/// Every text of a message that a transcript shows, folded or not.
+/// Calls `see` with every text of a message that a transcript shows, folded or not.
 fn visible_texts(message: &AgentMessage, see: &mut dyn FnMut(&str)) {
     match message {
         AgentMessage::Assistant(message) => {
@@ -139,34 +128,34 @@ fn strings(value: &serde_json::Value, see: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Collects hits and hands them on: the first alone, so that it shows at once.
+/// Collects hits and reports them; the first one alone, so that it appears at once.
 struct Batches<'a> {
     tell: &'a mut dyn FnMut(Vec<SearchHit>),
     waiting: Vec<SearchHit>,
-    told: usize,
+    reported: usize,
 }
 
 impl Batches<'_> {
-    /// False when there are enough.
+    /// False when the limit is reached.
     fn add(&mut self, hit: SearchHit) -> bool {
         self.waiting.push(hit);
-        if self.told == 0 || self.waiting.len() >= BATCH {
+        if self.reported == 0 || self.waiting.len() >= BATCH {
             self.flush();
         }
-        self.told + self.waiting.len() < HIT_LIMIT
+        self.reported + self.waiting.len() < HIT_LIMIT
     }
 
     fn flush(&mut self) {
         if !self.waiting.is_empty() {
-            self.told += self.waiting.len();
+            self.reported += self.waiting.len();
             (self.tell)(std::mem::take(&mut self.waiting));
         }
     }
 }
 
-impl SessionIndex {
-    /// Looks for `needle` from the newest message to the oldest and tells hits as they are found, until
-    /// `stop` is set. Whether there are more than the limit.
+impl EntryIndex {
+    /// Searches for `needle` from the newest message to the oldest and reports hits until `stop` is set. Returns
+    /// whether there are more than the limit.
     pub fn search(
         &self,
         needle: &Needle,
@@ -176,26 +165,26 @@ impl SessionIndex {
         let mut batches = Batches {
             tell,
             waiting: Vec::new(),
-            told: 0,
+            reported: 0,
         };
-        let mut left = self.look(|tree| tree.shown().len());
+        let mut left = self.read(|tree| tree.shown().len());
         let mut buffer = Vec::new();
         while left > 0 && !stop.load(Ordering::Relaxed) {
-            let (piece, bodies) =
-                self.look(|tree| (Piece::before(tree, left), tree.bodies().clone()));
+            let (piece, entry_reader) =
+                self.read(|tree| (Piece::before(tree, left), tree.entry_reader().clone()));
             left = left.saturating_sub(piece.records.len().max(1));
-            if !piece.search(needle, &bodies, &mut buffer, &mut batches) {
+            if !piece.search(needle, &entry_reader, &mut buffer, &mut batches) {
                 batches.flush();
                 return true;
             }
-            // What was found in a piece need not wait for the next.
+            // Hits of this block need not wait for the next one.
             batches.flush();
         }
         false
     }
 }
 
-/// Consecutive messages that stand near each other in the file.
+/// Consecutive messages that are close together in the file.
 #[derive(Debug, Default)]
 struct Piece {
     /// Newest first.
@@ -203,15 +192,15 @@ struct Piece {
 }
 
 impl Piece {
-    /// The messages before the one at `end` of those shown, as many as are read together.
+    /// The next block of messages before index `end` of the shown ones.
     fn before(tree: &SessionTree, end: usize) -> Self {
         let shown = tree.shown();
         let mut piece = Self::default();
         let mut upper: Option<u64> = None;
-        // The branch may have moved meanwhile.
+        // The branch may have changed meanwhile.
         for number in shown[..end.min(shown.len())].iter().rev() {
             let record = tree.record(*number);
-            if let Place::Stored { offset, length } = record.place {
+            if let Location::Stored { offset, length } = record.location {
                 let upper = *upper.get_or_insert(offset + u64::from(length));
                 if upper.saturating_sub(offset) > PIECE && !piece.records.is_empty() {
                     break;
@@ -222,17 +211,17 @@ impl Piece {
         piece
     }
 
-    /// False when there are enough hits.
+    /// False when the limit is reached.
     fn search(
         &self,
         needle: &Needle,
-        bodies: &Bodies,
+        entry_reader: &EntryReader,
         buffer: &mut Vec<u8>,
         batches: &mut Batches<'_>,
     ) -> bool {
-        let stored = |record: &Record| match record.place {
-            Place::Stored { offset, length } => Some((offset, offset + u64::from(length))),
-            Place::Kept(_) => None,
+        let stored = |record: &Record| match record.location {
+            Location::Stored { offset, length } => Some((offset, offset + u64::from(length))),
+            Location::Memory(_) => None,
         };
         let mut ranges = self.records.iter().filter_map(stored);
         let span = ranges.next().map(|(start, end)| {
@@ -242,14 +231,14 @@ impl Piece {
         });
         let (start, end) = span.unwrap_or((0, 0));
         buffer.resize((end - start) as usize, 0);
-        if bodies.read_at(buffer, start).is_err() {
+        if entry_reader.read_at(buffer, start).is_err() {
             buffer.clear();
         }
-        // One pass tells which lines are worth a closer look.
+        // One pass finds the lines to parse.
         let matches: Vec<usize> = LineMatches::new(needle, buffer).collect();
         for record in &self.records {
             let entry = match stored(record) {
-                None => bodies.try_read(record),
+                None => entry_reader.try_read(record),
                 Some((from, to)) => {
                     let range = (from - start) as usize..(to - start) as usize;
                     let first = matches.partition_point(|at| *at < range.start);

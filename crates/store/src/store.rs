@@ -1,9 +1,8 @@
 //! The handle on an open session's file.
 //!
-//! Cheap to clone; the file itself belongs to one thread (`owner`), which ends when the last handle is
-//! dropped. An append resolves when its bytes were accepted by the system, and only then is there an
-//! entry to put into memory. `sync` is what makes them survive a power cut: the owner of a session
-//! calls it after each user message and each finished turn.
+//! Handles are cheap to clone. One thread (`owner`) has the file and ends when the last handle is dropped. An append
+//! completes when the system accepted its bytes; only then may the entry enter memory. `sync` makes entries survive a
+//! power failure: callers use it after each user message and each finished turn.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,20 +14,20 @@ use tokio::sync::oneshot;
 
 use super::draft::{DraftFile, Inbox};
 use super::ending::{self, Ending};
-use super::entry::{Entry, EntryKind, Header};
 use super::error::SessionError;
-use super::index::SessionIndex;
+use super::index::EntryIndex;
 use super::load::{Findings, Loaded, scan};
 use super::lock;
 use super::log_file::LogFile;
 use super::owner::{Backend, Command, Owner, Parent, Reply};
 use osier_agent::AgentMessage;
 use osier_llm::{AssistantMessage, Delta};
+use osier_protocol::{Entry, EntryKind, Header};
 
-/// A file of up to this many bytes is indexed before it is shown: that takes a few milliseconds.
+/// Files up to this size are indexed when opened, which takes a few milliseconds.
 const READ_AT_ONCE: u64 = 4 << 20;
 
-/// A session that is open.
+/// An open session.
 #[derive(Debug, Clone)]
 pub struct SessionStore {
     commands: Sender<Command>,
@@ -36,24 +35,24 @@ pub struct SessionStore {
     facts: Arc<Facts>,
 }
 
-/// What never changes while a session is open.
+/// The constant data of an open session.
 #[derive(Debug)]
 struct Facts {
     header: Header,
     path: Option<PathBuf>,
     read_only: bool,
-    index: SessionIndex,
-    /// Tells the thread that the index is needed no longer.
+    index: EntryIndex,
+    /// Tells the thread that the index is no longer needed.
     stop: Arc<AtomicBool>,
 }
 
 impl SessionStore {
-    /// A new session at `path`. Nothing is written before a conversation begins or `flush` is called.
+    /// Creates a session at `path`. Nothing is written before a conversation begins or `flush` is called.
     pub fn create(path: PathBuf, header: Header) -> Result<Self, SessionError> {
         Self::create_with(path, header, Vec::new())
     }
 
-    /// A new session that starts with `entries`, written with the first write.
+    /// Creates a session that starts with `entries`, written with the first write.
     pub(super) fn create_with(
         path: PathBuf,
         header: Header,
@@ -66,22 +65,20 @@ impl SessionStore {
         Self::start(header, owner, inbox)
     }
 
-    /// A session that is never written (`--no-session`) and starts with `entries`: none, or those of
-    /// a fork.
+    /// Creates a session that is never written (`--no-session`) and starts with `entries`: none, or those of a fork.
     pub fn in_memory(header: Header, entries: &[Entry]) -> Result<Self, SessionError> {
-        let owner = Owner::new(header.clone(), Backend::Memory).with_kept(entries);
+        let owner = Owner::new(header.clone(), Backend::Memory).with_entries(entries);
         Self::start(header, owner, Inbox::default())
     }
 
-    /// Opens the session at `path` for going on with it. Blocks while it reads: of a short file all, of
-    /// a long one the end, and the rest is indexed by the store's thread; `findings` waits for that, and
-    /// so does whatever else is asked of the store. An answer that a crash interrupted is among the
-    /// entries; it is stored with the next write.
+    /// Opens the session at `path` to continue it. Blocks while it reads a short file completely, or the end of a
+    /// long one. The store's thread indexes the rest; `findings` and all other calls wait for it. An interrupted
+    /// answer is among the entries; the next write stores it.
     pub fn open(path: &Path) -> Result<(Self, Ending), SessionError> {
         Self::open_within(path, READ_AT_ONCE)
     }
 
-    /// The same with a limit of its own for what is read at once.
+    /// Opens a session; only files of up to `limit` bytes are indexed at once.
     pub(super) fn open_within(path: &Path, limit: u64) -> Result<(Self, Ending), SessionError> {
         let log = LogFile::open(path)?;
         let file = log.file().ok_or(SessionError::Closed)?;
@@ -105,10 +102,10 @@ impl SessionStore {
         Ok((Self::start(header, owner, inbox)?, ending))
     }
 
-    /// Opens the session at `path` for looking at, whoever has it open. Appending fails.
+    /// Opens the session at `path` read-only, even if it is open elsewhere. Appending fails.
     pub fn open_read_only(path: &Path) -> Result<(Self, Ending), SessionError> {
         let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
-        let with_draft = !lock::is_held(&file);
+        let with_draft = !lock::is_locked(&file);
         let mut scan = scan(&file, path, &AtomicBool::new(false))?;
         if with_draft {
             scan.recover_draft(path);
@@ -152,7 +149,7 @@ impl SessionStore {
         &self.facts.header
     }
 
-    /// Where the session is or will be written; `None` for one in memory.
+    /// The path of the session; `None` for one in memory.
     pub fn path(&self) -> Option<&Path> {
         self.facts.path.as_deref()
     }
@@ -161,30 +158,29 @@ impl SessionStore {
         self.facts.read_only
     }
 
-    /// What the session holds. Complete once `findings` has answered.
-    pub fn index(&self) -> &SessionIndex {
+    /// The entries of the session. Complete after `findings` returned.
+    pub fn index(&self) -> &EntryIndex {
         &self.facts.index
     }
 
-    /// Waits until the whole file is indexed, and tells what that showed.
+    /// Waits until the complete file is indexed and returns what that found.
     pub async fn findings(&self) -> Result<Findings, SessionError> {
         self.ask(Command::Findings).await
     }
 
-    /// Reads every entry. What turns out damaged is left out and counted.
+    /// Reads every entry. Skips and counts damaged ones.
     pub async fn read_all(&self) -> Result<Loaded, SessionError> {
         self.ask(Command::ReadAll).await
     }
 
-    /// Stores an entry under the current leaf, which it becomes. The answer whose draft is being kept
-    /// takes its draft away once it is stored.
+    /// Appends an entry under the current leaf; it becomes the leaf. Storing an answer removes its draft.
     ///
-    /// Await it to its end: an append that was dropped may still have been written.
+    /// Await the result: a dropped append may still be written.
     pub async fn append(&self, kind: EntryKind) -> Result<Entry, SessionError> {
         self.append_under(Parent::Leaf, kind).await
     }
 
-    /// Stores an entry under `parent` (`None`: as a root). It becomes the leaf.
+    /// Appends an entry under `parent` (`None`: as a root). It becomes the leaf.
     pub async fn append_to(
         &self,
         parent: Option<&str>,
@@ -194,18 +190,17 @@ impl SessionStore {
         self.append_under(parent, kind).await
     }
 
-    /// Stores an entry under `parent`; the leaf stays where it is. For a writer beside the one that goes
-    /// on at the leaf: it names what its entries hang on itself.
-    pub async fn append_beside(
+    /// Appends an entry under `parent` without moving the leaf, for writers on other branches.
+    pub async fn append_on_branch(
         &self,
         parent: Option<&str>,
         kind: EntryKind,
     ) -> Result<Entry, SessionError> {
-        let parent = Parent::Beside(parent.map(str::to_owned));
+        let parent = Parent::OffLeaf(parent.map(str::to_owned));
         self.append_under(parent, kind).await
     }
 
-    /// Moves the current leaf (`None`: before every root) and stores that it was moved.
+    /// Moves the current leaf (`None`: before every root) and stores the move.
     pub async fn set_leaf(&self, target: Option<&str>) -> Result<Entry, SessionError> {
         let target_id = target.map(str::to_owned);
         self.append(EntryKind::Leaf { target_id }).await
@@ -227,44 +222,43 @@ impl SessionStore {
         .await
     }
 
-    /// Writes the file now, conversation or not.
+    /// Writes the file now, even without a conversation.
     pub async fn flush(&self) -> Result<(), SessionError> {
         self.ask(Command::Flush).await
     }
 
-    /// Forces everything written so far onto the disk (fdatasync).
+    /// Syncs all written data to disk (fdatasync).
     pub async fn sync(&self) -> Result<(), SessionError> {
         self.ask(Command::Sync).await
     }
 
-    /// Starts the draft of an answer, in place of the one before. `partial` is the answer as far as it
-    /// has come, usually empty.
+    /// Starts the draft of an answer; it replaces the previous one. `partial` is the answer so far, usually empty.
     pub fn begin_draft(&self, partial: AssistantMessage) {
         if self.keeps_drafts() && self.inbox.begin(partial) {
             self.tell(Command::DraftWaiting);
         }
     }
 
-    /// Adds a piece to the draft. Never blocks; pieces are written together, a few times a second.
+    /// Adds a delta to the draft. Never blocks; deltas are written together, a few times a second.
     pub fn draft(&self, delta: &Delta) {
         if self.keeps_drafts() && self.inbox.push(delta) {
             self.tell(Command::DraftWaiting);
         }
     }
 
-    /// Writes what the draft still holds back.
+    /// Writes the rest of the draft.
     pub async fn flush_draft(&self) -> Result<(), SessionError> {
         self.ask(Command::FlushDraft).await
     }
 
-    /// Gives the draft up: its answer will not be stored.
+    /// Drops the draft: its answer will not be stored.
     pub async fn clear_draft(&self) -> Result<(), SessionError> {
         let generation = self.inbox.generation();
         self.ask(|reply| Command::ClearDraft(generation, reply))
             .await
     }
 
-    /// Closes the file and gives its lock up. Every later call on any handle fails with `Closed`.
+    /// Closes the file and releases its lock. Later calls on any handle fail with `Closed`.
     pub async fn close(&self) -> Result<(), SessionError> {
         self.facts.stop.store(true, Ordering::Relaxed);
         self.ask(Command::Close).await
@@ -274,7 +268,7 @@ impl SessionStore {
         self.facts.path.is_some() && !self.facts.read_only
     }
 
-    /// Sends what needs no answer; a closed store has nobody to tell.
+    /// Sends a command without an answer; a closed store ignores it.
     fn tell(&self, command: Command) {
         let _ = self.commands.send(command);
     }

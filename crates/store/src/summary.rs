@@ -1,8 +1,7 @@
-//! What a session is about, from the first and the last few kilobytes of its file.
+//! Summarises a session from the first and last kilobytes of its file.
 //!
-//! A list of a thousand sessions must not read a thousand conversations. So the count of messages of a
-//! long session is an estimate, and a name given in the middle of one is found only when it was said
-//! again near its end, as `SessionStore::close` does.
+//! A list of a thousand sessions must not read a thousand conversations. So the message count of a long session is an
+//! estimate, and a name is found only near the end, where `SessionStore::close` repeats it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,43 +11,43 @@ use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 
-use super::entry::Header;
 use super::error::SessionError;
 use super::load::header_from_name;
 use osier_base::text::head_bytes;
+use osier_protocol::Header;
 
 /// Bytes read at each end of a file.
 pub(super) const WINDOW: usize = 16 * 1024;
 
-/// A header may be longer than the window, up to this.
+/// Maximum bytes of a header, which can exceed the window.
 const HEADER_LIMIT: usize = 1 << 20;
 
-/// Bytes of the first prompt that are kept.
+/// Maximum bytes of the first prompt.
 const PROMPT_LIMIT: usize = 400;
 
-/// One row of a list of sessions.
+/// One row of a session list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionSummary {
     pub id: String,
     pub path: PathBuf,
     pub cwd: String,
     pub name: Option<String>,
-    /// Start of the first thing the person said.
+    /// The start of the first user message.
     pub first_prompt: Option<String>,
-    /// Messages in the file; an estimate when `messages_exact` is not set.
+    /// Number of messages; an estimate unless `messages_exact` is set.
     pub messages: u64,
     pub messages_exact: bool,
     /// Milliseconds since the Unix epoch.
     pub created: i64,
-    /// When the last entry was stored, else when the file was written; milliseconds since the epoch.
+    /// Time of the last entry, else of the file; milliseconds since the epoch.
     pub modified: i64,
     /// Bytes of the file.
     pub size: u64,
-    /// Id of the session it was forked from.
+    /// Id of the session that this one was forked from.
     pub parent_session: Option<String>,
 }
 
-/// Reads the ends of the session at `path`.
+/// Reads both ends of the session at `path`.
 pub fn summarize(path: &Path) -> Result<SessionSummary, SessionError> {
     let failed = |error| SessionError::io("read", path, error);
     let mut file = File::open(path).map_err(failed)?;
@@ -95,7 +94,7 @@ pub fn summarize(path: &Path) -> Result<SessionSummary, SessionError> {
     })
 }
 
-/// The start of the file: the window, or more when the header is longer. All of a short file.
+/// The start of the file: the window, or more for a long header. A short file is read completely.
 fn read_head(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(WINDOW.min(size as usize));
     file.take(WINDOW as u64).read_to_end(&mut head)?;
@@ -108,7 +107,7 @@ fn read_head(file: &mut File, size: u64) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The end of the file, as far as `read` bytes of its start have not shown it already.
+/// The end of the file without the `read` bytes of its start.
 fn read_tail(file: &File, size: u64, read: usize) -> io::Result<Vec<u8>> {
     let start = size.saturating_sub(WINDOW as u64).max(read as u64);
     let mut tail = vec![0; size.saturating_sub(start) as usize];
@@ -140,11 +139,11 @@ struct Glance {
     #[serde(rename = "type")]
     kind: String,
     name: Option<String>,
-    message: Option<Said>,
+    message: Option<MessageStart>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct MessageStart {
     role: String,
     text: Option<String>,
 }
@@ -165,13 +164,13 @@ impl Facts {
         let says = |part: &str| contains(&line[..line.len().min(200)], part.as_bytes());
         let is_message = says(r#""type":"message""#);
         self.messages += u64::from(is_message);
-        let wanted = self.first_prompt.is_none() && says(r#""role":"user""#);
-        if is_message && !wanted {
+        let needed = self.first_prompt.is_none() && says(r#""role":"user""#);
+        if is_message && !needed {
             self.last_timestamp = timestamp_of(line).or(self.last_timestamp);
             return;
         }
         let Ok(glance) = serde_json::from_slice::<Glance>(line) else {
-            if wanted {
+            if needed {
                 self.first_prompt = cut_prompt(line);
             }
             return;
@@ -179,13 +178,13 @@ impl Facts {
         self.last_timestamp = milliseconds(&glance.timestamp).or(self.last_timestamp);
         if glance.kind == "session_info" {
             self.name = glance.name;
-        } else if let Some(said) = glance.message.filter(|said| said.role == "user") {
-            self.first_prompt = said.text.as_deref().map(shorten);
+        } else if let Some(message) = glance.message.filter(|message| message.role == "user") {
+            self.first_prompt = message.text.as_deref().map(shorten);
         }
     }
 }
 
-/// The time in an entry's fixed start, without reading the rest of it.
+/// The timestamp in the fixed start of an entry's line.
 fn timestamp_of(line: &[u8]) -> Option<i64> {
     const KEY: &[u8] = b"\"timestamp\":\"";
     let at = find(&line[..line.len().min(120)], KEY)? + KEY.len();
@@ -193,12 +192,12 @@ fn timestamp_of(line: &[u8]) -> Option<i64> {
     milliseconds(std::str::from_utf8(&line[at..at + length]).ok()?)
 }
 
-/// The start of the prompt in a line that goes on beyond the window.
+/// The start of the prompt in a line that extends beyond the window.
 fn cut_prompt(line: &[u8]) -> Option<String> {
     const KEY: &[u8] = b"\"text\":\"";
     let text = &line[find(line, KEY)? + KEY.len()..];
     let text = &text[..text.len().min(PROMPT_LIMIT)];
-    // The cut may fall inside an escape or a character: at most eleven bytes of a surrogate pair.
+    // The cut may split an escape or a character: at most eleven bytes of a surrogate pair.
     (0..=11.min(text.len())).find_map(|less| {
         let quoted = [b"\"", &text[..text.len() - less], b"\""].concat();
         serde_json::from_slice::<String>(&quoted).ok()
@@ -239,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_is_cut_between_characters_and_escapes() {
+    fn prompt_is_cut_between_characters_and_escapes() {
         for (line, expected) in [
             (r#"{"role":"user","text":"say \"hi"#, "say \"hi"),
             (r#"{"role":"user","text":"tab\"#, "tab"),

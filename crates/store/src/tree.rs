@@ -1,46 +1,45 @@
-//! The index of a session: which entries there are, who hangs on whom, and where each one stands in the
-//! file. Some forty bytes an entry; the entries themselves are read when they are wanted (`bodies`).
+//! The index of a session: its entries, their parents and their locations in the file. About forty bytes per entry;
+//! the entries themselves are read on demand (`entry_reader`).
 //!
-//! What holds for the whole session (name, labels, usage) is kept here. Walks go by number and never
-//! recurse: a session is as deep as it is long. A parent always has a smaller number than its children.
+//! Data of the complete session (name, labels, usage) is stored here. Walks are iterative, because a session is as
+//! deep as it is long. A parent always has a smaller number than its children.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::bodies::{Bodies, Place, Record};
-use super::entry::{Entry, EntryKind};
-use super::envelope::Tag;
+use super::entry_reader::{EntryReader, Location, Record};
 use super::key::{Key, Keys};
 use osier_agent::AgentMessage;
 use osier_llm::Usage;
+use osier_protocol::{Entry, EntryKind, Tag};
 
 /// The number of no entry.
 const NONE: u32 = u32::MAX;
-/// The offset of an entry that is kept in memory.
-const KEPT: u64 = u64::MAX;
+/// The offset of an entry in memory.
+const IN_MEMORY: u64 = u64::MAX;
 
 /// The entries of a session as a tree.
 #[derive(Debug, Clone, Default)]
 pub struct SessionTree {
-    /// Every entry in the order it was stored, moves of the leaf among them.
+    /// All entries in stored order, including moves of the leaf.
     nodes: Vec<Node>,
     by_key: HashMap<Key, u32>,
     keys: Keys,
-    kept: HashMap<u32, Arc<Entry>>,
-    bodies: Bodies,
+    in_memory: HashMap<u32, Arc<Entry>>,
+    entry_reader: EntryReader,
     newest_root: Link,
     leaf: Option<u32>,
-    /// Entries that move the leaf.
+    /// Number of entries that move the leaf.
     moves: usize,
-    /// What a transcript shows of the path to the leaf, oldest first.
+    /// The visible messages from the root to the leaf, oldest first.
     shown: Vec<u32>,
-    /// `shown` is that of an earlier leaf.
+    /// `shown` belongs to an earlier leaf.
     stale: bool,
     labels: HashMap<Key, (String, u32)>,
-    /// Entries that are out of sight with what hangs on them.
+    /// Hidden entries; their descendants are hidden too.
     hidden: BTreeSet<u32>,
     name: Option<String>,
-    /// The entry that gave the name or took it away.
+    /// The last entry that set or removed the session's name.
     named: Option<u32>,
     usage: Usage,
 }
@@ -52,7 +51,7 @@ struct Node {
     length: u32,
     parent: Link,
     newest_child: Link,
-    /// The child of the same parent that was stored before this one.
+    /// The previous child of the same parent.
     older_sibling: Link,
     tag: Tag,
 }
@@ -80,7 +79,7 @@ impl Link {
 }
 
 impl SessionTree {
-    /// A tree of `entries`, parents first, that stands at `leaf`. The entries stay in memory.
+    /// A tree of `entries`, parents first, with the leaf `leaf`. The entries stay in memory.
     pub fn new(entries: impl IntoIterator<Item = Entry>, leaf: Option<&str>) -> Self {
         let mut tree = Self::default();
         for entry in entries {
@@ -91,7 +90,7 @@ impl SessionTree {
         tree
     }
 
-    /// Takes an entry, which stays in memory; the leaf moves as the store's did.
+    /// Adds an entry that stays in memory, and moves the leaf as the store does.
     pub fn insert(&mut self, entry: Entry) {
         self.take(entry);
         self.settle();
@@ -99,17 +98,17 @@ impl SessionTree {
 
     fn take(&mut self, entry: Entry) {
         let parent = entry.parent_id.as_deref().and_then(|id| self.number(id));
-        self.add(parent, Place::Kept(Arc::new(entry)));
+        self.add(parent, Location::Memory(Arc::new(entry)));
     }
 
-    /// Takes an entry that was read or made, under `parent`. One whose id is taken already is dropped.
-    pub(super) fn add_entry(&mut self, entry: &Entry, parent: Option<u32>, place: Place) {
+    /// Adds an entry under `parent`. Drops an entry whose id already exists.
+    pub(super) fn add_entry(&mut self, entry: &Entry, parent: Option<u32>, location: Location) {
         let key = self.keys.key(&entry.id);
         if self.by_key.contains_key(&key) {
             return;
         }
         let tag = Tag::of(&entry.kind);
-        let number = self.push(key, parent, tag, place);
+        let number = self.push(key, parent, tag, location);
         self.note(entry, number);
         if let EntryKind::Leaf { target_id } = &entry.kind {
             let target = target_id.as_deref().and_then(|id| self.number(id));
@@ -117,21 +116,27 @@ impl SessionTree {
         }
     }
 
-    fn add(&mut self, parent: Option<u32>, place: Place) {
-        if let Place::Kept(entry) = &place {
+    fn add(&mut self, parent: Option<u32>, location: Location) {
+        if let Location::Memory(entry) = &location {
             let entry = Arc::clone(entry);
-            self.add_entry(&entry, parent, place);
+            self.add_entry(&entry, parent, location);
         }
     }
 
-    /// Takes an entry of which only the start was read.
-    pub(super) fn push(&mut self, key: Key, parent: Option<u32>, tag: Tag, place: Place) -> u32 {
+    /// Adds an entry of which only the start of its line was parsed.
+    pub(super) fn push(
+        &mut self,
+        key: Key,
+        parent: Option<u32>,
+        tag: Tag,
+        location: Location,
+    ) -> u32 {
         let number = self.nodes.len() as u32;
-        let (offset, length) = match place {
-            Place::Stored { offset, length } => (offset, length),
-            Place::Kept(entry) => {
-                self.kept.insert(number, entry);
-                (KEPT, 0)
+        let (offset, length) = match location {
+            Location::Stored { offset, length } => (offset, length),
+            Location::Memory(entry) => {
+                self.in_memory.insert(number, entry);
+                (IN_MEMORY, 0)
             }
         };
         let mut node = Node {
@@ -165,7 +170,7 @@ impl SessionTree {
         number
     }
 
-    /// Keeps what holds for the whole session and not for a place in it.
+    /// Updates the data that applies to the complete session.
     fn note(&mut self, entry: &Entry, number: u32) {
         match &entry.kind {
             EntryKind::Label { target_id, label } => {
@@ -196,16 +201,16 @@ impl SessionTree {
         }
     }
 
-    /// Takes an entry that was made under `parent`; the leaf stays where it is.
-    pub(super) fn add_aside(&mut self, entry: &Entry, parent: Option<u32>, place: Place) {
+    /// Adds an entry under `parent` without moving the leaf.
+    pub(super) fn add_on_branch(&mut self, entry: &Entry, parent: Option<u32>, location: Location) {
         let (leaf, stale) = (self.leaf, self.stale);
         let shown = self.shown.len();
-        self.add_entry(entry, parent, place);
+        self.add_entry(entry, parent, location);
         self.shown.truncate(shown);
         (self.leaf, self.stale) = (leaf, stale);
     }
 
-    /// Counts the usage of an answer that was not read.
+    /// Adds the usage of an answer that was not parsed.
     pub(super) fn add_usage(&mut self, usage: Usage) {
         self.usage += usage;
     }
@@ -216,7 +221,7 @@ impl SessionTree {
         self.leaf = leaf;
     }
 
-    /// Brings what depends on the leaf up to date after a change.
+    /// Updates the data that depends on the leaf.
     pub(super) fn settle(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -229,24 +234,24 @@ impl SessionTree {
         self.shown = shown;
     }
 
-    /// Lets an entry that was kept in memory go, now that it stands in the file.
+    /// Drops an entry from memory after it was stored.
     pub(super) fn stored(&mut self, id: &str, offset: u64, length: u32) {
         let number = self.keys.find(id).and_then(|key| self.by_key.get(&key));
         if let Some(&number) = number
-            && self.kept.remove(&number).is_some()
+            && self.in_memory.remove(&number).is_some()
         {
             let node = &mut self.nodes[number as usize];
             (node.offset, node.length) = (offset, length);
         }
     }
 
-    /// Makes room for about so many more entries.
+    /// Reserves memory for about this many more entries.
     pub(super) fn reserve(&mut self, entries: usize) {
         self.nodes.reserve(entries);
         self.by_key.reserve(entries);
     }
 
-    /// Gives back what growing took too much of.
+    /// Releases unused memory.
     pub(super) fn shrink(&mut self) {
         self.nodes.shrink_to(self.nodes.len() + 64);
         self.shown.shrink_to(self.shown.len() + 64);
@@ -256,16 +261,16 @@ impl SessionTree {
         &mut self.keys
     }
 
-    pub(super) fn bodies(&self) -> &Bodies {
-        &self.bodies
+    pub(super) fn entry_reader(&self) -> &EntryReader {
+        &self.entry_reader
     }
 
-    /// Whether an entry has this id, one that moves the leaf included.
+    /// Whether an entry has this id, including moves of the leaf.
     pub(super) fn has(&self, key: Key) -> bool {
         self.by_key.contains_key(&key)
     }
 
-    /// The number of the entry with this key; entries that move the leaf have none.
+    /// The number of the entry with this key; `None` for moves of the leaf.
     pub(super) fn node(&self, key: Key) -> Option<u32> {
         let number = *self.by_key.get(&key)?;
         (self.nodes[number as usize].tag != Tag::Leaf).then_some(number)
@@ -275,12 +280,12 @@ impl SessionTree {
         self.node(self.keys.find(id)?)
     }
 
-    /// Number of every entry, those that move the leaf counted.
+    /// Number of all entries, including moves of the leaf.
     pub(super) fn records(&self) -> u32 {
         self.nodes.len() as u32
     }
 
-    /// What a transcript shows of the path to the leaf, oldest first.
+    /// The visible messages from the root to the leaf, oldest first.
     pub(super) fn shown(&self) -> &[u32] {
         &self.shown
     }
@@ -298,12 +303,12 @@ impl SessionTree {
         self.keys.text(self.nodes[number as usize].key)
     }
 
-    /// The entry `number` as it can be read without this index.
+    /// The entry `number`, readable without this index.
     pub(super) fn record(&self, number: u32) -> Record {
         let node = &self.nodes[number as usize];
-        let place = match self.kept.get(&number) {
-            Some(entry) => Place::Kept(Arc::clone(entry)),
-            None => Place::Stored {
+        let location = match self.in_memory.get(&number) {
+            Some(entry) => Location::Memory(Arc::clone(entry)),
+            None => Location::Stored {
                 offset: node.offset,
                 length: node.length,
             },
@@ -312,27 +317,27 @@ impl SessionTree {
             id: self.keys.text(node.key),
             parent_id: node.parent.get().map(|parent| self.id(parent)),
             tag: node.tag,
-            place,
+            location,
         }
     }
 
     pub(super) fn read(&self, number: u32) -> Entry {
-        self.bodies.read(&self.record(number))
+        self.entry_reader.read(&self.record(number))
     }
 
-    /// `leaf` and what it hangs on, up to its root.
+    /// The entries from `leaf` to its root.
     pub(super) fn walk(&self, leaf: Option<u32>) -> impl Iterator<Item = u32> {
         std::iter::successors(leaf, |number| self.nodes[*number as usize].parent.get())
     }
 
-    /// The numbers from a root down to `leaf`.
+    /// The numbers from a root to `leaf`.
     pub(super) fn path_numbers(&self, leaf: Option<u32>) -> Vec<u32> {
         let mut path: Vec<u32> = self.walk(leaf).collect();
         path.reverse();
         path
     }
 
-    /// Number of entries, those that move the leaf not counted.
+    /// Number of entries without moves of the leaf.
     pub fn len(&self) -> usize {
         self.nodes.len() - self.moves
     }
@@ -346,12 +351,12 @@ impl SessionTree {
         self.leaf.map(|number| self.id(number))
     }
 
-    /// The entry `id`.
+    /// Reads the entry `id`.
     pub fn get(&self, id: &str) -> Option<Entry> {
         self.number(id).map(|number| self.read(number))
     }
 
-    /// Ids of what hangs on the entry `id` (`None`: of the roots), oldest first.
+    /// Ids of the children of the entry `id` (`None`: the roots), oldest first.
     pub fn children(&self, id: Option<&str>) -> Vec<String> {
         let newest = match id {
             None => self.newest_root,
@@ -377,7 +382,7 @@ impl SessionTree {
         found.map(|number| self.id(number))
     }
 
-    /// The entries from a root down to `leaf`; empty for `None` and unknown ids. Reads them all.
+    /// Reads the entries from a root to `leaf`; empty for `None` and unknown ids.
     pub fn path(&self, leaf: Option<&str>) -> Vec<Entry> {
         let leaf = leaf.and_then(|id| self.number(id));
         let numbers = self.path_numbers(leaf);
@@ -387,8 +392,7 @@ impl SessionTree {
             .collect()
     }
 
-    /// The last entry that both paths share; what is behind it on the path to `from` is what a move to
-    /// `to` leaves.
+    /// The last common entry of both paths. A move from `from` to `to` leaves the entries after it.
     pub fn common_ancestor(&self, from: Option<&str>, to: Option<&str>) -> Option<String> {
         let path = |id: Option<&str>| self.path_numbers(id.and_then(|id| self.number(id)));
         let shared = path(from).into_iter().zip(path(to));
@@ -398,7 +402,7 @@ impl SessionTree {
             .map(|(number, _)| self.id(number))
     }
 
-    /// Where going on from the entry `id` ends when always the newest child is taken.
+    /// The end of the branch that follows the newest child from the entry `id`.
     pub fn newest_leaf(&self, id: &str) -> Option<String> {
         let mut number = self.number(id)?;
         while let Some(newest) = self.nodes[number as usize].newest_child.get() {
@@ -407,7 +411,7 @@ impl SessionTree {
         Some(self.id(number))
     }
 
-    /// What the entry `number` hangs on.
+    /// The parent of the entry `number`.
     pub(super) fn parent(&self, number: u32) -> Option<u32> {
         let node = &self.nodes[number as usize];
         node.parent.get()
@@ -417,7 +421,7 @@ impl SessionTree {
         self.nodes[number as usize].key
     }
 
-    /// Adds the id that `key` stands for to `ids`.
+    /// Appends the id of `key` to `ids`.
     pub(super) fn write_id(&self, key: Key, ids: &mut String) {
         self.keys.write(key, ids);
     }
@@ -427,7 +431,7 @@ impl SessionTree {
         self.leaf
     }
 
-    /// Every name that was given and holds, with the number of its entry.
+    /// All current labels with the numbers of their entries.
     pub(super) fn labels(&self) -> Vec<(u32, String)> {
         let named = self.labels.iter();
         let mut labels: Vec<(u32, String)> = named
@@ -437,18 +441,18 @@ impl SessionTree {
         labels
     }
 
-    /// Entries that are out of sight with what hangs on them.
+    /// Hidden entries; their descendants are hidden too.
     pub(super) fn hidden(&self) -> &BTreeSet<u32> {
         &self.hidden
     }
 
-    /// The name given to the entry `id`.
+    /// The label of the entry `id`.
     pub fn label(&self, id: &str) -> Option<&str> {
         let (label, _) = self.labels.get(&self.keys.find(id)?)?;
         Some(label)
     }
 
-    /// The entry that gave the entry `id` its name.
+    /// The entry that set the label of the entry `id`.
     pub(super) fn label_entry(&self, id: &str) -> Option<Entry> {
         let (_, number) = self.labels.get(&self.keys.find(id)?)?;
         Some(self.read(*number))
@@ -459,17 +463,17 @@ impl SessionTree {
         self.name.as_deref()
     }
 
-    /// Whether the session was given a name or lost it at least once.
+    /// Whether the session's name was ever set or removed.
     pub(super) fn is_named(&self) -> bool {
         self.named.is_some()
     }
 
-    /// Whether no entry has this id.
+    /// Whether the id is unused.
     pub(super) fn is_free(&self, id: &str) -> bool {
         self.keys.find(id).is_none_or(|key| !self.has(key))
     }
 
-    /// The entry that gave the session its name or took it away.
+    /// The last entry that set or removed the session's name.
     pub(super) fn name_entry(&self) -> Option<Entry> {
         self.named.map(|number| self.read(number))
     }

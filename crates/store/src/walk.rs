@@ -1,46 +1,45 @@
-//! What holds at a place of the tree: the messages a model sees from there, and the model and level
-//! chosen last. Reads from the file what it needs and nothing else.
+//! The state at an entry of the tree: the messages that the model sees, and the current model and level. Reads only
+//! the necessary entries.
 
-use super::bodies::{Bodies, Record};
-use super::entry::{Entry, EntryKind};
-use super::envelope::Tag;
+use super::entry_reader::{EntryReader, Record};
 use super::tree::SessionTree;
 use osier_agent::AgentMessage;
-use osier_agent::message::Summary;
+use osier_agent::Summary;
 use osier_llm::ThinkingLevel;
+use osier_protocol::{Entry, EntryKind, Tag};
 
-/// What holds at a place of the tree.
+/// The state at an entry of the tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    /// Provider and model id: the last one chosen, else the last one that answered.
+    /// Provider and model id: the last choice, else the last one that answered.
     pub model: Option<(String, String)>,
     pub thinking_level: Option<ThinkingLevel>,
-    /// The session's name, whatever the place.
+    /// The session's name; it does not depend on the entry.
     pub name: Option<String>,
 }
 
-/// A message of a conversation and the entry it stands in.
+/// A message of a conversation and its entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContextEntry {
     pub id: String,
     pub message: AgentMessage,
-    /// What a compaction knows beside its summary.
+    /// The data of a compaction besides its summary.
     pub details: serde_json::Value,
 }
 
-/// The entries a conversation consists of, still to be read.
+/// The entries of a conversation, not read yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ContextPlan {
-    /// A compaction, and the root of what it stands for.
+    /// A compaction and the root of the messages it replaces.
     summary: Option<(Record, Option<String>)>,
     messages: Vec<Record>,
 }
 
 impl SessionTree {
-    /// The messages a conversation at `leaf` consists of. A compaction on the way takes the place of
-    /// everything before the first entry it kept.
+    /// The messages of the conversation at `leaf`. A compaction replaces everything before the first entry that it
+    /// leaves uncompacted.
     pub fn context(&self, leaf: Option<&str>) -> Vec<AgentMessage> {
-        self.context_plan(leaf).read(self.bodies())
+        self.context_plan(leaf).read(self.entry_reader())
     }
 
     pub(super) fn context_plan(&self, leaf: Option<&str>) -> ContextPlan {
@@ -51,7 +50,7 @@ impl SessionTree {
         let mut plan = ContextPlan::default();
         let start = compaction.map_or(0, |at| {
             let record = self.record(path[at]);
-            let first_kept = match self.bodies().read(&record).kind {
+            let first = match self.entry_reader().read(&record).kind {
                 EntryKind::Compaction {
                     first_kept_entry_id,
                     ..
@@ -60,8 +59,8 @@ impl SessionTree {
             };
             let root = path.first().map(|root| self.id(*root));
             plan.summary = Some((record, root));
-            first_kept
-                .and_then(|kept| path[..at].binary_search(&kept).ok())
+            first
+                .and_then(|entry| path[..at].binary_search(&entry).ok())
                 .unwrap_or(at)
         });
         let sent = |tag: Tag| tag.is_message() || tag == Tag::BranchSummary;
@@ -85,17 +84,17 @@ impl SessionTree {
 }
 
 impl ContextPlan {
-    /// Reads the messages. What can no longer be read is left out.
-    pub(super) fn read(&self, bodies: &Bodies) -> Vec<AgentMessage> {
-        let entries = self.read_entries(bodies);
+    /// Reads the messages. Skips unreadable ones.
+    pub(super) fn read(&self, entry_reader: &EntryReader) -> Vec<AgentMessage> {
+        let entries = self.read_entries(entry_reader);
         entries.into_iter().map(|entry| entry.message).collect()
     }
 
-    /// The same with their entries.
-    pub(super) fn read_entries(&self, bodies: &Bodies) -> Vec<ContextEntry> {
+    /// Reads the messages with their entries.
+    pub(super) fn read_entries(&self, entry_reader: &EntryReader) -> Vec<ContextEntry> {
         let mut context = Vec::with_capacity(self.messages.len() + 1);
         if let Some((record, root)) = &self.summary
-            && let Some(entry) = bodies.try_read(record)
+            && let Some(entry) = entry_reader.try_read(record)
             && let Some(AgentMessage::CompactionSummary(summary)) = message_of(&entry)
         {
             let details = match entry.kind {
@@ -114,7 +113,7 @@ impl ContextPlan {
         let entries = self
             .messages
             .iter()
-            .filter_map(|record| bodies.try_read(record));
+            .filter_map(|record| entry_reader.try_read(record));
         context.extend(entries.filter_map(|entry| {
             Some(ContextEntry {
                 id: entry.id.clone(),
@@ -126,7 +125,7 @@ impl ContextPlan {
     }
 }
 
-/// Looks for the state at a leaf among the entries from there towards the root.
+/// Searches for the state at a leaf, from the leaf to the root.
 #[derive(Debug, Default)]
 pub(super) struct StateSearch {
     state: State,
@@ -134,7 +133,7 @@ pub(super) struct StateSearch {
 }
 
 impl StateSearch {
-    /// Whether an entry of this kind may tell something new.
+    /// Whether an entry of this kind can add information.
     fn wants(&self, tag: Tag) -> bool {
         match tag {
             Tag::ModelChange => self.state.model.is_none(),
@@ -144,7 +143,7 @@ impl StateSearch {
         }
     }
 
-    /// Takes the next entry; true when everything is known.
+    /// Reads the next entry; true when everything is known.
     pub(super) fn see(&mut self, entry: &Entry) -> bool {
         let state = &mut self.state;
         match &entry.kind {
@@ -173,7 +172,7 @@ impl StateSearch {
     }
 }
 
-/// What a transcript shows of an entry, if anything.
+/// The transcript message of an entry, if any.
 pub(super) fn message_of(entry: &Entry) -> Option<AgentMessage> {
     let summary = |summary: &str, from_id: Option<&String>| Summary {
         summary: summary.to_owned(),
@@ -193,7 +192,7 @@ pub(super) fn message_of(entry: &Entry) -> Option<AgentMessage> {
     }
 }
 
-/// The same of an entry that is needed no longer.
+/// The transcript message of an entry, by value.
 pub(super) fn into_message(entry: Entry) -> Option<AgentMessage> {
     match entry.kind {
         EntryKind::Message { message } => Some(message),
@@ -201,7 +200,7 @@ pub(super) fn into_message(entry: Entry) -> Option<AgentMessage> {
     }
 }
 
-/// Milliseconds since the Unix epoch; 0 for what is no time.
+/// Milliseconds since the Unix epoch; 0 for an invalid time.
 fn milliseconds(timestamp: &str) -> i64 {
     timestamp
         .parse::<jiff::Timestamp>()

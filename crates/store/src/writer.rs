@@ -1,26 +1,27 @@
-//! Where a conversation is written to: at the leaf of its session, or on a branch beside it that names
-//! what its entries hang on itself.
+//! The position where a conversation is written: the leaf of its session, or another branch, whose entries name their
+//! parents.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Entry, EntryKind, SessionError, SessionStore};
+use crate::{SessionError, SessionStore};
+use osier_protocol::{Entry, EntryKind};
 
-/// The place a conversation grows at.
+/// The position where a conversation grows.
 #[derive(Debug, Clone)]
 pub struct Writer {
     store: SessionStore,
-    /// The end of a branch beside the leaf.
+    /// The end of a branch that is not the leaf's.
     tip: Option<Arc<Mutex<Option<String>>>>,
 }
 
 impl Writer {
-    /// Goes on at the leaf.
+    /// Writes at the leaf.
     pub fn at_leaf(store: SessionStore) -> Self {
         Self { store, tip: None }
     }
 
-    /// Begins a branch under `parent`; the leaf of the session stays where it is.
-    pub fn beside(store: SessionStore, parent: Option<String>) -> Self {
+    /// Starts a branch under `parent`; the leaf of the session stays where it is.
+    pub fn on_branch(store: SessionStore, parent: Option<String>) -> Self {
         let tip = Some(Arc::new(Mutex::new(parent)));
         Self { store, tip }
     }
@@ -33,7 +34,7 @@ impl Writer {
         self.tip.is_none()
     }
 
-    /// The entry the next one hangs on.
+    /// The parent of the next entry.
     pub fn leaf(&self) -> Option<String> {
         match &self.tip {
             None => self.store.index().leaf(),
@@ -46,7 +47,7 @@ impl Writer {
             return self.store.append(kind).await;
         };
         let parent = self.leaf();
-        let entry = self.store.append_beside(parent.as_deref(), kind).await?;
+        let entry = self.store.append_on_branch(parent.as_deref(), kind).await?;
         *tip.lock().unwrap_or_else(PoisonError::into_inner) = Some(entry.id.clone());
         Ok(entry)
     }

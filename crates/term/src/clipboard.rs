@@ -1,6 +1,6 @@
-//! Copying text out: through the desktop, through the terminal (OSC 52, which also works over SSH), or
-//! into a file. The answer names the route, so that nobody is told of a success that was not one: whether
-//! a terminal took what it was sent cannot be known.
+//! Copies text through the desktop clipboard, the terminal (OSC 52, which also works over SSH), or
+//! into a file. A terminal never confirms OSC 52, so the result names the route and does not claim
+//! success.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -13,23 +13,23 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::terminal::{Host, TerminalKind};
+use super::terminal::{TerminalHost, TerminalKind};
 
-/// Most bytes of text that are sent by OSC 52: common terminals and tmux drop a sequence of more than
-/// about 74,000 characters without a word.
-pub const OSC52_LIMIT: usize = 55_000;
+/// Maximum number of text bytes sent by OSC 52. Common terminals and tmux silently drop a sequence
+/// of more than about 74,000 characters.
+const OSC52_LIMIT: usize = 55_000;
 
-/// How long the desktop is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for the desktop clipboard.
+const DESKTOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The way the text took.
+/// How the text was copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// The desktop's clipboard.
+    /// The desktop clipboard.
     Desktop,
-    /// Sent to the terminal.
+    /// OSC 52, sent to the terminal.
     Terminal,
-    /// Sent to tmux, which keeps it in its buffer and may pass it on.
+    /// OSC 52, sent to tmux, which stores it in its paste buffer and may forward it.
     Tmux,
     File(PathBuf),
 }
@@ -45,15 +45,15 @@ impl fmt::Display for Route {
     }
 }
 
-/// A text on its way.
+/// The result of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Copied {
+pub struct CopyResult {
     pub route: Route,
-    /// To be queued on the frame writer.
+    /// Bytes for the caller to queue on the frame writer.
     pub bytes: Vec<u8>,
 }
 
-/// Why a text could not be copied by any route.
+/// Why no route could copy the text.
 #[derive(Debug, thiserror::Error)]
 pub enum ClipboardError {
     #[error("the text is empty")]
@@ -66,14 +66,15 @@ pub enum ClipboardError {
     },
 }
 
-/// Chooses the route for this terminal.
+/// Selects the copy route for one terminal.
 #[derive(Clone)]
 pub struct Clipboard {
     native: bool,
-    host: Host,
-    strings: bool,
+    host: TerminalHost,
+    control_strings: bool,
     file: PathBuf,
-    /// Made when first used, and kept: on X11 and Wayland the text lives in this process.
+    /// Created on first use and kept open: on X11 and Wayland the clipboard content lives in this
+    /// process.
     desktop: Arc<Mutex<Option<arboard::Clipboard>>>,
 }
 
@@ -88,48 +89,49 @@ impl fmt::Debug for Clipboard {
 }
 
 impl Clipboard {
-    /// `display` says whether there is a desktop (`DISPLAY` or `WAYLAND_DISPLAY` is set, or macOS). Over
-    /// SSH the desktop would be the wrong one. `file` is the last resort.
+    /// `display` is true when a desktop is available (`DISPLAY` or `WAYLAND_DISPLAY` is set, or
+    /// macOS). Over SSH the desktop clipboard is on the wrong machine and is not used. `file` is
+    /// the last resort.
     pub fn new(kind: &TerminalKind, display: bool, file: PathBuf) -> Self {
         Self {
             native: display && !kind.remote,
             host: kind.host,
-            strings: kind.has_strings(),
+            control_strings: kind.has_strings(),
             file,
             desktop: Arc::default(),
         }
     }
 
-    /// Copies a text by the first route that works.
-    pub async fn copy(&self, text: &str) -> Result<Copied, ClipboardError> {
+    /// Copies `text` by the first route that works.
+    pub async fn copy(&self, text: &str) -> Result<CopyResult, ClipboardError> {
         if text.is_empty() {
             return Err(ClipboardError::Empty);
         }
         if self.native && self.copy_to_desktop(text).await {
-            return Ok(Copied {
+            return Ok(CopyResult {
                 route: Route::Desktop,
                 bytes: Vec::new(),
             });
         }
-        if let Some(bytes) = osc52(text).filter(|_| self.strings) {
-            let route = if self.host == Host::Tmux {
+        if let Some(bytes) = osc52(text).filter(|_| self.control_strings) {
+            let route = if self.host == TerminalHost::Tmux {
                 Route::Tmux
             } else {
                 Route::Terminal
             };
-            return Ok(Copied { route, bytes });
+            return Ok(CopyResult { route, bytes });
         }
         write_private(&self.file, text).map_err(|source| ClipboardError::File {
             path: self.file.clone(),
             source,
         })?;
-        Ok(Copied {
+        Ok(CopyResult {
             route: Route::File(self.file.clone()),
             bytes: Vec::new(),
         })
     }
 
-    /// The text of the desktop's clipboard; `None` where there is none, or none that may be read.
+    /// Reads the desktop clipboard; `None` if it is missing or cannot be read.
     pub async fn paste(&self) -> Option<String> {
         if !self.native {
             return None;
@@ -145,10 +147,13 @@ impl Clipboard {
             *desktop = Some(clipboard);
             text
         });
-        tokio::time::timeout(PATIENCE, work).await.ok()?.ok()?
+        tokio::time::timeout(DESKTOP_TIMEOUT, work)
+            .await
+            .ok()?
+            .ok()?
     }
 
-    /// On a thread of its own: a display server may answer late or never.
+    /// Runs on a blocking thread because a display server may answer late or never.
     async fn copy_to_desktop(&self, text: &str) -> bool {
         let desktop = Arc::clone(&self.desktop);
         let text = text.to_owned();
@@ -162,17 +167,20 @@ impl Clipboard {
             *desktop = Some(clipboard);
             Some(())
         });
-        matches!(tokio::time::timeout(PATIENCE, work).await, Ok(Ok(Some(()))))
+        matches!(
+            tokio::time::timeout(DESKTOP_TIMEOUT, work).await,
+            Ok(Ok(Some(())))
+        )
     }
 }
 
-/// The sequence that hands a text to the terminal's clipboard; `None` for one that is too long.
-pub fn osc52(text: &str) -> Option<Vec<u8>> {
+/// The OSC 52 sequence that copies `text`; `None` if the text is too long.
+fn osc52(text: &str) -> Option<Vec<u8>> {
     let encoded = (text.len() <= OSC52_LIMIT).then(|| BASE64_STANDARD.encode(text))?;
     Some(format!("\x1b]52;c;{encoded}\x1b\\").into_bytes())
 }
 
-/// What is copied may be secret.
+/// Writes a file that only its owner can read: copied text may be secret.
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
@@ -193,7 +201,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_route_depends_on_the_terminal_and_the_size() {
+    async fn route_depends_on_terminal_and_size() {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("copied.txt");
         let long = "x".repeat(OSC52_LIMIT + 1);
@@ -203,22 +211,27 @@ mod tests {
         };
         for (host, text, route, bytes) in [
             (
-                Host::Emulator,
+                TerminalHost::Emulator,
                 "hi",
                 Route::Terminal,
                 "\x1b]52;c;aGk=\x1b\\",
             ),
-            (Host::Tmux, "hi", Route::Tmux, "\x1b]52;c;aGk=\x1b\\"),
-            (Host::Console, "hi", Route::File(file.clone()), ""),
-            (Host::Emulator, &long, Route::File(file.clone()), ""),
+            (
+                TerminalHost::Tmux,
+                "hi",
+                Route::Tmux,
+                "\x1b]52;c;aGk=\x1b\\",
+            ),
+            (TerminalHost::Console, "hi", Route::File(file.clone()), ""),
+            (TerminalHost::Emulator, &long, Route::File(file.clone()), ""),
         ] {
             let clipboard = Clipboard::new(&kind(host), false, file.clone());
             let copied = clipboard.copy(text).await.unwrap();
             let bytes = bytes.as_bytes().to_vec();
-            assert_eq!(copied, Copied { route, bytes }, "{host:?}");
+            assert_eq!(copied, CopyResult { route, bytes }, "{host:?}");
         }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), long);
-        let clipboard = Clipboard::new(&kind(Host::Emulator), false, file);
+        let clipboard = Clipboard::new(&kind(TerminalHost::Emulator), false, file);
         assert!(matches!(
             clipboard.copy("").await,
             Err(ClipboardError::Empty)

@@ -1,8 +1,9 @@
-//! What everything on the screen has in common. Only drawing is required; the rest is left alone unless a
-//! component wants it.
+//! The interface of everything on the screen. Only `render` is required; the other methods have
+//! defaults.
 //!
-//! A component changes nothing but itself: what it wants to happen elsewhere it adds to the actions, which
-//! the application applies afterwards. Drawing depends on its state, the area and the view alone.
+//! A component changes only itself. It requests changes elsewhere by pushing actions, which the
+//! application applies afterwards. Rendering depends only on the component's state, the area and
+//! the view.
 
 use std::any::Any;
 use std::time::Instant;
@@ -12,19 +13,19 @@ use ratatui::layout::{Position, Rect};
 
 use super::frame::{Cursor, Links};
 use super::highlight::{Highlighted, Highlighter};
-use super::input::{KeyPress, MouseInput};
+use super::input::KeyPress;
 use super::keymap::Keymap;
 use super::theme::Theme;
 
-/// What drawing may look at besides the component itself.
+/// Shared data that a component reads while it renders.
 #[derive(Debug)]
 pub struct View<'a, C> {
     pub theme: &'a Theme,
     pub keymap: &'a Keymap<C>,
-    /// Numbers for the hyperlinks that are drawn.
+    /// Assigns ids to hyperlinks.
     pub links: &'a Links,
     pub now: Instant,
-    /// Whether keys go to this component.
+    /// Whether this component receives keys.
     pub focused: bool,
 }
 
@@ -37,14 +38,14 @@ impl<C> Clone for View<'_, C> {
 impl<C> Copy for View<'_, C> {}
 
 impl<C> View<'_, C> {
-    /// The same view for a part that has the focus or not.
+    /// The same view with another focus state.
     #[must_use]
-    pub fn focus(self, focused: bool) -> Self {
+    pub(crate) fn focus(self, focused: bool) -> Self {
         Self { focused, ..self }
     }
 }
 
-/// Where a component leaves what it wants to happen.
+/// Collects the actions that a component requests.
 #[derive(Debug)]
 pub struct Cx<'a, A> {
     pub actions: &'a mut Vec<A>,
@@ -57,7 +58,7 @@ impl<A> Cx<'_, A> {
     }
 }
 
-/// Whether an event was used; one that was not goes on to the next component.
+/// Whether a component used an event. An unused event is passed to the next component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Handled {
@@ -65,18 +66,19 @@ pub enum Handled {
     No,
 }
 
-/// A part of the screen. `C` names the commands that keys start, `A` is what a component can ask for.
+/// A part of the screen. `C` is the type of commands that keys are bound to; `A` is the type of
+/// actions that a component can request.
 pub trait Component<C: Copy, A> {
-    /// Draws into `area`, which may have any size, none included.
+    /// Draws into `area`, which may be empty.
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>);
 
-    /// A key that no binding of the current contexts took.
+    /// Handles a key that no binding of the active contexts uses.
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, A>) -> Handled {
         let _ = (key, cx);
         Handled::No
     }
 
-    /// A command that a key of this component's context is bound to.
+    /// Handles a command bound to a key in this component's context.
     fn on_command(&mut self, command: C, cx: &mut Cx<'_, A>) -> Handled {
         let _ = (command, cx);
         Handled::No
@@ -87,59 +89,50 @@ pub trait Component<C: Copy, A> {
         Handled::No
     }
 
-    fn on_mouse(&mut self, mouse: MouseInput, cx: &mut Cx<'_, A>) -> Handled {
-        let _ = (mouse, cx);
-        Handled::No
-    }
-
-    /// The keymap context that is asked first while this component has the focus.
+    /// The keymap context that is searched first while this component has the focus.
     fn context(&self) -> &'static str {
         "global"
     }
 
-    /// Whether it takes every key as it comes, whatever it is bound to.
+    /// Whether the component receives every key directly, ignoring all bindings.
     fn captures(&self) -> bool {
         false
     }
 
-    /// Where the text cursor stands after the last draw.
+    /// The position of the text cursor after the last render.
     fn cursor(&self) -> Option<Position> {
         None
     }
 
-    /// The same with a shape.
+    /// The text cursor with its shape.
     fn shaped_cursor(&self) -> Option<Cursor> {
         self.cursor().map(Cursor::from)
     }
 
-    /// What was typed into it: kept when it is made again with newer contents.
+    /// The text typed into the component. It is restored when the component is rebuilt with newer
+    /// contents.
     fn typed(&self) -> Option<&str> {
         None
     }
 
-    /// The key of the selected item of a list: kept likewise.
+    /// The key of the selected list item. It is restored when the component is rebuilt.
     fn marked(&self) -> Option<&str> {
         None
     }
 
-    /// Itself, for an owner that gives it news in place.
+    /// The component as `Any`, so that its owner can update it in place.
     fn as_any(&mut self) -> Option<&mut dyn Any> {
         None
     }
 
-    /// Sends what it shows and that was not sent yet to be coloured.
+    /// Requests syntax highlighting for visible text that was not requested before.
     fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         let _ = highlighter;
     }
 
-    /// Takes colours that came back; whether they were for it.
+    /// Applies a highlighting result; returns whether it belongs to this component.
     fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
         let _ = highlighted;
         false
-    }
-
-    /// Commands worth showing in the footer, with a word for each.
-    fn hints(&self) -> &[(C, &'static str)] {
-        &[]
     }
 }

@@ -1,5 +1,5 @@
-//! Reads TOML files of the user so that what is wrong with them can be told by line. A broken theme or
-//! keymap never stops the program; what is right in it still counts.
+//! Parses TOML files of the user and reports problems with line and column. An invalid theme or
+//! keymap never stops the program: its valid entries still apply.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,7 +8,7 @@ use toml::de::DeTable;
 
 use osier_base::problem::{Problem, nearest};
 
-/// A TOML file being read, and what was found wrong with it.
+/// A TOML file being parsed and the problems found so far.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
     path: &'a Path,
@@ -17,7 +17,7 @@ pub(super) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Parses as much as is sound; faults of the syntax become problems.
+    /// Parses as much as possible. Syntax errors become problems.
     pub(super) fn parse(path: &'a Path, text: &'a str) -> (Self, DeTable<'a>) {
         let (table, errors) = DeTable::parse_recoverable(text);
         let mut document = Self {
@@ -42,15 +42,15 @@ impl<'a> Document<'a> {
         self.problems.push(problem.at(self.text, span.start));
     }
 
-    /// What was found, in the order of the file.
+    /// The problems, in file order.
     pub(super) fn finish(mut self) -> Vec<Problem> {
         self.problems
             .sort_by_key(|problem| (problem.line, problem.column));
         self.problems
     }
 
-    /// Line and column of a byte offset.
-    pub(super) fn place(&self, offset: usize) -> (usize, usize) {
+    /// Line and column of a byte offset, from 1.
+    pub(super) fn position(&self, offset: usize) -> (usize, usize) {
         let before = &self.text[..self.text.floor_char_boundary(offset)];
         let line = before.matches('\n').count() + 1;
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -58,7 +58,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The name that was probably meant, as a hint.
+/// Suggests the closest known name as a hint.
 pub(super) fn did_you_mean<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_placed_and_the_rest_is_read() {
+    fn syntax_error_has_its_line_and_the_other_entries_are_parsed() {
         let text = "a = 1\nb = = 2\nc = 3\n";
         let (document, table) = Document::parse(Path::new("x.toml"), text);
         assert_eq!(document.problems[0].line, Some(2));

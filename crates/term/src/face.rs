@@ -1,10 +1,10 @@
-//! What a piece of text is, apart from how it looks. Layout speaks in faces, only the theme knows
-//! colours: changing the theme repaints, it never lays out again.
+//! The semantic style of text. Layout uses faces and only a theme knows colours, so changing the
+//! theme repaints without a new layout.
 
 use osier_base::ansi::{Hue, Style};
 
-/// The role of a piece of text. A theme gives every token a style; the names in `ALL` are the keys of
-/// its TOML file.
+/// The role of text. A theme has a style for every token; the names in [`Token::ALL`] are the keys
+/// of a theme file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Token {
@@ -62,7 +62,7 @@ pub enum Token {
 }
 
 impl Token {
-    /// Every token with its name in theme files, in the order of the enum.
+    /// Every token with its name in theme files, in enum order.
     pub const ALL: &[(Self, &str)] = &[
         (Self::Text, "text"),
         (Self::Muted, "muted"),
@@ -117,27 +117,28 @@ impl Token {
     ];
 }
 
-/// A token and what is laid over it. `ground` is the token whose background the text stands on: a
-/// coloured word inside a diff line keeps the line's tint.
+/// A token with modifications. `ground` is the token that provides the background: a highlighted
+/// word in a diff line keeps the line's tint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Face {
     pub token: Token,
-    pub ground: Option<Token>,
+    pub background: Option<Token>,
     pub emphasis: Emphasis,
-    pub ink: Ink,
+    pub colours: FaceColours,
 }
 
-/// Colours of its own that a text or a picture brought along. They come before those of the token.
+/// Explicit colours, for example from the output of a program or the pixels of an image. They
+/// override the token's colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Ink {
+pub struct FaceColours {
     pub fg: Option<Hue>,
     pub bg: Option<Hue>,
-    /// They are shown as they are: they are a picture's, or a number for the terminal. Those of a text are
-    /// made readable.
+    /// Shows the colours unchanged, as images and image ids require. Other colours are adjusted to
+    /// be readable.
     pub exact: bool,
 }
 
-/// Emphasis as a small set of flags.
+/// A set of emphasis flags.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Emphasis(u8);
 
@@ -150,7 +151,7 @@ impl Emphasis {
     pub const REVERSE: Self = Self(32);
 
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -166,7 +167,7 @@ impl Face {
         self
     }
 
-    /// The face of text that a program has styled itself.
+    /// Applies the ANSI style of a program's output.
     #[must_use]
     pub fn styled(mut self, style: Style) -> Self {
         let emphases = [
@@ -182,7 +183,7 @@ impl Face {
                 self.emphasis = self.emphasis.with(emphasis);
             }
         }
-        self.ink = Ink {
+        self.colours = FaceColours {
             fg: style.fg,
             bg: style.bg,
             exact: false,
@@ -191,9 +192,9 @@ impl Face {
     }
 
     /// The face of a cell with exactly these colours.
-    pub fn exact(fg: Option<Hue>, bg: Option<Hue>) -> Self {
+    pub(crate) fn exact(fg: Option<Hue>, bg: Option<Hue>) -> Self {
         Self {
-            ink: Ink {
+            colours: FaceColours {
                 fg,
                 bg,
                 exact: true,
@@ -203,8 +204,8 @@ impl Face {
     }
 
     #[must_use]
-    pub fn on(mut self, ground: Token) -> Self {
-        self.ground = Some(ground);
+    pub fn on(mut self, background: Token) -> Self {
+        self.background = Some(background);
         self
     }
 }
@@ -223,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_token_stands_once_at_its_own_place() {
+    fn tokens_are_listed_once_in_enum_order() {
         for (index, (token, _)) in Token::ALL.iter().enumerate() {
             assert_eq!(*token as usize, index, "{token:?}");
         }

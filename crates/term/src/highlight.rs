@@ -1,35 +1,34 @@
-//! Syntax highlighting on a thread of its own: text is shown plain first and coloured when the answer
-//! comes. The thread starts with the first request and ends when the handle is dropped; it owns the
-//! grammars and the state of every block that is still being written, so that a growing block costs its
-//! new lines only.
+//! Syntax highlighting on a background thread. Text is shown plain first and coloured when the
+//! result arrives. The thread starts with the first request and ends when the handle is dropped. It
+//! owns the grammars and the parser state of every unfinished block, so a growing block only costs
+//! its new lines.
 //!
-//! Grammars name scopes; a table maps them to tokens. Colours are the theme's business.
+//! Grammars name scopes, and a table maps scopes to tokens. Themes map tokens to colours.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Weak};
-use std::thread;
+use std::{fmt, thread};
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::face::Token;
 
-/// The coloured parts of one line, by byte, in order.
+/// The tokens of one line by byte range, in order.
 pub type LineTokens = Vec<(Range<u32>, Token)>;
 
-/// Limits of a block; what is beyond stays plain.
+/// Maximum number of highlighted lines in a block.
 pub const MAX_LINES: usize = 10_000;
 pub const MAX_BYTES: usize = 512 * 1024;
 
-/// A longer line stays plain: it is data, not code that someone reads.
+/// Longer lines stay plain: they are data, not code to read.
 const MAX_LINE_BYTES: usize = 4096;
 
-/// Unfinished blocks whose state is kept.
-const MAX_OPEN: usize = 64;
+/// Maximum number of unfinished blocks with saved state.
+const MAX_UNFINISHED: usize = 64;
 
-/// Names that models write and grammars do not know.
+/// Language names that models write and grammars do not know.
 const ALIASES: &[(&str, &str)] = &[
     ("c++", "cpp"),
     ("console", "bash"),
@@ -45,7 +44,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("zsh", "bash"),
 ];
 
-/// Scopes and what they are to a theme; the longest that fits counts.
+/// Scopes and their tokens. The longest matching scope applies.
 const SCOPES: &[(&str, Token)] = &[
     ("comment", Token::SyntaxComment),
     ("constant", Token::SyntaxConstant),
@@ -86,21 +85,21 @@ const SCOPES: &[(&str, Token)] = &[
     ("variable.language", Token::SyntaxKeyword),
 ];
 
-/// Lines of one block to be highlighted.
+/// A request to highlight lines of one block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// The block; requests with one key continue each other.
+pub struct HighlightRequest {
+    /// The id of the block. A request with the same key continues the block.
     pub key: u64,
     pub language: Arc<str>,
-    /// Number of the first of `lines` in the block.
+    /// Index of the first of `lines` in the block.
     pub first_line: usize,
-    /// Lines without their newlines.
+    /// Lines without line breaks.
     pub lines: Vec<String>,
-    /// No more lines will come: the state of the block is dropped.
+    /// The block is complete, so its state can be dropped.
     pub last: bool,
 }
 
-/// The answer to a request: as many lines as were asked for.
+/// The result of a request, with one entry per requested line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Highlighted {
     pub key: u64,
@@ -110,12 +109,12 @@ pub struct Highlighted {
 
 type Deliver = Box<dyn Fn(Highlighted) + Send>;
 
-/// The handle of the worker.
+/// The handle of the highlighting thread.
 pub struct Highlighter {
-    /// Where answers go, until the worker takes it.
+    /// Receives the results. Moved to the thread when it starts.
     deliver: Option<Deliver>,
-    requests: Option<Sender<Request>>,
-    /// The worker stops at the next line once this is gone.
+    requests: Option<Sender<HighlightRequest>>,
+    /// The thread stops at the next line once this is dropped.
     alive: Arc<()>,
     next_key: u64,
 }
@@ -130,7 +129,7 @@ impl fmt::Debug for Highlighter {
 }
 
 impl Highlighter {
-    /// `deliver` is called on the worker's thread with every answer. Starts nothing.
+    /// Creates the handle; starts no thread yet. The thread calls `deliver` with every result.
     pub fn new(deliver: impl Fn(Highlighted) + Send + 'static) -> Self {
         Self {
             deliver: Some(Box::new(deliver)),
@@ -146,26 +145,26 @@ impl Highlighter {
         self.next_key
     }
 
-    /// Asks for lines. An unknown language is never answered: the text stays plain.
-    pub fn request(&mut self, request: Request) {
+    /// Requests lines. There is no result for an unknown language: its text stays plain.
+    pub fn request(&mut self, request: HighlightRequest) {
         if let Some(deliver) = self.deliver.take() {
             let (sender, receiver) = mpsc::channel();
             let alive = Arc::downgrade(&self.alive);
             let started = thread::Builder::new()
                 .name("highlight".into())
-                .spawn(move || work(&receiver, &alive, &deliver));
-            // Without a thread everything stays plain.
+                .spawn(move || run_worker(&receiver, &alive, &deliver));
+            // If the thread does not start, all text stays plain.
             self.requests = started.is_ok().then_some(sender);
         }
         if let Some(requests) = &self.requests {
-            // A worker that is gone leaves the text plain.
+            // If the thread is gone, the text stays plain.
             let _ = requests.send(request);
         }
     }
 }
 
-/// Highlights whole blocks where somebody waits for them: in a page that is written. Owns the grammars;
-/// made when the first block is asked for.
+/// Highlights complete blocks synchronously, for example for an HTML page. Loads the grammars on
+/// first use.
 #[derive(Default)]
 pub struct BlockHighlighter(Option<Worker>);
 
@@ -179,13 +178,14 @@ impl fmt::Debug for BlockHighlighter {
 }
 
 impl BlockHighlighter {
-    /// The tokens of every line of `code`; `None` for an unknown language and for what is too long.
+    /// The tokens of every line of `code`; `None` for an unknown language or a block that is too
+    /// long.
     pub fn lines(&mut self, language: &str, code: &str) -> Option<Vec<LineTokens>> {
         if code.len() > MAX_BYTES {
             return None;
         }
         let worker = self.0.get_or_insert_with(Worker::new);
-        let mut state = State {
+        let mut state = BlockState {
             parse: ParseState::new(worker.grammar(language)?),
             scopes: ScopeStack::new(),
         };
@@ -194,7 +194,7 @@ impl BlockHighlighter {
     }
 }
 
-fn work(requests: &Receiver<Request>, alive: &Weak<()>, deliver: &Deliver) {
+fn run_worker(requests: &Receiver<HighlightRequest>, alive: &Weak<()>, deliver: &Deliver) {
     let mut worker = Worker::new();
     while let Ok(request) = requests.recv() {
         if alive.strong_count() == 0 {
@@ -206,8 +206,8 @@ fn work(requests: &Receiver<Request>, alive: &Weak<()>, deliver: &Deliver) {
     }
 }
 
-/// Where a block is after its last line.
-struct State {
+/// The parser state after the last line of a block.
+struct BlockState {
     parse: ParseState,
     scopes: ScopeStack,
 }
@@ -215,10 +215,10 @@ struct State {
 struct Worker {
     grammars: SyntaxSet,
     table: Vec<(Scope, Token)>,
-    /// Tokens of the scopes met so far.
+    /// Cache of the tokens of scopes.
     tokens: HashMap<Scope, Option<Token>>,
     /// The state of unfinished blocks, least recently used first.
-    open: VecDeque<(u64, State)>,
+    unfinished: VecDeque<(u64, BlockState)>,
 }
 
 impl Worker {
@@ -231,11 +231,11 @@ impl Worker {
             grammars: two_face::syntax::extra_newlines(),
             table,
             tokens: HashMap::new(),
-            open: VecDeque::new(),
+            unfinished: VecDeque::new(),
         }
     }
 
-    fn highlight(&mut self, request: &Request, alive: &Weak<()>) -> Option<Highlighted> {
+    fn highlight(&mut self, request: &HighlightRequest, alive: &Weak<()>) -> Option<Highlighted> {
         let mut state = self.state(request)?;
         let mut lines = Vec::with_capacity(request.lines.len());
         for line in &request.lines {
@@ -245,10 +245,10 @@ impl Worker {
             lines.push(self.line(line, &mut state));
         }
         if !request.last {
-            if self.open.len() == MAX_OPEN {
-                self.open.pop_front();
+            if self.unfinished.len() == MAX_UNFINISHED {
+                self.unfinished.pop_front();
             }
-            self.open.push_back((request.key, state));
+            self.unfinished.push_back((request.key, state));
         }
         Some(Highlighted {
             key: request.key,
@@ -257,17 +257,20 @@ impl Worker {
         })
     }
 
-    /// The state before the request's first line; `None` for an unknown language, and for a block whose
-    /// state was given up.
-    fn state(&mut self, request: &Request) -> Option<State> {
-        let open = self.open.iter().position(|(key, _)| *key == request.key);
-        if let Some((_, state)) = open.and_then(|index| self.open.remove(index)) {
+    /// The state before the request's first line; `None` for an unknown language or a block whose
+    /// state was dropped.
+    fn state(&mut self, request: &HighlightRequest) -> Option<BlockState> {
+        let unfinished = self
+            .unfinished
+            .iter()
+            .position(|(key, _)| *key == request.key);
+        if let Some((_, state)) = unfinished.and_then(|index| self.unfinished.remove(index)) {
             return Some(state);
         }
         if request.first_line > 0 {
             return None;
         }
-        Some(State {
+        Some(BlockState {
             parse: ParseState::new(self.grammar(&request.language)?),
             scopes: ScopeStack::new(),
         })
@@ -281,7 +284,7 @@ impl Worker {
         (grammar.name != self.grammars.find_syntax_plain_text().name).then_some(grammar)
     }
 
-    fn line(&mut self, line: &str, state: &mut State) -> LineTokens {
+    fn line(&mut self, line: &str, state: &mut BlockState) -> LineTokens {
         let mut tokens = LineTokens::new();
         if line.len() > MAX_LINE_BYTES {
             return tokens;
@@ -292,17 +295,17 @@ impl Worker {
         let mut from = 0;
         for (at, operation) in operations {
             let at = at.min(line.len());
-            self.cover(from..at, &state.scopes, &mut tokens);
+            self.push_token(from..at, &state.scopes, &mut tokens);
             from = at;
-            // A scope that does not fit its stack is the grammar's mistake; the line goes on.
+            // A scope that does not match its stack is a bug in the grammar; ignore it.
             let _ = state.scopes.apply(&operation);
         }
-        self.cover(from..line.len(), &state.scopes, &mut tokens);
+        self.push_token(from..line.len(), &state.scopes, &mut tokens);
         tokens
     }
 
-    /// Adds the token of a piece of a line, joined to the piece before it when they are the same.
-    fn cover(&mut self, range: Range<usize>, scopes: &ScopeStack, tokens: &mut LineTokens) {
+    /// Adds a token for a range of a line. Adjacent ranges with the same token are merged.
+    fn push_token(&mut self, range: Range<usize>, scopes: &ScopeStack, tokens: &mut LineTokens) {
         if range.is_empty() {
             return;
         }
@@ -338,8 +341,8 @@ impl Worker {
 mod tests {
     use super::*;
 
-    fn request(key: u64, language: &str, first_line: usize, lines: &[&str]) -> Request {
-        Request {
+    fn request(key: u64, language: &str, first_line: usize, lines: &[&str]) -> HighlightRequest {
+        HighlightRequest {
             key,
             language: language.into(),
             first_line,
@@ -349,12 +352,12 @@ mod tests {
     }
 
     #[test]
-    fn every_scope_of_the_table_is_valid() {
+    fn every_scope_in_the_table_is_valid() {
         assert_eq!(Worker::new().table.len(), SCOPES.len());
     }
 
     #[test]
-    fn a_block_goes_on_where_it_was() {
+    fn block_continues_from_its_last_line() {
         let (sender, answers) = mpsc::channel();
         let mut highlighter = Highlighter::new(move |answer| sender.send(answer).unwrap());
         highlighter.request(request(1, "rust", 0, &["let x = 1; /* open"]));
@@ -385,13 +388,13 @@ mod tests {
                 ]],
             }
         );
-        // The worker ends with its handle: the channel closes.
+        // Dropping the handle ends the thread, which closes the channel.
         drop(highlighter);
         assert!(answers.recv().is_err());
     }
 
     #[test]
-    fn the_languages_that_models_write_are_known() {
+    fn common_language_names_are_known() {
         let worker = Worker::new();
         for language in [
             "rust",

@@ -1,5 +1,5 @@
-//! Overlays above the main screen: a stack of components. Events go from the top down until one uses them,
-//! drawing goes from the bottom up.
+//! Overlays above the main screen: a stack of components. Events are offered from the top down
+//! until a component uses them; rendering goes from the bottom up.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use ratatui::layout::Rect;
 use super::component::{Component, Cx, Handled, View};
 use super::frame::Cursor;
 use super::highlight::{Highlighted, Highlighter};
-use super::input::{KeyPress, MouseInput};
+use super::input::KeyPress;
 
-/// One overlay and its name.
+/// One overlay and its id.
 struct Layer<C, A> {
     id: &'static str,
     modal: bool,
@@ -38,38 +38,35 @@ impl<C, A> fmt::Debug for Layers<C, A> {
 }
 
 impl<C: Copy, A> Layers<C, A> {
-    /// Puts a layer on top that lets pass what it does not use. One with the same id is replaced.
+    /// Pushes a layer that passes unused events to the layers below. Replaces a layer with the same
+    /// id.
     pub fn push(&mut self, id: &'static str, component: impl Component<C, A> + 'static) {
-        self.place(id, false, Box::new(component));
+        self.insert(id, false, Box::new(component));
     }
 
-    /// Puts a layer on top that keeps every event from the layers below.
+    /// Pushes a layer that blocks every event from the layers below.
     pub fn push_modal(&mut self, id: &'static str, component: impl Component<C, A> + 'static) {
-        self.place(id, true, Box::new(component));
+        self.insert(id, true, Box::new(component));
     }
 
-    /// Puts another component in the place of a layer, which stays under what lies over it; nothing when it is not
-    /// there.
+    /// Replaces the component of a layer and keeps its position in the stack. Does nothing if there
+    /// is no such layer.
     pub fn replace(&mut self, id: &str, component: impl Component<C, A> + 'static) {
         if let Some(layer) = self.stack.iter_mut().find(|layer| layer.id == id) {
             layer.component = Box::new(component);
         }
     }
 
-    /// Takes the topmost layer away and tells its id.
+    /// Removes the topmost layer and returns its id.
     pub fn pop(&mut self) -> Option<&'static str> {
         self.stack.pop().map(|layer| layer.id)
     }
 
-    /// Takes a layer away wherever it lies; `false` when it is not there.
+    /// Removes a layer at any position; returns `false` if there is no such layer.
     pub fn remove(&mut self, id: &str) -> bool {
         let before = self.stack.len();
         self.stack.retain(|layer| layer.id != id);
         self.stack.len() < before
-    }
-
-    pub fn clear(&mut self) {
-        self.stack.clear();
     }
 
     pub fn is_empty(&self) -> bool {
@@ -85,12 +82,7 @@ impl<C: Copy, A> Layers<C, A> {
         self.stack.last().map(|layer| layer.id)
     }
 
-    /// Whether what lies below the layers gets no events.
-    pub fn is_modal(&self) -> bool {
-        self.stack.iter().any(|layer| layer.modal)
-    }
-
-    /// The layer with an id.
+    /// The component of the layer with this id.
     pub fn get_mut(&mut self, id: &str) -> Option<&mut (dyn Component<C, A> + 'static)> {
         self.stack
             .iter_mut()
@@ -98,7 +90,7 @@ impl<C: Copy, A> Layers<C, A> {
             .map(|layer| &mut *layer.component)
     }
 
-    /// The keymap contexts of the layers that get events, the topmost first.
+    /// The keymap contexts of the layers that receive events, topmost first.
     pub fn contexts(&self) -> Vec<&'static str> {
         let mut contexts = Vec::new();
         for layer in self.stack.iter().rev() {
@@ -110,37 +102,26 @@ impl<C: Copy, A> Layers<C, A> {
         contexts
     }
 
-    /// Whether the topmost layer takes every key as it comes.
+    /// Whether the topmost layer receives every key directly.
     pub fn captures(&self) -> bool {
         self.stack
             .last()
             .is_some_and(|layer| layer.component.captures())
     }
 
-    /// The hints of the topmost layer.
-    pub fn hints(&self) -> &[(C, &'static str)] {
-        self.stack
-            .last()
-            .map_or(&[], |layer| layer.component.hints())
-    }
-
     pub fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, A>) -> Handled {
-        self.offer(|component| component.on_key(key, cx))
+        self.dispatch(|component| component.on_key(key, cx))
     }
 
     pub fn on_command(&mut self, command: C, cx: &mut Cx<'_, A>) -> Handled {
-        self.offer(|component| component.on_command(command, cx))
+        self.dispatch(|component| component.on_command(command, cx))
     }
 
     pub fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, A>) -> Handled {
-        self.offer(|component| component.on_paste(text, cx))
+        self.dispatch(|component| component.on_paste(text, cx))
     }
 
-    pub fn on_mouse(&mut self, mouse: MouseInput, cx: &mut Cx<'_, A>) -> Handled {
-        self.offer(|component| component.on_mouse(mouse, cx))
-    }
-
-    /// Draws every layer, the lowest first; only the topmost has the focus.
+    /// Renders every layer, lowest first. Only the topmost has the focus.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>) {
         let top = self.stack.len().saturating_sub(1);
         for (index, layer) in self.stack.iter_mut().enumerate() {
@@ -149,32 +130,32 @@ impl<C: Copy, A> Layers<C, A> {
         }
     }
 
-    /// Draws the topmost layer alone.
+    /// Renders only the topmost layer.
     pub fn render_top(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>) {
         if let Some(layer) = self.stack.last_mut() {
             layer.component.render(area, buffer, view);
         }
     }
 
-    /// What was typed into the topmost layer to narrow its list.
+    /// The filter text typed into the topmost layer.
     pub fn typed(&self) -> Option<&str> {
         self.stack.last()?.component.typed()
     }
 
-    /// Has what the topmost layer shows coloured.
+    /// Requests syntax highlighting for the topmost layer.
     pub fn request_highlight(&mut self, highlighter: &mut Highlighter) {
         if let Some(layer) = self.stack.last_mut() {
             layer.component.request_highlight(highlighter);
         }
     }
 
-    /// Gives colours that came back to the layer that asked for them; whether there is one.
+    /// Passes a highlighting result to the layer that requested it; returns whether there is one.
     pub fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
         let mut layers = self.stack.iter_mut().rev();
         layers.any(|layer| layer.component.apply_highlight(highlighted))
     }
 
-    /// The cursor of the topmost layer that has one; a modal layer hides those below it.
+    /// The cursor of the topmost layer that has one. A modal layer hides the cursors below it.
     pub fn cursor(&self) -> Option<Cursor> {
         for layer in self.stack.iter().rev() {
             let cursor = layer.component.shaped_cursor();
@@ -185,7 +166,7 @@ impl<C: Copy, A> Layers<C, A> {
         None
     }
 
-    fn offer(&mut self, mut event: impl FnMut(&mut dyn Component<C, A>) -> Handled) -> Handled {
+    fn dispatch(&mut self, mut event: impl FnMut(&mut dyn Component<C, A>) -> Handled) -> Handled {
         for layer in self.stack.iter_mut().rev() {
             if event(&mut *layer.component) == Handled::Yes || layer.modal {
                 return Handled::Yes;
@@ -194,7 +175,7 @@ impl<C: Copy, A> Layers<C, A> {
         Handled::No
     }
 
-    fn place(&mut self, id: &'static str, modal: bool, component: Box<dyn Component<C, A>>) {
+    fn insert(&mut self, id: &'static str, modal: bool, component: Box<dyn Component<C, A>>) {
         self.remove(id);
         self.stack.push(Layer {
             id,
@@ -216,7 +197,7 @@ mod tests {
     use crate::keymap::Keymap;
     use crate::theme::Theme;
 
-    /// Draws its letter and takes the keys it is told to.
+    /// Draws its letter and uses only the keys in `takes`.
     struct Probe {
         letter: char,
         takes: &'static str,
@@ -267,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_fall_through_to_a_modal_layer_and_no_further() {
+    fn unused_keys_reach_lower_layers_up_to_a_modal_one() {
         let mut layers = Layers::default();
         layers.push("a", probe('a', "xyz"));
         layers.push("b", probe('b', "xy"));
@@ -285,17 +266,16 @@ mod tests {
         assert_eq!(actions, ["b:y"]);
         assert_eq!(handled, [Handled::Yes; 3]);
         assert_eq!(layers.contexts(), ["global"]);
-        // What takes the place of a layer stays below, and modal or not.
+        // `replace` keeps the position in the stack and whether the layer is modal.
         layers.replace("c", probe('d', "xyz"));
         layers.replace("none", probe('e', "xyz"));
         assert_eq!(press(&mut layers, "xy").0, ["b:y"]);
         assert_eq!(layers.pop(), Some("b"));
-        assert!(!layers.is_modal());
         assert_eq!(press(&mut layers, "x").0, ["d:x"]);
     }
 
     #[test]
-    fn the_topmost_is_drawn_last_and_its_cursor_shows() {
+    fn topmost_layer_is_rendered_last_and_its_cursor_is_shown() {
         let mut layers: Layers<u8, String> = Layers::default();
         let mut below = probe('a', "");
         below.cursor = Some(Position::new(3, 1));

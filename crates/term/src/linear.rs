@@ -1,8 +1,9 @@
-//! A screen for screen readers: no glyph that only decorates, what is selected found by the real cursor.
+//! Output for screen readers: removes decorative glyphs and puts the real cursor on the selected
+//! item.
 //!
-//! What is painted stays what it is; a finished frame is gone through once. On the main screen every cell
-//! keeps its place, so that the mouse still finds it. What lies above it has no such duty: there empty rows and
-//! the common indent go too, and a list begins where the line begins.
+//! Works on a finished frame. On the main screen every cell keeps its position, so that mouse
+//! clicks still match. Overlays need no fixed positions: there, empty rows and the common indent
+//! are removed too, so that every list starts at the first column.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect};
@@ -10,14 +11,14 @@ use ratatui::style::Modifier;
 
 use osier_base::text::grapheme_width;
 
-/// What the theme gives to cells that are selected; no terminal ever sees it.
-pub const MARK: Modifier = Modifier::RAPID_BLINK;
+/// Marks selected cells. Set by the theme and removed before the frame is written.
+pub(crate) const SELECTION_MARK: Modifier = Modifier::RAPID_BLINK;
 
-/// Columns of a layer: so narrow that nothing stands beside anything else.
-pub const COLUMNS: u16 = 80;
+/// Width of an overlay: narrow enough that nothing is shown side by side.
+pub const OVERLAY_COLUMNS: u16 = 80;
 
-/// Signs that mean something, and what is read instead.
-const SIGNS: &[(&str, &str)] = &[
+/// Meaningful symbols and their ASCII replacements.
+const SYMBOLS: &[(&str, &str)] = &[
     ("·", ","),
     ("•", "-"),
     ("◦", "-"),
@@ -52,8 +53,8 @@ const SIGNS: &[(&str, &str)] = &[
     ("↺", " "),
 ];
 
-/// What is read instead of a sign; `None` for one that stays.
-pub fn plain(symbol: &str) -> Option<&'static str> {
+/// The ASCII replacement for a symbol; `None` if the symbol stays.
+fn ascii_replacement(symbol: &str) -> Option<&'static str> {
     let first = symbol.chars().next()?;
     if first.is_ascii() {
         return None;
@@ -62,26 +63,26 @@ pub fn plain(symbol: &str) -> Option<&'static str> {
     if matches!(first, '\u{2500}'..='\u{259f}' | '\u{2800}'..='\u{28ff}') {
         return Some(" ");
     }
-    let sign = SIGNS.iter().find(|(sign, _)| *sign == symbol);
-    sign.map(|(_, plain)| *plain)
+    let known = SYMBOLS.iter().find(|(known, _)| *known == symbol);
+    known.map(|(_, ascii)| *ascii)
 }
 
-/// Takes the decoration out of a frame, each cell staying where it is. Tells the first cell of `area` that is
-/// selected.
+/// Removes the decoration from a frame without moving any cell. Returns the first selected cell in
+/// `area`.
 pub fn strip(buffer: &mut Buffer, area: Rect) -> Option<Position> {
     let mut selected = None;
-    let whole = buffer.area;
-    for y in whole.top()..whole.bottom() {
-        say_branch(buffer, y);
-        say_bars(buffer, y);
+    let screen = buffer.area;
+    for y in screen.top()..screen.bottom() {
+        replace_tree_lines(buffer, y);
+        replace_table_lines(buffer, y);
     }
-    for position in whole.positions() {
+    for position in screen.positions() {
         let cell = &mut buffer[position];
-        if let Some(plain) = plain(cell.symbol()) {
-            cell.set_symbol(plain);
+        if let Some(ascii_replacement) = ascii_replacement(cell.symbol()) {
+            cell.set_symbol(ascii_replacement);
         }
-        if cell.modifier.contains(MARK) {
-            cell.modifier -= MARK;
+        if cell.modifier.contains(SELECTION_MARK) {
+            cell.modifier -= SELECTION_MARK;
             if area.contains(position) {
                 selected.get_or_insert(position);
             }
@@ -90,27 +91,28 @@ pub fn strip(buffer: &mut Buffer, area: Rect) -> Option<Position> {
     selected
 }
 
-/// Cells of a level in a tree that is drawn with lines.
-const LEVEL: u16 = 4;
+/// Cells per tree level.
+const LEVEL_WIDTH: u16 = 4;
 
-/// Has the level of a branch said in the place of its lines: `├── a` becomes `1:  a`, what is below it `2:  b`.
-fn say_branch(buffer: &mut Buffer, y: u16) {
+/// Replaces the lines of a tree branch with its level: `├── a` becomes `1:  a`, and its child
+/// becomes `2:  b`.
+fn replace_tree_lines(buffer: &mut Buffer, y: u16) {
     let area = buffer.area;
-    let is = |x: u16, signs: &str| {
+    let is = |x: u16, symbols: &str| {
         x < area.right()
             && !buffer[(x, y)].symbol().is_empty()
-            && signs.contains(buffer[(x, y)].symbol())
+            && symbols.contains(buffer[(x, y)].symbol())
     };
     let Some(branch) = (area.left()..area.right()).find(|x| !is(*x, "│┃| \u{a0}")) else {
         return;
     };
-    // In ASCII the branch of a tree is one of the bars.
+    // In an ASCII tree the branch is one of the bars.
     let drawn = is(branch, "├└╰┣┗")
         && is(branch + 1, "─━")
         && is(branch + 2, "─━")
         && is(branch + 3, " \u{a0}");
     let typed = is(branch, "`") || (branch > area.left() && is(branch, "-"));
-    let (start, told) = match (drawn, typed) {
+    let (start, is_branch) = match (drawn, typed) {
         (true, _) => (branch, true),
         (_, true) if is(branch, "-") => {
             let bar = branch - 1;
@@ -125,30 +127,30 @@ fn say_branch(buffer: &mut Buffer, y: u16) {
         ),
         _ => return,
     };
-    if !told {
+    if !is_branch {
         return;
     }
-    let level = (start - area.left()) / LEVEL + 1;
+    let level = (start - area.left()) / LEVEL_WIDTH + 1;
     for x in area.left()..start {
         buffer[(x, y)].set_symbol(" ");
     }
-    for (x, sign) in (start..start + LEVEL - 1).zip(format!("{level}:  ").chars()) {
+    for (x, sign) in (start..start + LEVEL_WIDTH - 1).zip(format!("{level}:  ").chars()) {
         buffer[(x, y)].set_char(sign);
     }
 }
 
-/// What stands between two texts in a row of a table that is drawn becomes a comma.
-fn say_bars(buffer: &mut Buffer, y: u16) {
+/// Replaces the vertical line between two cells of a table row with a comma.
+fn replace_table_lines(buffer: &mut Buffer, y: u16) {
     let area = buffer.area;
     let bars: Vec<u16> = (area.left()..area.right())
         .filter(|x| matches!(buffer[(*x, y)].symbol(), "│" | "┃" | "║"))
         .collect();
-    let says = |from: u16, to: u16| {
+    let has_text = |from: u16, to: u16| {
         (from + 1..to).any(|x| buffer[(x, y)].symbol().chars().any(char::is_alphanumeric))
     };
     let between: Vec<u16> = bars
         .windows(3)
-        .filter(|bars| says(bars[0], bars[1]) && says(bars[1], bars[2]))
+        .filter(|bars| has_text(bars[0], bars[1]) && has_text(bars[1], bars[2]))
         .map(|bars| bars[1])
         .collect();
     for x in between {
@@ -156,25 +158,25 @@ fn say_bars(buffer: &mut Buffer, y: u16) {
     }
 }
 
-/// Brings what a layer has painted to the left and the top, without rows that say nothing; `places` are where
-/// they were and become where they are.
-pub fn settle(buffer: &mut Buffer, places: &mut [Option<Position>]) {
+/// Moves the painted content of an overlay to the top left and removes empty rows. Updates
+/// `positions` accordingly.
+pub fn compact(buffer: &mut Buffer, positions: &mut [Option<Position>]) {
     let area = buffer.area;
     let is_blank = |cell: &Cell| cell.symbol() == " ";
     let first =
         |buffer: &Buffer, y: u16| (area.left()..area.right()).find(|x| !is_blank(&buffer[(*x, y)]));
-    let kept: Vec<u16> = (area.top()..area.bottom())
-        .filter(|y| first(buffer, *y).is_some() || places.iter().flatten().any(|at| at.y == *y))
+    let used_rows: Vec<u16> = (area.top()..area.bottom())
+        .filter(|y| first(buffer, *y).is_some() || positions.iter().flatten().any(|at| at.y == *y))
         .collect();
-    let starts = kept.iter().filter_map(|y| first(buffer, *y));
+    let starts = used_rows.iter().filter_map(|y| first(buffer, *y));
     let indent = starts.min().unwrap_or(area.x) - area.x;
     let painted = buffer.clone();
     buffer.reset();
-    for (row, y) in kept.iter().enumerate() {
+    for (row, y) in used_rows.iter().enumerate() {
         for x in area.left() + indent..area.right() {
             buffer[(x - indent, area.y + row as u16)] = painted[(x, *y)].clone();
         }
-        for at in places.iter_mut().flatten().filter(|at| at.y == *y) {
+        for at in positions.iter_mut().flatten().filter(|at| at.y == *y) {
             *at = Position {
                 x: at.x.saturating_sub(indent),
                 y: area.y + row as u16,
@@ -183,15 +185,15 @@ pub fn settle(buffer: &mut Buffer, places: &mut [Option<Position>]) {
     }
 }
 
-/// The first cell from `at` on that says something: where a cursor is read from.
-pub fn first_word(buffer: &Buffer, at: Position) -> Position {
+/// The first alphanumeric cell from `at` on, where a screen reader starts to read.
+pub fn first_alphanumeric(buffer: &Buffer, at: Position) -> Position {
     let row = at.x..buffer.area.right();
-    let says = |x: &u16| {
+    let has_text = |x: &u16| {
         let symbol = buffer[(*x, at.y)].symbol();
         grapheme_width(symbol) > 0 && symbol.chars().any(char::is_alphanumeric)
     };
     Position {
-        x: row.clone().find(says).unwrap_or(at.x),
+        x: row.clone().find(has_text).unwrap_or(at.x),
         ..at
     }
 }
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_say_their_levels_and_tables_their_cells() {
+    fn tree_lines_become_levels_and_table_lines_become_commas() {
         let mut buffer = Buffer::with_lines([
             ".",
             "├── src",
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn decoration_goes_and_what_is_selected_is_told() {
+    fn decoration_is_removed_and_the_selection_is_returned() {
         let mut buffer = Buffer::with_lines([
             "╭ Models ──╮",
             "│ ❯ gp     │",
@@ -260,18 +262,21 @@ mod tests {
             "│          │",
             "╰──────────╯",
         ]);
-        buffer.set_style(Rect::new(1, 2, 10, 1), Style::new().add_modifier(MARK));
+        buffer.set_style(
+            Rect::new(1, 2, 10, 1),
+            Style::new().add_modifier(SELECTION_MARK),
+        );
         let area = buffer.area;
         let selected = strip(&mut buffer, area);
         assert_eq!(selected, Some(Position::new(1, 2)));
-        let mut places = [selected, Some(Position::new(6, 1))];
-        settle(&mut buffer, &mut places);
+        let mut positions = [selected, Some(Position::new(6, 1))];
+        compact(&mut buffer, &mut positions);
         assert_eq!(lines(&buffer), ["Models", "> gp", "> gpt-5", "", ""]);
         assert_eq!(
-            places,
+            positions,
             [Some(Position::new(0, 2)), Some(Position::new(4, 1))]
         );
-        let word = first_word(&buffer, Position::new(0, 2));
+        let word = first_alphanumeric(&buffer, Position::new(0, 2));
         assert_eq!(word, Position::new(2, 2));
     }
 }

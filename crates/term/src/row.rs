@@ -1,10 +1,9 @@
-//! One laid-out screen row: spans of text with faces, already sanitized, tab-free and no wider than the
-//! width it was laid out for.
+//! Laid-out screen rows: spans of sanitized text without tabs that fit the layout width.
 
 use std::sync::Arc;
 
 use super::face::{Face, Token};
-use super::picture::Part;
+use super::images::ImageRow;
 use osier_base::text;
 
 /// A run of text with one face.
@@ -12,7 +11,7 @@ use osier_base::text;
 pub struct Span {
     pub text: Box<str>,
     pub face: Face,
-    /// Where a click or an OSC 8 hyperlink leads.
+    /// The target of a click or an OSC 8 hyperlink.
     pub link: Option<Arc<str>>,
 }
 
@@ -26,7 +25,7 @@ impl Span {
     }
 }
 
-/// The spans of a sentence: what stands between backticks has the face of code instead of them.
+/// The spans of a sentence. Text in backticks gets the code face, without the backticks.
 pub fn sentence(text: &str, face: impl Into<Face>) -> Vec<Span> {
     let face = face.into();
     let code = Face {
@@ -43,14 +42,15 @@ pub fn sentence(text: &str, face: impl Into<Face>) -> Vec<Span> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
     pub spans: Vec<Span>,
-    /// Continues the logical line of the row above: a copy joins them.
+    /// Continues the logical line of the row above; copying joins the two.
     pub continues: bool,
-    /// Leading columns that are decoration (gutter, quote bar, indent of a list) and are never copied.
+    /// Number of leading decoration columns (gutter, quote bar, list indent), which are never
+    /// copied.
     pub decoration: u16,
-    /// Face of the rest of the row, to the right edge; `None` leaves it empty.
+    /// Face of the rest of the row up to the right edge; `None` leaves it empty.
     pub fill: Option<Face>,
-    /// The row of a picture that stands behind the spans.
-    pub picture: Option<Arc<Part>>,
+    /// The image row drawn behind the spans.
+    pub image: Option<Arc<ImageRow>>,
 }
 
 impl Row {
@@ -61,7 +61,7 @@ impl Row {
         }
     }
 
-    /// A row of one span.
+    /// A row with one span.
     pub fn plain(text: impl Into<Box<str>>, face: impl Into<Face>) -> Self {
         Self::new(vec![Span::new(text, face)])
     }

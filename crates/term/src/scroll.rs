@@ -1,9 +1,10 @@
-//! Finds the block of rows that moved between two frames, so that the terminal can move it itself
-//! instead of being sent every cell again.
+//! Finds the block of rows that moved between two frames, so that the terminal can scroll it
+//! instead of receiving every cell again.
 //!
-//! Row hashes only propose a distance; gain and loss are counted on the real cells, and the previous
-//! buffer is then moved exactly as the terminal moves its rows. A wrong proposal costs bytes, never a
-//! wrong screen. What moves inside a box, such as the list of an overlay, is found by `inset`.
+//! Row hashes only propose distances. Gains and losses are counted on the real cells, and the
+//! previous buffer is then moved exactly as the terminal moves its rows. A wrong proposal costs
+//! bytes but never produces a wrong screen. `inset` finds moves inside a box, such as the list of
+//! an overlay.
 
 mod inset;
 
@@ -13,69 +14,64 @@ use ratatui::buffer::{Buffer, Cell};
 
 use super::frame::glyph;
 
-/// Fewest cells that a scroll must save: its control sequences take about twenty bytes.
-const WORTH: i64 = 24;
-/// Distances that are counted on the cells.
+/// Minimum number of cells that a scroll must save: its control sequences take about twenty bytes.
+const MIN_GAIN: i64 = 24;
+/// Number of distances to evaluate on the cells.
 const CANDIDATES: usize = 2;
-/// Rows that look alike more often than this say nothing about a distance.
-const LIKENESSES: u16 = 8;
-/// What it costs to let go of a row that cannot move: more than any screen has cells.
-const NEVER: i64 = 1 << 40;
+/// Rows that occur more often say nothing about a distance.
+const MAX_DUPLICATES: u16 = 8;
+/// The cost of a row that must not move: more than any screen has cells.
+const FORBIDDEN_COST: i64 = 1 << 40;
 
-/// Rows `top..bottom` move by `rows` in the columns `left..right`: up when positive, down when negative.
-/// What comes free is blank.
+/// Moves rows `top..bottom` in the columns `left..right` by `rows`: up if positive, down if
+/// negative. Uncovered cells become blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scroll {
-    pub top: u16,
-    pub bottom: u16,
-    pub left: u16,
-    pub right: u16,
-    pub rows: i16,
+pub(crate) struct Scroll {
+    pub(crate) top: u16,
+    pub(crate) bottom: u16,
+    pub(crate) left: u16,
+    pub(crate) right: u16,
+    pub(crate) rows: i16,
 }
 
 /// A screen and the hashes of its rows.
 #[derive(Debug, Clone, Copy)]
-pub struct Screen<'a> {
-    pub buffer: &'a Buffer,
-    pub hashes: &'a [u64],
+pub(crate) struct Screen<'a> {
+    pub(crate) buffer: &'a Buffer,
+    pub(crate) hashes: &'a [u64],
 }
 
-/// What a row looks like, as one number.
-pub fn row_hash(row: &[Cell]) -> u64 {
-    glyph::row_hash(row)
-}
-
-/// Looks for scrolls. Its memory is used again from frame to frame; a search takes time linear in the rows.
+/// Detects scrolls in time linear in the rows. Reuses its memory across frames.
 #[derive(Debug, Default)]
-pub struct Detector {
+pub(crate) struct ScrollDetector {
     origins: Origins,
     votes: Vec<u32>,
-    /// How many cells of each row differ where it is.
+    /// Per row, the number of cells that differ if nothing moves.
     unmoved: Vec<i64>,
-    /// How many cells of each row show something.
-    inked: Vec<i64>,
+    /// Per row, the number of cells that show more than a background.
+    visible: Vec<i64>,
     gains: Vec<i64>,
-    /// What the rows before each one cost when they come free, summed up.
+    /// Prefix sums of the cost of uncovering each row.
     losses: Vec<i64>,
     inset: inset::Scratch,
 }
 
-impl Detector {
-    /// The scroll that saves most cells on the way from `previous` to `next`, if any is worth its bytes.
-    pub fn detect(&mut self, previous: Screen, next: Screen) -> Option<Scroll> {
-        let rows = Rows::new(previous, next, 0..usize::from(next.buffer.area.width));
+impl ScrollDetector {
+    /// The scroll that saves the most cells from `previous` to `next`, if one is worth its bytes.
+    pub(crate) fn detect(&mut self, previous: Screen, next: Screen) -> Option<Scroll> {
+        let rows = RowPairs::new(previous, next, 0..usize::from(next.buffer.area.width));
         let candidates = self.candidates(previous.hashes, next.hashes);
         self.count_unmoved(&rows, &candidates);
         candidates
             .into_iter()
             .flatten()
             .filter_map(|distance| self.best_block(&rows, distance))
-            .filter(|(gain, _)| *gain >= WORTH)
+            .filter(|(gain, _)| *gain >= MIN_GAIN)
             .max_by_key(|(gain, _)| *gain)
             .map(|(_, scroll)| scroll)
     }
 
-    /// The distances by which most rows seem to have moved.
+    /// The most likely distances.
     fn candidates(&mut self, previous: &[u64], next: &[u64]) -> [Option<i16>; CANDIDATES] {
         let height = previous.len().min(next.len());
         self.origins.fill(&previous[..height]);
@@ -85,7 +81,7 @@ impl Detector {
         for (row, hash) in next.iter().enumerate().take(height) {
             if previous[row] != *hash {
                 changed += 1;
-                for origin in self.origins.of(*hash) {
+                for origin in self.origins.rows_with(*hash) {
                     self.votes[origin + height - row] += 1;
                 }
             }
@@ -100,7 +96,7 @@ impl Detector {
             *slot = signed(index)
                 .zip(signed(height))
                 .map(|(index, height)| index - height);
-            // Most rows agree: no other distance can save more.
+            // Most rows agree, so no other distance can save more.
             if std::mem::take(&mut self.votes[index]) * 2 > changed {
                 break;
             }
@@ -108,25 +104,26 @@ impl Detector {
         found
     }
 
-    /// Counts for `best_block`, the same for every distance.
-    fn count_unmoved(&mut self, rows: &Rows, candidates: &[Option<i16>]) {
+    /// Computes the counts for `best_block`, which are the same for every distance.
+    fn count_unmoved(&mut self, rows: &RowPairs, candidates: &[Option<i16>]) {
         let height = rows.next.hashes.len().min(rows.previous.hashes.len());
         self.unmoved.clear();
-        self.inked.clear();
+        self.visible.clear();
         if candidates.iter().any(Option::is_some) {
             self.unmoved
-                .extend((0..height).map(|row| rows.different(row, row)));
+                .extend((0..height).map(|row| rows.difference(row, row)));
             let cells = |row| rows.cells(rows.next.buffer, row);
-            self.inked
-                .extend((0..height).map(|row| glyph::inked(cells(row))));
+            self.visible
+                .extend((0..height).map(|row| glyph::visible_cells(cells(row))));
         }
     }
 
-    /// The block whose move by `distance` saves most cells, and how many. `count_unmoved` goes before.
+    /// The block that saves the most cells when moved by `distance`, and how many. Requires
+    /// `count_unmoved`.
     ///
-    /// For a move up the block `start..end` of `next` comes from `distance` rows below, and the `distance`
-    /// rows after it come free. A move down is the same picture upside down.
-    fn best_block(&mut self, rows: &Rows, distance: i16) -> Option<(i64, Scroll)> {
+    /// For a move up, the block `start..end` of `next` comes from `distance` rows below, and the
+    /// `distance` rows after it are uncovered. A move down is the mirror image.
+    fn best_block(&mut self, rows: &RowPairs, distance: i16) -> Option<(i64, Scroll)> {
         let height = rows.next.hashes.len().min(rows.previous.hashes.len());
         let steps = usize::from(distance.unsigned_abs());
         if steps == 0 || steps >= height {
@@ -150,16 +147,16 @@ impl Detector {
             if index + steps < height {
                 let from = at(index + steps);
                 let gain = if fixed || rows.is_fixed(from) {
-                    -NEVER
+                    -FORBIDDEN_COST
                 } else {
-                    unmoved - rows.different(from, place)
+                    unmoved - rows.difference(from, place)
                 };
                 self.gains.push(gain);
             }
             sum += if fixed {
-                NEVER
+                FORBIDDEN_COST
             } else {
-                self.inked[place] - unmoved
+                self.visible[place] - unmoved
             };
             self.losses.push(sum);
         }
@@ -178,7 +175,8 @@ impl Detector {
     }
 }
 
-/// Which rows have a hash: an open table of the first of them, and for each the next that looks the same.
+/// Maps hashes to rows: an open-addressing table of the newest row of each hash, and for each row
+/// the next one with the same hash.
 #[derive(Debug, Default)]
 struct Origins {
     slots: Vec<Slot>,
@@ -188,7 +186,7 @@ struct Origins {
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     hash: u64,
-    /// The newest row of this hash, counted from 1; 0 in a free slot.
+    /// The newest row with this hash, from 1; 0 in a free slot.
     newest: u16,
     count: u16,
 }
@@ -211,10 +209,10 @@ impl Origins {
         }
     }
 
-    /// The rows of a hash; none of one that too many rows have.
-    fn of(&self, hash: u64) -> impl Iterator<Item = usize> {
+    /// The rows with a hash; none if too many rows share it.
+    fn rows_with(&self, hash: u64) -> impl Iterator<Item = usize> {
         let slot = self.slots[self.slot(hash)];
-        let first = if slot.count > LIKENESSES {
+        let first = if slot.count > MAX_DUPLICATES {
             0
         } else {
             slot.newest
@@ -226,7 +224,7 @@ impl Origins {
         .map(|row| usize::from(row) - 1)
     }
 
-    /// Where a hash is, or would be put.
+    /// The slot that holds a hash, or the free one for it.
     fn slot(&self, hash: u64) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = (hash >> 32) as usize & mask;
@@ -238,7 +236,7 @@ impl Origins {
 }
 
 /// Moves the cells of a buffer as the terminal does.
-pub fn apply(scroll: Scroll, buffer: &mut Buffer) {
+pub(crate) fn apply(scroll: Scroll, buffer: &mut Buffer) {
     let width = usize::from(buffer.area.width);
     let columns = usize::from(scroll.left)..usize::from(scroll.right);
     let cells = usize::from(scroll.top) * width..usize::from(scroll.bottom) * width;
@@ -264,7 +262,7 @@ pub fn apply(scroll: Scroll, buffer: &mut Buffer) {
     }
 }
 
-/// Moves some columns of rows by `distance` cells.
+/// Moves some columns of the rows by `distance` cells.
 fn move_columns(
     cells: &mut [Cell],
     width: usize,
@@ -282,8 +280,8 @@ fn move_columns(
     }
 }
 
-/// Moves the hashes of whole rows as `apply` moves their cells, which it has done.
-pub fn apply_to_hashes(scroll: Scroll, moved: &Buffer, hashes: &mut [u64]) {
+/// Moves the row hashes the way `apply` moved the cells. Call it after `apply`.
+pub(crate) fn apply_to_hashes(scroll: Scroll, moved: &Buffer, hashes: &mut [u64]) {
     let hashes = &mut hashes[usize::from(scroll.top)..usize::from(scroll.bottom)];
     let distance = usize::from(scroll.rows.unsigned_abs());
     let (free, first) = if scroll.rows > 0 {
@@ -298,14 +296,14 @@ pub fn apply_to_hashes(scroll: Scroll, moved: &Buffer, hashes: &mut [u64]) {
     hashes[free].fill(glyph::row_hash(blank));
 }
 
-/// What is compared: the same columns of two screens, whose hashes are those of these columns.
-struct Rows<'a> {
+/// The same columns of two screens, with the row hashes of these columns.
+struct RowPairs<'a> {
     previous: Screen<'a>,
     next: Screen<'a>,
     columns: Range<usize>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowPairs<'a> {
     fn new(previous: Screen<'a>, next: Screen<'a>, columns: Range<usize>) -> Self {
         Self {
             previous,
@@ -318,8 +316,8 @@ impl<'a> Rows<'a> {
         &row(buffer, index)[self.columns.clone()]
     }
 
-    /// How many cells of the row `to` differ from those of the shown row `from`.
-    fn different(&self, from: usize, to: usize) -> i64 {
+    /// Number of cells where row `to` of `next` differs from row `from` of `previous`.
+    fn difference(&self, from: usize, to: usize) -> i64 {
         if self.previous.hashes[from] == self.next.hashes[to] {
             return 0;
         }
@@ -331,7 +329,7 @@ impl<'a> Rows<'a> {
             .sum()
     }
 
-    /// Whether a row cannot move: it holds a wide glyph that an edge of the columns would cut.
+    /// Whether a row cannot move because an edge of the columns cuts one of its wide glyphs.
     fn is_fixed(&self, index: usize) -> bool {
         let shown = row(self.previous.buffer, index);
         let is_cut = |column| glyph::is_cut_at(shown, column);
@@ -339,7 +337,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The range with the largest sum of gains less the losses of the `steps` rows after it.
+/// The range with the largest sum of gains minus the losses of the `steps` rows after it.
 fn best_range(gains: &[i64], losses: &[i64], steps: usize) -> Option<(i64, usize, usize)> {
     let mut best: Option<(i64, usize, usize)> = None;
     let mut start = 0;
@@ -391,17 +389,17 @@ mod tests {
 
     fn hashes(buffer: &Buffer) -> Vec<u64> {
         (0..usize::from(buffer.area.height))
-            .map(|index| row_hash(row(buffer, index)))
+            .map(|index| glyph::row_hash(row(buffer, index)))
             .collect()
     }
 
-    fn whole<'a>(buffer: &'a Buffer, hashes: &'a [u64]) -> Screen<'a> {
+    fn full_screen<'a>(buffer: &'a Buffer, hashes: &'a [u64]) -> Screen<'a> {
         Screen { buffer, hashes }
     }
 
-    fn found(previous: &Buffer, next: &Buffer) -> Option<Scroll> {
+    fn detect(previous: &Buffer, next: &Buffer) -> Option<Scroll> {
         let (before, after) = (hashes(previous), hashes(next));
-        Detector::default().detect(whole(previous, &before), whole(next, &after))
+        ScrollDetector::default().detect(full_screen(previous, &before), full_screen(next, &after))
     }
 
     fn with_footer(mut rows: Vec<String>) -> Buffer {
@@ -410,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_pane_is_found_above_a_footer_that_stays() {
+    fn moved_pane_is_found_above_a_fixed_footer() {
         let previous = with_footer(lines(0..10));
         for (next, rows) in [(lines(1..11), 1), (lines(4..14), 4)] {
             let scroll = Scroll {
@@ -420,17 +418,17 @@ mod tests {
                 right: 30,
                 rows,
             };
-            assert_eq!(found(&previous, &with_footer(next.clone())), Some(scroll));
+            assert_eq!(detect(&previous, &with_footer(next.clone())), Some(scroll));
             let back = Scroll {
                 rows: -rows,
                 ..scroll
             };
-            assert_eq!(found(&with_footer(next), &previous), Some(back));
+            assert_eq!(detect(&with_footer(next), &previous), Some(back));
         }
     }
 
     #[test]
-    fn the_row_that_grew_while_moving_moves_too() {
+    fn row_that_grew_while_moving_is_scrolled() {
         let mut previous = lines(0..10);
         let mut next = lines(1..11);
         previous[9].truncate(12);
@@ -443,22 +441,22 @@ mod tests {
             rows: 1,
         };
         assert_eq!(
-            found(&with_footer(previous), &with_footer(next)),
+            detect(&with_footer(previous), &with_footer(next)),
             Some(scroll)
         );
     }
 
     #[test]
-    fn nothing_is_scrolled_for_little() {
+    fn small_changes_do_not_scroll() {
         let previous = with_footer(lines(0..10));
-        assert_eq!(found(&previous, &previous), None);
+        assert_eq!(detect(&previous, &previous), None);
         let mut edited = lines(0..10);
         edited[4] = "something else".to_owned();
-        assert_eq!(found(&previous, &with_footer(edited)), None);
+        assert_eq!(detect(&previous, &with_footer(edited)), None);
     }
 
     #[test]
-    fn rows_that_look_alike_do_not_hide_a_move() {
+    fn duplicate_rows_do_not_hide_a_move() {
         let spaced = |range| -> Vec<String> {
             let texts = lines(range).into_iter();
             texts.flat_map(|line| [line, String::new()]).collect()
@@ -471,13 +469,13 @@ mod tests {
             rows: 6,
         };
         assert_eq!(
-            found(&with_footer(spaced(0..20)), &with_footer(spaced(3..23))),
+            detect(&with_footer(spaced(0..20)), &with_footer(spaced(3..23))),
             Some(scroll)
         );
     }
 
     #[test]
-    fn rows_and_hashes_move_together() {
+    fn apply_moves_cells_and_hashes_alike() {
         let mut buffer = screen(&lines(0..6));
         let mut moved = hashes(&buffer);
         let scroll = Scroll {

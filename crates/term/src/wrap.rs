@@ -1,32 +1,43 @@
-//! Breaks logical lines into rows. The one place that decides where a line may break.
+//! Breaks logical lines into rows. Every line-break decision is made here.
 //!
-//! Nothing is lost: unless a layout trims, the rows of a line, without their decoration, joined give the
-//! line back byte for byte, so a copy needs no guessing. A space at a break therefore stays at the end
-//! of its row: a word moves down together with the space behind it.
+//! No text is lost: without trimming, the rows of a line joined without their decoration equal the
+//! line byte for byte, so copying needs no guessing. A space at a break therefore stays at the end
+//! of its row.
 
 use super::face::Face;
 use super::row::{Row, Span, sentence};
 use osier_base::text;
 
-/// Columns that a line keeps for its text when its indent would eat the width.
+/// Minimum number of text columns when decoration would fill the width.
 const MIN_TEXT: usize = 8;
 
-/// Marks that never start a row.
+/// Characters that never start a row.
 const CLOSING: &str = "、。，．・：；？！）］｝」』】〉》〕ー々…,.;:!?)]}%'\"”’";
-/// Marks that never end a row.
+/// Characters that never end a row.
 const OPENING: &str = "（［｛「『【〈《〔([{“‘";
 
-/// How a logical line becomes rows.
+/// How to break a logical line into rows.
+///
+/// ```
+/// use osier_term::face::Token;
+/// use osier_term::row::Row;
+/// use osier_term::wrap::Wrap;
+///
+/// let mut rows = Vec::new();
+/// Wrap::new(10).text("one two three", Token::Text, &mut rows);
+/// let texts: Vec<String> = rows.iter().map(Row::text).collect();
+/// assert_eq!(texts, ["one two ", "three"]);
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wrap<'a> {
     /// Columns of a row, decoration included.
     pub width: usize,
-    /// Decoration in front of the first row.
+    /// Decoration of the first row.
     pub first: &'a [Span],
-    /// Decoration in front of the rows that continue it.
+    /// Decoration of the continuation rows.
     pub rest: &'a [Span],
     pub fill: Option<Face>,
-    /// Spaces at a break are dropped: for table cells, which are not copied by row.
+    /// Drops spaces at a break: for table cells, which are not copied row by row.
     pub trim: bool,
 }
 
@@ -38,7 +49,7 @@ impl<'a> Wrap<'a> {
         }
     }
 
-    /// The same decoration in front of every row.
+    /// Uses the same decoration on every row.
     #[must_use]
     pub fn prefixed(mut self, prefix: &'a [Span]) -> Self {
         self.first = prefix;
@@ -59,7 +70,8 @@ impl<'a> Wrap<'a> {
         self
     }
 
-    /// Appends the rows of one logical line: at least one. The spans hold safe text without newlines.
+    /// Appends the rows of one logical line, at least one. The spans must hold sanitized text
+    /// without newlines.
     pub fn line(&self, spans: &[Span], rows: &mut Vec<Row>) {
         let (first, rest) = (self.clip(self.first), self.clip(self.rest));
         let mut starts = Vec::new();
@@ -72,7 +84,7 @@ impl<'a> Wrap<'a> {
             });
             row_starts(clusters, self.text_width(), self.trim, &mut starts);
         }
-        let mut slicer = Slicer::new(spans);
+        let mut splitter = SpanSplitter::new(spans);
         let end: usize = spans.iter().map(|span| span.text.len()).sum();
         for index in 0..=starts.len() {
             let prefix = if index == 0 { &first } else { &rest };
@@ -81,10 +93,10 @@ impl<'a> Wrap<'a> {
                 spans: prefix.clone(),
                 continues: index > 0,
                 fill: self.fill,
-                picture: None,
+                image: None,
             };
             let to = starts.get(index).copied().unwrap_or(end);
-            slicer.take(to, &mut row.spans);
+            splitter.take(to, &mut row.spans);
             if self.trim && index < starts.len() {
                 trim_end(&mut row.spans, prefix.len());
             }
@@ -92,8 +104,8 @@ impl<'a> Wrap<'a> {
         }
     }
 
-    /// Appends the rows of plain text of any number of lines, as it is: all spaces kept, tabs expanded,
-    /// control sequences removed. A newline at the very end starts no row.
+    /// Appends the rows of plain text with any number of lines. Spaces are kept, tabs expanded and
+    /// control sequences removed. A trailing newline adds no row.
     pub fn text(&self, source: &str, face: impl Into<Face>, rows: &mut Vec<Row>) {
         let face = face.into();
         let clean = text::sanitize(source);
@@ -104,7 +116,7 @@ impl<'a> Wrap<'a> {
         }
     }
 
-    /// The same for sentences, in which names and commands stand between backticks.
+    /// Like [`Self::text`], for prose with names and commands in backticks.
     pub fn sentences(&self, source: &str, face: impl Into<Face>, rows: &mut Vec<Row>) {
         let face = face.into();
         let clean = text::sanitize(source);
@@ -115,7 +127,7 @@ impl<'a> Wrap<'a> {
         }
     }
 
-    /// The number of rows that `line` gives for safe text without newlines.
+    /// The number of rows of `line`, which must be sanitized text without newlines.
     pub fn count(&self, line: &str) -> usize {
         let width = self.text_width();
         if line.len() <= width || text::width(line) <= width {
@@ -126,7 +138,7 @@ impl<'a> Wrap<'a> {
         starts.len() + 1
     }
 
-    /// Columns left for text beside the wider decoration.
+    /// Columns for text next to the wider of the two decorations.
     pub fn text_width(&self) -> usize {
         let decoration = columns(self.first).max(columns(self.rest));
         self.width - decoration.min(self.decoration_limit())
@@ -136,7 +148,7 @@ impl<'a> Wrap<'a> {
         self.width - self.width.min(MIN_TEXT)
     }
 
-    /// `prefix`, cut so that the text keeps room.
+    /// `prefix`, cut to leave room for the text.
     fn clip(&self, prefix: &[Span]) -> Vec<Span> {
         let mut left = self.decoration_limit();
         if columns(prefix) <= left {
@@ -144,13 +156,13 @@ impl<'a> Wrap<'a> {
         }
         let mut clipped = Vec::new();
         for span in prefix {
-            let kept = text::take_width(&span.text, left);
-            left -= text::width(kept);
+            let head = text::take_width(&span.text, left);
+            left -= text::width(head);
             clipped.push(Span {
-                text: kept.into(),
+                text: head.into(),
                 ..span.clone()
             });
-            if kept.len() < span.text.len() {
+            if head.len() < span.text.len() {
                 break;
             }
         }
@@ -158,14 +170,14 @@ impl<'a> Wrap<'a> {
     }
 }
 
-/// The clusters of safe text as (byte offset, cluster, cells).
+/// The grapheme clusters of sanitized text as (byte offset, cluster, cells).
 pub fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let bytes = text.as_bytes();
         let start = at;
         let byte = bytes.get(start)?;
-        // Two ASCII bytes in a row are never one cluster here: there is no CR LF in safe text.
+        // Two ASCII bytes are never one cluster: sanitized text has no CR LF.
         let cluster = if byte.is_ascii() && bytes.get(start + 1).is_none_or(u8::is_ascii) {
             &text[start..=start]
         } else {
@@ -178,8 +190,8 @@ pub fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
     })
 }
 
-/// Appends the byte offsets at which rows after the first start. With `hang`, spaces may stand beyond the
-/// edge and no row starts with the spaces of a break.
+/// Appends the byte offsets at which the rows after the first start. With `hang`, spaces may extend
+/// beyond the edge and no row starts with the spaces of a break.
 pub fn row_starts<'a>(
     clusters: impl Iterator<Item = (usize, &'a str, usize)>,
     available: usize,
@@ -189,7 +201,7 @@ pub fn row_starts<'a>(
     let available = available.max(1);
     let mut row_start = 0;
     let mut column = 0;
-    // The last place where the row may break: byte offset, and the column there.
+    // The last possible break: byte offset and column.
     let mut opportunity = None;
     let mut previous = ["", ""];
     let mut leading = true;
@@ -257,15 +269,15 @@ fn trim_end(spans: &mut Vec<Span>, keep: usize) {
     }
 }
 
-/// Hands out consecutive pieces of a list of spans.
-struct Slicer<'a> {
+/// Splits a list of spans into consecutive parts.
+struct SpanSplitter<'a> {
     spans: &'a [Span],
-    /// Bytes of the first span that are taken already.
+    /// Bytes already used from the first span.
     taken: usize,
     position: usize,
 }
 
-impl<'a> Slicer<'a> {
+impl<'a> SpanSplitter<'a> {
     fn new(spans: &'a [Span]) -> Self {
         Self {
             spans,
@@ -277,17 +289,17 @@ impl<'a> Slicer<'a> {
     /// Moves everything up to the byte offset `to` into `out`.
     fn take(&mut self, to: usize, out: &mut Vec<Span>) {
         while let Some((span, rest)) = self.spans.split_first() {
-            let piece = &span.text[self.taken..];
-            let length = piece.len().min(to - self.position);
+            let chunk = &span.text[self.taken..];
+            let length = chunk.len().min(to - self.position);
             if length > 0 {
                 out.push(Span {
-                    text: piece[..length].into(),
+                    text: chunk[..length].into(),
                     face: span.face,
                     link: span.link.clone(),
                 });
             }
             self.position += length;
-            if length < piece.len() {
+            if length < chunk.len() {
                 self.taken += length;
                 return;
             }
@@ -311,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_where_readers_expect() {
+    fn lines_break_at_words_and_cjk_boundaries() {
         for (text, width, expected) in [
             ("", 5, vec![""]),
             ("hello world", 20, vec!["hello world"]),
@@ -365,7 +377,7 @@ mod tests {
                     continues: false,
                     decoration: 2,
                     fill,
-                    picture: None,
+                    image: None,
                 },
                 Row {
                     spans: vec![
@@ -375,14 +387,14 @@ mod tests {
                     continues: true,
                     decoration: 2,
                     fill,
-                    picture: None,
+                    image: None,
                 },
             ]
         );
     }
 
     #[test]
-    fn trimmed_cells_carry_no_spaces_at_breaks() {
+    fn trimming_removes_spaces_at_breaks() {
         let mut rows = Vec::new();
         let wrap = Wrap {
             trim: true,
@@ -394,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_indent_leaves_room_for_the_text() {
+    fn deep_indent_leaves_space_for_the_text() {
         let mut rows = Vec::new();
         let indent = [Span::new(" ".repeat(30), Token::Text)];
         Wrap::new(12)
@@ -408,7 +420,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_join_to_the_line_and_fit(
+        fn joined_rows_equal_the_line_and_fit(
             text in "[ a-z漢、\\-👍e\u{301}]{0,60}",
             split in 0usize..60,
             width in 1usize..20,

@@ -34,12 +34,12 @@ pub async fn cap(workspace: &Workspace, text: &str) -> Capped {
 }
 
 /// Stores `bytes` in a file of the session. Returns its path, or an error message.
-pub async fn keep(workspace: &Workspace, bytes: &[u8]) -> Result<PathBuf, String> {
+pub async fn store(workspace: &Workspace, bytes: &[u8]) -> Result<PathBuf, String> {
     let mut spill = Spill::new(std::sync::Arc::clone(&workspace.outputs));
     spill.write(bytes).await;
     spill.end().await;
     match spill.kept() {
-        super::spill::Kept::Failed(error) => Err(error.clone()),
+        super::spill::StoredOutput::Failed(error) => Err(error.clone()),
         kept => Ok(kept.path().unwrap_or(Path::new("")).to_owned()),
     }
 }

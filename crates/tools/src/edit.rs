@@ -2,11 +2,10 @@
 //! concurrent changes and reports the result.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::{fs, io};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -124,33 +123,23 @@ impl Tool for EditTool {
     }
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
-        match arguments["file_path"].as_str() {
-            Some(path) => Concurrency::Serial(self.workspace.lock_key(path)),
-            None => Concurrency::Exclusive,
-        }
+        self.workspace
+            .file_concurrency(arguments)
+            .unwrap_or(Concurrency::Exclusive)
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let parsed = arguments::parse(arguments).and_then(|arguments: Arguments| {
-                let edits = edits(&arguments).map_err(Refusal::invalid)?;
-                Ok((arguments.file_path, edits))
-            });
-            let (file_path, edits) = match parsed {
-                Ok(parsed) => parsed,
-                Err(refusal) => return refusal.into(),
-            };
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
+            let edits = edits(&arguments).map_err(Refusal::invalid)?;
             if cx.cancel.is_cancelled() {
-                return ToolOutput::failed(ToolStatus::Aborted, "interrupted; nothing was changed");
+                let text = "interrupted; nothing was changed";
+                return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
             }
-            let workspace = Arc::clone(&self.workspace);
-            let work = move || edit(&workspace, &file_path, &edits);
-            match tokio::task::spawn_blocking(work).await {
-                Ok(Ok(output)) => output,
-                Ok(Err(error)) => ToolOutput::error(error.to_string()),
-                Err(error) => ToolOutput::error(format!("editing failed: {error}")),
-            }
-        })
+            edit(&workspace, &arguments.file_path, &edits)
+                .map_err(|error| Refusal::Failed(error.to_string()))
+        };
+        Box::pin(arguments::carry_out(arguments, "editing", work))
     }
 }
 

@@ -128,7 +128,7 @@ struct Search<'a> {
 }
 
 /// The matches of an edit.
-struct Found {
+struct EditMatches {
     level: Level,
     /// The searched text, as the view represents it.
     pattern: String,
@@ -160,7 +160,7 @@ impl<'a> Search<'a> {
         view.unwrap_or(&self.exact)
     }
 
-    fn find(&mut self, edit: &Edit, index: usize) -> Result<Found, MatchError> {
+    fn find(&mut self, edit: &Edit, index: usize) -> Result<EditMatches, MatchError> {
         if edit.old.is_empty() {
             return Err(MatchError::EmptyOld { index });
         }
@@ -176,7 +176,7 @@ impl<'a> Search<'a> {
             if places.len() > 1 && !edit.replace_all {
                 return Err(self.ambiguous(index, &places));
             }
-            return Ok(Found {
+            return Ok(EditMatches {
                 level,
                 pattern: pattern.text,
                 places,

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::{self, Refusal};
 use super::details::{GrepDetails, to_value};
-use super::grep_file::{Found, Line, Meaning, Pattern, search};
+use super::grep_file::{FileMatches, Line, Meaning, Pattern, search};
 use super::in_order::in_order;
 use super::listing::Listing;
 use super::walk::{Problems, Root, entries, names_hidden};
@@ -266,7 +266,7 @@ impl Results {
         self.more || self.listing.is_full()
     }
 
-    fn add(&mut self, name: &str, mut found: Found, plan: &Plan) {
+    fn add(&mut self, name: &str, mut found: FileMatches, plan: &Plan) {
         let room = plan.limit - self.matches;
         if room == 0 {
             self.more = true;
@@ -307,7 +307,7 @@ impl Results {
 }
 
 /// Shortens to the first `room` matches, with the context after the last.
-fn shorten(found: &mut Found, room: usize, context: usize) {
+fn shorten(found: &mut FileMatches, room: usize, context: usize) {
     let matches = found.lines.iter().enumerate();
     let mut matches = matches.filter(|(_, line)| matches!(line, Line::Match(..)));
     let Some((next, _)) = matches.nth(room) else {

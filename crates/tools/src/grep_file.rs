@@ -84,7 +84,7 @@ impl Pattern {
 
 /// The matches of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FileMatches {
     pub(super) lines: Vec<Line>,
     pub(super) matches: usize,
     /// There are more matches than the limit.
@@ -112,7 +112,7 @@ pub(super) fn search(
     (pattern, searcher): (&Pattern, &mut Searcher),
     (limit, named): (usize, bool),
     stop: &CancellationToken,
-) -> io::Result<Found> {
+) -> io::Result<FileMatches> {
     searcher.set_binary_detection(if named {
         BinaryDetection::convert(0)
     } else {
@@ -122,7 +122,7 @@ pub(super) fn search(
         pattern,
         limit,
         stop,
-        found: Found::default(),
+        found: FileMatches::default(),
         bytes: 0,
     };
     let source = Stoppable {
@@ -159,7 +159,7 @@ struct Gatherer<'a> {
     pattern: &'a Pattern,
     limit: usize,
     stop: &'a CancellationToken,
-    found: Found,
+    found: FileMatches,
     bytes: usize,
 }
 

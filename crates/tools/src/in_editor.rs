@@ -18,9 +18,9 @@ use osier_agent::{ToolUpdate, UpdateSink};
 use osier_base::process::{Exit, Invocation, UNATTENDED};
 
 /// Bytes of output that the terminal stores.
-const KEPT: usize = 1024 * 1024;
+const STORED: usize = 1024 * 1024;
 /// Time that a killed command has to end.
-const GOING: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Workspace {
     /// The text of the file at `path` in the editor; `None` where the disk is used. Blocks.
@@ -58,7 +58,7 @@ impl Workspace {
         let quiet = UNATTENDED.map(|(name, value)| (name.into(), value.into()));
         invocation.env.splice(0..0, quiet);
         // A command that the editor cannot start is started by osier.
-        editor.open(&invocation, KEPT).await.ok()
+        editor.open(&invocation, STORED).await.ok()
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn follow(
         exit = terminal.exited() => (ShellEnd::Exited, exit),
         end = stopped(request, cancel) => {
             terminal.kill().await;
-            let exit = timeout(GOING, terminal.exited()).await;
+            let exit = timeout(KILL_TIMEOUT, terminal.exited()).await;
             (end, exit.unwrap_or_else(|_| Ok(Exit::default())))
         }
     };

@@ -1,11 +1,11 @@
 //! Background jobs: commands that run while the conversation continues. Each is a task that owns its process
 //! and ends with its session at the latest.
 
+use osier_protocol::JobInfo;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +15,7 @@ use super::details::{BashDetails, JobDetails};
 use super::live::Live;
 use super::output::{Capture, Shown};
 use super::shell::{Recorder, ShellEnd, describe, details, drive};
-use super::spill::Kept;
+use super::spill::StoredOutput;
 use super::workspace::Workspace;
 use osier_agent::UpdateSink;
 use osier_base::clock::{human_duration, now_ms};
@@ -27,30 +27,7 @@ const MAX_JOBS: usize = 32;
 /// Bytes of earlier output that a new follower receives.
 const FOLLOWED: u64 = 16 * 1024;
 /// Interval between two reads of growing output.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// A background job, for lists.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", default)]
-pub struct JobInfo {
-    /// `job1` for the first job of the session.
-    pub id: String,
-    pub command: String,
-    pub running: bool,
-    /// Not set when a signal ended the job, or when it is still running.
-    pub exit_code: Option<i32>,
-    /// Name of the signal that ended the job, as in `SIGKILL`.
-    pub signal: Option<String>,
-    /// Milliseconds since the Unix epoch.
-    pub started_at: i64,
-    /// Milliseconds until now, or until its end.
-    pub duration: u64,
-    /// Bytes of output so far.
-    pub output_bytes: u64,
-    /// The complete output when it is long, available while the session is open.
-    pub full_output_path: Option<String>,
-}
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The jobs of one session, oldest first.
 #[derive(Debug, Default)]
@@ -81,7 +58,7 @@ pub(super) struct Job {
 /// The state that a job's task publishes.
 #[derive(Debug, Clone, Default)]
 struct Progress {
-    kept: Kept,
+    kept: StoredOutput,
     ended: Option<(Exit, Duration)>,
 }
 
@@ -197,7 +174,7 @@ impl Job {
                 live.note_skipped(lost);
             }
             live.push(&bytes);
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
             live.flush();
             // An error means that no more output will come; output that arrived meanwhile is still sent.
             if grown.changed().await.is_err() {

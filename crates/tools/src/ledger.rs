@@ -16,13 +16,21 @@ pub(super) const MAX_HASHED: u64 = 64 * 1024 * 1024;
 /// within one clock tick.
 const MAX_COMPARED: usize = 4 * 1024 * 1024;
 
+/// Identifies a file and its last change of metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    changed_seconds: i64,
+    changed_nanoseconds: i64,
+}
+
 /// Identifies a state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
-    /// Device, inode and change time.
-    node: (u64, u64, i64, i64),
+    identity: Identity,
     /// Hash of the contents; not set for a large file.
     hash: Option<u64>,
 }
@@ -33,7 +41,7 @@ impl Stamp {
         Self {
             size: hash.length,
             modified: metadata.modified().ok(),
-            node: node(metadata),
+            identity: Identity::of(metadata),
             hash: (hash.length <= MAX_HASHED).then(|| hash.hasher.finish()),
         }
     }
@@ -49,7 +57,7 @@ impl Stamp {
         Self {
             size: metadata.len(),
             modified: metadata.modified().ok(),
-            node: node(metadata),
+            identity: Identity::of(metadata),
             hash: None,
         }
     }
@@ -61,7 +69,7 @@ impl Stamp {
         };
         let fits = self.size == metadata.len()
             && self.modified == metadata.modified().ok()
-            && self.node == node(&metadata);
+            && self.identity == Identity::of(&metadata);
         let known = contents.filter(|contents| contents.len() <= MAX_COMPARED);
         fits && known.is_none_or(|known| fs::read(path).is_ok_and(|now| now == known))
     }
@@ -73,19 +81,21 @@ impl Stamp {
             _ => {
                 self.size == other.size
                     && self.modified == other.modified
-                    && self.node == other.node
+                    && self.identity == other.identity
             }
         }
     }
 }
 
-fn node(metadata: &Metadata) -> (u64, u64, i64, i64) {
-    (
-        metadata.dev(),
-        metadata.ino(),
-        metadata.ctime(),
-        metadata.ctime_nsec(),
-    )
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            changed_seconds: metadata.ctime(),
+            changed_nanoseconds: metadata.ctime_nsec(),
+        }
+    }
 }
 
 /// An incremental hash of contents.
@@ -117,10 +127,10 @@ pub(super) enum Freshness {
 
 /// The known files of a session.
 #[derive(Debug, Default)]
-pub(super) struct Ledger(Mutex<Seen>);
+pub(super) struct Ledger(Mutex<KnownFiles>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct KnownFiles {
     /// By the resolved path.
     states: HashMap<PathBuf, Stamp>,
     /// The resolved target of each path when it was last used.

@@ -54,7 +54,6 @@ mod spill;
 #[cfg(test)]
 mod testing;
 mod todo;
-pub mod todo_list;
 mod walk;
 mod workspace;
 mod write;
@@ -65,8 +64,7 @@ use thiserror::Error;
 
 use osier_agent::{Tool, ToolSet};
 
-pub use capped::{Capped, cap, keep};
-pub use jobs::JobInfo;
+pub use capped::{Capped, cap, store as store_output};
 pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use workspace::{JobObserver, Workspace};

@@ -117,10 +117,9 @@ impl Tool for ReadTool {
 
     /// Ordered with the calls that change the same file.
     fn concurrency(&self, arguments: &Value) -> Concurrency {
-        match arguments["file_path"].as_str() {
-            Some(path) => Concurrency::Serial(self.workspace.lock_key(path)),
-            None => Concurrency::Parallel,
-        }
+        self.workspace
+            .file_concurrency(arguments)
+            .unwrap_or(Concurrency::Parallel)
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

@@ -18,7 +18,7 @@ use super::spill::Spill;
 use super::workspace::Workspace;
 use osier_agent::{ShellRun, UpdateSink};
 use osier_base::process::{Exit, Invocation, Running, signal_name, spawn};
-use osier_sandbox::SandboxMode;
+use osier_protocol::SandboxMode;
 use osier_sandbox::denial::is_denied;
 
 /// Bytes per read: the capacity of a pipe.

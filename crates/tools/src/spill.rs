@@ -17,12 +17,12 @@ const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 pub(super) struct Spill {
     directory: Arc<OutputDirectory>,
     file: Option<File>,
-    kept: Kept,
+    kept: StoredOutput,
 }
 
 /// The state of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum StoredOutput {
     #[default]
     Nothing,
     At {
@@ -32,7 +32,7 @@ pub(super) enum Kept {
     Failed(String),
 }
 
-impl Kept {
+impl StoredOutput {
     pub(super) fn full_output(&self) -> FullOutput<'_> {
         match self {
             Self::Nothing => FullOutput::NotStored,
@@ -57,27 +57,27 @@ impl Spill {
         Self {
             directory,
             file: None,
-            kept: Kept::Nothing,
+            kept: StoredOutput::Nothing,
         }
     }
 
     pub(super) fn is_started(&self) -> bool {
-        self.kept != Kept::Nothing
+        self.kept != StoredOutput::Nothing
     }
 
-    pub(super) fn kept(&self) -> &Kept {
+    pub(super) fn kept(&self) -> &StoredOutput {
         &self.kept
     }
 
     pub(super) async fn write(&mut self, bytes: &[u8]) {
         if let Err(error) = self.try_write(bytes).await {
             self.file = None;
-            self.kept = Kept::Failed(error.to_string());
+            self.kept = StoredOutput::Failed(error.to_string());
         }
     }
 
     async fn try_write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        if self.kept == Kept::Nothing {
+        if self.kept == StoredOutput::Nothing {
             let path = self.directory.new_path()?;
             let mut options = OpenOptions::new();
             self.file = Some(
@@ -88,9 +88,11 @@ impl Spill {
                     .open(&path)
                     .await?,
             );
-            self.kept = Kept::At { path, bytes: 0 };
+            self.kept = StoredOutput::At { path, bytes: 0 };
         }
-        if let (Some(file), Kept::At { bytes: written, .. }) = (&mut self.file, &mut self.kept) {
+        if let (Some(file), StoredOutput::At { bytes: written, .. }) =
+            (&mut self.file, &mut self.kept)
+        {
             let room = (MAX_BYTES - *written).min(bytes.len() as u64);
             file.write_all(&bytes[..room as usize]).await?;
             *written += room;
@@ -103,13 +105,13 @@ impl Spill {
         if let Some(mut file) = self.file.take()
             && let Err(error) = file.flush().await
         {
-            self.kept = Kept::Failed(error.to_string());
+            self.kept = StoredOutput::Failed(error.to_string());
         }
     }
 
     /// Removes the file when it is not needed.
     pub(super) async fn discard(&mut self) {
-        if let Kept::At { path, .. } = std::mem::take(&mut self.kept) {
+        if let StoredOutput::At { path, .. } = std::mem::take(&mut self.kept) {
             let _ = tokio::fs::remove_file(path).await;
         }
     }

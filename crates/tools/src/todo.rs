@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 
 use super::arguments::{self, Refusal};
 use super::details::to_value;
-use crate::todo_list;
-use crate::todo_list::{TodoItem, TodoList};
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput};
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
+use osier_protocol::{TodoItem, TodoList};
 
 /// Maximum number of items, and maximum bytes of an item.
 const MOST_ITEMS: usize = 50;
@@ -31,7 +30,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
         "required": ["text", "state"],
     });
     ToolSpec {
-        name: todo_list::TOOL.to_owned(),
+        name: osier_protocol::TOOL.to_owned(),
         description: description.to_owned(),
         parameters: json!({
             "type": "object",
@@ -59,12 +58,12 @@ impl Tool for TodoTool {
     }
 
     fn run(&self, arguments: Value, _cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        let kept = arguments::parse(arguments).and_then(keep);
-        Box::pin(std::future::ready(kept.unwrap_or_else(ToolOutput::from)))
+        let output = arguments::parse(arguments).and_then(apply);
+        Box::pin(std::future::ready(output.unwrap_or_else(ToolOutput::from)))
     }
 }
 
-fn keep(arguments: Arguments) -> Result<ToolOutput, Refusal> {
+fn apply(arguments: Arguments) -> Result<ToolOutput, Refusal> {
     let mut items = arguments.items;
     items.retain(|item| !item.text.trim().is_empty());
     if items.len() > MOST_ITEMS {
@@ -88,7 +87,7 @@ mod tests {
 
     fn kept(items: &Value) -> Result<(String, Value), Refusal> {
         let arguments = arguments::parse(json!({ "items": items }))?;
-        let output = keep(arguments)?;
+        let output = apply(arguments)?;
         Ok((crate::testing::text(&output), output.details))
     }
 

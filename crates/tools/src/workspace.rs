@@ -2,23 +2,24 @@
 //! Dropping the workspace ends the background jobs and removes the stored outputs.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::Permissions;
-use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, io};
 
 use tempfile::TempDir;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::jobs::{JobInfo, Jobs};
+use super::jobs::Jobs;
 use super::ledger::Ledger;
 use crate::editor::Editor;
-use osier_agent::UpdateSink;
+use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;
 use osier_base::process::{Invocation, LeftRunning};
+use osier_protocol::JobInfo;
 use osier_sandbox::Confinement;
+use serde_json::Value;
 
 /// Called when a job starts or ends.
 pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
@@ -153,6 +154,12 @@ impl Workspace {
         let path = path::resolve(self.cwd(), given);
         path::canonical_key(&path).display().to_string()
     }
+
+    /// Serializes calls with the same `file_path`; `None` without one.
+    pub(super) fn file_concurrency(&self, arguments: &Value) -> Option<Concurrency> {
+        let path = arguments["file_path"].as_str()?;
+        Some(Concurrency::Serial(self.lock_key(path)))
+    }
 }
 
 impl fmt::Debug for Workspace {
@@ -178,7 +185,7 @@ impl Shell {
     /// The invocation of `command`, in the sandbox if one is set.
     pub(super) fn invocation(&self, command: &str) -> io::Result<Invocation> {
         let bare = self.unconfined(command);
-        self.confinement.dress(bare).map_err(io::Error::other)
+        self.confinement.wrap(bare).map_err(io::Error::other)
     }
 
     /// The invocation of `command` outside of the sandbox, after the user allowed it.

@@ -1,24 +1,22 @@
 //! `write`: creates a file with its parent directories, or replaces it atomically.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
+use std::{fs, io};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::arguments;
+use super::arguments::{self, Refusal};
 use super::details::{WriteDetails, to_value};
 use super::diff::{FileDiff, unified};
 use super::ledger::{Freshness, MAX_HASHED, Stamp};
 use super::workspace::Workspace;
 use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
-use osier_base::atomic_file;
 use osier_base::atomic_file::{Options, WriteError};
-use osier_base::path;
+use osier_base::{atomic_file, path};
 use osier_llm::ToolSpec;
 
 /// Shared by all sessions.
@@ -58,29 +56,21 @@ impl Tool for WriteTool {
     }
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
-        match arguments["file_path"].as_str() {
-            Some(path) => Concurrency::Serial(self.workspace.lock_key(path)),
-            None => Concurrency::Exclusive,
-        }
+        self.workspace
+            .file_concurrency(arguments)
+            .unwrap_or(Concurrency::Exclusive)
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
-        Box::pin(async move {
-            let arguments: Arguments = match arguments::parse(arguments) {
-                Ok(arguments) => arguments,
-                Err(refusal) => return refusal.into(),
-            };
+        let workspace = Arc::clone(&self.workspace);
+        let work = move |arguments: Arguments| {
             if cx.cancel.is_cancelled() {
-                return ToolOutput::failed(ToolStatus::Aborted, "interrupted; nothing was written");
+                let text = "interrupted; nothing was written";
+                return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
             }
-            let workspace = Arc::clone(&self.workspace);
-            let written = tokio::task::spawn_blocking(move || write(&workspace, &arguments)).await;
-            match written {
-                Ok(Ok(output)) => output,
-                Ok(Err(message)) => ToolOutput::error(message),
-                Err(error) => ToolOutput::error(format!("writing failed: {error}")),
-            }
-        })
+            write(&workspace, &arguments).map_err(Refusal::Failed)
+        };
+        Box::pin(arguments::carry_out(arguments, "writing", work))
     }
 }
 

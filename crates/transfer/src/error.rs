@@ -7,7 +7,7 @@ use osier_store::SessionError;
 
 /// An error of an import or export. `hint` suggests a fix.
 #[derive(Debug, thiserror::Error)]
-pub enum ExchangeError {
+pub enum TransferError {
     #[error(transparent)]
     Session(#[from] SessionError),
     #[error("unknown format `{name}`; expected one of html, markdown, jsonl")]
@@ -35,7 +35,7 @@ pub enum ExchangeError {
     Encode(#[from] serde_json::Error),
 }
 
-impl ExchangeError {
+impl TransferError {
     /// A suggestion for the user, if there is one.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -44,7 +44,7 @@ impl ExchangeError {
             Self::Unrecognised { .. } => Some(
                 "use a `.jsonl` file of one of them; list the sessions with `osier import --list`",
             ),
-            Self::Empty | Self::NoMessages { .. } => Some("there has to be a conversation first"),
+            Self::Empty | Self::NoMessages { .. } => Some("send a prompt first"),
             _ => None,
         }
     }

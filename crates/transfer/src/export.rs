@@ -1,133 +1,41 @@
 //! Exports one session: format, scope and target.
 
+use osier_protocol::{ExportFormat, ExportScope, ExportSummary, Exported};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::error::ExchangeError;
-use super::html::look::Look;
+use super::error::TransferError;
+use super::html::theme::HtmlThemes;
 use super::target::{Target, default_name};
 use super::{html, jsonl, markdown};
 use osier_store::Reading;
 
-/// The format of an export.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// One self-contained page.
-    Html,
-    Markdown,
-    /// The session file itself.
-    Jsonl,
-}
-
-impl Format {
-    pub const ALL: &[(Self, &str)] = &[
-        (Self::Html, "html"),
-        (Self::Markdown, "markdown"),
-        (Self::Jsonl, "jsonl"),
-    ];
-
-    pub fn from_name(name: &str) -> Result<Self, ExchangeError> {
-        let found = Self::ALL.iter().find(|(_, known)| *known == name);
-        found
-            .map(|(format, _)| *format)
-            .ok_or_else(|| ExchangeError::UnknownFormat {
-                name: name.to_owned(),
-            })
-    }
-
-    /// The format for the file extension of `path`.
-    pub fn of_path(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "html" | "htm" => Some(Self::Html),
-            "md" | "markdown" => Some(Self::Markdown),
-            "jsonl" => Some(Self::Jsonl),
-            _ => None,
-        }
-    }
-
-    pub fn ending(self) -> &'static str {
-        match self {
-            Self::Html => "html",
-            Self::Markdown => "md",
-            Self::Jsonl => "jsonl",
-        }
-    }
-
-    /// A page and a copy contain all branches, a document only the current one.
-    fn usual_scope(self) -> Scope {
-        match self {
-            Self::Html | Self::Jsonl => Scope::Tree,
-            Self::Markdown => Scope::Branch,
-        }
-    }
-}
-
-/// How much of the tree is exported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// The path to the current entry.
-    Branch,
-    Tree,
-}
-
 /// How a session is exported.
 #[derive(Debug, Clone, Default)]
 pub struct ExportOptions {
-    /// When not set, derived from the file extension; else a page.
-    pub format: Option<Format>,
-    pub scope: Option<Scope>,
-    /// Replace a file that is there.
+    /// When not set, the file extension decides; the default is HTML.
+    pub format: Option<ExportFormat>,
+    pub scope: Option<ExportScope>,
+    /// Replace an existing file.
     pub force: bool,
-    /// Colours of a page; plain ones when not set.
-    pub look: Option<Arc<dyn Look>>,
+    /// Themes of a page; plain colours when not set.
+    pub themes: Option<Arc<dyn HtmlThemes>>,
     /// The initial theme of a page; when not set, the reader's preference for light or dark.
     pub theme: Option<String>,
 }
 
-/// The result of an export.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct ExportSummary {
-    /// Messages and summaries; of a copy, entries.
-    pub entries: usize,
-    /// Branches, the current one counted.
-    pub branches: usize,
-    /// Entries that could not be read and are not in it.
-    pub unreadable: usize,
-}
-
-/// A finished export.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct Exported {
-    pub path: PathBuf,
-    pub format: Format,
-    pub bytes: u64,
-    #[serde(flatten)]
-    pub summary: ExportSummary,
-}
-
-/// Writes the session to `path` (a directory: under its usual name in there), or under its usual name in
-/// `folder`.
+/// Writes the session to `path`, or under its default name in the directory `path` or in `folder`.
 pub fn export(
     reading: &Reading,
     folder: &Path,
     path: Option<&Path>,
     options: &ExportOptions,
-) -> Result<Exported, ExchangeError> {
+) -> Result<Exported, TransferError> {
     let asked = options
         .format
-        .or_else(|| path.and_then(Format::of_path))
-        .unwrap_or(Format::Html);
+        .or_else(|| path.and_then(ExportFormat::of_path))
+        .unwrap_or(ExportFormat::Html);
     let usual = || default_name(reading.header(), reading.tree().name());
     let mut target = match path {
         Some(path) if path.is_dir() => Target::usual(path, &usual(), asked)?,
@@ -136,10 +44,10 @@ pub fn export(
     };
     let place = target.path().to_owned();
     let summary = write(reading, asked, options, &mut target, &place)?;
-    if asked == Format::Jsonl {
+    if asked == ExportFormat::Jsonl {
         let written = target
             .temporary()
-            .map_err(|error| ExchangeError::io("write", &place, error))?;
+            .map_err(|error| TransferError::io("write", &place, error))?;
         jsonl::verify(written, &place, summary)?;
     }
     let (path, bytes) = target.finish()?;
@@ -156,23 +64,33 @@ pub fn export_to(
     reading: &Reading,
     options: &ExportOptions,
     out: &mut dyn Write,
-) -> Result<ExportSummary, ExchangeError> {
-    let format = options.format.unwrap_or(Format::Html);
+) -> Result<ExportSummary, TransferError> {
+    let format = options.format.unwrap_or(ExportFormat::Html);
     write(reading, format, options, out, Path::new("standard output"))
 }
 
 fn write(
     reading: &Reading,
-    format: Format,
+    format: ExportFormat,
     options: &ExportOptions,
     out: &mut dyn Write,
     place: &Path,
-) -> Result<ExportSummary, ExchangeError> {
+) -> Result<ExportSummary, TransferError> {
     let scope = options.scope.unwrap_or(format.usual_scope());
-    let failed = |error| ExchangeError::io("write", place, error);
+    let failed = |error| TransferError::io("write", place, error);
     match format {
-        Format::Html => html::write(reading, scope, options, out, place),
-        Format::Markdown => markdown::write(reading, scope, out).map_err(failed),
-        Format::Jsonl => jsonl::write(reading, scope, out, place),
+        ExportFormat::Html => html::write(reading, scope, options, out, place),
+        ExportFormat::Markdown => markdown::write(reading, scope, out).map_err(failed),
+        ExportFormat::Jsonl => jsonl::write(reading, scope, out, place),
     }
+}
+
+/// The format with this name.
+pub fn format_named(name: &str) -> Result<ExportFormat, TransferError> {
+    let found = ExportFormat::ALL.iter().find(|(_, known)| *known == name);
+    found
+        .map(|(format, _)| *format)
+        .ok_or_else(|| TransferError::UnknownFormat {
+            name: name.to_owned(),
+        })
 }

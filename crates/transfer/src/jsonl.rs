@@ -7,23 +7,23 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::error::ExchangeError;
-use super::export::{ExportSummary, Scope};
+use super::error::TransferError;
 use super::plan::Plan;
 use osier_base::redact::redact;
-use osier_store::{Entry, EntryKind, Reading, Tag};
+use osier_protocol::{Entry, EntryKind, ExportScope, ExportSummary, Tag};
+use osier_store::Reading;
 
 /// Members that are not text: base64 data, and data that only a vendor can read.
 const OPAQUE: &[&str] = &["signature", "preview"];
 
 pub(super) fn write(
     reading: &Reading,
-    scope: Scope,
+    scope: ExportScope,
     out: &mut dyn Write,
     place: &Path,
-) -> Result<ExportSummary, ExchangeError> {
+) -> Result<ExportSummary, TransferError> {
     if reading.count() == 0 {
-        return Err(ExchangeError::Empty);
+        return Err(TransferError::Empty);
     }
     let mut lines = Lines {
         out,
@@ -35,12 +35,12 @@ pub(super) fn write(
     };
     lines.put(&serde_json::to_vec(reading.header())?)?;
     match scope {
-        Scope::Tree => {
+        ExportScope::Tree => {
             for number in 0..reading.count() {
                 lines.copy(reading, number)?;
             }
         }
-        Scope::Branch => lines.branch(reading)?,
+        ExportScope::Branch => lines.branch(reading)?,
     }
     Ok(lines.summary)
 }
@@ -53,7 +53,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     /// An entry as it is in the file, or as it was parsed if the line cannot be copied.
-    fn copy(&mut self, reading: &Reading, number: u32) -> Result<(), ExchangeError> {
+    fn copy(&mut self, reading: &Reading, number: u32) -> Result<(), TransferError> {
         let Some(entry) = reading.entry(number) else {
             self.summary.unreadable += 1;
             return Ok(());
@@ -63,7 +63,7 @@ impl Lines<'_> {
         } = &entry.kind
             && reading.number(target).is_none()
         {
-            // It moved to an entry that is lost.
+            // It moves to a lost entry.
             return Ok(());
         }
         match reading.line(number) {
@@ -75,14 +75,14 @@ impl Lines<'_> {
         }
     }
 
-    fn entry(&mut self, entry: &Entry) -> Result<(), ExchangeError> {
+    fn entry(&mut self, entry: &Entry) -> Result<(), TransferError> {
         self.summary.entries += 1;
         self.put(&serde_json::to_vec(entry)?)
     }
 
     /// The current branch as a separate session. The labels of its entries move to the end of the file; a
     /// reference to a label becomes a reference to the next copied entry.
-    fn branch(&mut self, reading: &Reading) -> Result<(), ExchangeError> {
+    fn branch(&mut self, reading: &Reading) -> Result<(), TransferError> {
         let path = reading.path(reading.leaf());
         let kept = |number: &u32| !matches!(reading.tag(*number), Tag::Label | Tag::Hide);
         let moved = moved(reading, &path, kept);
@@ -122,12 +122,12 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn put(&mut self, line: &[u8]) -> Result<(), ExchangeError> {
+    fn put(&mut self, line: &[u8]) -> Result<(), TransferError> {
         let clean = without_keys(line)?;
         self.out
             .write_all(clean.as_deref().unwrap_or(line))
             .and_then(|()| self.out.write_all(b"\n"))
-            .map_err(|error| ExchangeError::io("write", self.place, error))
+            .map_err(|error| TransferError::io("write", self.place, error))
     }
 }
 
@@ -146,7 +146,7 @@ fn moved(reading: &Reading, path: &[u32], kept: impl Fn(&u32) -> bool) -> HashMa
 }
 
 /// The line without keys; `None` when there is nothing to remove.
-fn without_keys(line: &[u8]) -> Result<Option<Vec<u8>>, ExchangeError> {
+fn without_keys(line: &[u8]) -> Result<Option<Vec<u8>>, TransferError> {
     let Ok(text) = std::str::from_utf8(line) else {
         return Ok(None);
     };
@@ -186,7 +186,7 @@ pub(super) fn verify(
     written: &Path,
     place: &Path,
     summary: ExportSummary,
-) -> Result<(), ExchangeError> {
+) -> Result<(), TransferError> {
     let copy = Reading::open(written)?;
     let findings = copy.findings();
     let damaged = findings.damaged + findings.reattached;
@@ -195,7 +195,7 @@ pub(super) fn verify(
     if found == summary.entries && damaged == 0 && findings.torn_bytes == 0 && whole {
         return Ok(());
     }
-    Err(ExchangeError::Unfaithful {
+    Err(TransferError::Unfaithful {
         path: place.to_owned(),
         what: format!("{found} of {} entries, {damaged} damaged", summary.entries),
     })

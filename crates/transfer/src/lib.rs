@@ -1,12 +1,43 @@
 //! Import and export of sessions: HTML pages, Markdown documents and JSON lines, and imports from other programs.
 //!
-//! Start at [`export`] with [`ExportOptions`], and at [`ImportReport`], the result of an import.
+//! ```
+//! use std::path::Path;
 //!
-//! An export reads the session once, entry by entry, and removes everything that looks like a key. An import
-//! never changes the file that it reads. Both create their file atomically. Entries that cannot be imported are
-//! counted and reported.
+//! use osier_agent::{AgentMessage, UserMessage};
+//! use osier_protocol::{EntryKind, ExportFormat, Header};
+//! use osier_store::{Reading, SessionStore};
+//! use osier_transfer::{ExportOptions, export_to};
 //!
-//! The crate does not know tools, settings or the screen; the colours of pages come from a [`Look`].
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), osier_transfer::TransferError> {
+//! let store = SessionStore::in_memory(Header::new(Path::new("/work")), &[])?;
+//! let prompt = AgentMessage::User(UserMessage {
+//!     text: "fix the parser".to_owned(),
+//!     ..UserMessage::default()
+//! });
+//! store.append(EntryKind::message(prompt)).await?;
+//!
+//! let options = ExportOptions {
+//!     format: Some(ExportFormat::Markdown),
+//!     ..ExportOptions::default()
+//! };
+//! let reading = Reading::of(store.header().clone(), store.index());
+//! let mut document = Vec::new();
+//! let summary = export_to(&reading, &options, &mut document)?;
+//! assert_eq!(summary.entries, 1);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - [`export`] and [`export_to`] write a session with [`ExportOptions`] to a file or a stream.
+//! - [`import`] imports a session file of osier, pi, Claude Code or Codex; [`find`] lists those on this machine.
+//! - [`HtmlThemes`] and [`Highlighter`] provide the colours of HTML pages; [`PlainThemes`] is the default.
+//!
+//! An export reads the session once, entry by entry, and removes everything that looks like a key. An import never
+//! changes the file that it reads. Both create their file atomically. Entries that cannot be imported are counted
+//! and reported.
+//!
+//! The crate does not depend on tools, settings or the screen.
 
 mod error;
 mod export;
@@ -17,11 +48,9 @@ mod markdown;
 mod plan;
 mod target;
 
-pub use error::ExchangeError;
-pub use export::{ExportOptions, ExportSummary, Exported, Format, Scope, export, export_to};
-pub use html::look::{Ink, Look, MarkedLine, Paint, Palette, PlainLook};
+pub use error::TransferError;
+pub use export::{ExportOptions, export, export_to, format_named};
 pub use html::prose::{OPTIONS as MARKDOWN, render as prose};
-pub use import::{
-    Dropped, Found, ImportOptions, ImportReport, Imported, Source, SourceFolders, find, import,
-};
+pub use html::theme::{Highlighter, HtmlThemes, MarkedLine, Palette, PlainThemes, TextStyle};
+pub use import::{ForeignSession, ImportOptions, SourceFolders, find, import};
 pub use target::{Target, default_name};

@@ -6,20 +6,20 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::export::{ExportSummary, Scope};
 use super::plan::Plan;
 use osier_agent::{AgentMessage, Attachment, Severity, ShellRun, ToolResultMessage};
 use osier_base::redact::redact;
 use osier_base::{clock, text};
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
-use osier_store::{EntryKind, Reading};
+use osier_protocol::{EntryKind, ExportScope, ExportSummary};
+use osier_store::Reading;
 
-/// Longest code span in the line of a folded tool, in columns.
+/// Maximum columns of the code span in a folded tool's summary.
 const SUBJECT: usize = 120;
 
 pub(super) fn write(
     reading: &Reading,
-    scope: Scope,
+    scope: ExportScope,
     out: &mut dyn Write,
 ) -> io::Result<ExportSummary> {
     let plan = Plan::new(reading, scope);
@@ -304,7 +304,7 @@ fn fence(body: &str, least: usize) -> String {
     "`".repeat(runs.max().unwrap_or(0).saturating_add(1).max(least))
 }
 
-/// The fence that `body` opens and never closes, as an answer that was cut off does.
+/// The fence that `body` opens and never closes, as in an interrupted answer.
 fn left_open(body: &str) -> Option<String> {
     let mut open: Option<&str> = None;
     for row in body.lines() {
@@ -340,7 +340,7 @@ fn attached(file: &Attachment, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// Pictures are named; their bytes are in the other formats.
+/// Images are only named; other formats contain their bytes.
 fn picture(name: &str, mime_type: &str, base64: &str, out: &mut dyn Write) -> io::Result<()> {
     let bytes = base64.len() / 4 * 3;
     writeln!(
@@ -414,7 +414,7 @@ fn code(source: &str) -> String {
     format!("{fence}{gap}{source}{gap}{fence}")
 }
 
-/// Text inside of an element.
+/// Text inside an element.
 fn markup(source: &str) -> String {
     source
         .replace('&', "&amp;")
@@ -427,7 +427,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fence_is_longer_than_any_inside() {
+    fn fence_is_longer_than_any_inside() {
         let mut out = Vec::new();
         fenced("", "a\n````\nb\n", &mut out).unwrap();
         assert_eq!(

@@ -6,7 +6,7 @@
 
 use osier_store::Reading;
 
-use super::export::Scope;
+use osier_protocol::ExportScope;
 
 /// The number of no entry.
 const NONE: u32 = u32::MAX;
@@ -25,7 +25,7 @@ pub(super) struct Plan {
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    /// The next shown entry above.
+    /// The next shown ancestor.
     above: u32,
     /// It is on the current branch.
     on_path: bool,
@@ -36,7 +36,7 @@ struct Node {
     place: u32,
 }
 
-/// Shown entries that hang on the same one.
+/// Shown entries with the same shown parent.
 #[derive(Debug, Clone, Copy)]
 struct Kin {
     first: u32,
@@ -55,7 +55,7 @@ const NO_KIN: Kin = Kin {
 pub(super) struct Siblings {
     pub before: Option<u32>,
     pub after: Option<u32>,
-    /// From 1.
+    /// Position from 1.
     pub place: u32,
     pub count: u32,
 }
@@ -65,7 +65,7 @@ fn known(number: u32) -> Option<u32> {
 }
 
 impl Plan {
-    pub(super) fn new(reading: &Reading, scope: Scope) -> Self {
+    pub(super) fn new(reading: &Reading, scope: ExportScope) -> Self {
         let count = reading.count() as usize;
         let node = Node {
             above: NONE,
@@ -99,7 +99,7 @@ impl Plan {
                     plan.nodes[parent as usize].above
                 }
             });
-            let wanted = on_path || (scope == Scope::Tree && !hidden[place]);
+            let wanted = on_path || (scope == ExportScope::Tree && !hidden[place]);
             if wanted && reading.tag(number).is_shown() {
                 plan.show(number);
             }
@@ -179,8 +179,8 @@ impl Plan {
         order
     }
 
-    /// The shown entries as chains: the current branch first, then every other one from where it parts, in
-    /// the order they began.
+    /// The shown entries as chains: the current branch first, then each other branch from where it splits off, in
+    /// order of creation.
     pub(super) fn chains(&self) -> Vec<Vec<u32>> {
         let mut taken = vec![false; self.nodes.len()];
         let main: Vec<u32> = self

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, PersistError};
 
-use super::error::ExchangeError;
-use super::export::Format;
+use super::error::TransferError;
 use osier_base::redact::redact;
 use osier_base::text;
-use osier_store::Header;
+use osier_protocol::{ExportFormat, Header};
 
 /// Conversations are private; the user can change the mode of the file.
 const FILE_MODE: u32 = 0o600;
@@ -28,10 +27,10 @@ pub struct Target {
 }
 
 impl Target {
-    /// A file at `path`; one that is there is replaced only with `force`.
-    pub fn new(path: PathBuf, force: bool) -> Result<Self, ExchangeError> {
+    /// A file at `path`; an existing one is replaced only with `force`.
+    pub fn new(path: PathBuf, force: bool) -> Result<Self, TransferError> {
         if path.is_dir() || (!force && path.symlink_metadata().is_ok()) {
-            return Err(ExchangeError::Exists { path });
+            return Err(TransferError::Exists { path });
         }
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -41,7 +40,7 @@ impl Target {
             .prefix(".osier-")
             .permissions(Permissions::from_mode(FILE_MODE))
             .tempfile_in(folder)
-            .map_err(|error| ExchangeError::io("write", &path, error))?;
+            .map_err(|error| TransferError::io("write", &path, error))?;
         Ok(Self {
             path,
             file: BufWriter::with_capacity(1 << 16, file),
@@ -50,7 +49,7 @@ impl Target {
     }
 
     /// A file in `folder` with the usual name for a session, or the next free one.
-    pub fn usual(folder: &Path, name: &str, format: Format) -> Result<Self, ExchangeError> {
+    pub fn usual(folder: &Path, name: &str, format: ExportFormat) -> Result<Self, TransferError> {
         let named = |number: u32| {
             let number = match number {
                 1 => String::new(),
@@ -67,16 +66,16 @@ impl Target {
         &self.path
     }
 
-    /// Where the bytes are until `finish`.
+    /// The temporary path that is used until `finish`.
     pub(super) fn temporary(&mut self) -> io::Result<&Path> {
         self.file.flush()?;
         Ok(self.file.get_ref().path())
     }
 
     /// Moves the file to its final path; returns its path and length.
-    pub(super) fn finish(self) -> Result<(PathBuf, u64), ExchangeError> {
+    pub(super) fn finish(self) -> Result<(PathBuf, u64), TransferError> {
         let Self { path, file, force } = self;
-        let failed = |error| ExchangeError::io("write", &path, error);
+        let failed = |error| TransferError::io("write", &path, error);
         let file = file
             .into_inner()
             .map_err(|error| failed(error.into_error()))?;
@@ -90,7 +89,7 @@ impl Target {
         match placed {
             Ok(_) => Ok((path, length)),
             Err(PersistError { error, .. }) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(ExchangeError::Exists { path })
+                Err(TransferError::Exists { path })
             }
             Err(PersistError { error, .. }) => Err(failed(error)),
         }
@@ -107,7 +106,7 @@ impl Write for Target {
     }
 }
 
-/// `osier-2026-11-21-fix-the-parser-0199b3c4`, without an ending: day, name and id of the session.
+/// `osier-2026-11-21-fix-the-parser-0199b3c4`, without an extension: day, name and id of the session.
 pub fn default_name(header: &Header, name: Option<&str>) -> String {
     const NAME: usize = 40;
     let day = header.timestamp.get(..10).unwrap_or("session");

@@ -4,8 +4,7 @@ use super::appearance::NewBinding;
 use super::command::Command;
 use super::tree::TreeMemory;
 use osier_protocol::questions::Answer;
-use osier_session::host::{DiffRange, Op, Opening, Reviewed, TreeOp};
-use osier_session::marks::Mark;
+use osier_protocol::{DiffRange, Mark, Op, Opening, Reviewed, TreeOp};
 
 /// One intent.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +25,7 @@ pub enum Action {
     /// Goes elsewhere in the tree.
     Move {
         op: TreeOp,
-        /// What would happen to the files follows, to be taken or left; else it is told when they differ.
+        /// With `files`, the list of file changes opens for review; else a notice appears when files differ.
         files: bool,
     },
     /// Opens a stored session; one that is open already is shown.
@@ -73,7 +72,7 @@ pub enum Action {
         id: String,
         answer: Answer,
     },
-    /// Closes the dialog of the question `id`, which goes on waiting; `draft` is what was written in it.
+    /// Closes the dialog of the question `id`, which stays pending; `draft` is the text typed in it.
     LeaveQuestion {
         id: String,
         draft: Vec<String>,
@@ -96,7 +95,7 @@ pub enum Action {
     SetTheme(String),
     /// Changes a setting: to the next of its values, or by what is typed then.
     EditSetting(String),
-    /// Writes a setting as it stands there; without a value it is taken out of the file.
+    /// Writes a setting as TOML; without a value, removes it from the file.
     WriteSetting {
         name: String,
         value: Option<String>,

@@ -1,4 +1,4 @@
-//! The line that says what is going on: working, waiting to try again, or nothing.
+//! The status line: working, waiting to retry, or idle.
 //!
 //! It changes several times a second for as long as the model works, over lines that are paid by the byte:
 //! spinner and clock share a face, so that no colour goes out, and nothing beside a number moves when it gets
@@ -14,10 +14,10 @@ use osier_term::widgets::spinner;
 /// How long a toast stays.
 pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
 
-/// Columns of a time, for what stands behind one.
+/// Columns of a time, to align the text after it.
 const TIME_COLUMNS: usize = 5;
 
-/// What is going on.
+/// The current activity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Work {
     #[default]
@@ -84,7 +84,7 @@ impl Activity {
         });
     }
 
-    /// When the line looks different without anything having happened.
+    /// When the line changes next without an event.
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
         let toast = self
             .toast
@@ -102,12 +102,12 @@ impl Activity {
     }
 
     /// The row at `now`, with `right` at its right edge.
-    /// Whether a line stands there for a moment.
+    /// Whether a toast is shown.
     pub fn has_toast(&self, now: Instant) -> bool {
         self.toast.as_ref().is_some_and(|toast| toast.until > now)
     }
 
-    /// What stands there for a moment, on a row of its own.
+    /// The toast, on a row of its own.
     pub fn toast_row(&self, now: Instant, width: u16) -> Option<Row> {
         let toast = self.toast.as_ref().filter(|toast| toast.until > now)?;
         let token = if toast.error {
@@ -158,7 +158,7 @@ impl Activity {
         let Some(right) = right else {
             return clip(row, width);
         };
-        // Where both do not fit, the left side gives way: the right says where the reader is.
+        // Where both do not fit, the left side is cut: the right shows the position.
         let right = text::truncate(right, width);
         let room = width - text::width(&right);
         let mut row = clip(row, room.saturating_sub(1));
@@ -180,14 +180,14 @@ impl Activity {
     fn words(&self) -> String {
         match &self.work {
             Work::Idle => String::new(),
-            Work::Working { .. } => "Working, esc interrupts ".to_owned(),
-            Work::Shell { .. } => "Running, esc stops it ".to_owned(),
+            Work::Working { .. } => "Working, esc to interrupt ".to_owned(),
+            Work::Shell { .. } => "Running, esc to stop ".to_owned(),
             Work::Retrying {
                 attempt,
                 attempts,
                 reason,
                 ..
-            } => format!("Trying again, {attempt} of {attempts}, esc gives up: {reason} "),
+            } => format!("Retrying, {attempt} of {attempts}, esc to cancel: {reason} "),
         }
     }
 
@@ -195,11 +195,11 @@ impl Activity {
         match &self.work {
             Work::Idle => {}
             Work::Working { .. } => {
-                row.push(" Working · esc interrupts · ", Token::Muted);
+                row.push(" Working · esc to interrupt · ", Token::Muted);
                 row.push(time(elapsed), Token::Working);
             }
             Work::Shell { .. } => {
-                row.push(" Running · esc stops it · ", Token::Muted);
+                row.push(" Running · esc to stop · ", Token::Muted);
                 row.push(time(elapsed), Token::Working);
             }
             Work::Retrying {
@@ -215,9 +215,9 @@ impl Activity {
                 let left = until.saturating_duration_since(second).min(*delay);
                 let seconds = |time: Duration| time.as_millis().div_ceil(1000);
                 let digits = seconds(*delay).to_string().len();
-                row.push(" Trying again in ", Token::Muted);
+                row.push(" Retrying in ", Token::Muted);
                 row.push(format!("{:>digits$}", seconds(left)), Token::Working);
-                let rest = format!("s ({attempt}/{attempts}) · esc gives up · {reason}");
+                let rest = format!("s ({attempt}/{attempts}) · esc to cancel · {reason}");
                 row.push(rest, Token::Muted);
             }
         }

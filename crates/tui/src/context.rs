@@ -1,4 +1,4 @@
-//! What fills the context window, as a picture: what there is, what is kept free, what a compaction would
+//! What fills the context window, as a chart: its parts, the reserve, and what a compaction would
 //! take away, and how much of it the provider's cache gives.
 
 use ratatui::buffer::Buffer;
@@ -12,9 +12,7 @@ use crate::overlays::Overlays;
 use crate::overlays::frame::{self, boxed};
 use osier_base::text;
 use osier_llm::Usage;
-use osier_session::compaction::{ContextPart, ContextReport, PartKind};
-use osier_session::host::{Op, TreeOp};
-use osier_session::spending::Spending;
+use osier_protocol::{ContextReport, Op, Spending, TreeOp, WindowPart, WindowPartKind};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Row;
@@ -52,18 +50,18 @@ struct CacheFigures {
 }
 
 /// How each kind is drawn in the bar.
-fn token(kind: PartKind) -> Token {
+fn token(kind: WindowPartKind) -> Token {
     match kind {
-        PartKind::System => Token::Muted,
-        PartKind::Tools => Token::Code,
-        PartKind::Summaries => Token::Error,
-        PartKind::Prompts => Token::Text,
-        PartKind::Files => Token::SyntaxType,
-        PartKind::Answers => Token::Accent,
-        PartKind::Thinking => Token::Border,
-        PartKind::ToolCalls => Token::Working,
-        PartKind::ToolResults => Token::Success,
-        PartKind::Shell => Token::Warning,
+        WindowPartKind::System => Token::Muted,
+        WindowPartKind::Tools => Token::Code,
+        WindowPartKind::Summaries => Token::Error,
+        WindowPartKind::Prompts => Token::Text,
+        WindowPartKind::Files => Token::SyntaxType,
+        WindowPartKind::Answers => Token::Accent,
+        WindowPartKind::Thinking => Token::Border,
+        WindowPartKind::ToolCalls => Token::Working,
+        WindowPartKind::ToolResults => Token::Success,
+        WindowPartKind::Shell => Token::Warning,
     }
 }
 
@@ -112,7 +110,7 @@ impl ContextView {
             .saturating_sub(report.used)
             .saturating_sub(report.reserve);
         rows.push(count_row("░", Token::Muted, ("free", ""), free, width));
-        let kept = ("kept free for the answer", "");
+        let kept = ("reserved for output", "");
         rows.push(count_row("▒", Token::Border, kept, report.reserve, width));
         rows.push(Row::default());
         rows.extend(self.outlook(width));
@@ -129,7 +127,7 @@ impl ContextView {
         rows
     }
 
-    /// The whole window as one line.
+    /// The complete window as one line.
     fn bar(&self, width: usize) -> Row {
         let report = &self.report;
         let window = report.window.max(1) as usize;
@@ -158,16 +156,16 @@ impl ContextView {
             |text: String| Row::plain(format!(" {}", text::truncate(&text, width)), Token::Text);
         let trigger = report.window.saturating_sub(report.reserve);
         let when = if report.automatic {
-            format!("compacted by itself above {} tokens", tokens(trigger))
+            format!("Compacts automatically above {}", tokens(trigger))
         } else {
-            "not compacted by itself".to_owned()
+            "Automatic compaction is off".to_owned()
         };
         let (goes, stays) = (report.goes, report.stays);
         let what = if goes.0 == 0 {
-            "nothing would go now: what there is is recent".to_owned()
+            "Nothing to compact yet".to_owned()
         } else {
             format!(
-                "now {} messages of {} tokens would become a summary, {} of {} stay",
+                "Compacting now summarizes {} messages ({} tokens), leaves {} ({})",
                 goes.0,
                 tokens(goes.1),
                 stays.0,
@@ -186,14 +184,14 @@ impl CacheFigures {
         };
         let mut rows = vec![Row::default(), Row::plain(" Cache", Token::Heading)];
         if self.session.cache_read + self.session.cache_write == 0 {
-            let line = text::truncate("no call has told of one", width.saturating_sub(2));
+            let line = text::truncate("No cache data yet", width.saturating_sub(2));
             rows.push(Row::plain(format!("   {line}"), Token::Muted));
             return rows;
         }
         let row = |name: &str, note: &str, count| {
             count_row(" ", Token::Muted, (name, note), count, width)
         };
-        let gave = |rate: f64| format!("{:.0} % from the cache", rate * 100.0);
+        let gave = |rate: f64| format!("{:.0}% from cache", rate * 100.0);
         if let Some(rate) = self.last.hit_rate() {
             rows.push(row("last call", &gave(rate), self.last.context_tokens()));
         }
@@ -203,16 +201,16 @@ impl CacheFigures {
                 0.0 => String::new(),
                 cost => format!("${cost:.3} more"),
             };
-            rows.push(row("read again for want of a cache", &cost, self.missed));
+            rows.push(row("re-sent without cache", &cost, self.missed));
         }
         rows
     }
 }
 
-fn part_row(part: ContextPart, width: usize) -> Row {
+fn part_row(part: WindowPart, width: usize) -> Row {
     let goes = match part.goes {
         0 => String::new(),
-        goes => format!("{} would go", tokens(goes)),
+        goes => format!("{} to compact", tokens(goes)),
     };
     let name = format!("{} · {}", part.kind.name(), part.count);
     let token = token(part.kind);
@@ -249,18 +247,18 @@ impl Component<Command, Action> for ContextView {
         self.page = usize::from(area.height.saturating_sub(2));
         self.count = body.len();
         self.scroll(0);
-        let mut keys = vec!["c compacts now".to_owned()];
+        let mut keys = vec!["c compact now".to_owned()];
         if self.count > self.page {
             keys.extend(frame::hints(
                 view.keymap,
                 "list",
-                &[(Command::Down, "scrolls")],
+                &[(Command::Down, "scroll")],
             ));
         }
         keys.extend(frame::hints(
             view.keymap,
             "list",
-            &[(Command::Cancel, "closes")],
+            &[(Command::Cancel, "close")],
         ));
         let mut rows = vec![frame::top("Context", "", inner + 2)];
         let shown = body.into_iter().skip(self.top).take(self.page);
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_is_told_of_as_far_as_it_is_known() {
+    fn cache_rows_show_what_is_known() {
         assert_eq!(shown(&CacheFigures::default()), Vec::<String>::new());
         let mut cache = CacheFigures {
             session: Usage {
@@ -323,7 +321,7 @@ mod tests {
             },
             ..CacheFigures::default()
         };
-        assert_eq!(shown(&cache), ["", " Cache", "   no call has told of one"]);
+        assert_eq!(shown(&cache), ["", " Cache", "   No cache data yet"]);
         cache.session = Usage {
             input: 1_000,
             cache_read: 90_000,
@@ -340,19 +338,19 @@ mod tests {
             [
                 "",
                 " Cache",
-                "   last call                     98 % from the cache    1.0k",
-                "   session                       90 % from the cache    100k",
+                "   last call                          98% from cache    1.0k",
+                "   session                            90% from cache    100k",
             ]
         );
         cache.missed = 8_550;
         assert_eq!(
             shown(&cache)[4],
-            "   read again for want of a cache                       8.5k"
+            "   re-sent without cache                                8.5k"
         );
         cache.missed_cost = 0.029_498;
         assert_eq!(
             shown(&cache)[4],
-            "   read again for want of a cache        $0.029 more    8.5k"
+            "   re-sent without cache                 $0.029 more    8.5k"
         );
     }
 }

@@ -1,17 +1,14 @@
-//! The last line: where, which model, how full, what it cost. The settings say which parts stand where.
+//! The last line: where, which model, how full, what it cost. Settings choose the parts and their order.
 
 use super::presence::Presence;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
-use osier_permissions::Mode;
-use osier_sandbox::SandboxMode;
-use osier_session::host::{LineState, ModelInfo};
-use osier_session::roles::Role;
+use osier_protocol::{LineState, ModelInfo, PermissionMode, Role, SandboxMode};
 use osier_settings::FooterPart;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
 
-/// Columns that plug-ins have.
+/// Most columns of plugin texts.
 const PLUGIN_COLUMNS: usize = 30;
 
 /// What the footer knows. Owned by the app, changed by events.
@@ -21,26 +18,26 @@ pub struct Footer {
     pub cwd: String,
     pub branch: Option<String>,
     pub session_name: Option<String>,
-    /// The session is only looked at.
+    /// The session is read-only.
     pub read_only: bool,
     pub model: Option<ModelInfo>,
-    /// What is shown until the host has said which model it is.
+    /// What is shown until the session reports the model.
     pub model_hint: String,
     pub level: ThinkingLevel,
     /// The role that is on while the level is this one.
     pub role: Option<(Role, ThinkingLevel)>,
-    pub permissions: Mode,
+    pub permissions: PermissionMode,
     /// Sum over the session.
     pub total: Usage,
     /// Tokens of the newest answer: how full the window is.
     pub context_tokens: u64,
     /// Background jobs that run.
     pub jobs: usize,
-    /// Words of plug-ins.
+    /// Texts of plugins.
     pub plugins: String,
-    /// The open sessions, when there are several: which is shown, and how the others stand.
+    /// The tabs, when there are several: which is shown, and the state of the others.
     pub sessions: Vec<Span>,
-    /// The line to an agent elsewhere.
+    /// The connection to a remote session.
     pub line: Option<(LineState, String)>,
     /// Others who are in the session.
     pub presence: Presence,
@@ -63,7 +60,7 @@ impl Default for Footer {
             model: None,
             model_hint: String::new(),
             level: ThinkingLevel::default(),
-            permissions: Mode::default(),
+            permissions: PermissionMode::default(),
             sandbox: SandboxMode::default(),
             role: None,
             total: Usage::default(),
@@ -80,7 +77,7 @@ impl Default for Footer {
     }
 }
 
-/// What shows a part; nothing when there is nothing to say.
+/// How a part is drawn; no spans when it is empty.
 type Show = fn(&Footer) -> Vec<Span>;
 
 /// How each part is shown, and how long it stays where there is little room.
@@ -101,7 +98,7 @@ const SHOWN: &[(FooterPart, Show, u8)] = &[
     (FooterPart::Thinking, Footer::thinking, 6),
 ];
 
-/// A part that has something to say.
+/// A part with content.
 struct Piece {
     spans: Vec<Span>,
     rank: u8,
@@ -118,7 +115,7 @@ impl Footer {
         self.line.is_some()
     }
 
-    /// One row, never wider than `width`. The right side stays whole as long as it can, then what matters least
+    /// One row, never wider than `width`. The right side is cut last; then what matters least
     /// goes first; the left side has what is left of the room, and loses its beginning.
     pub fn row(&self, width: u16) -> Row {
         let width = usize::from(width);
@@ -155,7 +152,7 @@ impl Footer {
         shown.collect()
     }
 
-    /// The pieces with what stands between them; `usual` between those that do not belong together.
+    /// The pieces with their separators; `usual` between unrelated ones.
     fn joined(&self, pieces: Vec<Piece>, usual: &'static str) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::with_capacity(pieces.len() * 2 + 2);
         let mut above = None;
@@ -214,16 +211,18 @@ impl Footer {
     }
 
     fn cwd(&self) -> Vec<Span> {
-        said(self.cwd.clone(), Token::Footer)
+        spans_of(self.cwd.clone(), Token::Footer)
     }
 
     fn branch(&self) -> Vec<Span> {
         let branch = self.branch.as_ref();
-        branch.map_or_else(Vec::new, |name| said(format!("({name})"), Token::Footer))
+        branch.map_or_else(Vec::new, |name| {
+            spans_of(format!("({name})"), Token::Footer)
+        })
     }
 
     fn session(&self) -> Vec<Span> {
-        said(self.session_name.clone().unwrap_or_default(), Token::Footer)
+        spans_of(self.session_name.clone().unwrap_or_default(), Token::Footer)
     }
 
     fn connection(&self) -> Vec<Span> {
@@ -233,7 +232,7 @@ impl Footer {
         let place = text::truncate(place, PLUGIN_COLUMNS);
         match state {
             LineState::Connected => {
-                let mut spans = said(format!("on {place}"), Token::Footer);
+                let mut spans = spans_of(format!("on {place}"), Token::Footer);
                 let company = self.presence.words();
                 if !company.is_empty() {
                     let is_other = self.presence.writer().is_some();
@@ -248,38 +247,39 @@ impl Footer {
                 }
                 spans
             }
-            LineState::Connecting => said(format!("connecting to {place}"), Token::Working),
-            LineState::Lost => said(format!("no line: {place}"), Token::Warning),
+            LineState::Connecting => spans_of(format!("connecting to {place}"), Token::Working),
+            LineState::Lost => spans_of(format!("disconnected: {place}"), Token::Warning),
         }
     }
 
     fn plugins(&self) -> Vec<Span> {
         let words = text::truncate(&self.plugins, PLUGIN_COLUMNS);
-        said(words.into_owned(), Token::Footer)
+        spans_of(words.into_owned(), Token::Footer)
     }
 
     fn jobs(&self) -> Vec<Span> {
         match self.jobs {
             0 => Vec::new(),
-            1 => said("1 job".to_owned(), Token::Working),
-            jobs => said(format!("{jobs} jobs"), Token::Working),
+            1 => spans_of("1 job".to_owned(), Token::Working),
+            jobs => spans_of(format!("{jobs} jobs"), Token::Working),
         }
     }
 
     /// The default goes without saying.
     fn permissions(&self) -> Vec<Span> {
-        let mode = Some(self.permissions.name()).filter(|_| self.permissions != Mode::Yolo);
-        let words = [self.read_only.then_some("read only"), mode];
+        let mode =
+            Some(self.permissions.name()).filter(|_| self.permissions != PermissionMode::Yolo);
+        let words = [self.read_only.then_some("read-only"), mode];
         let words: Vec<&str> = words.into_iter().flatten().collect();
-        said(words.join("  "), Token::Warning)
+        spans_of(words.join("  "), Token::Warning)
     }
 
     /// Planning confines commands by itself.
     fn sandbox(&self) -> Vec<Span> {
-        if self.sandbox == SandboxMode::Off || self.permissions == Mode::Plan {
+        if self.sandbox == SandboxMode::Off || self.permissions == PermissionMode::Plan {
             return Vec::new();
         }
-        said(format!("sandbox {}", self.sandbox.name()), Token::Footer)
+        spans_of(format!("sandbox {}", self.sandbox.name()), Token::Footer)
     }
 
     fn tokens(&self) -> Vec<Span> {
@@ -297,7 +297,7 @@ impl Footer {
         if usage.cache_read > 0 {
             counts = format!("{counts}{}{}", signs[2], tokens(usage.cache_read));
         }
-        said(counts, Token::Footer)
+        spans_of(counts, Token::Footer)
     }
 
     fn cost(&self) -> Vec<Span> {
@@ -309,7 +309,7 @@ impl Footer {
         if usage.total_tokens() > 0 && usage.subscription {
             words.push("sub".to_owned());
         }
-        said(words.join(" "), Token::Footer)
+        spans_of(words.join(" "), Token::Footer)
     }
 
     fn context(&self) -> Vec<Span> {
@@ -323,16 +323,16 @@ impl Footer {
             70..90 => Token::Warning,
             _ => Token::Error,
         };
-        said(format!("{percent}% of {}", tokens(window)), token)
+        spans_of(format!("{percent}% of {}", tokens(window)), token)
     }
 
     fn model(&self) -> Vec<Span> {
         let Some(model) = &self.model else {
-            return said(self.model_hint.clone(), Token::FooterAccent);
+            return spans_of(self.model_hint.clone(), Token::FooterAccent);
         };
         let role = self.role.filter(|(_, level)| *level == self.level);
         let mut spans = role.map_or_else(Vec::new, |(role, _)| {
-            said(format!("{} ", role.name()), Token::Footer)
+            spans_of(format!("{} ", role.name()), Token::Footer)
         });
         spans.push(Span::new(model.reference(), Token::FooterAccent));
         spans
@@ -342,12 +342,12 @@ impl Footer {
         if self.model.is_none() || self.level == ThinkingLevel::Off {
             return Vec::new();
         }
-        said(self.level.name().to_owned(), Token::FooterAccent)
+        spans_of(self.level.name().to_owned(), Token::FooterAccent)
     }
 }
 
-/// A word of the line, unless it is empty.
-fn said(words: String, token: Token) -> Vec<Span> {
+/// One span, or none for an empty text.
+fn spans_of(words: String, token: Token) -> Vec<Span> {
     if words.is_empty() {
         return Vec::new();
     }
@@ -398,15 +398,15 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_away_is_said() {
+    fn a_lost_connection_is_shown() {
         let mut footer = Footer {
             model_hint: "m/m".into(),
             line: Some((LineState::Connected, "box".into())),
             ..Footer::default()
         };
         assert_eq!(footer.row(20).text(), "         on box  m/m");
-        footer.line = Some((LineState::Lost, "it is silent".into()));
-        assert_eq!(footer.row(28).text(), "  no line: it is silent  m/m");
+        footer.line = Some((LineState::Lost, "no answer".into()));
+        assert_eq!(footer.row(30).text(), "  disconnected: no answer  m/m");
     }
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
             session_name: Some("a name".into()),
             model_hint: "m/m".into(),
             jobs: 2,
-            permissions: Mode::Ask,
+            permissions: PermissionMode::Ask,
             sandbox: SandboxMode::Workspace,
             ..Footer::default()
         };

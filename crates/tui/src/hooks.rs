@@ -1,11 +1,10 @@
-//! The hooks: when each runs, which file names it, how it went last.
+//! The hooks: the event of each, its file and its last run.
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;
 use crate::overlays::{self, Overlays};
 use osier_base::text;
-use osier_extensions::hooks::HookInfo;
-use osier_session::host::Op;
+use osier_protocol::{HookInfo, Op};
 use osier_term::face::Token;
 use osier_term::widgets::columns::{Cell, Column, Columns};
 use osier_term::widgets::select::Item;
@@ -15,8 +14,8 @@ const ID: &str = "hooks";
 const COLUMNS: Columns = Columns {
     label: "command",
     details: &[
-        Column::words("when", 0).first(),
-        Column::words("last time", 1).at_least(12),
+        Column::words("event", 0).first(),
+        Column::words("last run", 1).at_least(12),
         Column::words("file", 1),
     ],
 };
@@ -35,7 +34,7 @@ fn picker(hooks: &[HookInfo]) -> Picker {
             label: command,
             details: vec![
                 format!("{} {event}{matcher}", mark(hook)).into(),
-                went(hook),
+                last_run(hook),
                 file(hook).into(),
             ],
             keywords: hook.file.clone(),
@@ -44,7 +43,7 @@ fn picker(hooks: &[HookInfo]) -> Picker {
     });
     Picker::new(
         "Hooks",
-        "none: `hooks.json` of the configuration folder or of .osier names them",
+        "no hooks: add them to hooks.json in the configuration folder or in .osier",
         items.collect(),
         Box::new(|key| {
             let (_, command) = key.split_once(' ').unwrap_or_default();
@@ -52,7 +51,7 @@ fn picker(hooks: &[HookInfo]) -> Picker {
         }),
     )
     .with_columns(COLUMNS)
-    .taking("copies its command")
+    .taking("copy command")
 }
 
 fn mark(hook: &HookInfo) -> &'static str {
@@ -64,8 +63,8 @@ fn mark(hook: &HookInfo) -> &'static str {
     }
 }
 
-/// How it went last.
-fn went(hook: &HookInfo) -> Cell {
+/// The outcome of the last run.
+fn last_run(hook: &HookInfo) -> Cell {
     let Some(last) = &hook.last else {
         return "has not run".into();
     };

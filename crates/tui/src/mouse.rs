@@ -17,7 +17,7 @@ const WHEEL_ROWS: isize = 3;
 /// Longest time between the clicks of a double one.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
-/// Time between two rows while the mouse is held at an edge.
+/// Time between two rows while a drag scrolls at an edge.
 const EDGE_STEP: Duration = Duration::from_millis(40);
 
 /// What the button that is down has done so far.
@@ -31,7 +31,7 @@ pub(super) struct Pointer {
     followed: bool,
     /// The last click, and how many came in a row.
     clicks: Option<(Instant, (u16, u16), u8)>,
-    /// Held at an edge: which way the text goes on, and when.
+    /// Scrolling at an edge: the direction and the next time.
     edge: Option<(bool, Instant)>,
 }
 
@@ -179,8 +179,7 @@ impl App {
         }
     }
 
-    /// Goes on with what takes more than a moment: a search for files, scrolling while the mouse is held at an
-    /// edge.
+    /// Continues longer work: a search for files, scrolling while a drag is at an edge.
     pub fn tick(&mut self, now: Instant) {
         self.dirty |= self.editor.find_on();
         let Some((down, then)) = self.pointer.edge else {

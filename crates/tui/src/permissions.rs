@@ -1,18 +1,19 @@
-//! How much is asked, and the rules: a mode is chosen, a rule that was given in a dialog is taken back.
+//! Permission mode and rules: choose a mode, remove a rule that was added in a dialog.
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;
 use crate::overlays::{self, Overlays};
-use osier_permissions::{Effect, Mode, RuleInfo, RuleSource};
-use osier_session::host::Op;
+use osier_protocol::{Effect, Op, PermissionMode, RuleInfo, RuleSource};
 use osier_term::widgets::columns::Columns;
 use osier_term::widgets::select::Item;
 
 const ID: &str = "permissions";
 
-/// The picker over the modes and the rules that hold.
-fn picker(mode: Mode, rules: &[RuleInfo]) -> Picker {
-    let modes = Mode::ALL.into_iter().map(|choice| mode_item(choice, mode));
+/// The picker over the modes and the active rules.
+fn picker(mode: PermissionMode, rules: &[RuleInfo]) -> Picker {
+    let modes = PermissionMode::ALL
+        .into_iter()
+        .map(|choice| mode_item(choice, mode));
     let items = modes.chain(rules.iter().map(rule_item)).collect();
     Picker::new(
         "Permissions",
@@ -21,14 +22,14 @@ fn picker(mode: Mode, rules: &[RuleInfo]) -> Picker {
         Box::new(take),
     )
     .with_columns(Columns::SENTENCE)
-    .taking("chooses or takes back")
+    .taking("set mode or remove rule")
 }
 
-fn mode_item(choice: Mode, now: Mode) -> Item {
+fn mode_item(choice: PermissionMode, now: PermissionMode) -> Item {
     let meaning = match choice {
-        Mode::Yolo => "everything runs that no rule stops",
-        Mode::Ask => "what changes something is asked first",
-        Mode::Plan => "nothing that writes runs",
+        PermissionMode::Yolo => "run everything unless denied",
+        PermissionMode::Ask => "ask before changes",
+        PermissionMode::Plan => "read-only",
     };
     let mark = if choice == now { "●" } else { "○" };
     Item {
@@ -61,7 +62,9 @@ fn rule_item(info: &RuleInfo) -> Item {
 
 fn take(key: &str) -> Vec<Action> {
     let op = match key.split_once(' ') {
-        Some(("mode", name)) => Mode::from_name(name).map(|mode| Op::SetPermissions { mode }),
+        Some(("mode", name)) => {
+            PermissionMode::from_name(name).map(|mode| Op::SetPermissions { mode })
+        }
         Some((_, rule)) => Some(Op::RemovePermission {
             rule: rule.to_owned(),
         }),
@@ -71,12 +74,17 @@ fn take(key: &str) -> Vec<Action> {
 }
 
 /// Lists the modes and the rules.
-pub(crate) fn open(mode: Mode, rules: &[RuleInfo], overlays: &mut Overlays, ops: &mut Vec<Op>) {
+pub(crate) fn open(
+    mode: PermissionMode,
+    rules: &[RuleInfo],
+    overlays: &mut Overlays,
+    ops: &mut Vec<Op>,
+) {
     overlays.push(ID, picker(mode, rules));
     ops.push(Op::ListPermissions);
 }
 
 /// Updates the open list.
-pub(crate) fn refresh(mode: Mode, rules: &[RuleInfo], overlays: &mut Overlays) {
+pub(crate) fn refresh(mode: PermissionMode, rules: &[RuleInfo], overlays: &mut Overlays) {
     overlays::refresh(overlays, ID, picker(mode, rules));
 }

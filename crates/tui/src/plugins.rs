@@ -1,10 +1,8 @@
-//! What plug-ins show: words in the footer, lines above the editor, keys of their own.
+//! What plugins show: words in the footer, lines above the editor, keys of their own.
 
 use super::app::App;
 use super::command::Command;
-use osier_extensions::plugins::lines::{StyledLine, StyledSpan};
-use osier_extensions::plugins::link::PluginKey;
-use osier_session::host::{Event, Op};
+use osier_protocol::{Event, Op, PluginKey, StyledLine, StyledSpan};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
@@ -15,7 +13,7 @@ pub(crate) const WIDGET_ROWS: usize = 8;
 /// What they show now. Owned by the app, changed by events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PluginView {
-    /// By plug-in, in the order in which they first said something.
+    /// By plugin, in the order of their first message.
     statuses: Vec<(String, String)>,
     widgets: Vec<(String, Vec<StyledLine>)>,
     pub keys: Vec<PluginKey>,
@@ -57,7 +55,7 @@ fn put<T>(list: &mut Vec<(String, T)>, plugin: &str, value: Option<T>) {
 }
 
 impl App {
-    /// Applies an event of the plug-ins.
+    /// Applies an event of the plugins.
     pub(super) fn on_plugin(&mut self, event: &Event) {
         match event {
             Event::PluginStatus { plugin, text } => {
@@ -77,21 +75,24 @@ impl App {
         }
     }
 
-    /// Binds the keys of plug-ins where the keymap leaves them free.
+    /// Binds the keys of plugins where the keymap leaves them free.
     pub(super) fn bind_plugin_keys(&mut self) {
         self.keymap
             .retain_actions(|command| !matches!(command, Command::Plugin(_)));
         for (number, key) in (0..).zip(&self.plugins.keys) {
             let command = Command::Plugin(number);
-            if let Err(reason) = self.keymap.add_under("global", &key.keys, command) {
-                let text = format!("the key `{}` of `{}`: {reason}", key.keys, key.plugin);
+            if let Err(reason) = self.keymap.bind_if_free("global", &key.keys, command) {
+                let text = format!(
+                    "cannot bind `{}` of plugin `{}`: {reason}",
+                    key.keys, key.plugin
+                );
                 self.transcript
                     .notice(osier_agent::Severity::Warning, &text);
             }
         }
     }
 
-    /// Tells a plug-in that its key was pressed; false when the key no longer exists.
+    /// Reports a pressed key to its plugin; false when the key no longer exists.
     pub(super) fn press_plugin_key(&mut self, number: u16) -> bool {
         let Some(key) = self.plugins.keys.get(usize::from(number)) else {
             return false;
@@ -104,7 +105,7 @@ impl App {
     }
 }
 
-/// A line of a plug-in in the colours of the theme.
+/// A line of a plugin in the colours of the theme.
 pub(crate) fn row(line: &StyledLine) -> Row {
     Row::new(line.iter().map(span).collect())
 }
@@ -131,13 +132,13 @@ fn span(span: &StyledSpan) -> Span {
     Span::new(span.text.clone(), face)
 }
 
-/// Lines that are stored with a message of a plug-in, when it has any.
+/// Lines that are stored with a message of a plugin, when it has any.
 pub(crate) fn stored_rows(details: &serde_json::Value) -> Option<Vec<Row>> {
     let lines: Vec<StyledLine> = serde_json::from_value(details.get("lines")?.clone()).ok()?;
     (!lines.is_empty()).then(|| lines.iter().map(row).collect())
 }
 
-/// The bound keys of plug-ins, for help.
+/// The bound keys of plugins, for help.
 pub(crate) fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(String, String)> {
     let bound = (0..).zip(keys).filter(|(number, _)| {
         let command = Command::Plugin(*number);
@@ -148,7 +149,7 @@ pub(crate) fn describe(keymap: &Keymap<Command>, keys: &[PluginKey]) -> Vec<(Str
         .collect()
 }
 
-/// The description of a command, also when it is a key of a plug-in.
+/// The description of a command, also when it is a key of a plugin.
 pub(crate) fn description(command: Command, keys: &[PluginKey]) -> &str {
     let key = match command {
         Command::Plugin(number) => keys.get(usize::from(number)),

@@ -1,16 +1,16 @@
-//! Others who are in the same session: who they are, and which of them writes.
+//! Presence: the clients of the session, and the one that has control.
 
 use std::time::Instant;
 
 use crate::app::App;
 use crate::command::Command;
 use osier_base::text;
-use osier_session::host::{Client, Op};
+use osier_protocol::{Client, Op};
 
 /// Columns of a name on the footer.
 const NAME: usize = 24;
 
-/// Everybody who is in the session, as it was told last; nobody while one is alone.
+/// The clients of the session as last reported; empty with a single client.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Presence {
     clients: Vec<Client>,
@@ -19,7 +19,7 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Those who are there.
+    /// The presence of these clients.
     pub(crate) fn of(clients: &[Client], writer: Option<u64>, you: Option<u64>) -> Self {
         if clients.len() < 2 {
             return Self::default();
@@ -31,55 +31,51 @@ impl Presence {
         }
     }
 
-    /// The one who writes, when that is somebody else.
+    /// The active writer, when it is another client.
     pub(crate) fn writer(&self) -> Option<&Client> {
         let writer = self.writer.filter(|writer| Some(*writer) != self.you)?;
         self.clients.iter().find(|client| client.id == writer)
     }
 
-    /// How many are here and who writes, in a few words; nothing for one that is alone.
+    /// How many clients are connected and which has control; empty with a single client.
     pub(crate) fn words(&self) -> String {
         if self.clients.is_empty() {
             return String::new();
         }
         let here = self.clients.iter().filter(|client| !client.away).count();
-        let writes = match self.writer() {
+        let control = match self.writer() {
             Some(other) => {
                 let name = text::truncate(&other.name, NAME);
-                let does = if other.away { "is away" } else { "writes" };
+                let does = if other.away { "is away" } else { "has control" };
                 format!(" · {name} {does}")
             }
-            None if self.writer.is_some() => " · you write".to_owned(),
+            None if self.writer.is_some() => " · you have control".to_owned(),
             None => String::new(),
         };
-        format!("{here} here{writes}")
+        format!("{here} connected{control}")
     }
 }
 
 impl App {
-    /// Says who writes when that is somebody else: what was typed stays.
-    pub(crate) fn is_held(&mut self, now: Instant) -> bool {
+    /// Shows a toast when another client has control; the typed text stays.
+    pub(crate) fn is_controlled_elsewhere(&mut self, now: Instant) -> bool {
         let Some(writer) = self.footer.presence.writer() else {
             return false;
         };
         let keys = self.keymap.keys_for("global", Command::TakeOver);
         let key = keys.first().map_or("/takeover", String::as_str);
-        let does = if writer.away {
-            "is away and has the pen"
-        } else {
-            "writes"
-        };
-        let text = format!("{} {does}: {key} takes over", writer.name);
+        let away = if writer.away { " and is away" } else { "" };
+        let text = format!("{} has control{away}: {key} to take control", writer.name);
         self.toast(&text, true, now);
         true
     }
 
-    /// Writes from now on.
+    /// Takes control of the session.
     pub(crate) fn take_over(&mut self, now: Instant) {
         if self.footer.presence.writer().is_none() {
-            return self.toast("nobody else writes here", false, now);
+            return self.toast("no other client has control", false, now);
         }
-        self.toast("you take over", false, now);
+        self.toast("you have control", false, now);
         self.ops.push(Op::TakeOver);
     }
 }
@@ -89,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_others_are_said_in_a_few_words() {
+    fn presence_names_the_active_writer() {
         let client = |id, name: &str, away| Client {
             id,
             name: name.to_owned(),
@@ -99,10 +95,13 @@ mod tests {
         let words = |clients: &[Client], writer| Presence::of(clients, writer, Some(1)).words();
         assert_eq!(words(std::slice::from_ref(&me), Some(1)), "");
         let both = [me.clone(), anna];
-        assert_eq!(words(&both, None), "2 here");
-        assert_eq!(words(&both, Some(1)), "2 here · you write");
-        assert_eq!(words(&both, Some(2)), "2 here · anna@there writes");
+        assert_eq!(words(&both, None), "2 connected");
+        assert_eq!(words(&both, Some(1)), "2 connected · you have control");
+        assert_eq!(
+            words(&both, Some(2)),
+            "2 connected · anna@there has control"
+        );
         let cut = [me, client(2, "anna@there", true)];
-        assert_eq!(words(&cut, Some(2)), "1 here · anna@there is away");
+        assert_eq!(words(&cut, Some(2)), "1 connected · anna@there is away");
     }
 }

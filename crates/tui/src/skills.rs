@@ -4,8 +4,7 @@ use crate::action::Action;
 use crate::footer::tokens;
 use crate::overlays::picker::Picker;
 use crate::overlays::{self, Overlays};
-use osier_context::{ContextPart, PartKind};
-use osier_session::host::Op;
+use osier_protocol::{ContextPart, Op, PartKind};
 use osier_term::widgets::columns::{Cell, Column, Columns};
 use osier_term::widgets::select::Item;
 
@@ -14,9 +13,9 @@ const ID: &str = "skills";
 const COLUMNS: Columns = Columns {
     label: "name",
     details: &[
-        Column::words("what it does", 1).at_least(16),
+        Column::words("description", 1).at_least(16),
         Column::numbers("always", 0),
-        Column::numbers("called", 0),
+        Column::numbers("when called", 0),
     ],
 };
 
@@ -45,12 +44,12 @@ fn picker(parts: &[ContextPart]) -> Picker {
     let items = items.collect();
     Picker::new(
         "Skills and prompts",
-        "none: put skills into .agents/skills and prompts into .osier/prompts",
+        "no skills or prompts: add them to .agents/skills or .osier/prompts",
         items,
         Box::new(take),
     )
     .with_columns(COLUMNS)
-    .taking("begins its call")
+    .taking("insert")
 }
 
 /// Tokens of the context.

@@ -2,15 +2,15 @@
 //! being done. Nothing when there is no list or all of it is done.
 
 use osier_base::text;
+use osier_protocol::{TodoList, TodoState};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
-use osier_tools::todo_list::{TodoList, TodoState};
 
 /// Items shown at most.
 const MOST: usize = 7;
 /// Items that are done and still shown above what is being done.
 const BEFORE: usize = 1;
-/// Screens of so many rows show the list unless it is folded; smaller ones its first row.
+/// Screens of so many rows show the list unless it is collapsed; smaller ones its first row.
 const TALL: u16 = 30;
 
 /// The list as it is shown. Changed by events and one key.
@@ -18,15 +18,15 @@ const TALL: u16 = 30;
 pub(crate) struct TodoView {
     pub list: TodoList,
     /// What the person chose; by the height of the screen until then.
-    folded: Option<bool>,
+    collapsed: Option<bool>,
     /// Rows of the screen as of the last frame.
     screen: u16,
 }
 
 impl TodoView {
-    /// Folds or unfolds it.
+    /// Collapses or expands it.
     pub(crate) fn toggle(&mut self) {
-        self.folded = Some(!self.is_folded());
+        self.collapsed = Some(!self.is_collapsed());
     }
 
     /// Rows wanted on a screen of `screen` rows.
@@ -34,14 +34,14 @@ impl TodoView {
         self.screen = screen;
         match self.list.items.len() {
             _ if self.list.is_done() => 0,
-            _ if self.is_folded() => 1,
+            _ if self.is_collapsed() => 1,
             count => count.min(MOST + 1) as u16,
         }
     }
 
     pub(crate) fn rows(&self, width: u16) -> Vec<Row> {
         let width = usize::from(width).saturating_sub(4);
-        if self.is_folded() {
+        if self.is_collapsed() {
             let summary = text::single_line(&self.list.summary());
             return vec![row(
                 "≡",
@@ -82,8 +82,8 @@ impl TodoView {
         rows
     }
 
-    fn is_folded(&self) -> bool {
-        self.folded.unwrap_or(self.screen < TALL)
+    fn is_collapsed(&self) -> bool {
+        self.collapsed.unwrap_or(self.screen < TALL)
     }
 }
 
@@ -98,7 +98,7 @@ fn row(mark: &str, token: Token, words: &str, face: Face, width: usize) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use osier_tools::todo_list::TodoItem;
+    use osier_protocol::TodoItem;
 
     fn shown(done: usize, all: usize, height: u16) -> Vec<String> {
         let state = |place| match place {

@@ -1,14 +1,14 @@
-//! Sessions that left and came, as the screen tells of them.
+//! Notices about exported and imported sessions.
 
 use crate::app::App;
 use osier_agent::Severity;
 use osier_base::path;
-use osier_session::host::ExchangeEvent;
+use osier_protocol::TransferEvent;
 
 impl App {
-    pub(crate) fn on_transfer(&mut self, event: &ExchangeEvent) {
+    pub(crate) fn on_transfer(&mut self, event: &TransferEvent) {
         match event {
-            ExchangeEvent::SessionExported { exported } => {
+            TransferEvent::SessionExported { exported } => {
                 let text = format!(
                     "exported to {} ({} KB)",
                     path::below_home(&exported.path),
@@ -17,13 +17,13 @@ impl App {
                 self.transcript.notice(Severity::Info, &text);
                 if exported.summary.unreadable > 0 {
                     let text = format!(
-                        "{} damaged entries are not in it",
+                        "{} damaged entries were skipped",
                         exported.summary.unreadable
                     );
                     self.transcript.notice(Severity::Warning, &text);
                 }
             }
-            ExchangeEvent::SessionImported { imported } => {
+            TransferEvent::SessionImported { imported } => {
                 for line in imported.described() {
                     self.transcript.notice(Severity::Info, &line);
                 }

@@ -1,13 +1,13 @@
-//! What the session has used, in lines for people.
+//! The token usage and cost of the session, as lines.
 
 use super::footer::tokens;
 use osier_llm::Usage;
-use osier_session::spending::{ModelSpending, Spending};
+use osier_protocol::{ModelSpending, Spending};
 
 /// One line for the session and one for each model.
 pub(super) fn lines(spending: &Spending) -> Vec<String> {
     if spending.models.is_empty() {
-        return vec!["nothing was used in this session yet".to_owned()];
+        return vec!["no model calls in this session yet".to_owned()];
     }
     let calls: u64 = spending.models.iter().map(|model| model.calls).sum();
     let mut lines = vec![format!(
@@ -27,10 +27,7 @@ fn line(model: &ModelSpending) -> String {
     }
     line = format!("{line}; {}", used(&model.usage));
     if model.missed > 0 {
-        line = format!(
-            "{line}, {} read again for want of a cache",
-            tokens(model.missed)
-        );
+        line = format!("{line}, {} re-sent without cache", tokens(model.missed));
         if model.missed_cost > 0.0 {
             line = format!("{line} (${:.3})", model.missed_cost);
         }
@@ -105,13 +102,13 @@ mod tests {
             lines(&spending),
             [
                 "session: 3 model calls, 1 tool call; ↑1.0k ↓2.4k ↺3.0k (75% of the input), $0.013 and a subscription",
-                "a/x: 2 calls (1 failed); ↑500 ↓1.2k ↺1.5k (75% of the input), $0.013, 2.0k read again for want of a cache ($0.005)",
+                "a/x: 2 calls (1 failed); ↑500 ↓1.2k ↺1.5k (75% of the input), $0.013, 2.0k re-sent without cache ($0.005)",
                 "b/y: 1 call; ↑500 ↓1.2k ↺1.5k (75% of the input), paid by a subscription",
             ]
         );
         assert_eq!(
             lines(&Spending::default()),
-            ["nothing was used in this session yet"]
+            ["no model calls in this session yet"]
         );
     }
 }

@@ -1,16 +1,16 @@
-//! What an empty session shows: which model works now, the keys that a newcomer needs, and three things to try.
+//! The start page of an empty session: the current model, the first keys, and three things to try.
 
-use osier_session::host::{KeyState, ModelInfo};
+use osier_protocol::{KeyState, ModelInfo};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
 
-/// Keys and prefixes, in pairs that stand beside each other where there is room.
+/// Keys and prefixes, two per row where there is room.
 const KEYS: &[(&str, &str)] = &[
     ("/", "commands"),
     ("@", "files"),
     ("!", "run a command"),
-    ("!!", "run one the model does not see"),
+    ("!!", "run, hidden from the model"),
     ("ctrl+l", "models"),
     ("f1", "help"),
     ("esc", "interrupt"),
@@ -21,10 +21,10 @@ const KEYS: &[(&str, &str)] = &[
 const TO_TRY: &[(&str, &str)] = &[
     (
         "explain how this project is built",
-        "it reads, and changes nothing",
+        "reads files, changes nothing",
     ),
-    ("@FILE what can fail here?", "a file goes along"),
-    ("/theme, /keymap, /settings", "make it yours"),
+    ("@FILE what can fail here?", "attaches a file"),
+    ("/theme, /keymap, /settings", "customize osier"),
 ];
 
 /// Width of the left column of `TO_TRY`.
@@ -69,7 +69,8 @@ fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
     let mut rows = vec![Row::default(), Row::new(title), Row::default()];
     let indent = [Span::new("  ", Token::Muted)];
     let wrap = Wrap::new(usize::from(width)).hanging(&indent, &indent);
-    let what = "Say what you want done. The agent reads, edits and runs things in this directory.";
+    let what =
+        "Describe a task. The agent reads and edits files and runs commands in this directory.";
     wrap.text(what, Token::Muted, &mut rows);
     if let Some(model) = model {
         rows.push(Row::default());
@@ -103,21 +104,22 @@ fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
 fn works(model: &ModelInfo) -> (String, Token) {
     let name = format!("{}/{}", model.provider, model.id);
     if model.provider == "demo" {
-        let text = "No key and no local server was found: a scripted tour plays. /login signs in; `osier doctor` \
-                    says what else would work.";
+        let text = "No API key and no local server found: running a scripted demo. /login to sign in; `osier doctor` \
+                    lists other options.";
         return (text.to_owned(), Token::Warning);
     }
     match model.key {
         KeyState::Absent => {
-            let text =
-                format!("{name} has no key: /login gives it one, ctrl+l chooses another model.");
+            let text = format!(
+                "{name} has no API key: /login to sign in, ctrl+l to choose another model."
+            );
             (text, Token::Warning)
         }
-        KeyState::NotNeeded => (format!("{name} is ready; it needs no key."), Token::Success),
-        KeyState::Present => (
-            format!("{name} is ready: its key is there."),
+        KeyState::NotNeeded => (
+            format!("{name} is ready; no API key needed."),
             Token::Success,
         ),
+        KeyState::Present => (format!("{name} is ready: API key found."), Token::Success),
     }
 }
 

@@ -12,7 +12,8 @@ use crate::cli::exit::Exit;
 use osier_base::clock;
 use osier_base::folders::Folders;
 use osier_llm::auth::{Method, Progress};
-use osier_session::accounts::{Account, AccountSource, Accounts};
+use osier_protocol::{Account, AccountSource};
+use osier_session::accounts::Accounts;
 use osier_settings::Settings;
 
 /// Why a login failed.
@@ -90,7 +91,7 @@ fn status_text(account: &Account) -> String {
 
 fn logout(accounts: &Accounts, provider: &str, out: &mut dyn Write) -> Result<Exit, String> {
     let removed = runtime()?.block_on(accounts.remove(provider));
-    if removed.map_err(|error| error.whole())? {
+    if removed.map_err(|error| error.message_with_hint())? {
         let remaining = match accounts.get(provider).map(|account| account.source) {
             Ok(AccountSource::Variable { name }) => {
                 format!("; the variable `{name}` still sets a key")
@@ -194,7 +195,7 @@ fn store_key(
         return Err("the key contains control characters; copy it again".to_owned());
     }
     let stored = runtime()?.block_on(accounts.store_key(&account.provider, &key));
-    Ok(stored.map_err(|error| LoginError::Message(error.whole())))
+    Ok(stored.map_err(|error| LoginError::Message(error.message_with_hint())))
 }
 
 /// Reads a line without echo. Handles Ctrl+C itself, because exiting at once would leave the terminal without
@@ -246,7 +247,7 @@ async fn sign_in(
             biased;
             Some(progress) = events.recv() => progress,
             outcome = &mut signing => {
-                return outcome.map_err(|error| LoginError::Message(error.whole()));
+                return outcome.map_err(|error| LoginError::Message(error.message_with_hint()));
             }
         };
         if let Progress::Started {

@@ -10,12 +10,13 @@ use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::process::{Invocation, spawn};
 use osier_base::text::{sanitize, single_line};
-use osier_sandbox::{Confinement, SandboxMode};
-use osier_session::accounts::{AccountSource, Accounts};
+use osier_protocol::{AccountSource, SandboxMode};
+use osier_sandbox::Confinement;
+use osier_session::accounts::Accounts;
 use osier_settings::Settings;
+use osier_term::images::{OuterTerminal, Protocol};
 use osier_term::input::TerminalReply;
-use osier_term::picture::{Around, Protocol};
-use osier_term::terminal::{Host, TerminalKind, ask, size};
+use osier_term::terminal::{TerminalHost, TerminalKind, query, size};
 use osier_term::theme::ColourDepth;
 
 /// The configuration and environment to check.
@@ -84,14 +85,14 @@ pub(in crate::cli) async fn run(
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     let mut kind = TerminalKind::detect(|name| context.environment.get(name).cloned());
-    let replies = ask(&kind);
+    let replies = query(&kind);
     for reply in replies.iter().flatten() {
         if let TerminalReply::Version(name) = reply {
-            kind.call(name);
+            kind.apply_reported_name(name);
         }
     }
     let outer = match kind.host {
-        Host::Tmux => Some(Around::ask().await),
+        TerminalHost::Tmux => Some(OuterTerminal::query().await),
         _ => None,
     };
     let checks = [
@@ -133,11 +134,11 @@ fn terminal(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
     };
     let size = size();
     let host = match kind.host {
-        Host::Emulator => "",
-        Host::Tmux => ", in tmux",
-        Host::Screen => ", in screen",
-        Host::Console => ", Linux console",
-        Host::Dumb => ", without cursor movement",
+        TerminalHost::Emulator => "",
+        TerminalHost::Tmux => ", in tmux",
+        TerminalHost::Screen => ", in screen",
+        TerminalHost::Console => ", Linux console",
+        TerminalHost::Dumb => ", without cursor movement",
     };
     let remote = if kind.remote { ", over SSH" } else { "" };
     let text = format!(
@@ -147,7 +148,7 @@ fn terminal(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
         size.height
     );
     match kind.host {
-        Host::Dumb => failed(
+        TerminalHost::Dumb => failed(
             name,
             text,
             "set `TERM` to your terminal, for example `xterm-256color`; `osier -p` works without it",
@@ -160,7 +161,7 @@ fn terminal(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
             text,
             "if your terminal is compatible with xterm, set `TERM=xterm-256color` for fewer redraws",
         ),
-        Host::Screen => warning(
+        TerminalHost::Screen => warning(
             name,
             text,
             "use tmux for colours, links and the clipboard; screen does not support them",
@@ -182,7 +183,7 @@ fn colour(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
             "off, set by `NO_COLOR`; osier uses bold and reversed text",
         ),
         ColourDepth::None => warning(name, "no colours", "set `TERM` to a terminal with colours"),
-        ColourDepth::Indexed if kind.host == Host::Tmux => warning(
+        ColourDepth::Indexed if kind.host == TerminalHost::Tmux => warning(
             name,
             "256 colours",
             "for 16 million, add `set -as terminal-features \",*:RGB\"` to ~/.tmux.conf and set `COLORTERM=truecolor`",
@@ -214,7 +215,7 @@ fn keyboard(
             format!("{keymap}; Kitty keyboard protocol, all keys work"),
         );
     }
-    if replies.is_some_and(is_complete) && kind.host == Host::Emulator {
+    if replies.is_some_and(is_complete) && kind.host == TerminalHost::Emulator {
         return warning(
             name,
             format!("{keymap}; no Kitty keyboard protocol"),
@@ -222,12 +223,12 @@ fn keyboard(
         );
     }
     match kind.host {
-        Host::Tmux => warning(
+        TerminalHost::Tmux => warning(
             name,
             format!("{keymap}; shift+enter depends on tmux"),
             "add `set -s extended-keys on` to ~/.tmux.conf, or use ctrl+j for a new line",
         ),
-        Host::Screen | Host::Console => warning(
+        TerminalHost::Screen | TerminalHost::Console => warning(
             name,
             format!("{keymap}; basic keys only"),
             "use ctrl+j for a new line, and esc followed by the key for alt",
@@ -295,7 +296,7 @@ fn screen(kind: &TerminalKind, replies: Option<&[TerminalReply]>) -> Check {
 }
 
 /// How images are shown.
-fn images(replies: Option<&[TerminalReply]>, outer: Option<Around>) -> Check {
+fn images(replies: Option<&[TerminalReply]>, outer: Option<OuterTerminal>) -> Check {
     let name = "images";
     let protocol = match outer {
         Some(outer) if outer.protocol == Some(Protocol::Kitty) && !outer.passes_through => {
@@ -305,8 +306,8 @@ fn images(replies: Option<&[TerminalReply]>, outer: Option<Around>) -> Check {
                 "add `set -g allow-passthrough on` to ~/.tmux.conf for full resolution",
             );
         }
-        Some(outer) => Some(outer.shows()),
-        None => replies.and_then(Protocol::told),
+        Some(outer) => Some(outer.protocol_in_tmux()),
+        None => replies.and_then(Protocol::from_replies),
     };
     match protocol {
         Some(Protocol::Kitty) => passed(name, "Kitty protocol"),
@@ -323,7 +324,7 @@ fn clipboard(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
         .any(|name| context.environment.contains_key(*name));
     match kind.host {
         _ if display && !kind.remote => passed(name, "desktop clipboard"),
-        Host::Console | Host::Dumb | Host::Screen => warning(
+        TerminalHost::Console | TerminalHost::Dumb | TerminalHost::Screen => warning(
             name,
             format!(
                 "none; osier writes copies to {}",
@@ -331,12 +332,12 @@ fn clipboard(kind: &TerminalKind, context: &DoctorContext<'_>) -> Check {
             ),
             "use a terminal or tmux with OSC 52 support",
         ),
-        Host::Tmux => warning(
+        TerminalHost::Tmux => warning(
             name,
             "tmux buffer, and the terminal through OSC 52",
             "if copying fails, add `set -g set-clipboard on` to ~/.tmux.conf",
         ),
-        Host::Emulator => passed(
+        TerminalHost::Emulator => passed(
             name,
             "terminal clipboard through OSC 52; paste with the key of the terminal",
         ),

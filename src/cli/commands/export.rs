@@ -9,10 +9,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
+use osier_protocol::{ExportFormat, ExportScope, ExportSummary, Exported};
 use osier_store::{Reading, SessionDirectory, SessionError};
-use osier_transfer::{
-    ExchangeError, ExportOptions, ExportSummary, Exported, Format, Look, Scope, export, export_to,
-};
+use osier_transfer::{ExportOptions, HtmlThemes, TransferError, export, export_to};
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ExportArgs {
@@ -26,7 +25,7 @@ pub(in crate::cli) struct ExportArgs {
 
     /// Set the format; by default the extension of PATH decides, then html
     #[arg(long, value_name = "FORMAT", value_parser = format())]
-    pub format: Option<Format>,
+    pub format: Option<ExportFormat>,
 
     /// Export only the current branch
     #[arg(long, conflicts_with = "tree")]
@@ -45,27 +44,27 @@ pub(in crate::cli) struct ExportArgs {
     pub force: bool,
 }
 
-fn format() -> impl TypedValueParser<Value = Format> {
-    let names = PossibleValuesParser::new(Format::ALL.iter().map(|(_, name)| *name));
-    names.try_map(|name| Format::from_name(&name))
+fn format() -> impl TypedValueParser<Value = ExportFormat> {
+    let names = PossibleValuesParser::new(ExportFormat::ALL.iter().map(|(_, name)| *name));
+    names.try_map(|name| osier_transfer::format_named(&name))
 }
 
 /// Writes the session and prints the path. The error is a failed write to `out`.
 pub(in crate::cli) fn run(
     args: &ExportArgs,
     folders: &Folders,
-    (cwd, themes): (&Path, Arc<dyn Look>),
+    (cwd, themes): (&Path, Arc<dyn HtmlThemes>),
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     let options = ExportOptions {
         format: args.format,
         scope: match (args.branch, args.tree) {
-            (true, _) => Some(Scope::Branch),
-            (_, true) => Some(Scope::Tree),
+            (true, _) => Some(ExportScope::Branch),
+            (_, true) => Some(ExportScope::Tree),
             _ => None,
         },
         force: args.force,
-        look: Some(themes),
+        themes: Some(themes),
         theme: args.theme.clone(),
     };
     let opened = open(args.session.as_deref(), folders, cwd);
@@ -73,7 +72,7 @@ pub(in crate::cli) fn run(
         (Err(error), _) => Err(error),
         (Ok(reading), Some(path)) if path == Path::new("-") => {
             match export_to(&reading, &options, out) {
-                Err(ExchangeError::Io { source, .. }) => return Err(source),
+                Err(TransferError::Io { source, .. }) => return Err(source),
                 written => written.map(|summary| (None, summary)),
             }
         }
@@ -95,7 +94,7 @@ pub(in crate::cli) fn run(
     }
 }
 
-fn open(session: Option<&str>, folders: &Folders, cwd: &Path) -> Result<Reading, ExchangeError> {
+fn open(session: Option<&str>, folders: &Folders, cwd: &Path) -> Result<Reading, TransferError> {
     let directory = SessionDirectory::new(&folders.data);
     let path = match session {
         Some(query) => directory.find(query)?,
@@ -144,7 +143,7 @@ fn warn_about_damage(summary: ExportSummary) {
 }
 
 /// Prints the error and its hint on standard error.
-pub(super) fn report_error(error: &ExchangeError) -> Exit {
+pub(super) fn report_error(error: &TransferError) -> Exit {
     let hint = error.hint().map(|hint| format!("; {hint}"));
     usage_error(&format!("{error}{}", hint.unwrap_or_default()))
 }

@@ -10,7 +10,8 @@ use super::export::report_error;
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
 use osier_base::{clock, text};
-use osier_transfer::{Found, ImportOptions, Source, SourceFolders, find, import};
+use osier_protocol::ImportSource;
+use osier_transfer::{ForeignSession, ImportOptions, SourceFolders, find, import};
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ImportArgs {
@@ -51,9 +52,9 @@ pub(in crate::cli) fn run(
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     let chosen = [
-        (args.pi, Source::Pi),
-        (args.claude, Source::Claude),
-        (args.codex, Source::Codex),
+        (args.pi, ImportSource::Pi),
+        (args.claude, ImportSource::Claude),
+        (args.codex, ImportSource::Codex),
     ];
     let any = chosen.iter().any(|(wanted, _)| *wanted);
     if !any && !args.list && args.paths.is_empty() {
@@ -70,7 +71,7 @@ pub(in crate::cli) fn run(
         let sources = SourceFolders::new(&home, environment);
         let directory = (!args.all).then_some(cwd);
         let wanted = chosen.iter().filter(|(wanted, _)| *wanted || !any);
-        let found: Vec<Found> = wanted
+        let found: Vec<ForeignSession> = wanted
             .flat_map(|(_, source)| find(&sources, *source, directory))
             .collect();
         if found.is_empty() {
@@ -102,7 +103,7 @@ pub(in crate::cli) fn run(
     Ok(exit)
 }
 
-fn list(found: &Found, out: &mut dyn Write) -> io::Result<()> {
+fn list(found: &ForeignSession, out: &mut dyn Write) -> io::Result<()> {
     let when = clock::rfc3339(found.modified);
     let when = when.get(..16).unwrap_or(&when).replace('T', " ");
     let prompt = text::single_line(found.first_prompt.as_deref().unwrap_or_default());

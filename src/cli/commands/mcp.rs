@@ -10,9 +10,10 @@ use crate::cli::args::{McpAddArgs, McpCommand};
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, NewServer, ServerInfo, ServerState};
+use osier_mcp::{Logins, Mcp, McpSetup, NewServer};
 use osier_permissions::trust::project_root;
 use osier_protocol::questions::Questions;
+use osier_protocol::{ServerInfo, ServerState};
 use osier_tools::Workspace;
 
 /// How long `osier mcp test` waits for all servers to start.

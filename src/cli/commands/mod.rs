@@ -4,7 +4,9 @@ pub(super) mod auth;
 pub(super) mod checkpoints;
 pub(super) mod config;
 pub(super) mod doctor;
+#[cfg(feature = "transfer")]
 pub(super) mod export;
+#[cfg(feature = "transfer")]
 pub(super) mod import;
 pub(super) mod mcp;
 pub(super) mod models;

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use crate::cli::exit::Exit;
 use osier_llm::Modality;
 use osier_llm::catalogue::refresh::SOURCE;
-use osier_session::host::{HostSetup, KeyState, ModelInfo};
+use osier_protocol::{KeyState, ModelInfo};
+use osier_session::host::HostSetup;
 use osier_session::models::Models;
-use osier_session::refresh;
+use osier_session::models::refresh;
 
 /// Lists the models that match, after downloading newly published ones if `with_refresh` is set. The inner error
 /// is a failed write to `out`.

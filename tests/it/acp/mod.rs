@@ -1,20 +1,21 @@
-//! `osier acp`: an editor's side by hand, each line held to the published schema, and a real client.
+//! `osier acp` with an editor that validates every line against the published schema, and with real clients.
 //!
-//! `schema.json` is that of version 1 as npm's `@agentclientprotocol/sdk` carries it, without its prose.
+//! `schema.json` is the schema of version 1 from npm's `@agentclientprotocol/sdk`, without descriptions.
 
-mod ends;
-mod offers;
-mod peers;
+mod capabilities;
+mod clients;
+mod disconnect;
+mod editor;
 mod sessions;
 mod turns;
-mod wire;
 
 use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Home};
 
-/// A model that says `answer`, is slow when it is told `zzslow`, works on files with `zzwrite`, `zzaway`,
-/// `zzread` and `zzedit`, runs a command with `zzrun`, and asks the server `given` with `zzask`.
+/// A model that answers `answer`, never finishes `zzslow`, fails on `zzfail`, changes or reads a file on `zzwrite`,
+/// `zzaway`, `zzread` and `zzedit`, stops early on `zzlong`, runs a command on `zzrun`, and calls the MCP server
+/// `given` on `zzask`.
 fn script() -> Value {
     json!([
         {"when": {"toolResult": ""}, "repeat": true, "steps": answer()},
@@ -32,7 +33,7 @@ fn script() -> Value {
             {"tool": "read", "arguments": {"file_path": "note.txt"}},
         ]},
         {"when": {"user": "zzedit"}, "repeat": true, "steps": [
-            {"tool": "edit", "arguments": {"file_path": "note.txt", "old_string": "buffer", "new_string": "desk"}},
+            {"tool": "edit", "arguments": {"file_path": "note.txt", "old_string": "buffer", "new_string": "editor"}},
         ]},
         {"when": {"user": "zzask"}, "repeat": true, "steps": [
             {"tool": "given__ask", "arguments": {}},

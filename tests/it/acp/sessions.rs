@@ -1,9 +1,9 @@
-//! Sessions of an editor: several at once, listed, loaded again, closed, and what is chosen in them.
+//! Sessions: several at once, list, load, resume, close, modes and options.
 
 use serde_json::{Value, json};
 
 use super::acp;
-use super::wire::Editor;
+use super::editor::Editor;
 use crate::support::cli::Home;
 
 fn prompt(session: &str, text: &str) -> Value {
@@ -11,15 +11,15 @@ fn prompt(session: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_session_is_told_again_when_it_is_loaded() {
+fn load_replays_the_conversation_and_resume_does_not() {
     let home = Home::new();
     let (mut editor, session) = Editor::with_session(acp(&home), &home);
     editor.call("session/prompt", prompt(&session, "zzrun"));
     let open = json!({"sessionId": session, "cwd": home.work(), "mcpServers": []});
-    let (code, _) = editor.refused("session/load", open.clone());
+    let (code, _) = editor.call_error("session/load", open.clone());
     assert_eq!(code, -32600);
     editor.call("session/close", json!({"sessionId": session}));
-    let (code, _) = editor.refused("session/prompt", prompt(&session, "hi"));
+    let (code, _) = editor.call_error("session/prompt", prompt(&session, "hi"));
     assert_eq!(code, -32002);
     let listed = editor.call("session/list", json!({"cwd": home.work()}));
     assert_eq!(
@@ -29,7 +29,7 @@ fn a_session_is_told_again_when_it_is_loaded() {
         ),
         (&json!(session), &json!("zzrun"))
     );
-    editor.forget();
+    editor.clear_unread();
     let loaded = editor.call("session/load", open);
     assert_eq!(loaded["modes"]["currentModeId"], "yolo");
     let kinds: Vec<&str> = editor.unread();
@@ -43,7 +43,7 @@ fn a_session_is_told_again_when_it_is_loaded() {
             "agent_message_chunk"
         ]
     );
-    editor.forget();
+    editor.clear_unread();
     editor.call("session/close", json!({"sessionId": session}));
     let resume = json!({"sessionId": session, "cwd": home.work()});
     editor.call("session/resume", resume);
@@ -51,12 +51,12 @@ fn a_session_is_told_again_when_it_is_loaded() {
     let ended = editor.call("session/prompt", prompt(&session, "more"));
     assert_eq!(ended["stopReason"], "end_turn");
     let missing = json!({"sessionId": "ffff", "cwd": home.work(), "mcpServers": []});
-    let (code, message) = editor.refused("session/load", missing);
+    let (code, message) = editor.call_error("session/load", missing);
     assert_eq!(code, -32002, "{message}");
 }
 
 #[test]
-fn sessions_work_side_by_side() {
+fn sessions_run_concurrently() {
     let home = Home::new();
     let (mut editor, first) = Editor::with_session(acp(&home), &home);
     let new = json!({"cwd": home.work(), "mcpServers": []});
@@ -67,18 +67,18 @@ fn sessions_work_side_by_side() {
     let ended = editor.call("session/prompt", prompt(&second, "hi"));
     assert_eq!(ended["stopReason"], "end_turn");
     let chunk =
-        editor.until(|line| line["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
+        editor.wait_for(|line| line["params"]["update"]["sessionUpdate"] == "agent_message_chunk");
     assert_eq!(chunk["params"]["sessionId"], second);
     editor.running().close_input();
-    // What runs when the editor goes is stopped and stored.
-    assert_eq!(editor.answer(slow)["result"]["stopReason"], "cancelled");
+    // A running turn is cancelled and stored when the editor disconnects.
+    assert_eq!(editor.response(slow)["result"]["stopReason"], "cancelled");
     let (_, code, errors) = editor.end();
     assert_eq!((code, errors.as_str()), (Some(0), ""));
     assert_eq!(home.sessions().len(), 2);
 }
 
 #[test]
-fn modes_and_options_are_chosen() {
+fn mode_and_options_are_set() {
     let home = Home::new();
     home.file("other.json", json!({"turns": []}).to_string());
     let mut editor = Editor::start(acp(&home));
@@ -104,11 +104,17 @@ fn modes_and_options_are_chosen() {
         editor.update("current_mode_update")["currentModeId"],
         "plan"
     );
-    let (code, message) = editor.refused(
+    let (code, message) = editor.call_error(
         "session/set_mode",
         json!({"sessionId": session, "modeId": "fly"}),
     );
-    assert_eq!((code, message.as_str()), (-32602, "there is no mode `fly`"));
+    assert_eq!(
+        (code, message.as_str()),
+        (
+            -32602,
+            "unknown mode `fly`; expected one of `yolo`, `ask`, `plan`"
+        )
+    );
     let set = |id: &str, value: &str| json!({"sessionId": session, "configId": id, "value": value});
     let chosen = editor.call(
         "session/set_config_option",
@@ -123,22 +129,26 @@ fn modes_and_options_are_chosen() {
         option(&chosen["configOptions"], "mode")["currentValue"],
         "ask"
     );
-    let (code, _) = editor.refused("session/set_config_option", set("model", "no such model"));
+    let (code, _) = editor.call_error("session/set_config_option", set("model", "no such model"));
     assert_eq!(code, -32602);
-    let (code, message) = editor.refused("session/set_config_option", set("colour", "red"));
+    let (code, message) = editor.call_error("session/set_config_option", set("colour", "red"));
     assert_eq!(
         (code, message.as_str()),
-        (-32602, "there is no option `colour`")
+        (
+            -32602,
+            "unknown option `colour`; expected one of `mode`, `model`, `thought_level`"
+        )
     );
-    let (code, message) = editor.refused("session/new", json!({"cwd": "here", "mcpServers": []}));
+    let (code, message) =
+        editor.call_error("session/new", json!({"cwd": "here", "mcpServers": []}));
     assert_eq!(
         (code, message.as_str()),
-        (-32602, "`cwd` has to be an absolute path")
+        (-32602, "`cwd` must be an absolute path, not `here`")
     );
 }
 
 #[test]
-fn an_mcp_server_that_the_editor_hands_over_brings_its_tools() {
+fn editor_passes_mcp_servers() {
     let home = Home::new();
     let server = format!("{}/tests/it/mcp_server.sh", env!("CARGO_MANIFEST_DIR"));
     let mut editor = Editor::start(acp(&home));
@@ -152,10 +162,13 @@ fn an_mcp_server_that_the_editor_hands_over_brings_its_tools() {
     let ended = editor.call("session/prompt", prompt(&session, "hi"));
     assert_eq!(ended["stopReason"], "end_turn");
     let old = json!([{"type": "sse", "name": "old", "url": "https://example.com", "headers": []}]);
-    let (code, message) = editor.refused(
+    let (code, message) = editor.call_error(
         "session/new",
         json!({"cwd": home.work(), "mcpServers": old}),
     );
     assert_eq!(code, -32602);
-    assert!(message.contains("`old` of type `sse`"), "{message}");
+    assert_eq!(
+        message,
+        "MCP server `old` has the unsupported type `sse`; expected `http` or a `command`"
+    );
 }

@@ -3,7 +3,8 @@
 
 use osier_llm::Script;
 use osier_llm::auth::{Credential, CredentialFile, KeySource};
-use osier_session::host::{Event, LoginInput, LoginMethod, Op, SessionChoice, Typed};
+use osier_protocol::{Event, LoginInput, LoginMethod, Op, Typed};
+use osier_session::host::SessionChoice;
 use serde_json::json;
 
 use super::store;

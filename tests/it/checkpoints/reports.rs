@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use osier_checkpoint::{ChangeKind, Unrestored};
 use osier_llm::Script;
-use osier_session::host::{Event, Op, SessionChoice};
+use osier_protocol::{ChangeKind, Event, Op, Unrestored};
+use osier_session::host::SessionChoice;
 use osier_testing::skip;
 use serde_json::json;
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use osier_protocol::Imported;
 use osier_store::{Loaded, load};
-use osier_transfer::{ImportOptions, Imported, import};
+use osier_transfer::{ImportOptions, import};
 use serde_json::json;
 
 use super::{fixture, outline, sample};
@@ -199,7 +200,7 @@ fn what_is_no_session_is_told_in_one_line() {
     for (name, reason) in [
         (
             "notes.jsonl",
-            "is not a session of osier, pi, Claude Code or Codex: no line of its start is like theirs",
+            "is not a session of osier, pi, Claude Code or Codex: its first lines have none of their formats",
         ),
         ("empty.jsonl", "it is empty"),
         ("missing.jsonl", "cannot read `WORK/missing.jsonl`"),

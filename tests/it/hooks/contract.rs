@@ -124,7 +124,7 @@ async fn hooks_answer_a_permission_request_in_the_persons_place() {
         // Nobody else is there.
         let mut open = place
             .open_with(SessionChoice::New, runs(&["echo ran"]), |setup| {
-                setup.permissions = Some(Mode::Ask);
+                setup.permissions = Some(PermissionMode::Ask);
                 setup.settings.deny = vec!["bash(rm *)".to_owned()];
             })
             .await;

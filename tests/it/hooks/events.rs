@@ -2,7 +2,7 @@
 
 use osier_agent::{CompactionOutcome, CompactionReason};
 use osier_llm::TurnStatus;
-use osier_session::host::{TreeEvent, TreeOp};
+use osier_protocol::{TreeEvent, TreeOp};
 
 use super::*;
 
@@ -11,8 +11,7 @@ const LOG: &str = "cat >> \"$CLAUDE_PROJECT_DIR/events.jsonl\"";
 
 /// A place where every event is logged.
 fn logged() -> Place {
-    let hooks =
-        osier_extensions::hooks::event::EVENTS.map(|info| (info.name.to_owned(), hook(LOG)));
+    let hooks = osier_protocol::EVENTS.map(|info| (info.name.to_owned(), hook(LOG)));
     with(&Value::Object(hooks.into_iter().collect()))
 }
 

@@ -9,8 +9,9 @@ use std::time::Duration;
 use osier_agent::{Severity, ToolContext, ToolOutput, ToolSource, ToolStatus, UpdateSink};
 use osier_llm::ContentBlock;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, ServerAction, ServerState, Told};
+use osier_mcp::{Logins, Mcp, McpSetup, ServerEvent};
 use osier_protocol::questions::{Answer, QuestionKind, Questions, Request};
+use osier_protocol::{ServerAction, ServerState};
 use osier_tools::Workspace;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -114,33 +115,33 @@ fn state(servers: &Mcp) -> ServerState {
 }
 
 /// Waits for the end of a sign-in: whether the server took it.
-async fn signed_in(news: &mut mpsc::UnboundedReceiver<Told>) -> bool {
+async fn signed_in(news: &mut mpsc::UnboundedReceiver<ServerEvent>) -> bool {
     let mut came_back = false;
     while let Some(told) = news.recv().await {
         match told {
-            Told::Servers(servers) => match servers[0].state {
+            ServerEvent::Servers(servers) => match servers[0].state {
                 ServerState::Ready => return true,
                 // It knows the sign-in, and wants one that allows more.
                 ServerState::NeedsLogin if came_back => return true,
                 _ => {}
             },
-            Told::Notice { severity, text } => {
+            ServerEvent::Notice { severity, text } => {
                 eprintln!("{text}");
                 came_back |= severity == Severity::Info;
                 if severity == Severity::Error {
                     return false;
                 }
             }
-            Told::Tools => {}
+            ServerEvent::Tools => {}
         }
     }
     false
 }
 
 /// Waits until the server is known to want a sign-in.
-async fn refused(news: &mut mpsc::UnboundedReceiver<Told>) {
+async fn refused(news: &mut mpsc::UnboundedReceiver<ServerEvent>) {
     while let Some(told) = news.recv().await {
-        if let Told::Servers(servers) = told
+        if let ServerEvent::Servers(servers) = told
             && servers[0].state == ServerState::NeedsLogin
         {
             return;

@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use osier_agent::{RunOutcome, Severity};
 use osier_base::process::Invocation;
 use osier_llm::Script;
-use osier_permissions::Mode;
 use osier_protocol::questions::{Answer, Grant};
+use osier_protocol::{Event, Op, PageAt, PermissionMode};
 use osier_rpc::answers::Disposition;
 use osier_rpc::{CallError, Client, Code, Ended, Nobody, Person, UiRequest, serve};
-use osier_session::host::{Event, SessionChoice};
+use osier_session::host::SessionChoice;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -34,6 +34,38 @@ fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
         ],
         ..Invocation::new(env!("CARGO_BIN_EXE_osier"), arguments)
     }
+}
+
+#[tokio::test]
+async fn any_request_returns_the_event_that_answers_it() {
+    let home = Home::new();
+    let run = invocation(&home, &[]);
+    let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
+    client.prompt("hi").await.unwrap();
+    assert_eq!(events.settled().await, Some(RunOutcome::Completed));
+    let page = Op::ReadTranscript {
+        request: 7,
+        page: PageAt::Start,
+    };
+    let page = client.request(&page).await.unwrap();
+    assert!(
+        matches!(&page, Some(Event::TranscriptPage { request: 7, messages, .. }) if messages.len() == 2),
+        "{page:?}"
+    );
+    let mode = PermissionMode::Plan;
+    let permissions = client.request(&Op::SetPermissions { mode }).await.unwrap();
+    assert!(
+        matches!(
+            &permissions,
+            Some(Event::Permissions {
+                mode: PermissionMode::Plan,
+                ..
+            })
+        ),
+        "{permissions:?}"
+    );
+    assert_eq!(client.request(&Op::AbortShell).await.unwrap(), None);
+    client.shut_down().await.unwrap();
 }
 
 #[tokio::test]
@@ -105,8 +137,8 @@ async fn a_person_answers_and_is_told() {
     assert_eq!(events.settled().await, Some(RunOutcome::Completed));
     assert!(home.work().join("made.txt").exists());
     assert_eq!(
-        client.set_permissions(Mode::Plan).await.unwrap(),
-        Mode::Plan
+        client.set_permissions(PermissionMode::Plan).await.unwrap(),
+        PermissionMode::Plan
     );
     let op = json!({"op": {"type": "redo_prompt"}});
     client.call::<Value>("op", op).await.unwrap();

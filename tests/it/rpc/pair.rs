@@ -5,7 +5,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use osier_agent::RunOutcome;
 use osier_llm::Script;
-use osier_permissions::Mode;
+use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant};
 use osier_rpc::{Client, Events, Person, UiRequest, serve};
 use osier_session::host::{Host, SessionChoice};
@@ -73,7 +73,7 @@ async fn two_clients_share_a_host_and_keep_their_answers_apart() {
     let open = place
         .open_with(SessionChoice::Unstored, script, |setup| {
             setup.answers_questions = true;
-            setup.permissions = Some(Mode::Ask);
+            setup.permissions = Some(PermissionMode::Ask);
         })
         .await;
     let mut serving = JoinSet::new();

@@ -104,7 +104,7 @@ fn stop(wire: &mut Wire) {
     let refused = wire.refused("replace_messages", json!({"messages": []}));
     assert_eq!(refused, "the conversation was not replaced: a run is on");
     let refused = wire.refused("undo_prompt", json!({}));
-    assert_eq!(refused, "the agent is working: stop it with esc first");
+    assert_eq!(refused, "the agent is working: press esc to stop it first");
     wire.call("abort", json!({}));
     assert_eq!(settled(wire), "interrupted");
     wire.call("prompt", json!({"message": "zzfail"}));
@@ -193,7 +193,7 @@ fn walk(wire: &mut Wire) {
     assert_eq!(refused, "there is no entry `nothing` in this session");
     let refused = wire.refused("hide_branch", json!({"entryId": first, "hidden": true}));
     assert!(
-        refused.starts_with("this is the branch you are on"),
+        refused.starts_with("cannot delete the current branch"),
         "{refused}"
     );
     wire.call("prompt", json!({"message": "five"}));
@@ -217,7 +217,7 @@ fn compact(wire: &mut Wire) {
     let summary = done["summary"].as_str().unwrap();
     assert!(summary.starts_with("a summary\n"), "{summary}");
     let refused = wire.refused("store_summary", json!({"summary": "all of it"}));
-    assert_eq!(refused, "no summary waits to be stored");
+    assert_eq!(refused, "there is no summary to store");
     wire.call("drop_summary", json!({}));
     let set = wire.call("set_auto_compaction", json!({"enabled": false}));
     assert_eq!(set, json!({"enabled": false}));
@@ -235,7 +235,7 @@ fn fan(wire: &mut Wire) {
     let taken = wire.call("take_lane", json!({"lane": 1}));
     assert_eq!(taken["lane"], 1);
     let refused = wire.refused("take_lane", json!({"lane": 0}));
-    assert_eq!(refused, "there is no branch to take: `/fan` first");
+    assert_eq!(refused, "there is no lane to apply: run `/fan` first");
     wire.call("end_fan", json!({}));
 }
 
@@ -284,7 +284,7 @@ fn choose_models(wire: &mut Wire) {
     wire.call("set_model", json!({"model": "script/model.json"}));
     let refused = wire.refused("switch_role", json!({}));
     assert!(
-        refused.contains("the role `plan` has no model yet"),
+        refused.contains("the role `plan` has no model:"),
         "{refused}"
     );
     let plan = json!({"role": "plan", "reference": "script/other.json"});
@@ -337,7 +337,7 @@ fn use_tools(wire: &mut Wire) {
     );
     wire.until(|line| line["type"] == "shell_update" && line["text"] == "up\n");
     let refused = wire.refused("bash", json!({"command": "true"}));
-    assert_eq!(refused, "a command is running: stop it with esc first");
+    assert_eq!(refused, "a command is running: press esc to stop it first");
     wire.call("abort_bash", json!({}));
     assert_eq!(wire.answer(slow)["data"]["cancelled"], true);
     assert_eq!(wire.call("list_jobs", json!({})), json!({"jobs": []}));
@@ -379,7 +379,7 @@ fn give_permissions(wire: &mut Wire) {
     let refused = wire.refused("answer_question", reply);
     assert_eq!(
         refused,
-        "no question `x` waits: it was answered or taken back"
+        "no question `x` is pending: it was answered or withdrawn"
     );
     wire.played.insert("ui_response");
 }
@@ -454,7 +454,7 @@ fn keep_sessions(wire: &mut Wire) {
     let mark = json!({"session": "0190", "mark": "pinned", "on": true});
     wire.call("mark_session", mark);
     let refused = wire.refused("delete_session", json!({"path": path}));
-    assert_eq!(refused, "the open session is not deleted: leave it first");
+    assert_eq!(refused, "cannot delete the open session: leave it first");
     let deleted = wire.call("delete_session", json!({"path": clone}));
     wire.call("restore_session", json!({"path": deleted["trashed"]}));
     let imported = wire.call(

@@ -101,7 +101,7 @@ impl Wire {
         }
         if known.name == command {
             let place = format!("commands/{command}/parameters");
-            if known.takes.iter().all(|field| field.aliases.is_empty()) {
+            if known.parameters.iter().all(|one| one.aliases.is_empty()) {
                 self.schema.hold(&place, &parameters);
             }
         }

@@ -7,8 +7,8 @@ use osier_agent::AgentMessage;
 use osier_base::folders::Folders;
 use osier_hub::{Activity, Hosts, Introduction, OpenError, Place as Seat, Room, Wanted, Watch};
 use osier_llm::{Script, ScriptedProvider};
-use osier_permissions::Mode;
-use osier_session::host::{Event, HostSetup};
+use osier_protocol::{Event, PermissionMode};
+use osier_session::host::HostSetup;
 
 use crate::support::agent::model;
 use crate::support::host::Place;
@@ -41,7 +41,7 @@ async fn talk(room: &Room, watch: &mut Watch) {
 async fn an_idle_session_is_unloaded_and_comes_back_as_it_was() {
     let place = Place::new();
     let hosts = hosts(&place);
-    let permissions = Some(Mode::Plan);
+    let permissions = Some(PermissionMode::Plan);
     let wanted = Wanted {
         permissions,
         ..Wanted::default()
@@ -64,7 +64,7 @@ async fn an_idle_session_is_unloaded_and_comes_back_as_it_was() {
     let info = said.info();
     assert_eq!(
         (info.state, info.permissions),
-        (Activity::Idle, Some(Mode::Plan))
+        (Activity::Idle, Some(PermissionMode::Plan))
     );
     let snapshot = said.snapshot().await.unwrap();
     // Numbers go on rising: what somebody heard in the life before is not mistaken for this one.

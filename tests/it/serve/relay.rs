@@ -68,7 +68,7 @@ fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
     let refused = ask(&ann);
     assert_eq!(refused.code, Some(1));
     assert!(
-        refused.stderr.contains("are used in this month"),
+        refused.stderr.contains("monthly limit reached"),
         "{}",
         refused.stderr
     );

@@ -12,10 +12,9 @@ use osier_agent::{
     Agent, AgentConfig, AgentMessage, Concurrency, Event, Interceptor, Op, ProviderTransport,
     RunOutcome, Subscription, Tool, ToolContext, ToolOrigin, ToolOutput, ToolSet, ToolSource,
 };
-use osier_llm::model::Compat;
-use osier_llm::usage::Price;
 use osier_llm::{
-    Api, Message, Modality, Model, Request, Script, ScriptedProvider, ThinkingLevel, ToolSpec,
+    Api, Compat, Message, Modality, Model, Price, Request, Script, ScriptedProvider, ThinkingLevel,
+    ToolSpec,
 };
 use serde_json::{Value, json};
 

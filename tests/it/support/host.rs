@@ -7,7 +7,8 @@ use std::time::Duration;
 use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_llm::{Script, ScriptedProvider};
-use osier_session::host::{Event, Host, HostSetup, Op, SessionChoice, SessionInfo};
+use osier_protocol::{Event, Op, SessionInfo};
+use osier_session::host::{Host, HostSetup, SessionChoice};
 use tempfile::TempDir;
 
 use super::agent::model;

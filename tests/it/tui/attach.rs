@@ -3,7 +3,7 @@
 use osier_agent::UserMessage;
 use osier_llm::scripted::Script;
 use osier_llm::{ContentBlock, Message, Modality};
-use osier_session::host::Event;
+use osier_protocol::Event;
 use osier_tools::attachment;
 use osier_tui::Effect;
 
@@ -73,7 +73,7 @@ async fn a_model_that_cannot_see_is_named_before_it_is_asked() {
     screen.app.footer.model.as_mut().unwrap().input = vec![Modality::Text];
     screen.press("enter");
     assert!(
-        screen.screen().contains("Mock cannot see pictures"),
+        screen.screen().contains("Mock does not accept images"),
         "{}",
         screen.screen()
     );

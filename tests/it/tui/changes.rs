@@ -1,7 +1,7 @@
 //! What the session changed in the files, on the screen.
 
 use osier_llm::Script;
-use osier_session::host::{CheckpointEvent, Event};
+use osier_protocol::{CheckpointEvent, Event};
 use osier_testing::skip;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ async fn changes_are_walked_by_file_and_by_hunk() {
     let mut screen = Screen::new(100, 20).script(script()).start().await;
     screen
         .send("/diff")
-        .shows("no changes of files were recorded")
+        .shows("no file changes were recorded")
         .await;
     screen.send("make").settled().await;
     screen.send("change").settled().await;
@@ -41,12 +41,12 @@ async fn changes_are_walked_by_file_and_by_hunk() {
     screen.press("]").shows("line fifty").await;
     screen
         .press("s")
-        .shows("3 files changed since the session began")
+        .shows("3 files changed since the session start")
         .await;
     screen
         .press("esc")
         .send("/diff nothing")
-        .shows("no changes of files were recorded in that turn")
+        .shows("no file changes were recorded in that turn")
         .await;
     screen.send("/diff a b c").shows("expected last").await;
 }
@@ -86,20 +86,17 @@ async fn changes_are_reviewed_one_by_one_and_the_model_is_told_what_happened() {
     let request = screen.provider.last_request().unwrap();
     let told = format!("{:?}", request.context.messages.last().unwrap());
     assert!(
-        told.contains("I rejected these changes and took them back in the files:\\n\\nlong.txt\\n"),
+        told.contains("I rejected these changes and reverted them in the files:\\n\\nlong.txt\\n"),
         "{told}"
     );
     assert!(
         told.contains(
-            "which stay for now:\\n\\nlong.txt: why fifty?\\n```diff\\n@@ -47,7 +47,7 @@"
+            "which are still in the files:\\n\\nlong.txt: why fifty?\\n```diff\\n@@ -47,7 +47,7 @@"
         ),
         "{told}"
     );
     // The whole of it can be taken back, as any move of files.
-    screen
-        .send("/restore undo")
-        .shows("1 file brought back")
-        .await;
+    screen.send("/restore undo").shows("1 file restored").await;
     let text = std::fs::read_to_string(screen.work().join("long.txt")).unwrap();
     assert!(text.contains("LINE 3\n") && text.contains("line fifty\n"));
 }
@@ -188,7 +185,7 @@ async fn the_working_tree_is_compared_with_head() {
     git(&work, "commit -qm first");
     screen
         .send("/diff head")
-        .shows("no file changed against HEAD")
+        .shows("no files changed against HEAD")
         .await;
     write("long.txt", &lines("LINE 3"));
     git(&work, "add long.txt");
@@ -222,7 +219,7 @@ async fn the_working_tree_is_compared_with_head() {
     screen.press("X").shows("4 files changed").await;
     assert_eq!(read("long.txt"), lines("line 3"));
     screen.press("s").shows("since the last prompt").await;
-    screen.press("s").shows("since the session began").await;
+    screen.press("s").shows("since the session start").await;
     screen.press("s").shows("4 files changed").await;
     screen.press("esc").send("/restore undo");
     screen

@@ -1,7 +1,7 @@
 //! Colours that commands print: on the screen, and nowhere else.
 
 use osier_llm::scripted::{Gate, Script};
-use osier_session::host::Event;
+use osier_protocol::Event;
 use osier_term::face::Token;
 use osier_tui::Effect;
 use ratatui::buffer::Cell;

@@ -14,7 +14,7 @@ async fn a_level_that_the_model_lacks_is_told_with_the_nearest() {
     let mut screen = Screen::new(80, 24).start().await;
     screen
         .send("/thinking max")
-        .shows("this model has no level max: high is the nearest")
+        .shows("this model has no thinking level max; using high")
         .await;
     screen.send("/thinking low").shows("mock/mock low").await;
 }
@@ -82,19 +82,19 @@ async fn ctrl_c_clears_and_a_second_one_on_an_empty_editor_exits() {
     let mut screen = Screen::new(60, 12).start().await;
     screen.type_text("draft").press("ctrl+c");
     assert_eq!(screen.editor(), "Ask, or type / for commands");
-    assert!(!screen.screen().contains("ctrl+c again exits"));
+    assert!(!screen.screen().contains("press ctrl+c again to quit"));
     screen.press("ctrl+_");
     assert_eq!(screen.editor(), "draft");
     screen.press("ctrl+c ctrl+c");
-    assert!(screen.screen().contains("ctrl+c again exits"));
+    assert!(screen.screen().contains("press ctrl+c again to quit"));
     assert_eq!(screen.effects, []);
     // The second press counts as long as the line stands, and no longer.
     screen.advance(Duration::from_secs(5));
-    assert!(!screen.screen().contains("ctrl+c again exits"));
+    assert!(!screen.screen().contains("press ctrl+c again to quit"));
     screen.press("ctrl+c");
     assert_eq!(screen.effects, []);
     screen.advance(Duration::from_secs(3));
-    assert!(screen.screen().contains("ctrl+c again exits"));
+    assert!(screen.screen().contains("press ctrl+c again to quit"));
     screen.press("ctrl+c");
     assert_eq!(screen.effects, [Effect::Quit]);
 }
@@ -189,7 +189,7 @@ async fn a_wrong_command_stays_in_the_editor_and_says_what_is_wrong() {
     screen.type_text("/nothing at all").press("enter");
     assert_eq!(screen.editor(), "/nothing at all");
     let shown = screen.screen();
-    assert!(shown.contains("unknown command /nothing: type / to list the commands"));
+    assert!(shown.contains("unknown command /nothing; type / to list the commands"));
     screen
         .press("ctrl+c")
         .type_text("/thinking hard")
@@ -319,9 +319,9 @@ async fn esc_stops_a_command_of_the_user() {
         .send("!echo begun; sleep 1000")
         .shows("\n  begun")
         .await;
-    assert!(screen.screen().contains("Running · esc stops it · 0s"));
+    assert!(screen.screen().contains("Running · esc to stop · 0s"));
     screen.press("esc").shows("interrupted").await;
-    assert!(!screen.screen().contains("esc stops it"));
+    assert!(!screen.screen().contains("esc to stop"));
 }
 
 #[tokio::test]
@@ -336,7 +336,7 @@ async fn esc_stops_a_command_that_outlived_a_run() {
         .await;
     screen.send("meanwhile").settled().await;
     assert!(
-        screen.screen().contains("Running · esc stops it · 0s"),
+        screen.screen().contains("Running · esc to stop · 0s"),
         "{}",
         screen.screen()
     );

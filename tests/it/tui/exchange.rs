@@ -1,7 +1,7 @@
 //! Sessions that leave and come, from the screen.
 
 use osier_llm::Script;
-use osier_session::host::{Event, ExchangeEvent};
+use osier_protocol::{Event, TransferEvent};
 
 use super::support::Screen;
 
@@ -23,7 +23,10 @@ async fn a_session_is_exported_and_another_is_imported_and_opened() {
         .shows("exists; choose another name")
         .await;
     screen.send("/export --force talk.md").until(exported).await;
-    screen.send("/import").shows("name a file").await;
+    screen
+        .send("/import")
+        .shows("expected a file: /import FILE")
+        .await;
     screen.press("ctrl+u");
     screen
         .send("/import nothing.jsonl")
@@ -51,13 +54,13 @@ async fn a_session_is_exported_and_another_is_imported_and_opened() {
 fn exported(event: &Event) -> bool {
     matches!(
         event,
-        Event::Exchange(ExchangeEvent::SessionExported { .. })
+        Event::Transfer(TransferEvent::SessionExported { .. })
     )
 }
 
 fn imported(event: &Event) -> bool {
     matches!(
         event,
-        Event::Exchange(ExchangeEvent::SessionImported { .. })
+        Event::Transfer(TransferEvent::SessionImported { .. })
     )
 }

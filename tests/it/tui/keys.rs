@@ -64,7 +64,7 @@ async fn characters_that_vim_waits_for_are_not_what_they_are_bound_to() {
 async fn keys_of_removed_vim_commands_change_nothing() {
     let mut screen = with("vim").start().await;
     screen.type_text("alpha").press("esc");
-    screen.press("ctrl+v").type_text("q@:");
+    screen.press("ctrl+v").type_text("q@");
     assert_eq!(
         (screen.editor().as_str(), screen.effects.len()),
         ("alpha", 0)
@@ -74,6 +74,19 @@ async fn keys_of_removed_vim_commands_change_nothing() {
         "{}",
         screen.screen()
     );
+}
+
+#[tokio::test]
+async fn colon_opens_the_palette_in_normal_mode_only() {
+    let mut screen = with("vim").start().await;
+    screen.type_text("a:b");
+    assert_eq!(screen.editor(), "a:b");
+    screen.press("esc").type_text(":quit");
+    for text in ["─ Commands ─", "Application: Quit osier", "❯ a:b"] {
+        assert!(screen.screen().contains(text), "{}", screen.screen());
+    }
+    screen.press("enter");
+    assert_eq!(screen.effects, [Effect::Quit]);
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use osier_llm::scripted::{Gate, Script};
-use osier_session::host::{Event, SessionChoice};
+use osier_protocol::Event;
+use osier_session::host::SessionChoice;
 use tempfile::TempDir;
 
 use super::support::Screen;
@@ -93,7 +94,7 @@ async fn paging_shows_every_message_up_to_the_first_and_down_again() {
     }
     assert_eq!(seen, (1..599).collect());
     screen.press("pagedown");
-    assert!(!screen.screen().contains("to the end"));
+    assert!(!screen.screen().contains("go to end"));
 }
 
 #[tokio::test]
@@ -144,7 +145,7 @@ async fn what_happens_meanwhile_does_not_move_the_reader() {
     gate.open();
     screen.settled().await;
     assert_eq!(rows(&mut screen), before);
-    assert!(screen.screen().contains("to the end"));
+    assert!(screen.screen().contains("go to end"));
     screen.press("ctrl+end");
     let shown = screen.conversation();
     assert!(shown.ends_with("▌ go on\n\nBegun.\n\nDone now."), "{shown}");
@@ -178,7 +179,10 @@ async fn a_prompt_typed_while_the_rest_is_read_is_sent_with_all_of_it() {
     let conversation = screen.conversation();
     let (said, told) = conversation.rsplit_once("\n\n· ").unwrap();
     assert!(said.ends_with("▌ and now?\n\nI know."), "{said}");
-    assert!(told.starts_with("the context is 619 % full"), "{told}");
+    assert!(
+        told.starts_with("the context window is 619 % full"),
+        "{told}"
+    );
     let request = screen.request();
     assert_eq!(request.context.messages.len(), 3001);
     let first = serde_json::to_string(&request.context.messages[0]).unwrap();

@@ -1,7 +1,7 @@
 //! Signing in and out without leaving the screen.
 
 use osier_llm::auth::{Credential, CredentialFile, KeySource};
-use osier_session::host::Event;
+use osier_protocol::Event;
 use osier_tui::Effect;
 use serde_json::json;
 
@@ -77,7 +77,7 @@ async fn a_device_code_is_shown_until_it_was_typed() {
     screen.send("/login lab");
     assert_eq!(address(&mut screen).await, "https://lab.example/device");
     let shown = screen.screen();
-    assert!(shown.contains("and type this code: WDJB-MJHT"), "{shown}");
+    assert!(shown.contains("Enter this code: WDJB-MJHT"), "{shown}");
     screen.shows("signed in to lab").await;
 }
 
@@ -104,7 +104,7 @@ async fn escape_gives_up() {
 #[tokio::test]
 async fn a_key_is_typed_unseen() {
     let mut screen = Screen::new(90, 24).start().await;
-    screen.send("/login").shows("sign in with a browser").await;
+    screen.send("/login").shows("browser").await;
     screen
         .type_text("anthropic")
         .press("enter")
@@ -128,6 +128,6 @@ async fn a_key_is_typed_unseen() {
         .type_text("anthropic/claude-opus-5-5");
     // Others with "no key" are below it.
     screen
-        .shows("› anthropic/claude-opus-5-5 ·                    ✓")
+        .shows("› anthropic/claude-opus-5-5 ·           ✓")
         .await;
 }

@@ -116,7 +116,7 @@ async fn a_sequence_shows_what_was_pressed_and_runs_with_its_last_key() {
     screen.press("esc ctrl+x").type_text("q");
     assert_eq!(screen.editor(), "Ask, or type / for commands");
     screen.press("f1");
-    assert!(!screen.screen().contains(" Keys"));
+    assert!(!screen.screen().contains(" Global"));
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ async fn the_palette_runs_what_it_lists() {
         .press("esc alt+x")
         .type_text("shortcuts and commands")
         .press("enter");
-    assert!(screen.screen().contains(" Keys"));
+    assert!(screen.screen().contains(" Global"));
     screen
         .press("f1")
         .press("alt+x")
@@ -203,9 +203,9 @@ async fn help_is_made_from_the_live_bindings() {
     screen.press("f1");
     insta::assert_snapshot!("help", screen.screen());
     screen.press("end");
-    assert!(screen.screen().contains("name a file"));
+    assert!(screen.screen().contains("attach a file"));
     screen.press("home pagedown up");
-    assert!(!screen.screen().contains(" Keys"));
+    assert!(!screen.screen().contains(" Global"));
     screen.press("esc");
     assert!(screen.screen().contains("osier 0"));
 }
@@ -221,7 +221,7 @@ async fn browsing_gives_single_keys_to_the_conversation_until_something_is_typed
     screen.type_text("draft").press("alt+v");
     let status = screen.screen();
     assert!(
-        status.contains("j down · k up · [ prompt before · } pick · y copy · G end · q back"),
+        status.contains("j down · k up · [ previous prompt · } select · y copy · G end · q back"),
         "{status}"
     );
     assert_eq!(screen.cursor(), None);

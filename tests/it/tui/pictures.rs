@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use image::{DynamicImage, ImageFormat, Rgba, RgbaImage};
 use osier_llm::scripted::Script;
-use osier_term::picture::{Canvas, Drawn, Pictures, Protocol, USUAL_CELL};
+use osier_term::images::{Canvas, DEFAULT_CELL, ImageStore, Protocol, RenderedImage};
 use osier_term::theme::ColourDepth;
 use ratatui::style::Color;
 use serde_json::json;
@@ -31,22 +31,22 @@ pub(super) fn flag(width: u32, height: u32) -> Vec<u8> {
 fn canvas(protocol: Protocol) -> Canvas {
     Canvas {
         protocol,
-        cell: USUAL_CELL,
+        cell: DEFAULT_CELL,
         depth: ColourDepth::True,
-        ground: (0, 0, 0),
+        background: (0, 0, 0),
         passes_through: false,
     }
 }
 
 /// A screen that shows pictures once they were taken from the channel.
-async fn screen(file: &[u8], protocol: Protocol) -> (Screen, Receiver<Drawn>) {
+async fn screen(file: &[u8], protocol: Protocol) -> (Screen, Receiver<RenderedImage>) {
     let script = Script::new()
         .turn(|turn| turn.tool("read", json!({"file_path": "a.png"})))
         .turn(|turn| turn.text("It is a flag."));
     let mut screen = Screen::new(60, 24).script(script).start().await;
     std::fs::write(screen.work().join("a.png"), file).unwrap();
     let (sender, ready) = channel();
-    screen.app.pictures = Pictures::new(move |drawn| sender.send(drawn).unwrap());
+    screen.app.pictures = ImageStore::new(move |drawn| sender.send(drawn).unwrap());
     screen.app.set_canvas(Some(canvas(protocol)));
     screen.send("look at it").settled().await;
     (screen, ready)

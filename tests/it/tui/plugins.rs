@@ -31,7 +31,7 @@ async fn commands_keys_widgets_status_and_entries_are_on_the_screen() {
         .await;
     screen
         .send("hello")
-        .shows("the key ctrl+l of note: ctrl+l is model_picker")
+        .shows("cannot bind ctrl+l of plugin note: ctrl+l is bound to model_picker")
         .await;
     screen.settled().await;
     screen.type_text("/no");
@@ -45,7 +45,7 @@ async fn commands_keys_widgets_status_and_entries_are_on_the_screen() {
     screen.shows("✎ buy milk").await;
     insta::assert_snapshot!("plugins", screen.styled());
     screen.press("alt+k").press("n").shows("✎ by key").await;
-    screen.press("f1").shows("Keys").await;
+    screen.press("f1").shows("Global").await;
     screen.press("end");
     assert!(
         screen.screen().contains("/note TEXT"),

@@ -60,7 +60,7 @@ fn a_screen_to_be_read_aloud_has_words_and_the_cursor_where_one_is() {
     program.shows("Ask, or type / for commands");
     program.write("hello\r");
     program.shows("- a list");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     let screen = program.screen();
     assert!(
         screen.starts_with("You: hello\nAnswer:\nThe first answer.\n\n- with\n- a list\n"),
@@ -144,13 +144,13 @@ fn exit_leaves_the_answer_and_the_way_back() {
     program.write("hello\r");
     program.shows("• a list");
     // An answer is stored before the run is over.
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.write("\x04");
     assert!(program.exit().success());
     program.is_restored();
     let left = program.screen();
     assert!(left.contains("The first answer."), "{left}");
-    let id = left.split("to go on: osier --resume ").nth(1);
+    let id = left.split("Resume with: osier --resume ").nth(1);
     let id = id.unwrap_or_else(|| panic!("{left}")).trim();
     let mut again = program.again(&["--resume", id]);
     again.shows("• a list");
@@ -207,7 +207,7 @@ fn what_came_before_a_kill_is_there_when_the_session_goes_on() {
     program.signal("KILL");
     program.exit();
     let mut again = program.again(&["-c"]);
-    again.shows("the answer that was cut off by a crash was brought back");
+    again.shows("restored the answer that a crash interrupted");
     let screen = again.screen();
     assert!(
         screen.contains("▌ go") && screen.contains("The first half"),
@@ -276,7 +276,7 @@ fn the_tour_fails_a_test_mends_it_and_says_what_it_is() {
     program.write("\x1b[1;5H");
     program.shows("Welcome to the tour.");
     program.write("\x1b[1;5F");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.shows("All checks pass.");
     program.write("\x04");
     assert!(program.exit().success());

@@ -1,7 +1,7 @@
 //! Questions that wait above the editor, and their dialogs.
 
+use osier_protocol::Event;
 use osier_protocol::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
-use osier_session::host::Event;
 use osier_term::input::InputEvent;
 use osier_tui::Effect;
 use serde_json::json;
@@ -90,7 +90,7 @@ async fn a_question_waits_above_the_editor_and_leaves_the_draft_alone() {
     screen.press("n");
     closed(&mut screen).await;
     assert_eq!(second.await.unwrap(), Answer::Refuse { reason: None });
-    assert!(!screen.screen().contains("answers"));
+    assert!(!screen.screen().contains("to answer"));
 }
 
 #[tokio::test]
@@ -191,12 +191,12 @@ async fn arguments_that_are_no_command_are_edited_as_json() {
     screen
         .type_text("x")
         .press("enter")
-        .shows("the arguments are no JSON")
+        .shows("invalid JSON in the arguments")
         .await;
     screen.press("backspace ctrl+u");
     screen
         .press("enter")
-        .shows("the arguments are no JSON")
+        .shows("invalid JSON in the arguments")
         .await;
     screen.type_text("}").press("enter");
     closed(&mut screen).await;
@@ -219,7 +219,7 @@ async fn leaving_keeps_the_question_and_what_was_written() {
     let answer = asked(&mut screen, question(kind)).await;
     screen.press("alt+a").screen();
     screen.type_text("-2").press("esc");
-    assert!(screen.screen().contains("alt+a answers"));
+    assert!(screen.screen().contains("alt+a to answer"));
     screen.type_text("draft");
     assert_eq!(screen.editor(), "draft");
     screen.press("alt+a");
@@ -344,7 +344,7 @@ async fn a_terminal_without_focus_is_told() {
     let mut screen = start().await;
     screen.event(InputEvent::FocusLost);
     let _answer = asked(&mut screen, permission()).await;
-    let text = "waits for you: the tool bash: Run this command? $ rm -r target".to_owned();
+    let text = "waiting for you: Run this command? $ rm -r target".to_owned();
     assert_eq!(screen.effects, [Effect::Notify(text)]);
 }
 
@@ -362,10 +362,11 @@ async fn control_sequences_of_whoever_asks_are_not_drawn() {
     let asked_so = Question {
         title: "Go\u{1b}[2J on?".into(),
         origin: "the server `\u{1b}]0;x\u{7}evil`".into(),
+        kind: QuestionKind::Confirm,
         ..permission()
     };
     let _answer = asked(&mut screen, asked_so).await;
     assert!(screen.screen().contains("the server evil: Go on?"));
     screen.press("alt+a");
-    assert!(screen.screen().contains("the server evil asks"));
+    assert!(screen.screen().contains("Question from the server evil"));
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use osier_llm::Script;
-use osier_session::host::{CheckpointEvent, Event, TreeEvent};
+use osier_protocol::{CheckpointEvent, Event, TreeEvent};
 use serde_json::json;
 
 use super::support::Screen;
@@ -17,17 +17,17 @@ async fn files_come_back_after_an_undo_and_go_again() {
         .await;
     screen.press("ctrl+u");
     // The conversation alone has moved, and that the files have not is told.
-    screen.shows("1 file is not as it was here").await;
-    screen.send("/restore").shows("Bring 1 file back").await;
+    screen.shows("1 file differs from this point").await;
+    screen.send("/restore").shows("Restore 1 file").await;
     let shown = screen.screen();
     assert!(shown.contains("notes.txt"), "{shown}");
     screen.press("enter").until(restored).await;
     assert!(!notes.exists());
-    screen.shows("1 file brought back").await;
+    screen.shows("1 file deleted").await;
     screen.send("/restore undo").until(restored).await;
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
     // The conversation has not moved: what was undone can be redone, and the offer still stands.
-    screen.send("/restore").shows("Bring 1 file back").await;
+    screen.send("/restore").shows("Restore 1 file").await;
     screen.press("esc").send("/redo");
     screen.shows("Written.").await;
     screen
@@ -60,20 +60,20 @@ fn restored(event: &Event) -> bool {
 #[tokio::test]
 async fn undo_takes_files_alone_or_both_back() {
     let (mut screen, notes) = Box::pin(written()).await;
-    screen.send("/undo files").shows("Bring 1 file back").await;
+    screen.send("/undo files").shows("Restore 1 file").await;
     screen.press("enter").until(restored).await;
     assert!(!notes.exists());
     assert!(screen.conversation().contains("Written."));
     screen.send("/redo files").until(restored).await;
     assert!(notes.exists());
-    screen.send("/undo both").shows("Bring 1 file back").await;
+    screen.send("/undo both").shows("Restore 1 file").await;
     assert!(!screen.conversation().contains("Written."));
     assert!(notes.exists(), "nothing goes before it was looked at");
     screen.press("enter").until(restored).await;
     assert!(!notes.exists());
     assert_eq!(screen.editor(), "write notes");
     screen.press("ctrl+u");
-    screen.send("/redo both").shows("Bring 1 file back").await;
+    screen.send("/redo both").shows("Restore 1 file").await;
     screen.press("enter").until(restored).await;
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
     screen.shows("Written.").await;
@@ -86,8 +86,8 @@ async fn undo_takes_files_alone_or_both_back() {
 #[tokio::test]
 async fn a_place_of_the_tree_is_gone_to_with_its_files_or_gives_them_alone() {
     let (mut screen, notes) = Box::pin(written()).await;
-    screen.press("alt+t").shows("◂ here").await;
-    screen.press("[ R").shows("Bring 1 file back").await;
+    screen.press("alt+t").shows("◂ current").await;
+    screen.press("[ R").shows("Restore 1 file").await;
     screen.press("enter").until(restored).await;
     assert!(!notes.exists());
     screen
@@ -96,8 +96,8 @@ async fn a_place_of_the_tree_is_gone_to_with_its_files_or_gives_them_alone() {
         .until(restored)
         .await;
     assert!(notes.exists());
-    screen.press("alt+t").shows("◂ here").await;
-    screen.press("[ r").shows("Bring 1 file back").await;
+    screen.press("alt+t").shows("◂ current").await;
+    screen.press("[ r").shows("Restore 1 file").await;
     assert_eq!(screen.editor(), "write notes");
     screen.press("esc");
     assert!(notes.exists(), "what is left alone stays");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use osier_llm::TurnStatus;
 use osier_llm::scripted::{Gate, Script};
-use osier_session::host::Event;
+use osier_protocol::Event;
 use osier_term::input::InputEvent;
 use osier_tui::Effect;
 use serde_json::json;
@@ -32,10 +32,10 @@ async fn queued_messages_are_shown_and_delivered_in_order() {
     screen.send("start").shows("Working on it.").await;
     screen
         .send("steer\u{20}this")
-        .shows("next: steer this")
+        .shows("Steering: steer this")
         .await;
     screen.type_text("then that").press("alt+enter");
-    screen.shows("then: then that").await;
+    screen.shows("Queued: then that").await;
     insta::assert_snapshot!("queue", screen.styled());
     gate.open();
     screen.settled().await;
@@ -47,7 +47,7 @@ async fn queued_messages_are_shown_and_delivered_in_order() {
     };
     assert!(place("● bash true") < place("▌ steer this"));
     assert!(place("▌ steer this") < place("▌ then that"));
-    assert!(!screen.screen().contains("next:") && !screen.screen().contains("then: "));
+    assert!(!screen.screen().contains("Steering:") && !screen.screen().contains("Queued: "));
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn more_than_four_queued_messages_are_counted() {
     assert!(
         screen
             .screen()
-            .contains("  next: message 3\n  … and 3 more\n")
+            .contains("  Steering: message 3\n  … and 3 more\n")
     );
 }
 
@@ -71,9 +71,9 @@ async fn queued_messages_are_recalled_into_the_editor() {
     let gate = Gate::new();
     let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
     screen.send("start").shows("Working on it.").await;
-    screen.send("one").send("two").shows("next: two").await;
+    screen.send("one").send("two").shows("Steering: two").await;
     screen.type_text("draft").press("alt+up");
-    screen.hides("next:").await;
+    screen.hides("Steering:").await;
     screen.type_text("!");
     assert_eq!(screen.editor(), "one\n\ntwo\n\ndraft!");
     gate.open();
@@ -86,14 +86,14 @@ async fn an_interrupt_puts_what_was_queued_back() {
     let gate = Gate::new();
     let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
     screen.send("start").shows("Working on it.").await;
-    screen.send("later").shows("next: later").await;
+    screen.send("later").shows("Steering: later").await;
     screen.press("esc").settled().await;
     assert_eq!(screen.editor(), "later");
     assert_eq!(
         screen.conversation(),
         "▌ start\n\nWorking on it.\n\n! interrupted"
     );
-    assert!(!screen.screen().contains("next:"));
+    assert!(!screen.screen().contains("Steering:"));
     screen.press("esc");
     assert_eq!(screen.editor(), "later");
 }
@@ -109,16 +109,16 @@ fn rate_limited(retry_after_ms: u64) -> TurnStatus {
 async fn a_retry_counts_down_and_can_be_given_up() {
     let script = Script::new().turn(|turn| turn.fail(rate_limited(90_000)));
     let mut screen = Screen::new(76, 12).script(script).start().await;
-    screen.send("go").shows("Trying again").await;
+    screen.send("go").shows("Retrying").await;
     let line = |screen: &mut Screen| screen.row(8);
     assert_eq!(
         line(&mut screen),
-        "· Trying again in 90s (1/5) · esc gives up · slow down"
+        "· Retrying in 90s (1/5) · esc to cancel · slow down"
     );
     screen.advance(Duration::from_secs(30));
     assert_eq!(
         line(&mut screen),
-        "· Trying again in 60s (1/5) · esc gives up · slow down"
+        "· Retrying in 60s (1/5) · esc to cancel · slow down"
     );
     screen.press("esc").settled().await;
     assert_eq!(line(&mut screen), "");
@@ -169,7 +169,7 @@ async fn a_failure_for_good_says_why_and_retry_goes_on() {
 async fn a_toast_goes_by_itself() {
     let mut screen = Screen::new(60, 12).start().await;
     screen.press("ctrl+x");
-    assert_eq!(screen.row(8), "there is no answer to copy yet");
+    assert_eq!(screen.row(8), "no answer to copy yet");
     let gone = screen.app.next_change(screen.now).unwrap();
     screen.now = gone;
     assert_eq!(screen.row(8), "");
@@ -210,7 +210,7 @@ async fn a_long_run_is_told_only_to_someone_who_looks_elsewhere() {
         screen.settled().await;
         assert_eq!(screen.effects.len(), told, "{:?}", screen.effects);
     }
-    assert_eq!(screen.effects, [Effect::Notify("it is done".to_owned())]);
+    assert_eq!(screen.effects, [Effect::Notify("done".to_owned())]);
 }
 
 #[tokio::test]

@@ -2,7 +2,8 @@
 
 use osier_agent::AgentMessage;
 use osier_llm::scripted::Script;
-use osier_session::host::{Event, SessionChoice};
+use osier_protocol::Event;
+use osier_session::host::SessionChoice;
 use serde_json::json;
 
 use super::support::Screen;
@@ -53,7 +54,7 @@ async fn the_session_picker_opens_an_earlier_conversation() {
     let first = screen.conversation();
     let total = screen.footer();
     assert!(total.contains('↑'), "{total}");
-    screen.press("alt+n").shows("Say what you want done").await;
+    screen.press("alt+n").shows("Describe a task").await;
     assert!(!screen.footer().contains('↑'), "{}", screen.footer());
     screen.send("second prompt").settled().await;
     screen.press("alt+s").shows("   first prompt").await;
@@ -85,35 +86,32 @@ async fn a_session_that_another_osier_has_is_copied_or_looked_at() {
             .beside(first)
     };
     let mut second = beside(&first).start().await;
-    second.shows("This session is open in another osier").await;
+    second.shows("Session open elsewhere").await;
     second
-        .type_text("look")
+        .type_text("read")
         .press("enter")
         .shows("It failed")
         .await;
     assert_eq!(second.conversation(), shown);
-    assert!(second.footer().contains("read only"), "{}", second.footer());
-    second.send("my words").shows("only looked at").await;
+    assert!(second.footer().contains("read-only"), "{}", second.footer());
+    second.send("my words").shows("read-only session").await;
     assert_eq!(second.editor(), "my words");
     second.press("ctrl+u").send("/clone");
-    second.shows("this is a copy").await;
-    assert!(!second.footer().contains("read only"));
+    second.shows("the original is unchanged").await;
+    assert!(!second.footer().contains("read-only"));
     second.send("go on").settled().await;
     assert!(second.conversation().contains("Elsewhere."));
     second.close().await;
 
     // The copy is the newest one now: the list has both.
     let mut third = beside(&first).start().await;
-    third.press("alt+s").shows("runs elsewhere").await;
+    third.press("alt+s").shows("open elsewhere").await;
     let above = third.screen();
     let first_row = above.lines().find(|line| line.contains("run it")).unwrap();
-    if !first_row.contains("runs elsewhere") {
+    if !first_row.contains("open elsewhere") {
         third.press("down");
     }
-    third
-        .press("enter")
-        .shows("This session is open in another osier")
-        .await;
+    third.press("enter").shows("Session open elsewhere").await;
     let opened = |event: &Event| matches!(event, Event::SessionOpened { .. });
     third.press("enter").until(opened).await;
     assert_eq!(third.conversation(), shown);
@@ -127,7 +125,7 @@ async fn a_session_that_another_osier_has_is_copied_or_looked_at() {
 async fn two_sessions() -> Screen {
     let mut screen = Screen::new(110, 24).script(conversation()).start().await;
     screen.send("first prompt").settled().await;
-    screen.press("alt+n").shows("Say what you want done").await;
+    screen.press("alt+n").shows("Describe a task").await;
     screen.send("second prompt").settled().await;
     screen.press("alt+s").shows("   first prompt").await;
     screen
@@ -137,17 +135,14 @@ async fn two_sessions() -> Screen {
 async fn sessions_are_found_by_what_was_said_in_them() {
     let mut screen = two_sessions().await;
     assert!(screen.screen().contains("second prompt"));
-    assert!(screen.screen().contains("◂ here"), "{}", screen.screen());
+    assert!(screen.screen().contains("◂ current"), "{}", screen.screen());
     screen
         .press("tab")
         .type_text("exit 2")
         .shows("call: echo out; exit 2")
         .await;
     let shown = screen.screen();
-    assert!(
-        shown.contains("what was said") && shown.contains(" 1/1 "),
-        "{shown}"
-    );
+    assert!(shown.contains("text") && shown.contains(" 1/1 "), "{shown}");
     // Beside it, how it went.
     screen.shows("● It failed.").await;
     screen.press("enter").shows("▌ first prompt").await;
@@ -166,18 +161,15 @@ async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
     screen.press("ctrl+n").shows(" 1/1 ").await;
     screen.press("ctrl+n").shows(" 1/2 ").await;
     screen.type_text("told").shows(" 1/1 ").await;
-    screen
-        .press("ctrl+d")
-        .shows("ctrl+d again deletes it")
-        .await;
+    screen.press("ctrl+d").shows("ctrl+d again to delete").await;
     // Anything else first, and it is not deleted.
     screen
         .press("up")
         .press("ctrl+d")
-        .shows("again deletes it")
+        .shows("again to delete")
         .await;
-    screen.press("ctrl+d").shows("brings it back").await;
-    screen.shows("nothing matches").await;
+    screen.press("ctrl+d").shows("restore").await;
+    screen.shows("no session matches").await;
     screen.press("ctrl+z").shows("the old one").await;
     // The open one stays.
     screen.press("ctrl+u").shows(" 1/2 ").await;
@@ -185,7 +177,7 @@ async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
     screen
         .press("ctrl+d")
         .press("ctrl+d")
-        .shows("the open session is not deleted")
+        .shows("cannot delete the open session")
         .await;
     screen.press("enter").shows("▌ second prompt").await;
 }
@@ -193,7 +185,7 @@ async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
 #[tokio::test]
 async fn the_list_goes_over_every_directory_and_is_sorted() {
     let mut screen = two_sessions().await;
-    screen.press("ctrl+t").shows("every directory").await;
+    screen.press("ctrl+t").shows("all directories").await;
     screen.press("ctrl+o").shows("created").await;
     screen.press("esc");
     screen.send("/session").shows("entries, 1 branches, ").await;

@@ -26,7 +26,7 @@ async fn skills_and_prompts_complete_list_and_run() {
     screen.press("tab").type_text("a.rs").press("enter");
     screen.settled().await;
     assert_eq!(screen.last_prompt(), "Review a.rs.");
-    screen.send("/skills").shows("what it does").await;
+    screen.send("/skills").shows("description").await;
     // The cost depends on where the skill lies.
     let shown = screen.screen();
     let (before, after) = shown.split_once('~').unwrap();
@@ -52,6 +52,6 @@ async fn a_command_of_ours_is_not_hidden() {
         .await;
     screen
         .send("hello")
-        .shows("/model of prompt is hidden by osier's own: rename it")
+        .shows("/model of prompt has the name of a built-in command; rename it")
         .await;
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use osier_llm::Usage;
 use osier_llm::scripted::Script;
-use osier_session::host::Event;
+use osier_protocol::Event;
 use serde_json::json;
 
 use super::support::Screen;
@@ -37,7 +37,7 @@ async fn jobs_are_listed_followed_and_killed() {
     screen.shows("│ more").await;
     // One key asks, another one answers.
     screen.type_text("x");
-    assert!(screen.screen().contains("x again kills job1"));
+    assert!(screen.screen().contains("press x again to kill job1"));
     screen.press("esc");
     assert!(screen.screen().contains("2 running, 0 ended"));
     screen.type_text("xx").shows("1 running, 1 ended").await;

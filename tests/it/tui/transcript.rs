@@ -23,7 +23,7 @@ async fn a_streamed_answer_is_markdown_and_ends_the_same() {
     });
     let mut screen = Screen::new(60, 24).script(script).start().await;
     screen.send("hi").shows("two").await;
-    assert!(screen.screen().contains("Working · esc interrupts · 0s"));
+    assert!(screen.screen().contains("Working · esc to interrupt · 0s"));
     gate.open();
     screen.settled().await;
     insta::assert_snapshot!("answer", screen.styled());
@@ -210,20 +210,20 @@ async fn scrolling_up_stays_while_more_comes_and_the_end_is_followed_again() {
     let before = screen.conversation();
     assert!(!before.contains("line 30"), "{before}");
     let shown = screen.screen();
-    assert!(shown.contains("↓ ctrl+end to the end"), "{shown}");
+    assert!(shown.contains("↓ ctrl+end go to end"), "{shown}");
     gate.open();
     screen.settled().await;
     assert_eq!(screen.conversation(), before);
     assert!(
         screen
             .screen()
-            .contains("↓ 25 new rows · ctrl+end to the end"),
+            .contains("↓ 25 new rows · ctrl+end go to end"),
         "{}",
         screen.screen()
     );
     screen.press("ctrl+end");
     assert!(screen.conversation().ends_with("All done."));
-    assert!(!screen.screen().contains("to the end"));
+    assert!(!screen.screen().contains("go to end"));
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn a_short_conversation_cannot_be_scrolled_away_from_its_end() {
     let mut screen = Screen::new(50, 14).script(script).start().await;
     screen.send("one").settled().await;
     screen.press("pageup");
-    assert!(!screen.screen().contains("to the end"));
+    assert!(!screen.screen().contains("go to end"));
     screen.send("two").settled().await;
     assert!(screen.conversation().contains("line 20"));
 }
@@ -291,7 +291,7 @@ async fn prompts_are_jumped_between() {
     screen.press("ctrl+down");
     assert_eq!(screen.row(0), "▌ second");
     screen.press("ctrl+down ctrl+down");
-    assert!(!screen.screen().contains("to the end"));
+    assert!(!screen.screen().contains("go to end"));
 }
 
 #[tokio::test]
@@ -379,7 +379,7 @@ async fn control_sequences_in_output_do_not_reach_the_screen() {
 #[tokio::test]
 async fn a_denied_call_keeps_its_cell() {
     use osier_agent::{Event as AgentEvent, ToolResultMessage, ToolStatus};
-    use osier_session::host::Event;
+    use osier_protocol::Event;
     let mut screen = Screen::new(60, 12).start().await;
     let now = screen.now;
     let start = AgentEvent::ToolExecutionStart {

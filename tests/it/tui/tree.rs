@@ -1,7 +1,7 @@
 //! The tree on the screen, two branches beside each other, and what fills the window.
 
 use osier_llm::scripted::Script;
-use osier_session::host::{Event, TreeEvent};
+use osier_protocol::{Event, TreeEvent};
 use serde_json::json;
 
 use super::support::Screen;
@@ -42,7 +42,7 @@ async fn branched(columns: u16, rows: u16) -> Screen {
 
 async fn opened(columns: u16, rows: u16) -> Screen {
     let mut screen = Box::pin(branched(columns, rows)).await;
-    screen.press("alt+t").shows("◂ here").await;
+    screen.press("alt+t").shows("◂ current").await;
     screen.shows("Another way").await;
     screen
 }
@@ -132,7 +132,7 @@ async fn two_branches_beside_each_other() {
         let shown = took.replace_all(&shown, "TIME ").into_owned();
         insta::assert_snapshot!(format!("compare_{columns}"), shown);
         screen.press("esc");
-        assert!(screen.screen().contains("◂ here"));
+        assert!(screen.screen().contains("◂ current"));
     }
 }
 
@@ -157,7 +157,7 @@ async fn a_summary_is_seen_and_changed_before_it_is_stored() {
     let mut screen = branched(80, 24).await;
     screen
         .send("/compact keep it short")
-        .shows("ctrl+s stores it")
+        .shows("ctrl+s save")
         .await;
     // The first and last columns are those of the screen behind, which still moves.
     let shown = screen.screen();
@@ -167,7 +167,7 @@ async fn a_summary_is_seen_and_changed_before_it_is_stored() {
     });
     insta::assert_snapshot!("summary", lines.collect::<String>());
     screen.press("ctrl+end").type_text("\u{20}And mine.");
-    screen.press("ctrl+s").shows("compacted: about").await;
+    screen.press("ctrl+s").shows("compacted about").await;
     screen.send("go on").settled().await;
     let request = serde_json::to_string(&screen.request().context).unwrap();
     assert!(request.contains("And mine."), "{request}");
@@ -183,7 +183,7 @@ async fn what_fills_the_window_is_drawn() {
         assert!(shown.contains("prompts"), "{shown}");
         if columns == 80 {
             assert!(
-                shown.contains("compacted by itself above 183k tokens"),
+                shown.contains("Compacts automatically above 183k"),
                 "{shown}"
             );
         }
@@ -228,9 +228,9 @@ async fn how_the_cache_is_hit_stands_in_the_context_panel() {
             .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect::<Vec<_>>(),
         [
-            "last call 100 % from the cache 42k",
-            "session 50 % from the cache 163k",
-            "read again for want of a cache 40k",
+            "last call 100% from cache 42k",
+            "session 50% from cache 163k",
+            "re-sent without cache 40k",
         ],
         "{shown}"
     );
@@ -273,7 +273,7 @@ async fn several_models_work_side_by_side_and_one_is_taken() {
             .turn(|turn| turn.text("It is done.").repeat());
         let mut screen = Screen::new(columns, rows).script(script).start().await;
         screen.send("/fan mock/mock mock/mock -- do it");
-        screen.shows("enter take it").await;
+        screen.shows("enter apply").await;
         let shown = screen.screen();
         let lines: Vec<&str> = shown.lines().collect();
         assert!(lines[1].contains("› mock/mock"), "{shown}");
@@ -282,7 +282,7 @@ async fn several_models_work_side_by_side_and_one_is_taken() {
         assert!(!screen.work().join("notes.txt").exists());
         screen.press("right enter").until(moved).await;
         assert!(screen.work().join("notes.txt").exists());
-        screen.shows("taken: 1 file written").await;
+        screen.shows("applied: 1 file written").await;
         assert!(screen.conversation().contains("It is done."));
     }
 }

@@ -1,4 +1,4 @@
-//! Programs that outlive the one that started them: servers that go into the background.
+//! Starts programs that outlive this process: background servers.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader};
@@ -8,8 +8,8 @@ use std::process::Stdio;
 
 use super::{Invocation, MARKER};
 
-/// Starts a program that goes on by itself, in a process group of its own, and gives the first line it
-/// prints; an empty one when it ended before. Its standard error goes to the end of the file `log`.
+/// Starts a program in its own process group and returns the first line it prints; empty if it exited before. Its
+/// stderr is appended to the file `log`.
 pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String> {
     if let Some(folder) = log.parent() {
         std::fs::create_dir_all(folder)?;
@@ -20,7 +20,7 @@ pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String>
     command
         .args(&invocation.args)
         .envs(invocation.env.iter().map(|(name, value)| (name, value)))
-        // Whoever started it may be a command that is stopped with all it started.
+        // This process may belong to a command that is stopped with all its descendants.
         .env_remove(MARKER)
         .process_group(0)
         .stdin(Stdio::null())

@@ -1,23 +1,22 @@
-//! The processes one child started, as far as they can be found: its group, and on Linux also those
-//! that left the group but carry its marker in their environment.
+//! The processes that a child started: its group and, on Linux, also those that left the group but have its marker in
+//! their environment.
 
-use super::heir::Heir;
+use super::child_reaper::ChildReaper;
 use rustix::process::{
     Pid, Signal, kill_process, kill_process_group, test_kill_process, test_kill_process_group,
 };
 
-/// Guard of a process group: dropping it kills the members.
+/// Owner of a process group: dropping it kills the members.
 ///
-/// Process ids are used again. While the leader is not reaped the group's id is surely ours; after
-/// that it is as long as nobody else has become a process of that id, because the kernel gives no id
-/// away that still names a group.
+/// Process ids are reused. The group's id is certainly ours while the leader is not reaped. After that it is ours
+/// until another process gets that id, because the kernel does not reuse an id that still names a group.
 #[derive(Debug)]
 pub struct ChildGroup {
     leader: Pid,
     marker: String,
     reaped: bool,
     released: bool,
-    heir: Option<Heir>,
+    child_reaper: Option<ChildReaper>,
 }
 
 impl ChildGroup {
@@ -28,14 +27,14 @@ impl ChildGroup {
             marker,
             reaped: false,
             released: false,
-            heir: None,
+            child_reaper: None,
         }
     }
 
-    /// The same, which also ends when this process is killed. Needs a tokio runtime.
-    pub(super) fn bequeathed(mut self) -> Self {
-        // Without a shell it is as it was.
-        self.heir = Heir::watch(self.leader, &self.marker).ok();
+    /// Also ends the group when this process is killed. Requires a tokio runtime.
+    pub(super) fn with_reaper(mut self) -> Self {
+        // Without a shell the group is unchanged.
+        self.child_reaper = ChildReaper::watch(self.leader, &self.marker).ok();
         self
     }
 
@@ -43,7 +42,7 @@ impl ChildGroup {
         self.leader.as_raw_nonzero().get()
     }
 
-    /// Whether any process of the group is left.
+    /// Whether the group has any processes.
     pub fn has_members(&self) -> bool {
         self.is_ours() && test_kill_process_group(self.leader).is_ok()
     }
@@ -52,26 +51,26 @@ impl ChildGroup {
         self.reaped = true;
     }
 
-    /// Leaves the members alone.
+    /// Leaves the members running.
     pub(super) fn release(&mut self) {
         self.released = true;
-        self.heir = None;
+        self.child_reaper = None;
     }
 
-    /// The guard, leaving none behind.
+    /// Moves the group out, leaving an empty one.
     pub(super) fn take(&mut self) -> Self {
         let guard = Self {
             leader: self.leader,
             marker: self.marker.clone(),
             reaped: self.reaped,
             released: self.released,
-            heir: self.heir.take(),
+            child_reaper: self.child_reaper.take(),
         };
         self.released = true;
         guard
     }
 
-    /// Signals the group and whatever left it but carries the marker.
+    /// Signals the group and the processes with its marker.
     pub(super) fn signal_everything(&self, signal: Signal) {
         self.signal_group(signal);
         for pid in marked(&self.marker) {
@@ -83,7 +82,7 @@ impl ChildGroup {
         if !self.is_ours() {
             return;
         }
-        // A child that has just been made may not lead its group yet.
+        // A child that has just been created may not lead its group yet.
         if kill_process_group(self.leader, signal).is_err() && !self.reaped {
             let _ = kill_process(self.leader, signal);
         }
@@ -102,7 +101,7 @@ impl Drop for ChildGroup {
     }
 }
 
-/// Processes whose environment holds `marker`.
+/// Processes whose environment contains `marker`.
 #[cfg(target_os = "linux")]
 fn marked(marker: &str) -> Vec<Pid> {
     let Ok(processes) = std::fs::read_dir("/proc") else {
@@ -121,7 +120,7 @@ fn marked(marker: &str) -> Vec<Pid> {
         .collect()
 }
 
-/// Other systems do not show the environment of a process.
+/// Other systems do not expose the environment of a process.
 #[cfg(not(target_os = "linux"))]
 fn marked(_marker: &str) -> Vec<Pid> {
     Vec::new()

@@ -1,5 +1,5 @@
-//! A child that is talked to: its standard input, output and errors are pipes of their own. Like every
-//! child it leads a group that dies with its owner.
+//! A child with separate pipes for stdin, stdout and stderr. Like every child it leads a group that dies with its
+//! owner.
 
 use std::io;
 use std::path::Path;
@@ -12,17 +12,17 @@ use tokio::time::timeout;
 
 use super::{ChildGroup, Exit, Invocation, MARKER, SETSID};
 
-/// Time a child has to end by itself once its input is closed, and again after SIGTERM.
+/// Time to exit after its input was closed, and again after SIGTERM.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// A running child. Dropping it kills all it started.
+/// A running child. Dropping it kills everything it started.
 #[derive(Debug)]
 pub struct Piped {
     child: Child,
     group: ChildGroup,
 }
 
-/// Its ends of the pipes.
+/// Our ends of the pipes.
 #[derive(Debug)]
 pub struct Pipes {
     pub stdin: ChildStdin,
@@ -30,7 +30,7 @@ pub struct Pipes {
     pub stderr: ChildStderr,
 }
 
-/// Starts `invocation` without a terminal. Needs a tokio runtime.
+/// Starts `invocation` without a terminal. Requires a tokio runtime.
 pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
     if !is_there(invocation) {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such program"));
@@ -59,7 +59,7 @@ pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
     Ok((Piped { child, group }, pipes))
 }
 
-/// Whether the program can be found: what starts it would say so only by ending at once.
+/// Whether the program exists: otherwise its wrapper would only report it by exiting.
 fn is_there(invocation: &Invocation) -> bool {
     let program = Path::new(&invocation.program);
     if program.components().count() > 1 {
@@ -75,25 +75,25 @@ fn is_there(invocation: &Invocation) -> bool {
 }
 
 impl Piped {
-    /// Process id of the child, which is also that of its group.
+    /// Process id of the child, which is also its group id.
     pub fn id(&self) -> i32 {
         self.group.id()
     }
 
-    /// Waits until the child has ended.
+    /// Waits until the child has exited.
     pub async fn wait(&mut self) -> io::Result<Exit> {
         let exit = self.child.wait().await?;
         self.group.note_reaped();
         Ok(exit.into())
     }
 
-    /// Leaves alone what the child, which has ended, left running.
+    /// Leaves the processes running that the exited child left.
     pub fn leave(mut self) {
         self.group.release();
     }
 
-    /// Lets the child, whose input was closed, end by itself; asks it to after a moment, and kills it and
-    /// all it started when it does not.
+    /// Waits for the child, whose input was closed; after a moment sends SIGTERM, then kills it with everything it
+    /// started.
     pub async fn end(mut self) -> Option<Exit> {
         if let Ok(exit) = timeout(PATIENCE, self.wait()).await {
             return exit.ok();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_child_is_talked_to_and_ends_with_its_input() {
+    async fn child_answers_and_exits_with_its_input() {
         let (piped, mut pipes) = shell("read line; echo \"got $line\"; echo odd >&2; cat");
         pipes.stdin.write_all(b"a word\n").await.unwrap();
         drop(pipes.stdin);
@@ -134,11 +134,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_dropped_child_is_killed_with_what_it_started() {
+    async fn dropped_child_is_killed_with_its_descendants() {
         let (piped, mut pipes) = shell("sleep 1000 & wait");
         drop(piped);
         let mut output = Vec::new();
-        // The pipe closes when the last process that holds it has gone.
+        // The pipe closes when the last process with it has exited.
         pipes.stdout.read_to_end(&mut output).await.unwrap();
         assert_eq!(output, b"");
     }

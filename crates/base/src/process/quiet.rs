@@ -13,10 +13,10 @@ use tokio::time::timeout as within;
 
 use super::{ChildGroup, Exit, IDLE, Invocation};
 
-/// Bytes kept of each stream; the rest is read and forgotten.
+/// Maximum stored bytes of each stream; the rest is discarded.
 const KEPT: usize = 1024 * 1024;
 
-/// What a short command printed.
+/// The output of a short command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuietOutput {
     pub exit: Exit,
@@ -24,7 +24,7 @@ pub struct QuietOutput {
     pub stderr: Vec<u8>,
 }
 
-/// Why a short command gave no result. A non-zero exit is a result.
+/// Why a short command has no result. A non-zero exit is a result.
 #[derive(Debug, Error)]
 pub enum QuietError {
     #[error("`{program}` is not installed")]
@@ -35,8 +35,8 @@ pub enum QuietError {
     Io { program: String, source: io::Error },
 }
 
-/// Runs `program` with `input` on its standard input (empty when not given). What it leaves running,
-/// as clipboard programs do, stays; after `timeout` all of it is killed.
+/// Runs `program` with `input` on its stdin (empty by default). Processes that it leaves running, as clipboard
+/// programs do, stay; after `timeout` all are killed.
 pub async fn run_quietly<A: Into<OsString>>(
     program: &str,
     args: impl IntoIterator<Item = A>,
@@ -46,7 +46,7 @@ pub async fn run_quietly<A: Into<OsString>>(
     run_captured(&Invocation::new(program, args), input, timeout).await
 }
 
-/// Runs `program` for up to `limit` bytes that it prints, such as a picture.
+/// Runs `program` and stores up to `limit` bytes of its output, such as an image.
 pub async fn run_printing<A: Into<OsString>>(
     program: &str,
     args: impl IntoIterator<Item = A>,
@@ -55,7 +55,7 @@ pub async fn run_printing<A: Into<OsString>>(
     run_bounded(&Invocation::new(program, args), None, (limit, timeout)).await
 }
 
-/// The same for a program with a directory and variables of its own.
+/// Like [`run_quietly`], with a directory and environment variables.
 pub async fn run_captured(
     invocation: &Invocation,
     input: Option<&[u8]>,
@@ -64,7 +64,7 @@ pub async fn run_captured(
     run_bounded(invocation, input, (KEPT, timeout)).await
 }
 
-/// The same for up to `limit` bytes that it prints.
+/// Like [`run_captured`], storing up to `limit` bytes of output.
 pub async fn run_bounded(
     invocation: &Invocation,
     input: Option<&[u8]>,
@@ -87,7 +87,7 @@ pub async fn run_bounded(
     }
     let mut child = command.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    // Killed with all its members when this future is dropped or the time is up.
+    // Killed with all members when this future is dropped or times out.
     let mut group = pid.map(|pid| ChildGroup::new(pid, String::new()));
     match within(timeout, talk(&mut child, input, limit)).await {
         Err(_) => Err(QuietError::Timeout {
@@ -123,7 +123,7 @@ async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Resu
                 status = child.wait() => break status?.into(),
             }
         };
-        // Something it left running may hold the pipes open.
+        // A process left running may hold the pipes open.
         if !ended {
             let _ = within(IDLE, streams).await;
         }
@@ -131,7 +131,7 @@ async fn talk(child: &mut Child, input: Option<&[u8]>, limit: usize) -> io::Resu
     Ok(output)
 }
 
-/// A program that does not want its input is no failure.
+/// It is not an error if the program does not read its input.
 async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin {
         let _ = stdin.write_all(input).await;
@@ -154,7 +154,7 @@ mod tests {
     const LONG: Duration = Duration::from_mins(1);
 
     #[tokio::test]
-    async fn input_goes_in_and_both_streams_come_out() {
+    async fn input_and_both_streams_are_connected() {
         let script = "cat; echo problem >&2; exit 4";
         let output = run_quietly("bash", ["-c", script], Some(b"given"), LONG).await;
         let expected = QuietOutput {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_child_that_stays_does_not_hold_up_the_answer() {
+    async fn process_left_running_does_not_delay_the_result() {
         let script = "sleep 600 & echo $!";
         let output = run_quietly("bash", ["-c", script], None, LONG)
             .await

@@ -1,4 +1,4 @@
-//! What git is asked, and what it answers.
+//! Runs git and parses its output.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use super::{SUBMODULE, WorkingTreeError};
 use osier_base::process::{Invocation, QuietError, QuietOutput, run_bounded};
 
-/// The largest repositories take seconds to look through.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes of a list of files.
+/// Listing the largest repositories takes seconds.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum bytes of a file list.
 const LIST: usize = 16 * 1024 * 1024;
 
-/// A path that may differ from the commit, and what the commit has there.
+/// A path that may differ from the commit, and its content there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Tracked {
-    /// As git writes it; 0 when the commit has nothing there.
+    /// As git writes it; 0 if the path is not in the commit.
     pub(super) mode: u32,
-    /// The name of what the commit holds.
+    /// Object name of the content in the commit.
     pub(super) content: String,
-    /// Its path in the commit, when that is another.
+    /// The path in the commit if the file was renamed.
     pub(super) from: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Git {
                 .to_vec(),
             ..Invocation::new("git", words)
         };
-        let output = run_bounded(&invocation, input, (limit, PATIENCE)).await;
+        let output = run_bounded(&invocation, input, (limit, TIMEOUT)).await;
         output.map_err(|error| match error {
             QuietError::NotFound { .. } => WorkingTreeError::NoGit,
             error => WorkingTreeError::Git {
@@ -61,7 +61,7 @@ impl Git {
         })
     }
 
-    /// The same for a command that has to succeed.
+    /// Runs a command that must succeed.
     async fn list(&self, arguments: &str) -> Result<Vec<u8>, WorkingTreeError> {
         let output = self.run(arguments, None, LIST).await?;
         if output.exit.is_success() {
@@ -82,12 +82,12 @@ impl Git {
                 let mut changed = parse_raw(&self.list(raw).await?);
                 let others = self.list("ls-files -z --others --exclude-standard").await?;
                 for path in split(&others) {
-                    // What was taken out of the index alone is still compared with the commit.
+                    // A file removed only from the index is still compared with the commit.
                     changed.entry(path).or_default();
                 }
                 Ok(changed)
             }
-            // No commit yet.
+            // The repository has no commit yet.
             Some(1) => {
                 let all = "ls-files -z --cached --others --exclude-standard";
                 let all = self.list(all).await?;
@@ -97,8 +97,7 @@ impl Git {
         }
     }
 
-    /// What the commit holds, by its name; what is larger than `each`, and what comes after `all` bytes, is
-    /// left out.
+    /// The contents of blobs by their object names. Skips blobs larger than `each`, and all after `all` bytes.
     pub(super) async fn contents(
         &self,
         tracked: &BTreeMap<String, Tracked>,
@@ -127,7 +126,7 @@ impl Git {
             })
         });
         let small: Vec<&str> = small.collect();
-        // A line in front of each of them comes on top.
+        // Each blob has an additional header line.
         let limit = usize::try_from(all).unwrap_or(usize::MAX) + small.len() * 128;
         let output = self
             .run("cat-file --batch", Some(ask(&small).as_bytes()), limit)
@@ -148,14 +147,14 @@ fn refusal(output: &QuietOutput) -> WorkingTreeError {
     }
 }
 
-/// Paths with a NUL behind each. One that is no text could not be asked for by name.
+/// Splits NUL-terminated paths. Paths that are not UTF-8 are skipped.
 fn split(bytes: &[u8]) -> impl Iterator<Item = String> + '_ {
     let paths = bytes.split(|byte| *byte == 0);
     let paths = paths.filter_map(|path| String::from_utf8(path.to_vec()).ok());
     paths.filter(|path| !path.is_empty())
 }
 
-/// `:MODE MODE NAME NAME STATUS`, a NUL, the path, a NUL; two paths for a file that moved.
+/// Parses `:MODE MODE NAME NAME STATUS`, NUL, path, NUL; renamed files have two paths.
 fn parse_raw(bytes: &[u8]) -> BTreeMap<String, Tracked> {
     let mut changed = BTreeMap::new();
     let mut parts = bytes.split(|byte| *byte == 0);
@@ -181,7 +180,7 @@ fn parse_raw(bytes: &[u8]) -> BTreeMap<String, Tracked> {
         } else {
             (None, first)
         };
-        // A conflict comes once more with what the commit has.
+        // A conflict has a second record with the content of the commit.
         if let Some(path) = path.filter(|_| !status.starts_with('U')) {
             let tracked = Tracked {
                 mode: u32::from_str_radix(mode, 8).unwrap_or_default(),
@@ -194,7 +193,7 @@ fn parse_raw(bytes: &[u8]) -> BTreeMap<String, Tracked> {
     changed
 }
 
-/// `NAME blob SIZE`, a newline, the bytes, a newline.
+/// Parses `NAME blob SIZE`, a newline, the bytes, a newline.
 fn parse_contents(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut contents = BTreeMap::new();
     let mut rest = bytes;
@@ -220,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_git_are_read() {
+    fn git_lists_are_parsed() {
         let raw = b":100644 100755 aa 00 M\0a b\0:100644 000000 bb 00 D\0c\0\
                     :100644 100644 cc dd R090\0old\nname\0new\0:000000 000000 00 00 U\0conflict\0";
         let file = |content: &str, from: Option<&str>| Tracked {

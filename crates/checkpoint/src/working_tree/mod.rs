@@ -1,9 +1,10 @@
-//! The working tree against the commit that is checked out, as git knows it: what is committed, staged or
-//! neither makes no difference, files git does not know yet are in it. Nothing is written, no lock of the
-//! repository taken, no program run that an attribute or a setting of it names.
+//! Compares the working tree with the checked-out commit. Committed, staged and unstaged changes count alike, and
+//! untracked files are included. It is read-only: no lock of the repository is taken, and no program that its
+//! attributes or settings name is run.
 
 mod git;
 
+use osier_protocol::FileDiff;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,52 +14,42 @@ use std::path::Path;
 use thiserror::Error;
 
 use self::git::{Git, Tracked};
-use crate::{ChangeKind, FileChange};
+use osier_protocol::{ChangeKind, FileChange};
 use osier_tools::diff;
 
-/// Files that are compared; more are counted.
+/// Maximum number of compared files; further ones are counted.
 const MAX_FILES: usize = 2_000;
-/// Bytes of one file, and of all of them, above which files are named without their lines.
+/// Maximum bytes of one file, and of all; larger files are listed without lines.
 const MAX_FILE: u64 = 2 * 1024 * 1024;
 const MAX_ALL: u64 = 32 * 1024 * 1024;
-/// The modes of a link and of a repository in the repository.
+/// The git modes of a link and of a submodule.
 const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
 
-/// Why there is nothing to compare.
+/// Why there is no comparison.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum WorkingTreeError {
-    #[error("not a git repository: `/diff` and `/diff last` show what the session changed")]
+    #[error("not a git repository; show the changes of the session with `/diff` or `/diff last`")]
     NoRepository,
-    #[error("`git` is not installed: `/diff` and `/diff last` show what the session changed")]
+    #[error("`git` is not installed; show the changes of the session with `/diff` or `/diff last`")]
     NoGit,
     #[error("git cannot compare the files: {message}")]
     Git { message: String },
 }
 
-/// A file that is not as in the commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
-    pub change: FileChange,
-    /// Its path in the commit, where git takes it for the same file.
-    pub from: Option<String>,
-    /// Unified, of bounded length; empty for what is no text.
-    pub diff: String,
-}
-
-/// What differs, by path.
+/// The differences by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkingTree {
-    pub files: Vec<Changed>,
-    /// Files beyond those that are compared.
+    pub files: Vec<FileDiff>,
+    /// Number of files that were not compared.
     pub more: usize,
 }
 
-/// Compares the files below `cwd` with those of the commit that is checked out; before the first commit
-/// all of them are new.
+/// Compares the files below `cwd` with the checked-out commit. Without a commit all files are new.
 ///
 /// # Errors
-/// There is no repository, or git says no.
+///
+/// There is no repository, or git fails.
 pub async fn against_head(cwd: &Path) -> Result<WorkingTree, WorkingTreeError> {
     let git = Git::new(cwd);
     let mut tracked = git.changed().await?;
@@ -75,12 +66,12 @@ pub async fn against_head(cwd: &Path) -> Result<WorkingTree, WorkingTreeError> {
     Ok(WorkingTree { files, more })
 }
 
-/// What stands at a path, on one side.
+/// The content of a path on one side.
 #[derive(Debug, PartialEq, Eq)]
 enum Side<'a> {
     Nothing,
     Text(std::borrow::Cow<'a, str>),
-    /// No text, too large, a repository.
+    /// Not text, too large, or a submodule.
     Other,
 }
 
@@ -109,7 +100,7 @@ fn compare(
     root: &Path,
     tracked: &BTreeMap<String, Tracked>,
     contents: &BTreeMap<String, Vec<u8>>,
-) -> Vec<Changed> {
+) -> Vec<FileDiff> {
     let mut read = 0;
     let files = tracked.iter().filter_map(|(path, tracked)| {
         let (mode, new) = present(&root.join(path), &mut read);
@@ -123,7 +114,7 @@ fn compare(
     files.collect()
 }
 
-/// The file as it is: its mode as git writes it, and what it holds.
+/// The current file: its git mode and content.
 fn present(path: &Path, read: &mut u64) -> (u32, Side<'static>) {
     let Ok(metadata) = fs::symlink_metadata(path) else {
         return (0, Side::Nothing);
@@ -148,13 +139,13 @@ fn present(path: &Path, read: &mut u64) -> (u32, Side<'static>) {
     (mode, held)
 }
 
-/// How the two sides differ; `None` when they do not.
+/// The difference between two sides; `None` if they are equal.
 fn changed(
     path: &str,
     tracked: &Tracked,
     old: &Side<'_>,
     (mode, new): (u32, &Side<'_>),
-) -> Option<Changed> {
+) -> Option<FileDiff> {
     let is_same = old == new && *old != Side::Other;
     let kind = match (old, new) {
         (Side::Nothing, Side::Nothing) => return None,
@@ -168,7 +159,7 @@ fn changed(
         (Side::Other, _) | (_, Side::Other) => String::new(),
         _ => difference(path, old.text(), new.text().unwrap_or_default()),
     };
-    // Git stores lines without the carriage returns that it writes into the files, where it is told so.
+    // With `autocrlf` git stores lines without the carriage returns in the files.
     if kind == ChangeKind::Modify
         && tracked.from.is_none()
         && diff.is_empty()
@@ -176,7 +167,7 @@ fn changed(
     {
         return None;
     }
-    Some(Changed {
+    Some(FileDiff {
         change: FileChange {
             path: path.to_owned(),
             kind,
@@ -211,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named_and_what_does_not_is_left_out() {
+    fn only_differences_are_listed() {
         let file = tracked(0o100_644, None);
         let kind = |tracked: &Tracked, old: &Side<'_>, mode, new: &Side<'_>| {
             changed("a", tracked, old, (mode, new))
@@ -248,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn carriage_returns_that_git_adds_are_no_change() {
+    fn carriage_returns_from_autocrlf_are_ignored() {
         let file = tracked(0o100_644, None);
         let same = changed(
             "a",

@@ -10,11 +10,10 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::event::HookEvent;
+use super::answer::{Advice, Decision, HookAnswer};
 use super::names::{GENERAL, ours, seen};
 use super::response::{response, text_in, text_of};
-use super::said::{Advice, Decision, Said};
-use super::session::{Occasion, SessionHooks, question};
+use super::session::{EventInput, SessionHooks, question};
 use osier_agent::{
     AgentMessage, Attachment, AttachmentKind, CompactionDecision, CompactionOutcome,
     CompactionPlan, CompactionReason, Interceptor, RunOutcome, StopRun, ToolDecision, ToolOutput,
@@ -23,6 +22,7 @@ use osier_agent::{
 use osier_base::{clock, ids};
 use osier_llm::{ContentBlock, ToolCall, TurnStatus};
 use osier_permissions::{Advised, Advisor, Hint, Hints};
+use osier_protocol::HookEvent;
 
 /// How often in a row hooks can continue a model that has finished.
 const CONTINUATIONS: u32 = 8;
@@ -89,16 +89,16 @@ impl AgentHooks {
     }
 
     /// Runs the hooks of an event without a call.
-    async fn fire(&self, event: HookEvent, names: Vec<&str>, mut fields: Value) -> Said {
+    async fn fire(&self, event: HookEvent, names: Vec<&str>, mut fields: Value) -> HookAnswer {
         self.mark(&mut fields);
-        let occasion = Occasion {
+        let input = EventInput {
             event,
             names,
             fields,
             cwd: &self.cwd,
             call: None,
         };
-        self.session.fire(occasion).await
+        self.session.fire(input).await
     }
 
     /// Runs the hooks of an event about a call; `more` are additional fields.
@@ -106,9 +106,9 @@ impl AgentHooks {
         &self,
         event: HookEvent,
         call: &ToolCall,
-        more: impl FnOnce(&super::names::Seen) -> Value,
+        more: impl FnOnce(&super::names::ScriptCall) -> Value,
         cancel: Option<&CancellationToken>,
-    ) -> Said {
+    ) -> HookAnswer {
         let seen = seen(call, &self.cwd);
         let mut fields = json!({
             "tool_name": seen.name,
@@ -119,14 +119,14 @@ impl AgentHooks {
             all.extend(more);
         }
         self.mark(&mut fields);
-        let occasion = Occasion {
+        let input = EventInput {
             event,
             names: seen.names.iter().map(String::as_str).collect(),
             fields,
             cwd: &self.cwd,
             call: Some((&call.name, &call.arguments)),
         };
-        self.session.fire_until(occasion, cancel).await
+        self.session.fire_until(input, cancel).await
     }
 
     /// Adds the fields that identify a subagent.
@@ -150,8 +150,8 @@ impl AgentHooks {
         self.lock().continuations = 0;
         if let Some((_, kind)) = &self.sub_agent {
             let event = HookEvent::SubagentStart;
-            let said = self.fire(event, vec![kind.as_str()], json!({})).await;
-            attach(message, event, &said.context);
+            let answer = self.fire(event, vec![kind.as_str()], json!({})).await;
+            attach(message, event, &answer.context);
             return Ok(());
         }
         if self.is_main {
@@ -160,15 +160,15 @@ impl AgentHooks {
         let event = HookEvent::UserPromptSubmit;
         if self.session.has(event) {
             let fields = json!({"prompt": message.text});
-            let said = self.fire(event, Vec::new(), fields).await;
-            if said.interrupted {
+            let answer = self.fire(event, Vec::new(), fields).await;
+            if answer.interrupted {
                 let text = "interrupted while a hook checked the prompt: the prompt was not sent";
                 return Err(stop(text));
             }
-            if let Some(reason) = said.stop.or(said.block) {
+            if let Some(reason) = answer.stop.or(answer.block) {
                 return Err(stop(format!("a hook blocked the prompt: {reason}")));
             }
-            attach(message, event, &said.context);
+            attach(message, event, &answer.context);
         }
         if self.is_main {
             let brought = self.session.brought();
@@ -186,29 +186,29 @@ impl AgentHooks {
             return ToolDecision::Allow;
         }
         let nothing = |_: &_| Value::Null;
-        let said = self.fire_call(event, call, nothing, Some(cancel)).await;
-        if said.interrupted {
+        let answer = self.fire_call(event, call, nothing, Some(cancel)).await;
+        if answer.interrupted {
             let reason = "interrupted".to_owned();
             return ToolDecision::Deny { reason };
         }
-        if let Some(reason) = said.stop {
+        if let Some(reason) = answer.stop {
             self.lock().stop = Some(reason.clone());
             return ToolDecision::Deny { reason };
         }
-        if let Some(reason) = said.block {
+        if let Some(reason) = answer.block {
             return ToolDecision::Deny { reason };
         }
-        if let Some((decision, reason)) = &said.decision {
+        if let Some((decision, reason)) = &answer.decision {
             let hint = match decision {
                 Decision::Allow => Hint::Allow,
                 other => Hint::Ask(question(*other, reason)),
             };
             self.hints.leave(&call.id, hint);
         }
-        if !said.context.is_empty() {
-            self.lock().before.insert(call.id.clone(), said.context);
+        if !answer.context.is_empty() {
+            self.lock().before.insert(call.id.clone(), answer.context);
         }
-        match said.input {
+        match answer.input {
             Some(input) => ToolDecision::Rewrite {
                 arguments: ours(&call.name, &input),
             },
@@ -224,24 +224,24 @@ impl AgentHooks {
             HookEvent::PostToolUseFailure
         };
         if self.session.has(event) {
-            let more = |seen: &super::names::Seen| match event {
+            let more = |seen: &super::names::ScriptCall| match event {
                 HookEvent::PostToolUse => json!({"tool_response": response(call, seen, output)}),
                 _ => json!({
                     "error": text_of(output),
                     "is_interrupt": output.status == ToolStatus::Aborted,
                 }),
             };
-            let said = self.fire_call(event, call, more, None).await;
-            if let Some(response) = &said.output {
+            let answer = self.fire_call(event, call, more, None).await;
+            if let Some(response) = &answer.output {
                 output.content = vec![ContentBlock::text(text_in(response))];
             }
-            if let Some(reason) = said.stop {
+            if let Some(reason) = answer.stop {
                 self.lock().stop = Some(reason);
             }
-            let blocked = said
+            let blocked = answer
                 .block
                 .map(|reason| format!("A hook blocked this: {reason}"));
-            context.extend(said.context);
+            context.extend(answer.context);
             context.extend(blocked);
         }
         for text in context {
@@ -266,11 +266,11 @@ impl AgentHooks {
                 "last_assistant_message": state.answer,
             })
         };
-        let said = self.fire(event, names, fields).await;
-        if said.stop.is_some() || said.interrupted {
+        let answer = self.fire(event, names, fields).await;
+        if answer.stop.is_some() || answer.interrupted {
             return None;
         }
-        let reason = said.block?;
+        let reason = answer.block?;
         let mut state = self.lock();
         if state.continuations >= CONTINUATIONS {
             let event = event.name();
@@ -293,15 +293,15 @@ impl AgentHooks {
         let trigger = trigger(plan.reason);
         let instructions = plan.instructions.as_deref().unwrap_or_default();
         let fields = json!({"trigger": trigger, "custom_instructions": instructions});
-        let said = self.fire(event, vec![trigger], fields).await;
-        let reason = said.stop.or(said.block);
+        let answer = self.fire(event, vec![trigger], fields).await;
+        let reason = answer.stop.or(answer.block);
         match reason {
             Some(reason) => CompactionDecision::Cancel { reason },
-            None if said.interrupted => CompactionDecision::Cancel {
+            None if answer.interrupted => CompactionDecision::Cancel {
                 reason: "interrupted".to_owned(),
             },
-            None if said.context.is_empty() => CompactionDecision::Proceed,
-            None => CompactionDecision::Instruct(said.context.join("\n")),
+            None if answer.context.is_empty() => CompactionDecision::Proceed,
+            None => CompactionDecision::Instruct(answer.context.join("\n")),
         }
     }
 }
@@ -401,15 +401,15 @@ impl Advisor for AgentHooks {
                 return None;
             }
             let suggestions = |_: &_| json!({"permission_suggestions": patterns});
-            let said = self.fire_call(event, call, suggestions, Some(cancel)).await;
-            if let Some(reason) = said.stop {
+            let answer = self.fire_call(event, call, suggestions, Some(cancel)).await;
+            if let Some(reason) = answer.stop {
                 self.lock().stop = Some(reason.clone());
                 return Some(Advised::Deny(reason));
             }
-            if let Some(reason) = said.block {
+            if let Some(reason) = answer.block {
                 return Some(Advised::Deny(reason));
             }
-            match said.advice? {
+            match answer.advice? {
                 Advice::Allow(None) => Some(Advised::Allow(None)),
                 Advice::Allow(Some(input)) => Some(Advised::Allow(Some(ours(&call.name, &input)))),
                 Advice::Deny(reason) => Some(Advised::Deny(reason)),

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::event::{EVENTS, HookEvent, OTHERS};
 use super::matcher::Matcher;
 use osier_base::problem::{Problem, nearest};
 use osier_permissions::Rule;
+use osier_protocol::{EVENTS, HookEvent, OTHERS};
 
 /// Maximum size of a file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;

@@ -1,33 +1,31 @@
 //! Hooks: programs of the user, and of a trusted project, that run at fixed events. The contract is Claude
 //! Code's, so existing scripts work: JSON on standard input; exit code 2 blocks; JSON or text on standard
-//! output (`said`).
+//! output (`answer`).
 //!
 //! [`Hooks`] contains the hooks of a session, [`SessionHooks`] adds the session's data, and [`AgentHooks`] is
 //! the interceptor of one agent. A hook never fails a run: its errors are one line for the user. Hooks run
 //! outside of the sandbox, because they are the user's own.
 
 mod agent;
+mod answer;
 mod config;
-pub mod event;
 mod matcher;
 mod names;
 mod response;
 mod run;
-mod said;
 mod session;
 
+use osier_protocol::{HookEvent, HookInfo, HookRun, LastRun};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use agent::{AgentHooks, Role};
 use config::Handler;
 pub use config::HookFile;
-pub use event::HookEvent;
 use osier_agent::Severity;
 use osier_base::problem::Problem;
 pub use session::SessionHooks;
@@ -62,46 +60,6 @@ pub enum HookNews {
     Context { event: HookEvent, text: String },
     /// A hook has run.
     Ran(Box<HookRun>),
-}
-
-/// A run of a hook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct HookRun {
-    pub event: HookEvent,
-    pub command: String,
-    #[serde(flatten)]
-    pub run: LastRun,
-}
-
-/// The result of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct LastRun {
-    /// The outcome: `ok`, `blocked`, `failed`, `allowed`, `asks`, `rewrote`, `added context`, `stopped`,
-    /// `interrupted`, `goes on` (it continues in the background).
-    pub outcome: String,
-    /// The reason or the error; may be empty.
-    pub message: String,
-    pub duration_ms: u64,
-}
-
-/// A hook, for lists.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct HookInfo {
-    pub event: HookEvent,
-    /// Empty when it matches everything.
-    pub matcher: String,
-    pub command: String,
-    /// The file that configures it.
-    pub file: String,
-    /// Not set before its first run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last: Option<LastRun>,
 }
 
 impl Hooks {

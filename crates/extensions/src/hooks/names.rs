@@ -113,7 +113,7 @@ const DESCRIPTION: usize = 60;
 
 /// A call as scripts see it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct ScriptCall {
     pub name: String,
     /// All names that a matcher can use for it.
     pub names: Vec<String>,
@@ -121,14 +121,14 @@ pub(super) struct Seen {
 }
 
 /// `call`, made in `cwd`, as scripts see it.
-pub(super) fn seen(call: &ToolCall, cwd: &Path) -> Seen {
+pub(super) fn seen(call: &ToolCall, cwd: &Path) -> ScriptCall {
     let Some(known) = TOOLS.iter().find(|known| known.ours == call.name) else {
         let mut names = vec![call.name.clone()];
         // MCP tools have a prefix in Claude Code.
         if call.name.contains("__") && !call.name.starts_with("mcp__") {
             names.insert(0, format!("mcp__{}", call.name));
         }
-        return Seen {
+        return ScriptCall {
             name: names[0].clone(),
             names,
             input: call.arguments.clone(),
@@ -166,7 +166,7 @@ pub(super) fn seen(call: &ToolCall, cwd: &Path) -> Seen {
         }
         _ => {}
     }
-    Seen {
+    ScriptCall {
         name: names[0].clone(),
         names,
         input: Value::Object(input),

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::names::Seen;
+use super::names::ScriptCall;
 use osier_agent::{ToolOutput, ToolStatus};
 use osier_llm::{ContentBlock, ToolCall};
 
 /// The `tool_response` of a call.
-pub(super) fn response(call: &ToolCall, seen: &Seen, output: &ToolOutput) -> Value {
+pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) -> Value {
     let text = text_of(output);
     let details = &output.details;
     let input = &seen.input;

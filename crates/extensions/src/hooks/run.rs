@@ -10,8 +10,8 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 
+use super::answer::{BACKGROUND, announces_async};
 use super::config::Handler;
-use super::said::{BACKGROUND, announces_async};
 use osier_base::process::{Exit, Invocation, Piped, spawn_piped};
 
 /// Bytes stored of each stream; the rest is discarded.
@@ -21,7 +21,7 @@ const IDLE: Duration = Duration::from_millis(100);
 const CHUNK: usize = 8 * 1024;
 
 /// The result of a process.
-pub(super) enum Ran {
+pub(super) enum HookEnd {
     Ended {
         exit: Exit,
         stdout: String,
@@ -50,17 +50,17 @@ pub(super) async fn run(
     root: &Path,
     input: Vec<u8>,
     limit: Duration,
-) -> Ran {
+) -> HookEnd {
     let mut child = match Child::start(handler, cwd, root, input) {
         Ok(child) => child,
-        Err(error) => return Ran::Failed(error),
+        Err(error) => return HookEnd::Failed(error),
     };
     match timeout(limit, child.read(true)).await {
-        Err(_) => Ran::TimedOut,
-        Ok(Err(error)) => Ran::Failed(error),
+        Err(_) => HookEnd::TimedOut,
+        Ok(Err(error)) => HookEnd::Failed(error),
         Ok(Ok(None)) => {
             let limit = child.announced().unwrap_or(BACKGROUND);
-            Ran::GoesOn(Box::new(child), limit)
+            HookEnd::GoesOn(Box::new(child), limit)
         }
         Ok(Ok(Some(exit))) => child.ended(exit),
     }
@@ -132,17 +132,17 @@ impl Child {
     }
 
     /// Waits for the end of a hook that continues in the background.
-    pub(super) async fn finish(mut self, limit: Duration) -> Ran {
+    pub(super) async fn finish(mut self, limit: Duration) -> HookEnd {
         match timeout(limit, self.read(false)).await {
             Ok(Ok(Some(exit))) => self.ended(exit),
-            Ok(Err(error)) => Ran::Failed(error),
-            _ => Ran::TimedOut,
+            Ok(Err(error)) => HookEnd::Failed(error),
+            _ => HookEnd::TimedOut,
         }
     }
 
-    fn ended(self, exit: Exit) -> Ran {
+    fn ended(self, exit: Exit) -> HookEnd {
         self.piped.leave();
-        Ran::Ended {
+        HookEnd::Ended {
             exit,
             stdout: String::from_utf8_lossy(&self.printed).into_owned(),
             stderr: String::from_utf8_lossy(&self.complained).into_owned(),
@@ -171,8 +171,8 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hooks::event::HookEvent;
     use crate::hooks::matcher::Matcher;
+    use osier_protocol::HookEvent;
 
     const LONG: Duration = Duration::from_mins(1);
 
@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    async fn ran(command: &str, input: &str, limit: Duration) -> Ran {
+    async fn ran(command: &str, input: &str, limit: Duration) -> HookEnd {
         let (cwd, root) = (Path::new("/tmp"), Path::new("/"));
         let input = input.as_bytes().to_vec();
         run(&handler(command, None), cwd, root, input, limit).await
@@ -199,7 +199,7 @@ mod tests {
     async fn input_directory_and_variables_are_passed() {
         let command =
             "cat; echo; pwd; echo $CLAUDE_PROJECT_DIR $OSIER_PROJECT_DIR; echo odd >&2; exit 3";
-        let Ran::Ended {
+        let HookEnd::Ended {
             exit,
             stdout,
             stderr,
@@ -214,13 +214,13 @@ mod tests {
         assert_eq!(exit.code, Some(3));
         let direct = handler("printf", Some(&["%s", "a  b"]));
         let ran = run(&direct, Path::new("/tmp"), Path::new("/"), Vec::new(), LONG).await;
-        assert!(matches!(ran, Ran::Ended { stdout, .. } if stdout == "a  b"));
+        assert!(matches!(ran, HookEnd::Ended { stdout, .. } if stdout == "a  b"));
     }
 
     #[tokio::test]
     async fn large_input_and_output_are_bounded() {
         let input = "x".repeat(3 * 1024 * 1024);
-        let Ran::Ended { stdout, .. } =
+        let HookEnd::Ended { stdout, .. } =
             ran("cat; cat /dev/zero | head -c 2000000", &input, LONG).await
         else {
             panic!("it did not end");
@@ -229,14 +229,14 @@ mod tests {
         // A hook that reads nothing still ends.
         assert!(matches!(
             ran("exit 0", &input, LONG).await,
-            Ran::Ended { .. }
+            HookEnd::Ended { .. }
         ));
     }
 
     #[tokio::test]
     async fn a_slow_hook_times_out() {
         let ran = ran("sleep 600", "", Duration::from_millis(1)).await;
-        assert!(matches!(ran, Ran::TimedOut));
+        assert!(matches!(ran, HookEnd::TimedOut));
     }
 
     #[tokio::test]
@@ -261,7 +261,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_process_left_running_stays_and_is_not_waited_for() {
-        let Ran::Ended { stdout, .. } = ran("sleep 600 & echo $!", "", LONG).await else {
+        let HookEnd::Ended { stdout, .. } = ran("sleep 600 & echo $!", "", LONG).await else {
             panic!("it did not end");
         };
         let left = rustix::process::Pid::from_raw(stdout.trim().parse().unwrap()).unwrap();
@@ -272,11 +272,11 @@ mod tests {
     async fn a_hook_can_continue_in_the_background() {
         let command =
             "echo '{\"async\": true, \"asyncTimeout\": 60000}'; read line; echo \"$line\"; exit 1";
-        let Ran::GoesOn(child, limit) = ran(command, "later\n", LONG).await else {
+        let HookEnd::GoesOn(child, limit) = ran(command, "later\n", LONG).await else {
             panic!("it was waited for");
         };
         assert_eq!(limit, Duration::from_mins(1));
-        let Ran::Ended { exit, stdout, .. } = child.finish(LONG).await else {
+        let HookEnd::Ended { exit, stdout, .. } = child.finish(LONG).await else {
             panic!("it did not end");
         };
         assert_eq!(exit.code, Some(1));
@@ -296,8 +296,8 @@ mod tests {
         .await;
         match ran {
             // With `setsid` in between, `setsid` fails.
-            Ran::Failed(_) => {}
-            Ran::Ended { exit, .. } => assert_eq!(exit.code, Some(127)),
+            HookEnd::Failed(_) => {}
+            HookEnd::Ended { exit, .. } => assert_eq!(exit.code, Some(127)),
             _ => panic!("it ran"),
         }
     }

@@ -10,15 +10,15 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::answer::{BACKGROUND, Decision, HookAnswer, line};
 use super::config::Handler;
-use super::event::HookEvent;
 use super::names::theirs;
-use super::run::{Ran, run};
-use super::said::{BACKGROUND, Decision, Said, line};
-use super::{HookNews, Hooks, LastRun, key, shown};
+use super::run::{HookEnd, run};
+use super::{HookNews, Hooks, key, shown};
 use osier_agent::Severity;
 use osier_base::text;
-use osier_permissions::{Mode, Permissions};
+use osier_permissions::Permissions;
+use osier_protocol::{HookEvent, LastRun, PermissionMode};
 
 /// Default timeout of a hook.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -52,7 +52,7 @@ struct State {
 }
 
 /// An occurrence of an event.
-pub(super) struct Occasion<'a> {
+pub(super) struct EventInput<'a> {
     pub event: HookEvent,
     /// The names that matchers are compared with.
     pub names: Vec<&'a str>,
@@ -91,8 +91,8 @@ impl SessionHooks {
         let keys = fresh.iter().map(|handler| key(handler));
         self.lock().ran.extend(keys);
         let fields = json!({"source": source, "model": model});
-        let said = self.run_all(&fresh, HookEvent::SessionStart, &fields, cwd, None);
-        let context = said.await.context;
+        let answer = self.run_all(&fresh, HookEvent::SessionStart, &fields, cwd, None);
+        let context = answer.await.context;
         self.lock().waiting.extend(context);
         self.started.cancel();
     }
@@ -100,14 +100,14 @@ impl SessionHooks {
     /// The conversation was compacted: the context of hooks is delivered to the model immediately.
     pub(super) async fn compacted(&self, cwd: &Path) {
         let event = HookEvent::SessionStart;
-        let said = self.fire(Occasion {
+        let answer = self.fire(EventInput {
             event,
             names: vec!["compact"],
             fields: json!({"source": "compact"}),
             cwd,
             call: None,
         });
-        for text in said.await.context {
+        for text in answer.await.context {
             self.hooks.tell(HookNews::Context { event, text });
         }
     }
@@ -119,7 +119,7 @@ impl SessionHooks {
 
     /// The session closes.
     pub async fn end(&self, reason: &str, cwd: &Path) {
-        self.fire(Occasion {
+        self.fire(EventInput {
             event: HookEvent::SessionEnd,
             names: vec![reason],
             fields: json!({"reason": reason}),
@@ -131,7 +131,7 @@ impl SessionHooks {
 
     /// The session waits for the user.
     pub async fn notify(&self, kind: &str, message: &str, cwd: &Path) {
-        self.fire(Occasion {
+        self.fire(EventInput {
             event: HookEvent::Notification,
             names: vec![kind],
             fields: json!({"message": message, "title": "osier", "notification_type": kind}),
@@ -177,19 +177,19 @@ impl SessionHooks {
     }
 
     /// Runs all matching hooks of the event and returns their combined answer.
-    pub(super) async fn fire(&self, occasion: Occasion<'_>) -> Said {
-        self.fire_until(occasion, None).await
+    pub(super) async fn fire(&self, input: EventInput<'_>) -> HookAnswer {
+        self.fire_until(input, None).await
     }
 
     /// The same; `cancel` also cancels the wait.
     pub(super) async fn fire_until(
         &self,
-        occasion: Occasion<'_>,
+        input: EventInput<'_>,
         cancel: Option<&CancellationToken>,
-    ) -> Said {
-        let chosen = self.chosen(occasion.event, &occasion.names, occasion.call);
-        let (event, cwd) = (occasion.event, occasion.cwd);
-        self.run_all(&chosen, event, &occasion.fields, cwd, cancel)
+    ) -> HookAnswer {
+        let chosen = self.chosen(input.event, &input.names, input.call);
+        let (event, cwd) = (input.event, input.cwd);
+        self.run_all(&chosen, event, &input.fields, cwd, cancel)
             .await
     }
 
@@ -226,8 +226,8 @@ impl SessionHooks {
         fields: &Value,
         cwd: &Path,
         cancel: Option<&CancellationToken>,
-    ) -> Said {
-        let mut all = Said::default();
+    ) -> HookAnswer {
+        let mut all = HookAnswer::default();
         if handlers.is_empty() {
             return all;
         }
@@ -259,8 +259,8 @@ impl SessionHooks {
             }
             return all;
         };
-        for said in ended {
-            all.merge(said);
+        for answer in ended {
+            all.merge(answer);
         }
         for text in all.messages.drain(..) {
             let severity = Severity::Info;
@@ -272,9 +272,9 @@ impl SessionHooks {
     /// The common fields and those of the event.
     fn input(&self, event: HookEvent, fields: &Value, cwd: &Path) -> Vec<u8> {
         let mode = match self.permissions.mode() {
-            Mode::Yolo => "bypassPermissions",
-            Mode::Ask => "default",
-            Mode::Plan => "plan",
+            PermissionMode::Yolo => "bypassPermissions",
+            PermissionMode::Ask => "default",
+            PermissionMode::Plan => "plan",
         };
         let mut input = Map::new();
         let transcript = self.transcript.as_deref().unwrap_or(Path::new(""));
@@ -295,7 +295,7 @@ impl SessionHooks {
         bytes
     }
 
-    async fn run_one(&self, handler: &Arc<Handler>, cwd: &Path, input: Vec<u8>) -> Said {
+    async fn run_one(&self, handler: &Arc<Handler>, cwd: &Path, input: Vec<u8>) -> HookAnswer {
         let started = Instant::now();
         let usual = match handler.event {
             HookEvent::SessionEnd => END_TIMEOUT,
@@ -310,10 +310,10 @@ impl SessionHooks {
                 let ran = run(&handler, &cwd, &hooks.root, input, limit).await;
                 judge(&hooks, &handler, ran, limit, started);
             });
-            return Said::default();
+            return HookAnswer::default();
         }
         match run(handler, cwd, &self.hooks.root, input, limit).await {
-            Ran::GoesOn(child, limit) => {
+            HookEnd::GoesOn(child, limit) => {
                 let (hooks, handler) = (Arc::clone(&self.hooks), Arc::clone(handler));
                 hooks.note(
                     &handler,
@@ -327,7 +327,7 @@ impl SessionHooks {
                     let ran = child.finish(limit).await;
                     judge(&hooks, &handler, ran, limit, started);
                 });
-                Said::default()
+                HookAnswer::default()
             }
             ran => judge(&self.hooks, handler, ran, limit, started),
         }
@@ -339,36 +339,42 @@ impl SessionHooks {
 }
 
 /// The answer of an ended hook; reports its errors.
-fn judge(hooks: &Hooks, handler: &Handler, ran: Ran, limit: Duration, started: Instant) -> Said {
-    let said = match ran {
-        Ran::Ended {
+fn judge(
+    hooks: &Hooks,
+    handler: &Handler,
+    ran: HookEnd,
+    limit: Duration,
+    started: Instant,
+) -> HookAnswer {
+    let answer = match ran {
+        HookEnd::Ended {
             exit,
             stdout,
             stderr,
-        } => Said::of(handler.event, exit.code, &stdout, &stderr),
-        Ran::TimedOut => Said::failed(format!(
+        } => HookAnswer::of(handler.event, exit.code, &stdout, &stderr),
+        HookEnd::TimedOut => HookAnswer::failed(format!(
             "it did not end within {} s and was killed",
             limit.as_secs_f64()
         )),
-        Ran::Failed(error) => Said::failed(format!("it could not be run: {error}")),
-        Ran::GoesOn(..) => Said::default(),
+        HookEnd::Failed(error) => HookAnswer::failed(format!("it could not be run: {error}")),
+        HookEnd::GoesOn(..) => HookAnswer::default(),
     };
-    if let Some(problem) = &said.problem {
+    if let Some(problem) = &answer.problem {
         let command = text::single_line(&shown(handler));
         let command = text::truncate(&command, COMMAND).into_owned();
         let event = handler.event.name();
         hooks.warn(format!("the {event} hook `{command}`: {problem}"));
     }
-    hooks.note(handler, last(&said, started));
-    said
+    hooks.note(handler, last(&answer, started));
+    answer
 }
 
-fn last(said: &Said, started: Instant) -> LastRun {
-    let decided = said.decision.as_ref().map(|(_, reason)| reason);
-    let message = said.problem.as_ref().or(said.stop.as_ref());
-    let message = message.or(said.block.as_ref()).or(decided);
+fn last(answer: &HookAnswer, started: Instant) -> LastRun {
+    let decided = answer.decision.as_ref().map(|(_, reason)| reason);
+    let message = answer.problem.as_ref().or(answer.stop.as_ref());
+    let message = message.or(answer.block.as_ref()).or(decided);
     LastRun {
-        outcome: said.word().to_owned(),
+        outcome: answer.word().to_owned(),
         message: message.map(|text| line(text)).unwrap_or_default(),
         duration_ms: elapsed(started),
     }

@@ -181,7 +181,7 @@ const fn event(
 }
 
 /// Events that osier waits for: a plugin can change or block what is about to happen.
-pub const ASKED: &[PluginEvent] = &[
+pub const INTERCEPTED: &[PluginEvent] = &[
     event(
         "input",
         "a user message is about to enter the conversation",
@@ -234,7 +234,7 @@ pub const ASKED: &[PluginEvent] = &[
 ];
 
 /// Events that are reported after they happened.
-pub const TOLD: &[PluginEvent] = &[
+pub const NOTIFIED: &[PluginEvent] = &[
     event(
         "session_opened",
         "a session was opened",
@@ -354,7 +354,10 @@ pub const TOLD: &[PluginEvent] = &[
 
 /// The event `name`.
 pub fn find_event(name: &str) -> Option<&'static PluginEvent> {
-    ASKED.iter().chain(TOLD).find(|event| event.name == name)
+    INTERCEPTED
+        .iter()
+        .chain(NOTIFIED)
+        .find(|event| event.name == name)
 }
 
 /// The names of line styles.
@@ -376,7 +379,7 @@ pub fn reference() -> String {
     }
     page.push_str("\nBefore something happens. The result is used; a function that fails denies a `tool_call`:\n\n");
     page.push_str("| event | when | fields | may return |\n|---|---|---|---|\n");
-    for event in ASKED {
+    for event in INTERCEPTED {
         let PluginEvent {
             name,
             when,
@@ -386,7 +389,7 @@ pub fn reference() -> String {
         let _ = writeln!(page, "| `{name}` | {when} | {fields} | {returns} |");
     }
     page.push_str("\nAfter something happened:\n\n| event | when | fields |\n|---|---|---|\n");
-    for event in TOLD {
+    for event in NOTIFIED {
         let _ = writeln!(
             page,
             "| `{}` | {} | {} |",

@@ -7,14 +7,13 @@ use mlua::{Error, Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 
 use super::api::{FUNCTIONS, STYLES, find_event};
 use super::convert::{from_lua, to_lua};
-use super::lines;
-use super::link::{PluginKey, PluginMessage, Request};
-use super::outside;
+use super::link::{PluginMessage, Request};
 use super::thread::PluginCx;
+use super::{lines, outside};
 use osier_agent::Severity;
 use osier_base::problem::nearest;
-use osier_context::AddedCommand;
 use osier_llm::ToolSpec;
+use osier_protocol::{AddedCommand, PluginKey};
 
 /// The functions that a plugin registered. They belong to its thread.
 #[derive(Debug, Default)]
@@ -188,7 +187,7 @@ fn notify(cx: &PluginCx, text: &str, severity: Severity) {
 
 fn on(cx: &PluginCx, name: &str, function: Function) -> Result<()> {
     let Some(event) = find_event(name) else {
-        let events = super::api::ASKED.iter().chain(super::api::TOLD);
+        let events = super::api::INTERCEPTED.iter().chain(super::api::NOTIFIED);
         let known = nearest(name, events.map(|event| event.name));
         let hint = known.map_or_else(String::new, |known| format!(": did you mean `{known}`?"));
         return fail(format!("unknown event `{name}`{hint}"));
@@ -329,7 +328,7 @@ async fn render(
     cx: &PluginCx,
     kind: &str,
     data: &Value,
-) -> Result<Option<Vec<lines::StyledLine>>> {
+) -> Result<Option<Vec<osier_protocol::StyledLine>>> {
     let renderer = cx.handlers.get().renderers.get(kind).cloned();
     let Some(renderer) = renderer else {
         return Ok(None);

@@ -14,19 +14,17 @@ const MESSAGE_LIMIT: usize = 500;
 /// the same directory.
 pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
     let (mut message, traceback) = flatten(error);
-    let mut place = place(&message, chunk);
-    if let Some((_, _, length)) = place {
-        message = message[length..].trim_start().to_owned();
+    let mut position = Position::parse(&message, chunk);
+    if let Some(position) = &position {
+        message = message[position.length..].trim_start().to_owned();
     } else {
-        place = traceback
+        position = traceback
             .lines()
-            .find_map(|line| self::place(line.trim(), chunk));
+            .find_map(|line| Position::parse(line.trim(), chunk));
     }
     let message = text::single_line(&text::sanitize(text::head_bytes(&message, MESSAGE_LIMIT)));
-    let (file, line) = match place {
-        Some((file, line, _)) => (file, Some(line)),
-        None => (None, None),
-    };
+    let line = position.as_ref().map(|position| position.line);
+    let file = position.and_then(|position| position.module);
     let path = match (file, path.parent()) {
         (Some(file), Some(folder)) => folder.join(file),
         _ => path.to_owned(),
@@ -63,19 +61,30 @@ fn flatten(error: &Error) -> (String, String) {
     }
 }
 
-/// File, line and length of a position at the start of `text`; the file is `None` for the chunk itself.
-fn place(text: &str, chunk: &str) -> Option<(Option<String>, usize, usize)> {
-    let (file, rest) = text.split_once(':')?;
-    let (line, _) = rest.split_once(':')?;
-    let number = line.parse().ok()?;
-    let length = file.len() + line.len() + 2;
-    if file == chunk {
-        return Some((None, number, length));
+/// The position of an error in Lua code.
+struct Position {
+    /// The file of a module; `None` for the chunk itself.
+    module: Option<String>,
+    line: usize,
+    /// Bytes of the position in the text.
+    length: usize,
+}
+
+impl Position {
+    /// Parses a position at the start of `text`.
+    fn parse(text: &str, chunk: &str) -> Option<Self> {
+        let (file, rest) = text.split_once(':')?;
+        let (line, _) = rest.split_once(':')?;
+        let is_chunk = file == chunk;
+        let is_module = Path::new(file)
+            .extension()
+            .is_some_and(|extension| extension == "lua");
+        (is_chunk || is_module).then_some(Self {
+            module: (!is_chunk).then(|| file.to_owned()),
+            line: line.parse().ok()?,
+            length: file.len() + line.len() + 2,
+        })
     }
-    let is_module = Path::new(file)
-        .extension()
-        .is_some_and(|ending| ending == "lua");
-    is_module.then(|| (Some(file.to_owned()), number, length))
 }
 
 #[cfg(test)]

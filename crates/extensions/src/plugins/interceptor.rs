@@ -172,8 +172,8 @@ impl Interceptor for PluginInterceptor {
                 "reason": plan.reason,
                 "instructions": plan.instructions,
                 "tokens_before": plan.tokens_before,
-                "messages": plan.goes,
-                "stays": plan.stays,
+                "messages": plan.replaced,
+                "stays": plan.remaining,
             });
             let changed = self.0.ask("before_compact", payload).await;
             let changed = changed.unwrap_or_default();

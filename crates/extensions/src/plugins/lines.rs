@@ -1,7 +1,7 @@
 //! Styled lines of plugins, without colours. They are stored in the session, so that it can be shown without
 //! the plugin.
 
-use serde::{Deserialize, Serialize};
+use osier_protocol::{StyledLine, StyledSpan};
 use serde_json::Value;
 
 use super::api::STYLES;
@@ -11,21 +11,6 @@ use osier_base::text;
 const LINE_LIMIT: usize = 500;
 /// Maximum bytes of a line.
 const WIDTH_LIMIT: usize = 4 * 1024;
-
-/// A styled part of a line.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct StyledSpan {
-    pub text: String,
-    /// A name in [`STYLES`]; `text` when empty.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub style: String,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub bold: bool,
-}
-
-pub type StyledLine = Vec<StyledSpan>;
 
 /// Reads lines: a string, or a list of lines, each a string, a span `{text=, style=, bold=}` or a list of
 /// those. Control characters are removed, because the text is untrusted.

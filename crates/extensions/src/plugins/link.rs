@@ -1,17 +1,16 @@
 //! The channel between a plugin's thread and the session. The plugin sends requests; the session actor, which
 //! owns the session, the models and the screen, answers.
 
+use osier_protocol::PluginKey;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::lines::StyledLine;
 use osier_agent::{Severity, ToolContext, ToolOutput};
 use osier_base::problem::Problem;
-use osier_context::AddedCommand;
 use osier_llm::ToolSpec;
+use osier_protocol::{AddedCommand, StyledLine};
 use osier_sandbox::Confinement;
 
 /// A request of a plugin.
@@ -116,17 +115,6 @@ pub(super) enum Call {
     Key {
         keys: String,
     },
-}
-
-/// A key binding of a plugin.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct PluginKey {
-    /// As in a keymap: `alt+j t`.
-    pub keys: String,
-    pub description: String,
-    pub plugin: String,
 }
 
 /// Everything that a plugin registers.

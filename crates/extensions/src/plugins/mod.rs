@@ -27,11 +27,11 @@ use tokio_util::sync::CancellationToken;
 
 use discover::Source;
 pub use interceptor::PluginInterceptor;
-use link::{Call, Link, PluginKey, Registration, Request};
+use link::{Call, Link, Registration, Request};
 use osier_agent::{Severity, Tool, ToolSet, ToolSource};
 use osier_base::problem::Problem;
-use osier_context::AddedCommand;
 use osier_protocol::questions::Questions;
+use osier_protocol::{AddedCommand, PluginKey};
 use tool::PluginTool;
 
 /// The plugins of a session. Reloading updates the list for all holders.
@@ -247,7 +247,7 @@ impl Plugins {
 
     /// Whether a plugin has a handler for an event after the fact.
     pub fn is_curious(&self) -> bool {
-        let told = |event: &str| api::TOLD.iter().any(|known| known.name == event);
+        let told = |event: &str| api::NOTIFIED.iter().any(|known| known.name == event);
         let running = self.running();
         let mut events = running
             .iter()

@@ -205,7 +205,7 @@ async fn exec(
         ..Invocation::new(&program, &arguments)
     };
     if let Some(confinement) = confinement {
-        let dressed = confinement.dress(invocation);
+        let dressed = confinement.wrap(invocation);
         invocation = dressed.or_else(|error| fail(error.to_string()))?;
     }
     let stdin = option("stdin")?;

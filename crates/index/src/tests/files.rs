@@ -1,16 +1,16 @@
-//! Files that grow, move, vanish and break, and an index that does.
+//! Tests with files that are appended to, moved, deleted and damaged.
 
 use super::*;
 
 #[test]
-fn what_is_appended_is_read_and_nothing_else() {
-    let place = Place::new();
+fn only_appended_lines_are_read() {
+    let place = TestData::new();
     let mut one = place.begin(1, "/work/a");
-    one.says("first words").answers("tour", "said");
+    one.says("first words").answers("tour", "messages");
     place.begin(2, "/work/a").says("untouched");
     assert_eq!(place.refresh(), Outcome::Done { read: 2 });
     assert_eq!(place.refresh(), Outcome::Done { read: 0 });
-    let spans = |place: &Place| -> Vec<(i64, i64)> {
+    let spans = |place: &TestData| -> Vec<(i64, i64)> {
         let connection = place.library().reader().unwrap().unwrap();
         let mut statement = connection
             .prepare(
@@ -38,7 +38,7 @@ fn what_is_appended_is_read_and_nothing_else() {
         .unwrap();
     assert_eq!((row.prompts, row.answers, row.cost), (2, 2, 1.0));
 
-    // A line that is still being written counts when it is whole.
+    // An unfinished line counts once it is complete.
     let bytes = fs::read(&one.path).unwrap();
     let line = br#"{"id":"000000ff","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","type":"message","message":{"role":"user","text":"third words","timestamp":1}}"#;
     put(&one.path, &[&bytes[..], &line[..50]].concat());
@@ -55,13 +55,13 @@ fn put(path: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn deleted_renamed_copied_and_replaced_files_are_what_they_are_now() {
-    let place = Place::new();
+fn deleted_renamed_copied_and_replaced_files_are_updated() {
+    let place = TestData::new();
     let one = place.begin(1, "/work/a").says("the quokka").path.clone();
     let two = place.begin(2, "/work/a").says("the zebra").path.clone();
     place.refresh();
 
-    // Renamed: its words are not read again.
+    // A renamed file is not read again.
     let moved = one.with_file_name("other.jsonl");
     fs::rename(&one, &moved).unwrap();
     assert_eq!(place.refresh(), Outcome::Done { read: 0 });
@@ -91,12 +91,12 @@ fn deleted_renamed_copied_and_replaced_files_are_what_they_are_now() {
     // Deleted.
     fs::remove_file(&copy).unwrap();
     fs::remove_file(&moved).unwrap();
-    // Before the index knows, there is no hit either: a hit is read in its file.
+    // A hit is verified in its file, so there is none even before the index is updated.
     assert_eq!(place.found("quokka"), [""; 0]);
     place.refresh();
     assert_eq!(titles(&place.all()), ["the zebra"]);
 
-    // Replaced by a longer one.
+    // Replaced by a longer file.
     let mut other = place.begin(3, "/work/a");
     other
         .says("an aardvark")
@@ -106,7 +106,7 @@ fn deleted_renamed_copied_and_replaced_files_are_what_they_are_now() {
     assert_eq!(titles(&place.all()), ["an aardvark"]);
     assert_eq!(place.found("zebra"), [""; 0]);
     assert_eq!(place.found("aardvark"), ["an aardvark"]);
-    // Cut short.
+    // Truncated.
     let bytes = fs::read(&two).unwrap();
     let header = bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     put(&two, &bytes[..header]);
@@ -116,8 +116,8 @@ fn deleted_renamed_copied_and_replaced_files_are_what_they_are_now() {
 }
 
 #[test]
-fn what_cannot_be_read_does_not_stop_the_rest() {
-    let place = Place::new();
+fn unreadable_files_do_not_stop_the_update() {
+    let place = TestData::new();
     let mut one = place.begin(1, "/work/a");
     one.says("before")
         .line("\u{0}\u{1}garbage")
@@ -145,8 +145,8 @@ fn what_cannot_be_read_does_not_stop_the_rest() {
 }
 
 #[test]
-fn a_missing_damaged_or_foreign_index_is_made_anew() {
-    let place = Place::new();
+fn missing_damaged_or_foreign_index_is_rebuilt() {
+    let place = TestData::new();
     place.begin(1, "/work/a").says("the quokka");
     let index = place.library().index_file();
     assert!(
@@ -176,7 +176,7 @@ fn a_missing_damaged_or_foreign_index_is_made_anew() {
     ];
     for (place_in_list, spoil) in spoil.iter().enumerate() {
         spoil();
-        // Readers see nothing, and no error, until somebody has mended it.
+        // Readers find nothing and get no error until the index is rebuilt.
         let _ = place.library().list(&SessionFilter::default(), 0, 9);
         place.refresh();
         assert_eq!(place.found("quokka"), ["the quokka"], "{place_in_list}");
@@ -187,8 +187,8 @@ fn a_missing_damaged_or_foreign_index_is_made_anew() {
 }
 
 #[test]
-fn a_cancelled_refresh_goes_on_where_it_was() {
-    let place = Place::new();
+fn cancelled_refresh_continues_where_it_stopped() {
+    let place = TestData::new();
     for number in 0..200 {
         place
             .begin(number, "/work/a")
@@ -201,7 +201,7 @@ fn a_cancelled_refresh_goes_on_where_it_was() {
             cancel.cancel();
         }
     });
-    assert!(matches!(ended, Err(LibraryError::Cancelled)), "{ended:?}");
+    assert!(matches!(ended, Err(IndexError::Cancelled)), "{ended:?}");
     let Outcome::Done { read } = place.refresh() else {
         panic!("somebody else is at it");
     };
@@ -211,8 +211,8 @@ fn a_cancelled_refresh_goes_on_where_it_was() {
 }
 
 #[test]
-fn one_indexes_while_others_read() {
-    let place = Place::new();
+fn one_process_indexes_while_others_read() {
+    let place = TestData::new();
     for number in 0..300 {
         let mut one = place.begin(number, "/work/a");
         one.says(&format!("prompt {number}"))
@@ -244,8 +244,8 @@ fn one_indexes_while_others_read() {
 }
 
 #[test]
-fn a_deleted_session_comes_back_with_what_belongs_to_it() {
-    let place = Place::new();
+fn deleted_session_is_restored_with_all_its_files() {
+    let place = TestData::new();
     let path = place.begin(1, "/work/a").says("the quokka").path.clone();
     let draft = PathBuf::from(format!("{}.draft", path.display()));
     put(&draft, b"partial");
@@ -266,7 +266,7 @@ fn a_deleted_session_comes_back_with_what_belongs_to_it() {
         (fs::read(&path).unwrap(), fs::read(&draft).unwrap()),
         (bytes, b"partial".to_vec())
     );
-    // Somebody has taken its place.
+    // The original path is in use again.
     let there = trash.delete(&path).unwrap();
     put(&path, b"another");
     assert!(
@@ -283,8 +283,8 @@ fn a_deleted_session_comes_back_with_what_belongs_to_it() {
 }
 
 #[test]
-fn a_long_session_is_read_in_parts() {
-    let place = Place::new();
+fn long_session_is_read_in_parts() {
+    let place = TestData::new();
     let mut bytes = fs::read(&place.begin(1, "/work/a").says("begin").path).unwrap();
     for number in 0..3000 {
         let text = format!("answer {number} {}", "filler words ".repeat(80));

@@ -1,7 +1,8 @@
-//! What the index promises, tried on real files.
+//! Tests of the session index on real files.
 
 mod files;
 
+use osier_protocol::{SessionRow, Sort, TextSource};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 
 /// A data directory.
-struct Place(TempDir);
+struct TestData(TempDir);
 
 /// A session file that a test writes line by line.
 struct Conversation {
@@ -20,13 +21,13 @@ struct Conversation {
     entries: usize,
 }
 
-impl Place {
+impl TestData {
     fn new() -> Self {
         Self(TempDir::new().unwrap())
     }
 
-    fn library(&self) -> Library {
-        Library::new(self.0.path())
+    fn library(&self) -> SessionIndex {
+        SessionIndex::new(self.0.path())
     }
 
     fn begin(&self, number: usize, cwd: &str) -> Conversation {
@@ -56,7 +57,7 @@ impl Place {
         self.list(&SessionFilter::default())
     }
 
-    fn find(&self, query: &str) -> Vec<(String, Source, String)> {
+    fn find(&self, query: &str) -> Vec<(String, TextSource, String)> {
         let cancel = CancellationToken::new();
         let filter = SessionFilter::default();
         let hits = self.library().search(query, &filter, 50, &cancel).unwrap();
@@ -138,8 +139,8 @@ fn titles(rows: &[SessionRow]) -> Vec<&str> {
 }
 
 #[test]
-fn a_row_says_what_its_session_holds() {
-    let place = Place::new();
+fn row_describes_its_session() {
+    let place = TestData::new();
     let mut one = place.begin(1, "/work/a");
     one.says("fix the parser")
         .answers("tour", "done")
@@ -185,8 +186,8 @@ fn a_row_says_what_its_session_holds() {
 }
 
 #[test]
-fn words_are_found_wherever_they_were_said() {
-    let place = Place::new();
+fn words_are_found_in_all_visible_text() {
+    let place = TestData::new();
     place
         .begin(1, "/work/a")
         .says("fix the Parser")
@@ -211,12 +212,12 @@ fn words_are_found_wherever_they_were_said() {
         [
             (
                 "The parser of dates".into(),
-                Source::Name,
+                TextSource::Name,
                 "The [parser] of dates".into()
             ),
             (
                 "fix the Parser".into(),
-                Source::Prompt,
+                TextSource::Prompt,
                 "fix the [Parser]".into()
             ),
         ]
@@ -225,33 +226,33 @@ fn words_are_found_wherever_they_were_said() {
     let lexer = "let mut lexer = [Lexer::new(&source)];";
     assert_eq!(
         place.find("Lexer::new(&source)"),
-        [("fix the Parser".into(), Source::Answer, lexer.into())]
+        [("fix the Parser".into(), TextSource::Answer, lexer.into())]
     );
     let path = "src/base/[atomic_file.rs]";
     assert_eq!(
         place.find("atomic_file.rs"),
-        [("fix the Parser".into(), Source::Call, path.into())]
+        [("fix the Parser".into(), TextSource::Call, path.into())]
     );
-    assert_eq!(place.find("rename_over")[0].1, Source::Output);
-    // Words of one exchange, in any order and any message; not those of different sessions.
+    assert_eq!(place.find("rename_over")[0].1, TextSource::Output);
+    // Words of one turn match in any order and any message; words of different sessions do not.
     assert_eq!(place.found("lexer parser"), ["fix the Parser"]);
     assert_eq!(place.found("lexer hello"), [""; 0]);
     assert_eq!(
         place.found("\"the parser\""),
         ["The parser of dates", "fix the Parser"]
     );
-    // Ideographs, however few.
+    // Single ideographs and longer words.
     for query in ["数据库连接", "数据库", "连接", "库"] {
         assert_eq!(place.found(query), ["修复数据库连接"], "{query}");
     }
     assert_eq!(place.found("据修"), [""; 0]);
-    // Too short for the index.
+    // Too short for the trigram index.
     assert_eq!(place.found("fn"), ["fix the Parser"]);
     assert_eq!(place.found("100% \"' OR NEAR("), [""; 0]);
     assert_eq!(place.found("   "), [""; 0]);
 }
 
-/// What is asked for, and the rows it leaves, in order.
+/// A change of the filter and the resulting rows, in order.
 type Case = (fn(&mut SessionFilter), &'static [&'static str]);
 
 const FILTERS: &[Case] = &[
@@ -285,8 +286,8 @@ const FILTERS: &[Case] = &[
 ];
 
 #[test]
-fn a_list_is_filtered_sorted_and_narrowed() {
-    let place = Place::new();
+fn list_is_filtered_sorted_and_matched() {
+    let place = TestData::new();
     place
         .begin(1, "/work/a")
         .says("fix the parser")
@@ -317,8 +318,8 @@ fn a_list_is_filtered_sorted_and_narrowed() {
 }
 
 #[test]
-fn a_time_from_a_wrong_clock_does_not_put_a_session_first_for_ever() {
-    let place = Place::new();
+fn time_from_a_wrong_clock_does_not_pin_a_session_first() {
+    let place = TestData::new();
     let mut one = place.begin(1, "/work/a");
     one.says("from the future");
     one.line(r#"{"id":"000000ff","parentId":null,"timestamp":"2999-01-01T00:00:00.000Z","type":"message","message":{"role":"user","text":"later","timestamp":1}}"#);

@@ -1,42 +1,51 @@
-//! What a call is made with: a key, and whatever else a sign-in changes of the request.
+//! The credentials of a call: a key, or the tokens of a sign-in and what else it changes in the request.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::ambient::Signing;
 use super::credential::Tokens;
 use super::sign_in::SignIn;
-use crate::catalogue::filled;
 use crate::model::{KeyHeader, Model, Names};
-use crate::provider::{Request, Secret};
+use crate::provider::Request;
+use crate::secret::Secret;
+use crate::sigv4::Signing;
+use crate::url_template;
 use crate::usage::Price;
 
-/// A way into a provider.
+/// The credentials for one provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
-    /// `None` for a server that asks for none.
+    /// `None` for a server that needs none.
     pub key: Option<Secret>,
     pub signed_in: Option<Box<SignedIn>>,
-    /// What the request is signed with, where the vendor takes no key.
+    /// Signs requests to vendors that use signatures instead of keys.
     pub signing: Option<Arc<Signing>>,
-    /// Values of variables that the base URL still names.
-    pub places: Vec<(String, String)>,
-    /// Whether there may be a newer one when the provider refuses this.
+    /// Values of the variables in the base URL, by name.
+    pub variables: Vec<(String, String)>,
+    /// Whether newer credentials may exist when the provider rejects these.
     pub renewable: bool,
 }
 
-/// What differs from a call with a key.
+/// Credentials and when they expire.
+#[derive(Debug, Clone)]
+pub(super) struct ExpiringAccess {
+    pub access: Access,
+    /// Milliseconds since the Unix epoch. Not set: they are read again for every call.
+    pub expires: Option<i64>,
+}
+
+/// What a sign-in changes in a request.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SignedIn {
     pub headers: BTreeMap<String, String>,
-    /// Where calls go, when the sign-in named a place.
+    /// The base URL of calls, if the sign-in returned one.
     pub base_url: Option<String>,
-    /// The person pays by the month: a call costs nothing of itself.
+    /// Whether a subscription pays for the calls, so that a call costs nothing.
     pub subscription: bool,
 }
 
-/// Headers are the user's own and may be keys.
+/// Hides the values of headers, which can be keys.
 impl fmt::Debug for SignedIn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -49,7 +58,7 @@ impl fmt::Debug for SignedIn {
 }
 
 impl Access {
-    /// A key that lasts.
+    /// A key that does not expire.
     pub fn key(key: Secret) -> Self {
         Self {
             key: Some(key),
@@ -57,9 +66,19 @@ impl Access {
         }
     }
 
+    /// A token that expires, with the headers that belong to it.
+    pub(super) fn bearer(token: Secret, signed_in: SignedIn) -> Self {
+        Self {
+            key: Some(token),
+            signed_in: Some(Box::new(signed_in)),
+            renewable: true,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn tokens(tokens: &Tokens, sign_in: Option<&SignIn>) -> Self {
-        let lasting_key = sign_in.is_some_and(|sign_in| !sign_in.key_field.is_empty());
-        if lasting_key {
+        let is_permanent_key = sign_in.is_some_and(|sign_in| !sign_in.key_field.is_empty());
+        if is_permanent_key {
             return Self::key(tokens.access.clone());
         }
         Self {
@@ -76,22 +95,22 @@ impl Access {
         }
     }
 
-    /// Whether the calls are paid by a subscription.
+    /// Whether a subscription pays for the calls.
     pub fn is_subscription(&self) -> bool {
         self.signed_in
             .as_ref()
             .is_some_and(|signed| signed.subscription)
     }
 
-    /// Makes `request` one that is made with this access.
+    /// Adds these credentials to `request`.
     pub fn apply(&self, request: &mut Request) {
         request.api_key.clone_from(&self.key);
         request.signing.clone_from(&self.signing);
-        if !self.places.is_empty() {
+        if !self.variables.is_empty() {
             let model: &mut Model = Arc::make_mut(&mut request.model);
-            model.base_url = filled(&model.base_url, &|name| {
-                let place = self.places.iter().find(|(have, _)| have == name);
-                place.map(|(_, value)| value.clone())
+            model.base_url = url_template::expand(&model.base_url, &|name| {
+                let variable = self.variables.iter().find(|(have, _)| have == name);
+                variable.map(|(_, value)| value.clone())
             });
         }
         let Some(signed) = &self.signed_in else {
@@ -99,7 +118,7 @@ impl Access {
         };
         let model: &mut Model = Arc::make_mut(&mut request.model);
         model.headers.extend(signed.headers.clone());
-        // Tokens are bearers whatever a key would be.
+        // Tokens are sent as bearer, whatever header the provider uses for keys.
         model.compat.key_header = Some(KeyHeader::Bearer);
         if let Some(url) = &signed.base_url {
             model.base_url.clone_from(url);

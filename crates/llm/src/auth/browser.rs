@@ -1,21 +1,21 @@
-//! The authorization-code flow with PKCE (RFC 6749 4.1, 7636, 8252): the browser comes back to a
-//! listener on this machine, or a person pastes where it ended.
+//! The authorization-code flow with PKCE (RFC 6749 4.1, 7636, 8252): the browser is redirected to a listener
+//! on this machine, or the user pastes the final address.
 
 use reqwest::Url;
 
 use super::credential::Tokens;
 use super::endpoint::with_query;
 use super::error::SignInError;
-use super::login::{Progress, Talk};
+use super::interaction::{Interaction, Progress};
 use super::loopback::{Loopback, Page};
 use super::pkce::{Pkce, random, same};
 use super::sign_in::SignIn;
 use crate::errors::clean;
-use crate::provider::Secret;
+use crate::secret::Secret;
 
-/// What a finished authorization gives.
+/// The result of an authorization.
 #[derive(Debug)]
-struct Granted {
+struct Authorization {
     code: Secret,
     client_id: Option<String>,
 }
@@ -29,7 +29,10 @@ struct Attempt<'a> {
 }
 
 /// Signs in through a browser.
-pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens, SignInError> {
+pub(super) async fn run(
+    sign_in: &SignIn,
+    interaction: &mut Interaction<'_>,
+) -> Result<Tokens, SignInError> {
     let loopback = Loopback::bind(sign_in.redirect.port).await?;
     let state = random();
     let mut path = sign_in.redirect.path.clone();
@@ -42,23 +45,23 @@ pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens,
         redirect: format!("http://{}:{}{path}", sign_in.redirect.host, loopback.port()),
         state,
     };
-    let url = attempt.address(&talk.installation)?;
-    (talk.tell)(Progress::Started {
+    let url = attempt.address(&interaction.installation)?;
+    (interaction.report)(Progress::Started {
         url,
         user_code: None,
         accepts_paste: true,
     });
     let returned = loopback.wait(&path, |query| attempt.judge(query));
-    let granted = tokio::select! {
+    let authorization = tokio::select! {
         returned = returned => returned?,
-        pasted = attempt.pasted(talk) => pasted?,
+        pasted = attempt.pasted(interaction) => pasted?,
     };
     drop(loopback);
-    attempt.redeem(granted).await
+    attempt.redeem(authorization).await
 }
 
 impl Attempt<'_> {
-    /// The address the browser is sent to.
+    /// The address to open in the browser.
     fn address(&self, installation: &str) -> Result<String, SignInError> {
         let sign_in = self.sign_in;
         let scope = sign_in.scope();
@@ -92,8 +95,8 @@ impl Attempt<'_> {
             })
     }
 
-    /// Judges a request to the listener: only one with the right state can end the wait.
-    fn judge(&self, query: &str) -> (Page, Option<Result<Granted, SignInError>>) {
+    /// Evaluates a request to the listener: only one with the correct state ends the wait.
+    fn judge(&self, query: &str) -> (Page, Option<Result<Authorization, SignInError>>) {
         match self.read(&pairs(query), self.sign_in.state_in_path) {
             Ok(granted) => (Page::done(), Some(Ok(granted))),
             Err(error @ SignInError::Denied { .. }) => {
@@ -103,31 +106,34 @@ impl Attempt<'_> {
         }
     }
 
-    /// Reads what is pasted until it is of use. Never ends when nothing is.
-    async fn pasted(&self, talk: &mut Talk<'_>) -> Result<Granted, SignInError> {
+    /// Reads pasted lines until one contains a code. Otherwise it never ends.
+    async fn pasted(
+        &self,
+        interaction: &mut Interaction<'_>,
+    ) -> Result<Authorization, SignInError> {
         let mut last = None;
-        while let Some(line) = talk.typed.recv().await {
+        while let Some(line) = interaction.input.recv().await {
             if line.trim().is_empty() {
                 continue;
             }
             match self.read_pasted(line.trim()) {
                 Err(error @ SignInError::Denied { .. }) => return Err(error),
                 Err(error) => {
-                    let message = error.whole();
-                    (talk.tell)(Progress::Refused { message });
+                    let message = error.message_with_hint();
+                    (interaction.report)(Progress::Refused { message });
                     last = Some(error);
                 }
                 Ok(granted) => return Ok(granted),
             }
         }
-        // Nothing more can be pasted; the browser may still come back when nobody tried to paste.
+        // No more input can come. The browser can still be redirected if nothing was pasted.
         match last {
             Some(error) => Err(error),
             None => std::future::pending().await,
         }
     }
 
-    fn read_pasted(&self, text: &str) -> Result<Granted, SignInError> {
+    fn read_pasted(&self, text: &str) -> Result<Authorization, SignInError> {
         if let Ok(url) = Url::parse(text)
             && matches!(url.scheme(), "http" | "https")
         {
@@ -140,8 +146,8 @@ impl Attempt<'_> {
         if text.contains("code=") {
             return self.read(&pairs(text.trim_start_matches('?')), false);
         }
-        // Some providers show `CODE#STATE`; a code alone was taken from the page by the person itself,
-        // and without the verifier of this request it is of no use.
+        // Some providers display `CODE#STATE`. A code without a state was copied by the user, and is useless
+        // without the verifier of this request.
         let (code, state) = match text.split_once('#') {
             Some((code, state)) => (code, state),
             None => (text, self.state.as_str()),
@@ -151,8 +157,12 @@ impl Attempt<'_> {
         self.read(&fields, false)
     }
 
-    /// What came back. `state_known` when the path has proved it already.
-    fn read(&self, fields: &[(String, String)], state_known: bool) -> Result<Granted, SignInError> {
+    /// Reads the fields of a callback. `state_known`: the path already proved the state.
+    fn read(
+        &self,
+        fields: &[(String, String)],
+        state_known: bool,
+    ) -> Result<Authorization, SignInError> {
         let get = |name: &str| {
             let found = fields.iter().find(|(have, _)| have == name);
             found
@@ -181,7 +191,7 @@ impl Attempt<'_> {
         let client_id = get("client_id").filter(|_| self.sign_in.client_id_in_callback);
         match get("code") {
             Some(code) if client_id.is_some() || !self.sign_in.client_id_in_callback => {
-                Ok(Granted {
+                Ok(Authorization {
                     code: Secret::new(code),
                     client_id: client_id.map(str::to_owned),
                 })
@@ -190,12 +200,15 @@ impl Attempt<'_> {
         }
     }
 
-    /// Makes tokens of the code.
-    async fn redeem(&self, granted: Granted) -> Result<Tokens, SignInError> {
+    /// Exchanges the code for tokens.
+    async fn redeem(&self, authorization: Authorization) -> Result<Tokens, SignInError> {
         let sign_in = self.sign_in;
-        let client_id = granted.client_id.as_deref().unwrap_or(&sign_in.client_id);
+        let client_id = authorization
+            .client_id
+            .as_deref()
+            .unwrap_or(&sign_in.client_id);
         let mut fields = vec![
-            ("code", granted.code.expose()),
+            ("code", authorization.code.expose()),
             ("code_verifier", self.pkce.verifier.expose()),
         ];
         if !sign_in.no_client_id {
@@ -207,7 +220,9 @@ impl Attempt<'_> {
             fields.push(("state", &self.state));
         }
         let answer = sign_in.token(&fields).await?;
-        sign_in.granted(&answer, granted.client_id, None).await
+        sign_in
+            .granted(&answer, authorization.client_id, None)
+            .await
     }
 }
 
@@ -221,7 +236,7 @@ fn pairs(query: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// An error as a browser shows it.
+/// The text of an error for the browser.
 fn sentence(error: &SignInError) -> String {
     let text = error.to_string();
     let mut letters = text.chars();
@@ -250,13 +265,13 @@ mod tests {
 
     fn read(sign_in: &SignIn, text: &str) -> String {
         match attempt(sign_in).read_pasted(text) {
-            Ok(granted) => granted.code.expose().to_owned(),
+            Ok(authorization) => authorization.code.expose().to_owned(),
             Err(error) => error.to_string(),
         }
     }
 
     #[test]
-    fn a_code_is_found_in_every_form_it_is_pasted_in() {
+    fn pasted_codes_are_found_in_every_form() {
         let sign_in = SignIn::default();
         let wrong = SignInError::WrongState.to_string();
         for (text, expected) in [
@@ -311,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_what_the_vendors_document() {
+    fn authorization_urls_match_vendor_documentation() {
         let (known, _) = SignIns::read("");
         let router = known.get("openrouter").unwrap();
         let address = attempt(router).address("I").unwrap();

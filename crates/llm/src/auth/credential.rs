@@ -1,11 +1,11 @@
-//! What is stored for one provider: a key, or the tokens of a sign-in.
+//! The stored credential of a provider: a key, or the tokens of a sign-in.
 
 use serde_json::{Map, Value, json};
 
 use super::source::KeySource;
-use crate::provider::Secret;
+use crate::secret::Secret;
 
-/// Tokens are renewed this long before they expire, in milliseconds.
+/// How long before their expiry tokens are renewed, in milliseconds.
 const EARLY_MS: i64 = 5 * 60 * 1000;
 
 /// One entry of the credential store.
@@ -15,46 +15,46 @@ pub enum Credential {
     Key(KeySource),
     /// `{"type": "oauth", "access": "…", "refresh": "…", "obtained": …, "expires": …}`.
     Tokens(Tokens),
-    /// `{"type": "keyring"}`: the entry itself is in the system's keyring.
+    /// `{"type": "keyring"}`: the credential is in the system keyring.
     Keyring,
 }
 
-/// The tokens of a sign-in. Times are milliseconds since the epoch by this machine's clock: the server's
-/// own clock is never compared with it.
+/// The tokens of a sign-in. Times are milliseconds since the Unix epoch by the clock of this machine; the
+/// clock of the server is never compared with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tokens {
     pub access: Secret,
-    /// Makes new access tokens; servers that rotate it accept each one once.
+    /// Used to get new access tokens. Servers that rotate it accept each one once.
     pub refresh: Option<Secret>,
     pub obtained: i64,
-    /// `None` when the access token lasts.
+    /// `None` when the access token does not expire.
     pub expires: Option<i64>,
-    /// The client the tokens were given to, where the provider issued it.
+    /// The client id of the tokens, if the provider issued it.
     pub client_id: Option<String>,
-    /// Where calls go, when the provider said so with the token.
+    /// The base URL of calls, if the provider returned one with the token.
     pub base_url: Option<String>,
 }
 
 impl Tokens {
-    /// Whether the access token should be renewed before it is used: its time is nearly over, or the
-    /// clock was set back so that nothing can be said of it.
+    /// Whether the access token should be renewed before it is used: it expires soon, or the clock was set
+    /// back so that its age is unknown.
     pub fn is_stale(&self, now: i64) -> bool {
         let Some(expires) = self.expires else {
             return false;
         };
-        // A token that lives for minutes must not be renewed with every call.
+        // A token with a lifetime of minutes must not be renewed with every call.
         let early = EARLY_MS.min((expires - self.obtained).max(0) / 2);
         now >= expires - early || now < self.obtained - EARLY_MS
     }
 
-    /// Whether the access token cannot be used any more.
+    /// Whether the access token has expired.
     pub fn is_expired(&self, now: i64) -> bool {
         self.expires.is_some_and(|expires| now >= expires)
     }
 }
 
 impl Credential {
-    /// Reads an entry; `None` for one of another kind, which belongs to somebody else.
+    /// Reads an entry; `None` for an entry of an unknown type, which belongs to another program.
     pub fn read(entry: &Value) -> Option<Self> {
         let text = |name: &str| {
             entry
@@ -78,7 +78,7 @@ impl Credential {
         }
     }
 
-    /// The entry as it is stored; `None` fields are left out.
+    /// The entry as stored, without fields that are `None`.
     pub fn write(&self) -> Value {
         match self {
             Self::Key(source) => json!({"type": "api_key", "key": source.written()}),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_comes_back_as_it_was_written() {
+    fn entries_round_trip() {
         for credential in [
             Credential::Key(KeySource::parse("!pass show x")),
             Credential::Key(KeySource::parse("$$literal")),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_renewed_early_but_not_with_every_call() {
+    fn tokens_are_stale_shortly_before_expiry() {
         let hour = 60 * 60 * 1000;
         let long = tokens(0, Some(hour));
         assert!(!long.is_stale(hour - EARLY_MS - 1));
@@ -153,7 +153,7 @@ mod tests {
         let short = tokens(0, Some(60_000));
         assert!(!short.is_stale(29_999) && short.is_stale(30_000));
         assert!(!tokens(0, None).is_stale(i64::MAX));
-        // The clock was set back by an hour after the token came.
+        // The clock was set back by an hour after the token was obtained.
         assert!(tokens(2 * hour, Some(3 * hour)).is_stale(hour));
         assert!(!tokens(2 * hour, Some(3 * hour)).is_stale(2 * hour - 1000));
     }

@@ -1,5 +1,5 @@
-//! The device flow (RFC 8628): a short code is typed in a browser anywhere, and the token endpoint is
-//! asked until that has happened.
+//! The device flow (RFC 8628): the user enters a short code in any browser, and the token endpoint is polled
+//! until then.
 
 use std::time::Duration;
 
@@ -8,21 +8,24 @@ use tokio::time::{Instant, sleep};
 
 use super::credential::Tokens;
 use super::error::SignInError;
-use super::login::{Progress, Talk};
+use super::interaction::{Interaction, Progress};
 use super::sign_in::SignIn;
 
-/// Seconds between two questions when the server names none, and what `slow_down` adds.
-const INTERVAL: f64 = 5.0;
-/// The least the server can ask for, in seconds.
-const LEAST: f64 = 0.1;
-/// The most that faults of the network stretch the interval to, in seconds.
-const MOST: f64 = 60.0;
-/// Seconds a code lives when the server does not say.
-const LIFETIME: f64 = 900.0;
+/// Seconds between two requests when the server specifies none, and what `slow_down` adds.
+const DEFAULT_INTERVAL: f64 = 5.0;
+/// Minimum interval, in seconds.
+const MIN_INTERVAL: f64 = 0.1;
+/// Maximum interval after network errors, in seconds.
+const MAX_INTERVAL: f64 = 60.0;
+/// Lifetime of a code in seconds when the server specifies none.
+const DEFAULT_LIFETIME: f64 = 900.0;
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// Signs in with a code that is typed elsewhere.
-pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens, SignInError> {
+/// Signs in with a code that the user enters on another device.
+pub(super) async fn run(
+    sign_in: &SignIn,
+    interaction: &mut Interaction<'_>,
+) -> Result<Tokens, SignInError> {
     let scope = sign_in.scope();
     let client = ("client_id", sign_in.client_id.as_str());
     let mut fields = vec![client];
@@ -41,7 +44,7 @@ pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens,
             .ok_or_else(|| answer.lacks(names[0]))
     };
     let device_code = text(&["device_code"])?;
-    (talk.tell)(Progress::Started {
+    (interaction.report)(Progress::Started {
         url: text(&[
             "verification_uri",
             "verification_url",
@@ -50,21 +53,23 @@ pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens,
         user_code: Some(text(&["user_code"])?),
         accepts_paste: false,
     });
-    let lifetime = number(&granted, "expires_in").unwrap_or(LIFETIME);
-    let deadline = Instant::now() + talk.second.mul_f64(lifetime.clamp(0.0, 1e6));
-    let mut interval = number(&granted, "interval").unwrap_or(INTERVAL).max(LEAST);
-    let question = [
+    let lifetime = number(&granted, "expires_in").unwrap_or(DEFAULT_LIFETIME);
+    let deadline = Instant::now() + interaction.second.mul_f64(lifetime.clamp(0.0, 1e6));
+    let mut interval = number(&granted, "interval")
+        .unwrap_or(DEFAULT_INTERVAL)
+        .max(MIN_INTERVAL);
+    let poll = [
         ("grant_type", GRANT),
         ("device_code", device_code.as_str()),
         client,
     ];
     loop {
-        let next = Instant::now() + pause(talk.second, interval);
+        let next = Instant::now() + pause(interaction.second, interval);
         if next >= deadline {
             return Err(SignInError::Expired);
         }
         sleep(next - Instant::now()).await;
-        match redeemed(sign_in, &question).await {
+        match redeemed(sign_in, &poll).await {
             Err(SignInError::Refused {
                 code,
                 status,
@@ -72,7 +77,7 @@ pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens,
                 host,
             }) => match code.as_str() {
                 "authorization_pending" => {}
-                "slow_down" => interval += INTERVAL,
+                "slow_down" => interval += DEFAULT_INTERVAL,
                 "access_denied" => {
                     let reason = if reason == code {
                         String::new()
@@ -82,8 +87,8 @@ pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens,
                     return Err(SignInError::Denied { reason });
                 }
                 "expired_token" => return Err(SignInError::Expired),
-                // The server has trouble of its own: the code is still good.
-                _ if status >= 500 => interval = (interval * 2.0).min(MOST),
+                // The server has an internal error: the code is still valid.
+                _ if status >= 500 => interval = (interval * 2.0).min(MAX_INTERVAL),
                 _ => {
                     return Err(SignInError::Refused {
                         host,
@@ -94,14 +99,14 @@ pub(super) async fn run(sign_in: &SignIn, talk: &mut Talk<'_>) -> Result<Tokens,
                 }
             },
             // RFC 8628 3.5: a connection that fails doubles the interval.
-            Err(SignInError::Unreachable { .. }) => interval = (interval * 2.0).min(MOST),
+            Err(SignInError::Unreachable { .. }) => interval = (interval * 2.0).min(MAX_INTERVAL),
             outcome => return outcome,
         }
     }
 }
 
-async fn redeemed(sign_in: &SignIn, question: &[(&str, &str)]) -> Result<Tokens, SignInError> {
-    let answer = sign_in.token(question).await?;
+async fn redeemed(sign_in: &SignIn, poll: &[(&str, &str)]) -> Result<Tokens, SignInError> {
+    let answer = sign_in.token(poll).await?;
     sign_in.granted(&answer, None, None).await
 }
 

@@ -1,4 +1,5 @@
-//! Requests of a sign-in: a form or JSON out, JSON in. Answers are small and never logged.
+//! The HTTP requests of a sign-in. Request bodies are forms or JSON, responses are JSON. Responses are
+//! limited in size and never logged.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,19 +14,19 @@ use super::error::SignInError;
 use super::sign_in::TokenFormat;
 use crate::errors::{clean, excerpt};
 use crate::http::{HttpOptions, Way, client, fault};
-use crate::provider::Secret;
+use crate::secret::Secret;
 
-/// Longest time for one request, its answer included.
-const REQUEST_TIME: Duration = Duration::from_secs(30);
-/// Bytes of an answer that are read.
+/// Timeout of a request, including its response.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum bytes read of a response.
 const BODY_LIMIT: usize = 1024 * 1024;
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub host: String,
     pub status: u16,
-    /// The server's clock, in milliseconds since the epoch.
+    /// The time on the server's clock, in milliseconds since the Unix epoch.
     pub date: Option<i64>,
     body: Vec<u8>,
 }
@@ -39,7 +40,7 @@ pub(super) struct Endpoint<'a> {
 }
 
 impl Endpoint<'_> {
-    /// `POST` with `fields`, in order.
+    /// Sends `fields` with `POST`, in order.
     pub(super) async fn post(
         &self,
         url: &str,
@@ -62,7 +63,7 @@ impl Endpoint<'_> {
         .await
     }
 
-    /// `GET` with `token` as bearer.
+    /// Sends a `GET` request with `token` as bearer.
     pub(super) async fn get(&self, url: &str, token: &Secret) -> Result<Answer, SignInError> {
         self.send(Method::GET, url, |request| {
             request.bearer_auth(token.expose())
@@ -89,11 +90,11 @@ impl Endpoint<'_> {
             let response = response.map_err(|error| fault::transport(&error, &host, local))?;
             Answer::read(response, host.clone()).await
         };
-        match timeout(REQUEST_TIME, exchange).await {
+        match timeout(REQUEST_TIMEOUT, exchange).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(status)) => Err(unreachable(status.message().to_owned())),
             Err(_) => Err(unreachable(
-                fault::silence(&host, REQUEST_TIME).message().to_owned(),
+                fault::silence(&host, REQUEST_TIMEOUT).message().to_owned(),
             )),
         }
     }
@@ -137,13 +138,13 @@ impl Answer {
         })
     }
 
-    /// The fields of a success.
+    /// The fields of a successful response.
     pub(super) fn fields(&self) -> Result<Map<String, Value>, SignInError> {
         let object = match serde_json::from_slice(&self.body) {
             Ok(Value::Object(object)) => Some(object),
             _ => None,
         };
-        // GitHub says 200 and puts the error into the body.
+        // GitHub returns errors with status 200.
         match object {
             Some(fields) if self.is_success() && !fields.contains_key("error") => Ok(fields),
             Some(fields) => Err(self.refused(&fields)),
@@ -155,7 +156,7 @@ impl Answer {
         }
     }
 
-    /// An answer that lacks what it must have. Its text may hold tokens and is not quoted.
+    /// The error for a response without `field`. The response can contain tokens and is not quoted.
     pub(super) fn lacks(&self, field: &str) -> SignInError {
         SignInError::Garbage {
             host: self.host.clone(),
@@ -167,7 +168,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// The error of RFC 6749 5.2, or of any other shape.
+    /// Reads an error in the form of RFC 6749 5.2, or in another form.
     fn refused(&self, fields: &Map<String, Value>) -> SignInError {
         let error = fields.get("error");
         let code = text(error);
@@ -180,13 +181,13 @@ impl Answer {
         let described = described
             .into_iter()
             .map(text)
-            .find(|told| !told.is_empty());
+            .find(|description| !description.is_empty());
         let reason = match (code, described) {
             ("", None) if fields.is_empty() => self.shown(),
             ("", None) => String::new(),
             (code, None) => code.to_owned(),
-            ("", Some(told)) => told.to_owned(),
-            (code, Some(told)) => format!("{told} ({code})"),
+            ("", Some(description)) => description.to_owned(),
+            (code, Some(description)) => format!("{description} ({code})"),
         };
         SignInError::Refused {
             host: self.host.clone(),
@@ -236,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_read_in_every_shape() {
-        for (status, body, code, told) in [
+    fn errors_are_read_in_every_form() {
+        for (status, body, code, expected) in [
             (
                 400,
                 r#"{"error": "invalid_grant", "error_description": "used up"}"#,
@@ -265,7 +266,7 @@ mod tests {
             (502, "", "", "`h` answered 502: nothing"),
         ] {
             let error = answer(status, body).fields().unwrap_err();
-            assert_eq!(error.to_string(), told);
+            assert_eq!(error.to_string(), expected);
             assert!(matches!(error, SignInError::Refused { code: have, .. } if have == code));
         }
         let garbage = answer(200, "hello").fields().unwrap_err();
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_encoded() {
+    fn form_fields_are_encoded() {
         assert_eq!(form(&[("a", "x y"), ("b", "é&=")]), "a=x+y&b=%C3%A9%26%3D");
     }
 }

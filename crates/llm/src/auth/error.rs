@@ -1,10 +1,10 @@
-//! Why a sign-in or a renewal failed. No text here holds a key, a code or a token.
+//! Errors of sign-ins and token renewals. No text contains a key, a code or a token.
 
 use thiserror::Error;
 
 use super::file::FileError;
 
-/// Why somebody is not signed in.
+/// Why a sign-in or a renewal failed.
 #[derive(Debug, Error)]
 pub enum SignInError {
     #[error("`{provider}` has no sign-in")]
@@ -20,7 +20,7 @@ pub enum SignInError {
     PortTaken { port: u16 },
     #[error("no port can be opened on this machine: {reason}")]
     NoPort { reason: String },
-    #[error("the sign-in was denied{}", told(reason))]
+    #[error("the sign-in was denied{}", reason_suffix(reason))]
     Denied { reason: String },
     #[error("the code ran out before it was used")]
     Expired,
@@ -32,12 +32,12 @@ pub enum SignInError {
     NoCode,
     #[error("the sign-in was not completed")]
     Unfinished,
-    /// The server said no.
-    #[error("`{host}` answered {status}{}", told(reason))]
+    /// The server rejected the request.
+    #[error("`{host}` answered {status}{}", reason_suffix(reason))]
     Refused {
         host: String,
         status: u16,
-        /// Its error code, such as `invalid_grant`.
+        /// The server's error code, such as `invalid_grant`.
         code: String,
         reason: String,
     },
@@ -45,14 +45,14 @@ pub enum SignInError {
     Garbage { host: String, came: String },
     #[error("{reason}")]
     Unreachable { reason: String },
-    /// Credentials of a vendor's own tools that cannot be used as they are.
+    /// Credentials of a vendor's own tools are not usable.
     #[error("{reason}")]
     Unusable { reason: String },
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-fn told(reason: &str) -> String {
+fn reason_suffix(reason: &str) -> String {
     match reason {
         "" => String::new(),
         reason => format!(": {reason}"),
@@ -60,7 +60,7 @@ fn told(reason: &str) -> String {
 }
 
 impl SignInError {
-    /// What to do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::NoSignIn { provider } => {
@@ -88,7 +88,7 @@ impl SignInError {
         }
     }
 
-    /// Whether the tokens are of no more use: only a new sign-in helps.
+    /// Whether the tokens are no longer valid, so that only a new sign-in helps.
     pub fn ends_sign_in(&self) -> bool {
         match self {
             Self::Refused { status, code, .. } => {
@@ -102,8 +102,8 @@ impl SignInError {
         }
     }
 
-    /// The error with its mend, as a person is told.
-    pub fn whole(&self) -> String {
+    /// The error with its suggestion, for the user.
+    pub fn message_with_hint(&self) -> String {
         match self.hint() {
             hint if hint.is_empty() => self.to_string(),
             hint => format!("{self}; {hint}"),

@@ -1,8 +1,8 @@
-//! `auth.json` on disk: 0600 in a 0700 directory, replaced in one step, changed under a lock.
+//! The file `auth.json`: mode 0600 in a 0700 directory, replaced atomically, changed under a lock.
 //!
-//! The lock is a file beside the real one (links are followed first), held through the system's advisory
-//! locks: it goes with the process, however that ends. Whoever changes an entry reads the file again
-//! under the lock, so that two processes lose nothing of each other's.
+//! The lock file is next to the real file (symbolic links are resolved first) and uses advisory locks of the
+//! system, so that it is released however the process ends. Every change reads the file again under the lock,
+//! so that two processes do not overwrite each other's changes.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -20,18 +20,17 @@ use super::store::{Store, StoreError};
 use super::vault::{self, Vault};
 use osier_base::atomic_file;
 use osier_base::atomic_file::WriteError;
-use osier_base::locked_file::HeldFile;
 
-/// Longest wait for another process: longer than any refresh takes.
-const LOCK_TIME: Duration = Duration::from_secs(90);
-/// Between two looks at a lock that is held.
+/// Maximum wait for another process; longer than any renewal takes.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(90);
+/// Interval between two attempts to get the lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// Where the credentials are.
+/// The credential store on disk.
 #[derive(Debug, Clone)]
 pub struct CredentialFile {
     path: PathBuf,
-    /// The system's keyring, in a build that has one.
+    /// The system keyring, if this build supports it.
     vault: Option<Arc<dyn Vault>>,
     keep_in_vault: bool,
 }
@@ -48,11 +47,11 @@ pub enum FileError {
     #[error("`{}` cannot be locked: {source}", path.display())]
     Lock { path: PathBuf, source: io::Error },
     #[error("another process has locked `{}`", path.display())]
-    Held { path: PathBuf },
+    Locked { path: PathBuf },
 }
 
 impl FileError {
-    /// What to do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Read { .. } | Self::Lock { .. } => {
@@ -60,7 +59,7 @@ impl FileError {
             }
             Self::Content(_) => "fix it, or remove it and sign in again",
             Self::Write(error) => error.hint(),
-            Self::Held { .. } => "end the other osier, or try again",
+            Self::Locked { .. } => "end the other osier, or try again",
         }
     }
 }
@@ -74,8 +73,7 @@ impl CredentialFile {
         }
     }
 
-    /// Puts new credentials into the system's keyring when `keep`; those that are there are found in
-    /// any case.
+    /// Whether to store new credentials in the system keyring. Existing ones there are found in both cases.
     #[must_use]
     pub fn keep_in_vault(mut self, keep: bool) -> Self {
         self.keep_in_vault = keep;
@@ -86,7 +84,7 @@ impl CredentialFile {
         &self.path
     }
 
-    /// What is stored now. A missing file is an empty store.
+    /// Reads the store. A missing file is an empty store.
     pub fn read(&self) -> Result<Store, FileError> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
@@ -100,17 +98,17 @@ impl CredentialFile {
         Ok(store.with_vault(self.vault.clone(), self.keep_in_vault))
     }
 
-    /// Waits until nobody else changes the file.
+    /// Waits for the lock.
     pub async fn lock(&self) -> Result<LockedFile, FileError> {
-        let held = self.lock_file().map_err(|source| FileError::Lock {
+        let lock = self.lock_file().map_err(|source| FileError::Lock {
             path: self.path.clone(),
             source,
         })?;
-        let deadline = Instant::now() + LOCK_TIME;
+        let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
-            match held.try_lock() {
+            match lock.try_lock() {
                 Ok(()) => break,
-                // A file system without locks: a sign-in that works is worth more than one that is guarded.
+                // A file system without locks: a working sign-in is more important than the lock.
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
                     break;
                 }
@@ -120,14 +118,14 @@ impl CredentialFile {
                 }
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                     let path = self.path.clone();
-                    return Err(FileError::Held { path });
+                    return Err(FileError::Locked { path });
                 }
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
             }
         }
         Ok(LockedFile {
             file: self.clone(),
-            _held: held.into(),
+            _lock: lock.into(),
         })
     }
 
@@ -140,7 +138,7 @@ impl CredentialFile {
         Ok(outcome)
     }
 
-    /// The lock belongs to the real file: two names for it must not be two locks.
+    /// Opens the lock file of the real file, so that two names of one file share a lock.
     fn lock_file(&self) -> io::Result<File> {
         let folder = private_folder(&self.path)?;
         let name = self.path.file_name().unwrap_or_default();
@@ -155,11 +153,11 @@ impl CredentialFile {
     }
 }
 
-/// The file while nobody else changes it; dropping it gives it up.
+/// The locked file. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct LockedFile {
     file: CredentialFile,
-    _held: HeldFile,
+    _lock: osier_base::locked_file::LockedFile,
 }
 
 impl LockedFile {
@@ -180,8 +178,8 @@ impl LockedFile {
     }
 }
 
-/// Makes the folder of `path` with mode 0700, and takes from an existing one of ours what others may do.
-/// Shared folders like `/tmp` stay as they are.
+/// Creates the directory of `path` with mode 0700, or removes the permissions of other users from an existing
+/// one. Shared directories such as `/tmp` are not changed.
 fn private_folder(path: &Path) -> io::Result<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut builder = DirBuilder::new();
@@ -212,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_stored_is_private() {
+    async fn stored_credentials_are_private() {
         let dir = TempDir::new().unwrap();
         let file = CredentialFile::new(dir.path().join("new/deep/auth.json"));
         assert_eq!(file.read().unwrap(), Store::default());
@@ -240,7 +238,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_names_for_one_file_share_its_lock() {
+    async fn symlinks_share_the_lock_of_the_real_file() {
         let dir = TempDir::new().unwrap();
         let real = CredentialFile::new(dir.path().join("auth.json"));
         real.change(|store| store.put("a", &key("k")))
@@ -248,7 +246,7 @@ mod tests {
             .unwrap();
         std::os::unix::fs::symlink(real.path(), dir.path().join("other.json")).unwrap();
         let other = CredentialFile::new(dir.path().join("other.json"));
-        let held = real.lock().await.unwrap();
+        let locked = real.lock().await.unwrap();
         let waiting = tokio::spawn(async move {
             other
                 .change(|store| store.put("b", &key("l")))
@@ -257,25 +255,25 @@ mod tests {
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
-        let mut store = held.read().unwrap();
+        let mut store = locked.read().unwrap();
         store.put("c", &key("m"));
-        held.write(&store).unwrap();
-        drop(held);
+        locked.write(&store).unwrap();
+        drop(locked);
         waiting.await.unwrap();
         let stored = real.read().unwrap();
         assert_eq!(stored.providers().collect::<Vec<_>>(), ["a", "c", "b"]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lock_that_is_never_given_up_is_told() {
+    async fn lock_timeout_is_an_error() {
         let dir = TempDir::new().unwrap();
         let file = CredentialFile::new(dir.path().join("auth.json"));
-        let _held = file.lock().await.unwrap();
-        assert!(matches!(file.lock().await, Err(FileError::Held { .. })));
+        let _lock = file.lock().await.unwrap();
+        assert!(matches!(file.lock().await, Err(FileError::Locked { .. })));
     }
 
     #[tokio::test]
-    async fn a_damaged_file_is_never_overwritten() {
+    async fn damaged_file_is_not_overwritten() {
         let dir = TempDir::new().unwrap();
         let file = CredentialFile::new(dir.path().join("auth.json"));
         atomic_file::write(file.path(), b"{\"a\": ").unwrap();

@@ -1,18 +1,18 @@
-//! Which credential a provider is called with, in order: the command line, the credential store,
-//! `models.json`, the environment.
+//! Selects the credentials of a call, in order of precedence: command line, credential store, `models.json`,
+//! environment, credentials of the vendor's own tools.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex as Lock};
+use std::sync::Mutex as Lock;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::sync::Mutex;
 
-use super::access::Access;
-use super::ambient::{Means, Minted};
+use super::access::{Access, ExpiringAccess};
+use super::ambient::AmbientContext;
 use super::credential::{Credential, Tokens};
+use super::environment::{CommandRunner, Environment};
 use super::error::SignInError;
 use super::file::CredentialFile;
 use super::renewal::{Renewals, current};
@@ -21,46 +21,39 @@ use super::source::KeySource;
 use super::store::Store;
 use crate::catalogue::ProviderEntry;
 use crate::http::HttpOptions;
-use crate::provider::Secret;
+use crate::secret::Secret;
 use crate::status::TurnStatus;
 use osier_base::clock;
 
-/// Longest wait for a renewal while the old token still works.
-const EARLY_PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum wait for a renewal while the old token is still valid.
+const EARLY_RENEWAL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Tokens of a vendor's own credentials are asked for anew this long before they end.
+/// How long before their expiry tokens of a vendor's own credentials are replaced.
 const AMBIENT_EARLY_MS: i64 = 5 * 60 * 1000;
-
-/// Looks a name up in the environment.
-pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
-
-/// Runs a shell command and gives what it printed, or why it failed.
-pub type CommandRunner =
-    Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
 /// Whether a provider can be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyStatus {
     Present,
     Absent,
-    /// A server that asks for none, as local ones do.
+    /// The server needs no key, as local ones do.
     NotNeeded,
 }
 
 impl KeyStatus {
-    /// Whether a call may succeed.
+    /// Whether a call can succeed.
     pub fn is_usable(self) -> bool {
         self != Self::Absent
     }
 }
 
-/// Why there is no key.
+/// Why no credentials are available.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KeyError {
     #[error("no key for `{provider}`")]
     Missing {
         provider: String,
-        /// Variables that would give one.
+        /// Environment variables that can contain the key.
         env_keys: Vec<String>,
     },
     #[error("the key command of `{provider}` failed: {reason}")]
@@ -74,7 +67,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// What to do about it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> String {
         match self {
             Self::Missing { provider, env_keys } => match env_keys.first() {
@@ -92,7 +85,7 @@ impl KeyError {
         }
     }
 
-    /// What the agent is told. Only what a person has to mend ends the provider for the session.
+    /// The status for the agent. An error that only the user can fix disables the provider for the session.
     pub fn status(&self) -> TurnStatus {
         let message = format!("{self}: {}", self.hint());
         match self {
@@ -105,26 +98,26 @@ impl KeyError {
     }
 }
 
-/// Finds keys. One value per session.
+/// The credentials of a session.
 pub struct Keys {
     environment: Environment,
-    /// The store as it was read last.
+    /// The last version of the store that was read.
     store: Lock<Store>,
     file: Option<CredentialFile>,
     sign_ins: SignIns,
     renewals: Renewals,
     flag: Option<(String, Secret)>,
     runner: Option<CommandRunner>,
-    /// What commands printed, so that each runs once.
-    printed: Mutex<HashMap<String, Secret>>,
-    /// Ways in that were made of a vendor's own credentials, by provider.
-    minted: Mutex<HashMap<String, Minted>>,
-    /// How requests of its own go out.
+    /// Output of key commands; each command runs once.
+    command_output: Mutex<HashMap<String, Secret>>,
+    /// Credentials obtained from a vendor's own tools, by provider.
+    ambient_access: Mutex<HashMap<String, ExpiringAccess>>,
+    /// Options of token requests.
     http: HttpOptions,
 }
 
 impl Keys {
-    /// Keys from `environment` and `store` alone.
+    /// Uses only `environment` and `store`.
     pub fn new(environment: Environment, store: Store) -> Self {
         Self {
             environment,
@@ -134,27 +127,28 @@ impl Keys {
             renewals: Renewals::default(),
             flag: None,
             runner: None,
-            printed: Mutex::new(HashMap::new()),
-            minted: Mutex::new(HashMap::new()),
+            command_output: Mutex::new(HashMap::new()),
+            ambient_access: Mutex::new(HashMap::new()),
             http: HttpOptions::default(),
         }
     }
 
-    /// `key` from the command line, for `provider` only: it must not reach another vendor.
+    /// Sets the key from the command line. It is used only for `provider`: it must not be sent to another
+    /// vendor.
     #[must_use]
     pub fn with_flag(mut self, provider: impl Into<String>, key: Secret) -> Self {
         self.flag = Some((provider.into(), key));
         self
     }
 
-    /// Lets `!command` keys run.
+    /// Enables `!command` keys.
     #[must_use]
     pub fn with_runner(mut self, runner: CommandRunner) -> Self {
         self.runner = Some(runner);
         self
     }
 
-    /// Reads `file` again before every call, and renews the tokens in it as `sign_ins` say.
+    /// Reads `file` before every call, and renews its tokens with `sign_ins`.
     #[must_use]
     pub fn with_file(mut self, file: CredentialFile, sign_ins: SignIns) -> Self {
         self.file = Some(file);
@@ -162,7 +156,7 @@ impl Keys {
         self
     }
 
-    /// Sends requests of its own as `http` says.
+    /// Sets the options of token requests.
     #[must_use]
     pub fn with_http(mut self, http: HttpOptions) -> Self {
         self.http = http;
@@ -195,7 +189,7 @@ impl Keys {
             || self.environment_key(entry).is_some()
             || entry
                 .ambient
-                .is_some_and(|kind| kind.is_there(&self.environment));
+                .is_some_and(|kind| kind.is_available(&self.environment));
         match found {
             true => KeyStatus::Present,
             false if entry.needs_key => KeyStatus::Absent,
@@ -203,7 +197,7 @@ impl Keys {
         }
     }
 
-    /// What to call `entry` with. Renews a sign-in whose token is about to expire.
+    /// The credentials for `entry`. Renews a token that is about to expire.
     pub async fn access(&self, entry: &ProviderEntry) -> Result<Access, KeyError> {
         if let Some(key) = self.flag_for(&entry.name) {
             return Ok(Access::key(key.clone()));
@@ -226,7 +220,7 @@ impl Keys {
             Some(key) => Ok(Access::key(key)),
             None if entry
                 .ambient
-                .is_some_and(|kind| kind.is_there(&self.environment)) =>
+                .is_some_and(|kind| kind.is_available(&self.environment)) =>
             {
                 self.ambient(entry).await
             }
@@ -238,8 +232,7 @@ impl Keys {
         }
     }
 
-    /// The provider refused `refused`: what else there is to call it with. `None` when there is nothing
-    /// newer.
+    /// New credentials after the provider rejected `refused`; `None` when there are none.
     pub async fn renewed(
         &self,
         entry: &ProviderEntry,
@@ -249,12 +242,12 @@ impl Keys {
             return Ok(None);
         }
         {
-            let mut printed = self.printed.lock().await;
-            printed.retain(|_, key| Some(&*key) != refused.key.as_ref());
+            let mut command_output = self.command_output.lock().await;
+            command_output.retain(|_, key| Some(&*key) != refused.key.as_ref());
         }
         {
-            let mut minted = self.minted.lock().await;
-            minted.retain(|_, minted| minted.access != *refused);
+            let mut ambient_access = self.ambient_access.lock().await;
+            ambient_access.retain(|_, known| known.access != *refused);
         }
         let access = match self.stored(&entry.name) {
             Some(Credential::Tokens(tokens)) if refused.key.as_ref() == Some(&tokens.access) => {
@@ -266,21 +259,21 @@ impl Keys {
         Ok(is_new.then_some(access))
     }
 
-    /// A way in made of the credentials of the vendor's own tools, kept while it holds.
+    /// Credentials obtained from the vendor's own tools, cached until they expire.
     async fn ambient(&self, entry: &ProviderEntry) -> Result<Access, KeyError> {
         let Some(kind) = entry.ambient else {
             return Ok(Access::default());
         };
-        // Held while a token is asked for, so that calls at once ask once.
-        let mut minted = self.minted.lock().await;
-        if let Some(known) = minted.get(&entry.name)
+        // Locked during the request, so that concurrent calls request one token.
+        let mut ambient_access = self.ambient_access.lock().await;
+        if let Some(known) = ambient_access.get(&entry.name)
             && known
-                .until
-                .is_some_and(|until| until - AMBIENT_EARLY_MS > clock::now_ms())
+                .expires
+                .is_some_and(|expires| expires - AMBIENT_EARLY_MS > clock::now_ms())
         {
             return Ok(known.access.clone());
         }
-        let fresh = kind.mint(self.means()).await.map_err(|error| {
+        let fresh = kind.obtain(self.ambient_context()).await.map_err(|error| {
             let (provider, reason) = (entry.name.clone(), error.to_string());
             if error.ends_sign_in() {
                 KeyError::Ambient { provider, reason }
@@ -289,12 +282,12 @@ impl Keys {
             }
         })?;
         let access = fresh.access.clone();
-        minted.insert(entry.name.clone(), fresh);
+        ambient_access.insert(entry.name.clone(), fresh);
         Ok(access)
     }
 
-    fn means(&self) -> Means<'_> {
-        Means {
+    fn ambient_context(&self) -> AmbientContext<'_> {
+        AmbientContext {
             environment: &self.environment,
             runner: self.runner.as_ref(),
             http: &self.http,
@@ -313,10 +306,10 @@ impl Keys {
         if tokens.refresh.is_none() {
             return Ok(good);
         }
-        // It is early: a call does not wait long for a server that does not answer. The renewal itself
-        // goes on, and the next call finds what it brings.
+        // The token is still valid, so the call does not wait long for a slow server. The renewal continues,
+        // and the next call uses its result.
         let renewal = self.renew(&entry.name, tokens);
-        match tokio::time::timeout(EARLY_PATIENCE, renewal).await {
+        match tokio::time::timeout(EARLY_RENEWAL_TIMEOUT, renewal).await {
             Ok(Ok(renewed)) => Ok(renewed),
             _ => Ok(good),
         }
@@ -357,18 +350,18 @@ impl Keys {
         }))
     }
 
-    /// What the store has for `provider` now.
+    /// The current credential of `provider` in the store.
     fn stored(&self, provider: &str) -> Option<Credential> {
         let store = current(self.file.as_ref(), &self.store);
         self.renewals.newest(provider, store.get(provider))
     }
 
-    /// What it had when it was read last: cheap enough for lists.
+    /// The credential of the last version that was read; fast enough for lists.
     fn last_stored(&self, provider: &str) -> Option<Credential> {
         current(None, &self.store).entry(provider)
     }
 
-    /// Takes over what the store holds now.
+    /// Reads the store again.
     pub fn reload(&self) {
         drop(current(self.file.as_ref(), &self.store));
     }
@@ -392,9 +385,9 @@ impl Keys {
         let Some(runner) = &self.runner else {
             return Ok(None);
         };
-        // Held while the command runs, so that calls at once start it once.
-        let mut printed = self.printed.lock().await;
-        if let Some(key) = printed.get(command) {
+        // Locked while the command runs, so that concurrent calls run it once.
+        let mut command_output = self.command_output.lock().await;
+        if let Some(key) = command_output.get(command) {
             return Ok(Some(key.clone()));
         }
         let failed = |reason: String| KeyError::Command {
@@ -407,7 +400,7 @@ impl Keys {
             return Err(failed("it printed no output".to_owned()));
         }
         let key = Secret::new(key);
-        printed.insert(command.to_owned(), key.clone());
+        command_output.insert(command.to_owned(), key.clone());
         Ok(Some(key))
     }
 }
@@ -424,6 +417,8 @@ impl fmt::Debug for Keys {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::catalogue::PROVIDERS;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -445,7 +440,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_command_line_wins_then_store_then_file_then_environment() {
+    async fn credential_sources_have_an_order_of_precedence() {
         let variables = environment(&[("ANTHROPIC_API_KEY", "env"), ("MY_KEY", "named")]);
         let stored = r#"{"anthropic": {"type": "api_key", "key": "stored"}}"#;
         let mut entry = anthropic();
@@ -480,7 +475,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_missing_key_is_named_with_its_mend() {
+    async fn missing_key_error_has_a_suggestion() {
         let keys = Keys::new(environment(&[("ANTHROPIC_API_KEY", " ")]), Store::default());
         let mut entry = anthropic();
         assert_eq!(keys.status(&entry), KeyStatus::Absent);
@@ -496,7 +491,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_runs_at_first_use_and_once() {
+    async fn key_command_runs_once_on_first_use() {
         let runs = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&runs);
         let keys =
@@ -518,7 +513,7 @@ mod tests {
             assert_eq!(access.key, Some(Secret::new("printed")));
         }
         assert_eq!(runs.load(Ordering::SeqCst), 1);
-        // It may print another one when the provider refuses this one, but it does not.
+        // The command runs again after the provider rejects its key; here it prints the same key.
         let refused = keys.access(&entry).await.unwrap();
         assert_eq!(keys.renewed(&entry, &refused).await, Ok(None));
         assert_eq!(runs.load(Ordering::SeqCst), 2);

@@ -1,8 +1,8 @@
-//! The listener a browser comes back to after a sign-in: one path on 127.0.0.1, nothing else.
+//! The listener that the browser is redirected to after a sign-in: one path on 127.0.0.1.
 //!
-//! Every connection has a task of its own, because browsers open connections ahead of time and leave
-//! them silent. Requests that are not the awaited one are answered and forgotten: another page of the
-//! browser can neither finish nor end a sign-in.
+//! Every connection has a task of its own, because browsers open connections in advance and send nothing on
+//! them. Other requests are answered and ignored: a page in the browser can neither complete nor end a
+//! sign-in.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use tokio::time::timeout;
 
 use super::error::SignInError;
 
-/// Longest request line and headers, in bytes.
+/// Maximum bytes of the request line and headers.
 const REQUEST_LIMIT: usize = 16 * 1024;
-/// Longest time one connection may take.
-const REQUEST_TIME: Duration = Duration::from_secs(10);
+/// Timeout of a connection.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An open listener. Dropping it closes it and every connection.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Loopback {
     port: u16,
 }
 
-/// What a callback said, and how to answer it.
+/// A request for the callback path, and where to send the response.
 #[derive(Debug)]
 pub(super) struct Callback {
     /// The query of the request, still encoded.
@@ -35,7 +35,7 @@ pub(super) struct Callback {
 }
 
 impl Loopback {
-    /// Listens on `port` of this machine; 0 takes any that is free.
+    /// Listens on `port` of the loopback interface; 0 selects a free port.
     pub async fn bind(port: u16) -> Result<Self, SignInError> {
         let listener = TcpListener::bind(("127.0.0.1", port)).await;
         let listener = listener.map_err(|error| match error.kind() {
@@ -52,8 +52,8 @@ impl Loopback {
         self.port
     }
 
-    /// Hands every request for `path` to `judge` until it has a result. `judge` says what the browser
-    /// is shown, and the result when this was the awaited request.
+    /// Passes every request for `path` to `judge` until it returns a result. `judge` returns the page for the
+    /// browser, and the result if this was the expected request.
     pub async fn wait<T>(&self, path: &str, mut judge: impl FnMut(&str) -> (Page, Option<T>)) -> T {
         let (send, mut callbacks) = mpsc::unbounded_channel();
         let mut connections = JoinSet::new();
@@ -62,14 +62,14 @@ impl Loopback {
                 Ok((socket, _)) = self.listener.accept() => {
                     let (send, path) = (send.clone(), path.to_owned());
                     connections.spawn(async move {
-                        // A browser that goes away early is no fault.
-                        let _ = timeout(REQUEST_TIME, read(socket, &path, &send)).await;
+                        // A browser that disconnects early is not an error.
+                        let _ = timeout(REQUEST_TIMEOUT, read(socket, &path, &send)).await;
                     });
                 }
                 Some(callback) = callbacks.recv() => {
                     let Callback { query, answer } = callback;
                     let (page, result) = judge(&query);
-                    let shown = timeout(REQUEST_TIME, show(answer, page));
+                    let shown = timeout(REQUEST_TIMEOUT, show(answer, page));
                     if let Some(result) = result {
                         let _ = shown.await;
                         return result;
@@ -82,7 +82,7 @@ impl Loopback {
     }
 }
 
-/// What the browser shows.
+/// The page that the browser displays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     pub status: &'static str,
@@ -118,12 +118,12 @@ async fn read(
     }
     let head = String::from_utf8_lossy(&bytes);
     match target(&head) {
-        Some((asked, query)) if asked == path => {
+        Some(target) if target.path == path => {
             let callback = Callback {
-                query: query.to_owned(),
+                query: target.query.to_owned(),
                 answer: socket,
             };
-            // Nobody waits any more when the sign-in is over.
+            // The receiver is dropped when the sign-in has ended.
             let _ = callbacks.send(callback);
             Ok(())
         }
@@ -137,14 +137,21 @@ async fn read(
     }
 }
 
-/// Path and query of a `GET`.
-fn target(head: &str) -> Option<(&str, &str)> {
+/// The target of a request.
+struct Target<'a> {
+    path: &'a str,
+    query: &'a str,
+}
+
+/// The target of a `GET` request.
+fn target(head: &str) -> Option<Target<'_>> {
     let mut words = head.lines().next()?.split(' ');
     if words.next()? != "GET" {
         return None;
     }
     let target = words.next()?;
-    Some(target.split_once('?').unwrap_or((target, "")))
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    Some(Target { path, query })
 }
 
 async fn show(mut socket: TcpStream, page: Page) -> std::io::Result<()> {
@@ -177,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn silent_foreign_and_wrong_requests_do_not_end_the_wait() {
+    async fn only_the_expected_request_ends_the_wait() {
         let loopback = Loopback::bind(0).await.unwrap();
         let port = loopback.port();
         let waiting = tokio::spawn(async move {
@@ -204,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_in_use_is_named() {
+    async fn port_in_use_is_an_error() {
         let first = Loopback::bind(0).await.unwrap();
         let port = first.port();
         let second = Loopback::bind(port).await.unwrap_err();

@@ -1,13 +1,15 @@
-//! How a provider is called on somebody's behalf: with a key, or with the tokens of a sign-in.
+//! Credentials of providers: keys, and the tokens of sign-ins.
 //!
-//! Order: the command line, the credential store, `models.json`, the environment. Nothing here reads the
-//! process's environment or starts a process: both are given by the caller, so that a session can be
-//! tested and hundreds can run apart. A key is a `Secret` from the moment it is read, and no text that
-//! leaves this module holds one.
+//! [`Keys`] selects the credentials of a call from the command line, the credential store, `models.json` and
+//! the environment. [`SignIn`] signs in with OAuth, [`CredentialFile`] is the credential store.
 //!
-//! The credential store is one file that several processes share. Whoever changes it holds its lock and
-//! reads it again first; tokens are renewed under the same lock, by a task that no interrupt ends, so
-//! that a refresh token that works once is never lost half-way.
+//! The module does not read the environment of the process and starts no commands: the caller provides both,
+//! so that sessions can be tested and isolated from one another. A key is a [`Secret`](crate::Secret) as soon
+//! as it is read, and no error text contains one.
+//!
+//! Several processes share the credential store. Changes read it again under its lock. Tokens are renewed
+//! under the same lock, in a task that continues after an interrupt, so that a refresh token that is valid
+//! once is never lost.
 
 mod access;
 mod ambient;
@@ -15,8 +17,10 @@ mod browser;
 mod credential;
 mod device;
 mod endpoint;
+mod environment;
 mod error;
 mod file;
+mod interaction;
 mod keys;
 mod login;
 mod loopback;
@@ -28,14 +32,15 @@ mod store;
 mod token;
 mod vault;
 
+pub use crate::sigv4::Signing;
 pub use access::{Access, SignedIn};
-pub(crate) use ambient::ToSign;
-pub use ambient::{Ambient, Signing};
+pub use ambient::Ambient;
 pub use credential::{Credential, Tokens};
+pub use environment::{CommandRunner, Environment};
 pub use error::SignInError;
 pub use file::{CredentialFile, FileError, LockedFile};
-pub use keys::{CommandRunner, Environment, KeyError, KeyStatus, Keys};
-pub use login::{Progress, Talk};
+pub use interaction::{Interaction, Progress};
+pub use keys::{KeyError, KeyStatus, Keys};
 pub use loopback::{Loopback, Page};
 pub use renewal::Renewals;
 pub use sign_in::{

@@ -1,14 +1,14 @@
-//! Proof that whoever redeems a code is who asked for it (RFC 7636), and the `state` that ties a
-//! callback to its request.
+//! The proof that the client that redeems a code is the one that requested it (RFC 7636), and the `state`
+//! that relates a callback to its request.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::provider::Secret;
+use crate::secret::Secret;
 
-/// A verifier that stays here and its challenge that goes out.
+/// A verifier, which is kept secret, and its challenge, which is sent.
 #[derive(Debug)]
 pub(super) struct Pkce {
     pub verifier: Secret,
@@ -35,7 +35,7 @@ pub(super) fn random() -> String {
     format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 
-/// Whether two texts are equal, in a time that does not tell where they differ.
+/// Compares two texts in constant time.
 pub(super) fn same(left: &str, right: &str) -> bool {
     left.len() == right.len()
         && left
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_challenge_is_that_of_the_standards_example() {
+    fn challenge_matches_the_rfc_example() {
         let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
         assert_eq!(
             challenge(verifier),
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_equal_texts_are_the_same() {
+    fn only_equal_texts_compare_equal() {
         assert!(same("abc", "abc"));
         assert!(!same("abc", "abd"));
         assert!(!same("abc", "abcd"));

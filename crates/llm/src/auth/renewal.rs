@@ -1,8 +1,8 @@
-//! Renewing tokens without losing any.
+//! Renews tokens without losing any.
 //!
-//! A server that rotates refresh tokens accepts each one once. So a renewal holds the lock of the store
-//! from reading the old token to writing the new one, runs in a task of its own that goes on when
-//! whoever asked for it is interrupted, and is waited for before a host ends.
+//! A server that rotates refresh tokens accepts each one once. So a renewal locks the store from reading the
+//! old token to writing the new one. It runs in a task of its own, which continues when the caller is
+//! interrupted, and the session waits for it before it ends.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,13 +16,13 @@ use super::sign_in::SignIn;
 use super::store::Store;
 use osier_base::clock;
 
-/// The renewals of one session: which run, and what they could not store.
+/// The renewals of a session: the running ones, and tokens that could not be stored.
 #[derive(Debug, Clone, Default)]
 pub struct Renewals {
-    /// Read-held while a renewal runs.
+    /// Locked for reading while a renewal runs.
     running: Arc<RwLock<()>>,
-    /// Tokens that are newer than those in the store because the disk was full or read-only.
-    held: Arc<Mutex<HashMap<String, Tokens>>>,
+    /// Tokens that are newer than the stored ones because the disk was full or read-only.
+    unsaved: Arc<Mutex<HashMap<String, Tokens>>>,
 }
 
 impl Renewals {
@@ -31,18 +31,21 @@ impl Renewals {
         drop(self.running.write().await);
     }
 
-    /// What is stored for `provider`, or what could not be.
+    /// The newest credential of `provider`: a token that could not be stored, or `stored`.
     pub(super) fn newest(&self, provider: &str, stored: Option<Credential>) -> Option<Credential> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        match (held.get(provider), &stored) {
-            (Some(held), Some(Credential::Tokens(tokens))) if held.obtained > tokens.obtained => {
-                Some(Credential::Tokens(held.clone()))
+        let unsaved = self.unsaved.lock().unwrap_or_else(PoisonError::into_inner);
+        match (unsaved.get(provider), &stored) {
+            (Some(unsaved), Some(Credential::Tokens(tokens)))
+                if unsaved.obtained > tokens.obtained =>
+            {
+                Some(Credential::Tokens(unsaved.clone()))
             }
             _ => stored,
         }
     }
 
-    /// Tokens for `provider` that are not `used`: somebody else's newer ones, or renewed ones.
+    /// New tokens for `provider` after `used` were rejected or expired: newer ones of another process, or
+    /// renewed ones.
     pub(super) async fn renew(
         &self,
         file: &CredentialFile,
@@ -78,7 +81,7 @@ impl Renewals {
         let mut store = locked.read()?;
         let stored = store.get(provider);
         let Some(Credential::Tokens(tokens)) = self.newest(provider, stored) else {
-            // Signed out meanwhile.
+            // The user signed out in the meantime.
             return Err(SignInError::Expired);
         };
         if tokens.access != used.access && !tokens.is_stale(clock::now_ms()) {
@@ -87,16 +90,16 @@ impl Renewals {
         let renewed = sign_in.refreshed(provider, &tokens).await?;
         store.put(provider, &Credential::Tokens(renewed.clone()));
         let written = locked.write(&store);
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unsaved = self.unsaved.lock().unwrap_or_else(PoisonError::into_inner);
         match written {
-            Ok(()) => held.remove(provider),
-            Err(_) => held.insert(provider.to_owned(), renewed.clone()),
+            Ok(()) => unsaved.remove(provider),
+            Err(_) => unsaved.insert(provider.to_owned(), renewed.clone()),
         };
         Ok(renewed)
     }
 }
 
-/// The store as it is now; as it was last when it cannot be read.
+/// The current store, or the last version when it cannot be read.
 pub(super) fn current(file: Option<&CredentialFile>, last: &Mutex<Store>) -> Store {
     let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(Ok(store)) = file.map(CredentialFile::read) {

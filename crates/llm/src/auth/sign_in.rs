@@ -1,8 +1,8 @@
-//! How providers sign people in: one row of data each, and what the user's `models.json` says over it.
+//! The sign-ins of providers: one row of data each, with the changes of the user's `models.json`.
 //!
-//! Only sign-ins that vendors offer to programs of others work as they are. A row without a client id
-//! describes the flow alone: it works with an id that is the user's own, and osier never claims to be
-//! another vendor's program.
+//! Only sign-ins that vendors offer to other programs work without configuration. A row without a client id
+//! describes only the flow: it needs a client id of the user, and osier never impersonates another vendor's
+//! program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,28 +12,28 @@ use serde_json::{Map, Value};
 
 use crate::http::HttpOptions;
 
-/// One provider's sign-in: addresses, client and scopes of OAuth 2.0 (RFC 6749, 7636, 8628).
+/// The sign-in of a provider: URLs, client and scopes of OAuth 2.0 (RFC 6749, 7636, 8628).
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct SignIn {
-    /// For people: `ChatGPT`.
+    /// The display name, such as `ChatGPT`.
     pub label: String,
-    /// Where the browser goes; empty when there is no authorization-code flow.
+    /// The authorization URL; empty when there is no authorization-code flow.
     pub authorize_url: String,
-    /// Where a device code is asked for; empty when there is no device flow.
+    /// The device authorization URL; empty when there is no device flow.
     pub device_url: String,
-    /// Where codes and refresh tokens become access tokens.
+    /// The token URL.
     pub token_url: String,
-    /// Empty when the user has to bring their own.
+    /// Empty when the user must configure one.
     pub client_id: String,
     /// Whether the flow has no client id at all.
     pub no_client_id: bool,
     pub client_secret: String,
     pub scopes: Vec<String>,
     pub redirect: Redirect,
-    /// Added to the authorization address. `{random}` becomes a random text, `{installation}` the id
-    /// of this installation.
+    /// Added to the authorization URL. `{random}` is replaced by a random text, `{installation}` by the id of
+    /// this installation.
     pub authorize_parameters: BTreeMap<String, String>,
     /// Added to every token request.
     pub token_parameters: BTreeMap<String, String>,
@@ -42,26 +42,26 @@ pub struct SignIn {
     pub token_headers: BTreeMap<String, String>,
     /// Headers of every model call made with the sign-in.
     pub headers: BTreeMap<String, String>,
-    /// The server gives back no `state`: it is put into the path of the redirect address.
+    /// The server does not return the `state`: it is added to the path of the redirect URL.
     pub state_in_path: bool,
     /// The token request repeats the `state`.
     pub state_in_token_request: bool,
-    /// The callback brings the client id to go on with.
+    /// The callback contains the client id for the token request.
     pub client_id_in_callback: bool,
-    /// What `iss` in the callback must be (RFC 9207), when it is there.
+    /// The expected `iss` of the callback (RFC 9207), if there is one.
     pub issuer: String,
-    /// The token answer holds a key that lasts, under this name.
+    /// The name of the field in the token response that contains a permanent key.
     pub key_field: String,
-    /// A second step that makes a short-lived token of the lasting one.
+    /// A second request that exchanges the permanent token for a temporary one.
     pub exchange: Option<Exchange>,
-    /// Calls are paid by a subscription, not by the token.
+    /// Whether a subscription pays for the calls.
     pub subscription: bool,
-    /// How its own requests go out.
+    /// Options of the sign-in's requests.
     #[serde(skip)]
     pub http: HttpOptions,
 }
 
-/// What may be a secret (the client's, headers) is not shown.
+/// Hides what can be secret: the client secret and headers.
 impl fmt::Debug for SignIn {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -74,17 +74,17 @@ impl fmt::Debug for SignIn {
     }
 }
 
-/// Where the browser comes back to.
+/// The redirect URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Redirect {
-    /// As the provider knows it; osier itself always listens on 127.0.0.1.
+    /// The host that the provider expects; osier always listens on 127.0.0.1.
     pub host: String,
-    /// 0 takes any free port.
+    /// 0 selects a free port.
     pub port: u16,
     pub path: String,
-    /// Name of the parameter that tells the provider.
+    /// The name of the parameter that contains the redirect URL.
     pub parameter: String,
 }
 
@@ -99,7 +99,7 @@ impl Default for Redirect {
     }
 }
 
-/// How a token request is written.
+/// The body format of a token request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -109,29 +109,29 @@ pub enum TokenFormat {
     Json,
 }
 
-/// A `GET` with the lasting token as bearer, answered by `{token, expires_at}`.
+/// A `GET` request with the permanent token as bearer. Its response is `{token, expires_at}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Exchange {
     pub url: String,
-    /// The token holds `proxy-ep=proxy.HOST`; calls go to `https://api.HOST`.
+    /// The token contains `proxy-ep=proxy.HOST`; calls go to `https://api.HOST`.
     pub host_in_token: bool,
 }
 
-/// The two ways to sign in.
+/// A sign-in flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// A browser here, or anywhere with the code pasted back.
+    /// A browser on this machine, or on another one if the user pastes the code.
     Browser,
-    /// A short code typed on another device.
+    /// A short code that the user enters on another device.
     Device,
 }
 
 impl SignIn {
-    /// The ways this provider has, the usual one first.
+    /// The methods of this provider, the default one first.
     pub fn methods(&self) -> Vec<Method> {
         let offered = [
             (Method::Browser, &self.authorize_url),
@@ -141,7 +141,11 @@ impl SignIn {
         offered.map(|(method, _)| method).collect()
     }
 
-    /// Whether nothing is left for the user to configure.
+    pub(super) fn scope(&self) -> String {
+        self.scopes.join(" ")
+    }
+
+    /// Whether the sign-in works without further configuration.
     pub fn is_ready(&self) -> bool {
         !self.methods().is_empty() && (self.no_client_id || !self.client_id.is_empty())
     }
@@ -175,7 +179,7 @@ pub const SIGN_INS: &[SignInRow] = &[
     },
 ];
 
-/// https://openrouter.ai/docs/use-cases/oauth-pkce: the code becomes a key that lasts.
+/// https://openrouter.ai/docs/use-cases/oauth-pkce: the code is exchanged for a permanent key.
 fn openrouter() -> SignIn {
     SignIn {
         label: "OpenRouter".to_owned(),
@@ -195,7 +199,7 @@ fn openrouter() -> SignIn {
     }
 }
 
-/// Sign in with ChatGPT, open to every program: each sign-in registers a client of its own.
+/// Sign in with ChatGPT, available to every program: each sign-in registers its own client.
 fn chatgpt() -> SignIn {
     let resource = ("resource", "https://api.openai.com/v1");
     SignIn {
@@ -229,7 +233,7 @@ fn chatgpt() -> SignIn {
     }
 }
 
-/// The documented flow; the client id is the user's own.
+/// The documented flow; the user configures the client id.
 fn anthropic() -> SignIn {
     SignIn {
         label: "Anthropic".to_owned(),
@@ -248,7 +252,7 @@ fn anthropic() -> SignIn {
     }
 }
 
-/// GitHub's device flow; the client id is the user's own.
+/// GitHub's device flow; the user configures the client id.
 fn copilot() -> SignIn {
     SignIn {
         label: "GitHub Copilot".to_owned(),
@@ -274,15 +278,15 @@ fn pairs(list: &[(&str, &str)]) -> BTreeMap<String, String> {
     list.iter().map(owned).collect()
 }
 
-/// Every sign-in a session knows, by provider.
+/// The sign-ins of a session, by provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SignIns {
     known: BTreeMap<String, SignIn>,
 }
 
 impl SignIns {
-    /// The bundled rows with `providers.NAME.oauth` of `models_json` over them, and one line for each
-    /// that cannot be understood. A text that is no JSON is somebody else's to complain of.
+    /// The bundled rows with the changes of `providers.NAME.oauth` in `models_json`, and one warning for each
+    /// that is invalid. Text that is not JSON is ignored; `ModelsFile` reports it.
     pub fn read(models_json: &str) -> (Self, Vec<String>) {
         let mut known: BTreeMap<String, SignIn> = SIGN_INS
             .iter()
@@ -299,7 +303,7 @@ impl SignIns {
                 label: name.clone(),
                 ..SignIn::default()
             });
-            match overlaid(&base, changes) {
+            match merged(&base, changes) {
                 Ok(sign_in) => {
                     known.insert(name.clone(), sign_in);
                 }
@@ -311,7 +315,7 @@ impl SignIns {
         (Self { known }, warnings)
     }
 
-    /// The same where requests go out as `http` says.
+    /// Sets the options of the requests of all sign-ins.
     #[must_use]
     pub fn with_http(mut self, http: &HttpOptions) -> Self {
         for sign_in in self.known.values_mut() {
@@ -331,17 +335,17 @@ impl SignIns {
     }
 }
 
-/// `base` with the fields of `changes`; objects inside are merged, not replaced.
-fn overlaid(base: &SignIn, changes: &Value) -> Result<SignIn, String> {
+/// `base` with the fields of `changes`; nested objects are merged.
+fn merged(base: &SignIn, changes: &Value) -> Result<SignIn, String> {
     let Value::Object(changes) = changes else {
         return Err("is not an object".to_owned());
     };
-    let mut whole = serde_json::to_value(base).unwrap_or_default();
-    if let Value::Object(fields) = &mut whole {
+    let mut value = serde_json::to_value(base).unwrap_or_default();
+    if let Value::Object(fields) = &mut value {
         merge(fields, changes);
     }
     let sign_in: SignIn =
-        serde_json::from_value(whole).map_err(|error| format!("cannot be understood ({error})"))?;
+        serde_json::from_value(value).map_err(|error| format!("cannot be understood ({error})"))?;
     let exchange = sign_in.exchange.as_ref().map(|exchange| &exchange.url);
     let urls = [
         &sign_in.authorize_url,
@@ -369,7 +373,7 @@ fn merge(into: &mut Map<String, Value>, changes: &Map<String, Value>) {
     }
 }
 
-/// Codes and tokens go out encrypted, or not beyond this machine.
+/// Whether codes and tokens can be sent to `url`: it is encrypted or on this machine.
 pub fn is_safe(url: &str) -> bool {
     let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter();
     url.starts_with("https://")
@@ -384,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_works_as_it_is_or_lacks_a_client_id_alone() {
+    fn bundled_rows_lack_at_most_a_client_id() {
         let (known, _) = SignIns::read("");
         let ready: Vec<(&str, bool, Vec<Method>)> = known
             .iter()
@@ -402,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_file_completes_a_row_and_adds_its_own() {
+    fn models_file_completes_and_adds_sign_ins() {
         let (known, warnings) = SignIns::read(
             r#"{"providers": {
                 "github-copilot": {"oauth": {"clientId": "mine"}},

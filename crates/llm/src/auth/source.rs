@@ -1,19 +1,19 @@
-//! Where a configured key comes from.
+//! The source of a configured key.
 
-use crate::provider::Secret;
+use crate::secret::Secret;
 
-/// A key as configuration files write it.
+/// The source of a key, as written in configuration files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
     Literal(Secret),
     /// The name of an environment variable: `$NAME` or `${NAME}`.
     Env(String),
-    /// A shell command that prints the key: `!command`. Run at first use.
+    /// A shell command that prints the key: `!command`. Run on first use.
     Command(String),
 }
 
 impl KeySource {
-    /// Reads the written form. `$$…` and `!!…` are literals that begin with the sign.
+    /// Parses the written form. `$$…` and `!!…` are literals that start with `$` or `!`.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if text.starts_with("$$") || text.starts_with("!!") {
@@ -33,7 +33,7 @@ impl KeySource {
         }
     }
 
-    /// The written form, for the credential store alone.
+    /// The written form, used only for the credential store.
     pub(super) fn written(&self) -> String {
         match self {
             Self::Literal(key) => match key.expose().chars().next() {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_written_form_is_read() {
+    fn every_form_is_parsed() {
         for (text, expected) in [
             ("sk-1", KeySource::Literal(Secret::new("sk-1"))),
             ("$$x", KeySource::Literal(Secret::new("$x"))),

@@ -1,7 +1,6 @@
-//! The credential store as read from `auth.json`: `{"PROVIDER": {"type": "api_key", "key": "…"}}`.
+//! The content of the credential store `auth.json`: `{"PROVIDER": {"type": "api_key", "key": "…"}}`.
 //!
-//! A value; `CredentialFile` reads and writes it. Entries of kinds that are not known here are kept as
-//! they are.
+//! `CredentialFile` reads and writes it. Entries of unknown types are preserved.
 
 use std::sync::Arc;
 
@@ -15,9 +14,9 @@ use super::vault::Vault;
 #[derive(Clone, Default)]
 pub struct Store {
     entries: Map<String, Value>,
-    /// Where entries are whose content is not here.
+    /// The keyring with the entries whose content is not in the file.
     vault: Option<Arc<dyn Vault>>,
-    /// Whether new ones go there.
+    /// Whether new entries are stored in the keyring.
     keep_in_vault: bool,
 }
 
@@ -27,7 +26,7 @@ impl PartialEq for Store {
     }
 }
 
-/// The store's text is not what it must be. Never quotes the text, which holds keys.
+/// The store is invalid. The text is never quoted because it contains keys.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StoreError {
     #[error("the credential store is not valid JSON at line {line}, column {column}")]
@@ -37,7 +36,7 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Reads the text of `auth.json`. Empty text is an empty store.
+    /// Parses the text of `auth.json`. Empty text is an empty store.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         if text.trim().is_empty() {
             return Ok(Self::default());
@@ -55,14 +54,14 @@ impl Store {
         }
     }
 
-    /// The text to store.
+    /// The text of `auth.json`.
     pub fn to_text(&self) -> String {
         let mut text = serde_json::to_string_pretty(&self.entries).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// Takes entries that are only marked here from `vault`, and puts new ones there when `keep`.
+    /// Reads entries marked as `keyring` from `vault`, and stores new ones there if `keep` is set.
     #[must_use]
     pub fn with_vault(mut self, vault: Option<Arc<dyn Vault>>, keep: bool) -> Self {
         self.vault = vault;
@@ -70,8 +69,8 @@ impl Store {
         self
     }
 
-    /// The credential of `provider`, wherever its content is. `Credential::Keyring` when the keyring
-    /// that has it does not answer.
+    /// The credential of `provider`, from the file or the keyring. `Credential::Keyring` when the keyring
+    /// does not respond.
     pub fn get(&self, provider: &str) -> Option<Credential> {
         let entry = self.entry(provider)?;
         if entry != Credential::Keyring {
@@ -82,7 +81,7 @@ impl Store {
         content.as_ref().and_then(Credential::read).or(Some(entry))
     }
 
-    /// The same as it stands here, without asking a keyring.
+    /// The entry of `provider` in the file, without reading the keyring.
     pub fn entry(&self, provider: &str) -> Option<Credential> {
         self.entries.get(provider).and_then(Credential::read)
     }
@@ -90,8 +89,8 @@ impl Store {
     pub fn put(&mut self, provider: &str, credential: &Credential) {
         let content = credential.write();
         let vault = self.vault.as_ref().filter(|_| self.keep_in_vault);
-        let kept = vault.is_some_and(|vault| vault.put(provider, &content.to_string()));
-        let entry = if kept {
+        let is_stored = vault.is_some_and(|vault| vault.put(provider, &content.to_string()));
+        let entry = if is_stored {
             Credential::Keyring.write()
         } else {
             content
@@ -99,7 +98,7 @@ impl Store {
         self.entries.insert(provider.to_owned(), entry);
     }
 
-    /// Whether there was an entry.
+    /// Removes the credential of `provider`; returns whether there was one.
     pub fn remove(&mut self, provider: &str) -> bool {
         if let (Some(Credential::Keyring), Some(vault)) = (self.entry(provider), &self.vault) {
             vault.remove(provider);
@@ -107,17 +106,17 @@ impl Store {
         self.entries.shift_remove(provider).is_some()
     }
 
-    /// An entry that is no provider's, as its owner wrote it.
+    /// An entry that does not belong to a provider.
     pub fn other(&self, name: &str) -> Option<&Value> {
         self.entries.get(name)
     }
 
-    /// Keeps an entry that is no provider's. Its `type` is none that is known here.
+    /// Stores an entry that does not belong to a provider. Its `type` must not be that of a credential.
     pub fn put_other(&mut self, name: &str, entry: Value) {
         self.entries.insert(name.to_owned(), entry);
     }
 
-    /// Names of the providers that have a credential here.
+    /// Names of the providers with a credential.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         let known = self.entries.iter();
         known
@@ -125,7 +124,7 @@ impl Store {
             .map(|(name, _)| name.as_str())
     }
 
-    /// The id of this installation, made when there is none yet; `true` when it was made.
+    /// The id of this installation, created if there is none; `true` when it was created.
     pub fn installation(&mut self) -> (String, bool) {
         let entry = self.entries.get(INSTALLATION);
         let known = entry.and_then(|entry| entry.get("id")?.as_str());
@@ -139,10 +138,10 @@ impl Store {
     }
 }
 
-/// No provider can have this name: it has a space.
+/// Contains a space, so that no provider can have this name.
 const INSTALLATION: &str = "this installation";
 
-/// Names alone: values hold keys.
+/// Prints only names: values contain keys.
 impl std::fmt::Debug for Store {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_set().entries(self.entries.keys()).finish()
@@ -158,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_odd_entry_spoils_no_other_and_errors_quote_nothing() {
+    fn invalid_entries_are_isolated_and_never_quoted() {
         let text = r#"{"a": {"type": "api_key", "key": "k"}, "b": {"type": "later", "refresh": "r"},
                 "c": 7, "d": {"type": "api_key", "key": " "}, "e": {"type": "api_key", "key": "$E"}}"#;
         let mut store = Store::parse(text).unwrap();
@@ -166,8 +165,8 @@ mod tests {
         let variable = Credential::Key(KeySource::Env("E".to_owned()));
         assert_eq!(store.get("e"), Some(variable));
         assert!(store.remove("a") && !store.remove("a"));
-        let kept = Store::parse(&store.to_text()).unwrap();
-        assert_eq!(kept, store);
+        let stored = Store::parse(&store.to_text()).unwrap();
+        assert_eq!(stored, store);
         assert!(store.to_text().contains("\"later\""));
         assert!(!format!("{store:?}").contains('k'));
         assert_eq!(Store::parse(" \n"), Ok(Store::default()));
@@ -177,7 +176,7 @@ mod tests {
         assert_eq!(Store::parse("[]"), Err(StoreError::Shape));
     }
 
-    /// A keyring of the test's own.
+    /// A keyring in memory.
     #[derive(Debug, Default)]
     struct Drawer {
         texts: Mutex<HashMap<String, String>>,
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_has_the_content_and_the_file_a_mark() {
+    fn keyring_has_the_content_and_the_file_a_reference() {
         let drawer = Arc::new(Drawer::default());
         let vault = || Some(Arc::clone(&drawer) as Arc<dyn Vault>);
         let key = Credential::Key(KeySource::parse("sk-secret"));
@@ -209,7 +208,7 @@ mod tests {
         assert!(!store.to_text().contains("sk-secret"));
         assert_eq!(store.get("a"), Some(key.clone()));
         assert_eq!(store.entry("a"), Some(Credential::Keyring));
-        // Another process, and one that has no keyring.
+        // Another process, and a process without a keyring.
         let text = store.to_text();
         let other = Store::parse(&text).unwrap().with_vault(vault(), false);
         assert_eq!(other.get("a"), Some(key.clone()));
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_installation_keeps_its_id() {
+    fn installation_id_is_stable() {
         let mut store = Store::default();
         let (id, made) = store.installation();
         assert!(made);

@@ -1,4 +1,4 @@
-//! Answers of a token endpoint (RFC 6749 5.1) and the second step some providers have.
+//! Token requests (RFC 6749 5.1), and the second exchange that some providers need.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::credential::Tokens;
 use super::endpoint::{Answer, Endpoint};
 use super::error::SignInError;
 use super::sign_in::{Exchange, SignIn};
-use crate::provider::Secret;
+use crate::secret::Secret;
 use osier_base::clock;
 
 impl SignIn {
@@ -18,7 +18,7 @@ impl SignIn {
         }
     }
 
-    /// Asks the token endpoint with `fields` and whatever every request of this provider has.
+    /// Sends `fields` and the provider's own parameters to the token endpoint.
     pub(super) async fn token(&self, fields: &[(&str, &str)]) -> Result<Answer, SignInError> {
         let mut all = fields.to_vec();
         if !self.client_secret.is_empty() {
@@ -29,7 +29,7 @@ impl SignIn {
         self.endpoint().post(&self.token_url, &all).await
     }
 
-    /// The tokens of an answer. `before` are those it renews: what it leaves out stays.
+    /// The tokens of a response. Fields that it omits are taken from `before`, the tokens that it renews.
     pub(super) async fn granted(
         &self,
         answer: &Answer,
@@ -64,7 +64,7 @@ impl SignIn {
         })
     }
 
-    /// Makes a short-lived token of the `lasting` one, which is kept as the refresh token.
+    /// Exchanges the permanent token for a temporary one. The permanent token is stored as the refresh token.
     async fn exchanged(
         &self,
         exchange: &Exchange,
@@ -79,7 +79,7 @@ impl SignIn {
             .host_in_token
             .then(|| api_host(access.expose()))
             .flatten();
-        // A moment by the server's clock: what is left of it counts from now by ours.
+        // The time is that of the server's clock: the remaining lifetime is added to the local time.
         let until = seconds(&fields, "expires_at").map(|at| at * 1000);
         let left = until.map(|until| until - answer.date.unwrap_or(now));
         Ok(Tokens {
@@ -92,7 +92,7 @@ impl SignIn {
         })
     }
 
-    /// New tokens for `tokens`. The old ones may be of no use after this, whatever it returns.
+    /// Renews `tokens`. The old ones may be invalid afterwards, even after an error.
     pub(super) async fn refreshed(
         &self,
         provider: &str,
@@ -130,7 +130,7 @@ fn text(fields: &Map<String, Value>, name: &str) -> Option<Secret> {
     (!value.is_empty()).then(|| Secret::new(value))
 }
 
-/// Whole seconds, which some servers write as text or with a fraction.
+/// Seconds as an integer; some servers send text or a fraction.
 fn seconds(fields: &Map<String, Value>, name: &str) -> Option<i64> {
     let seconds = match fields.get(name)? {
         Value::String(text) => text.trim().parse::<f64>().ok()?,
@@ -139,7 +139,7 @@ fn seconds(fields: &Map<String, Value>, name: &str) -> Option<i64> {
     (seconds.is_finite() && seconds >= 0.0).then_some(seconds as i64)
 }
 
-/// The host for calls that a Copilot token names: `…;proxy-ep=proxy.HOST;…`.
+/// The API host in a Copilot token: `…;proxy-ep=proxy.HOST;…`.
 fn api_host(token: &str) -> Option<String> {
     let named = token
         .split(';')
@@ -158,7 +158,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_a_host_of_the_vendor_is_taken_from_a_token() {
+    fn only_vendor_hosts_are_accepted_from_tokens() {
         for (token, host) in [
             (
                 "tid=1;proxy-ep=proxy.business.githubcopilot.com;x=2",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_read_from_numbers_and_texts() {
+    fn seconds_are_read_from_numbers_and_text() {
         for (value, expected) in [
             (json!(3600), Some(3600)),
             (json!("3600"), Some(3600)),

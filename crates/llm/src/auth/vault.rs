@@ -1,27 +1,27 @@
-//! The system's keyring in place of the file: the entry stays in `auth.json` as a mark, its content is
-//! in the keyring under the service `osier`.
+//! The system keyring as storage: the file has only a reference, the credential is in the keyring under the
+//! service `osier`.
 //!
-//! Where no keyring answers (a remote machine, a container), the content stays in the file, which is
-//! private: a sign-in that works is worth more.
+//! Where no keyring responds (a remote machine, a container), the credential stays in the file, which is
+//! private.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Keeps texts by provider name, somewhere that is no file of ours.
+/// A store of texts by provider name.
 pub trait Vault: Send + Sync + fmt::Debug {
     fn get(&self, provider: &str) -> Option<String>;
-    /// Whether the text is kept now.
+    /// Stores a text; returns whether it succeeded.
     fn put(&self, provider: &str, text: &str) -> bool;
     fn remove(&self, provider: &str);
 }
 
-/// The vault of this system.
+/// The keyring of this system.
 #[cfg(feature = "keyring")]
 pub(super) fn system() -> Option<Arc<dyn Vault>> {
     Some(Arc::new(native::Native))
 }
 
-/// This build has none.
+/// This build does not support keyrings.
 #[cfg(not(feature = "keyring"))]
 pub(super) fn system() -> Option<Arc<dyn Vault>> {
     None
@@ -51,7 +51,7 @@ mod native {
 
         fn remove(&self, provider: &str) {
             if let Ok(entry) = Entry::new(SERVICE, provider) {
-                // What is not there is removed already.
+                // A missing entry is not an error.
                 let _ = entry.delete_credential();
             }
         }

@@ -1,12 +1,12 @@
-//! The table of models that ships with the program. `scripts/bundle-models.mjs` writes it from published
-//! data; its first lines say which and when, `NOTICE.md` under what licence.
+//! The bundled table of models. `scripts/bundle-models.mjs` generates it from published data; its first lines
+//! name the source and the date, `NOTICE.md` the licence.
 //!
-//! A provider's part is read when it is asked for, because most runs need one model of one provider. The
-//! form, one thing a line: `#` a remark; `@` changes to a `Compat`, counted from 0; `[NAME]` a provider;
-//! `=API [URL]` a wire format and address of some of its models, counted from 0; and models, whose columns
-//! are id, name (the id when empty), address (the provider's own when empty), window, output limit,
-//! thinking levels (their places in `ThinkingLevel::ALL`), `i` for images, prices
-//! (`INPUT OUTPUT CACHE_READ CACHE_WRITE`, then `|ABOVE` and four more a tier), compat.
+//! The section of a provider is parsed on first use, because most runs need one model of one provider. Each
+//! line is one of: `#` a comment; `@` a set of `Compat` fields, numbered from 0; `[NAME]` a provider; `=API
+//! [URL]` a wire format and base URL of some of its models, numbered from 0; a model. The columns of a model
+//! are id, name (default: the id), base URL (default: the provider's), context window, output limit, thinking
+//! levels (indices of `ThinkingLevel::ALL`), `i` for images, prices (`INPUT OUTPUT CACHE_READ CACHE_WRITE`,
+//! then `|ABOVE` and four prices per tier), compat.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -19,15 +19,15 @@ use crate::usage::{Price, PriceTier, Tiers};
 
 const TABLE: &str = include_str!("bundled.txt");
 
-/// The scripted provider that shows every part without a key.
+/// The scripted provider of the demo, which needs no key.
 const DEMO: &str = "demo";
 
-/// What a provider has where nothing changes how it is spoken to, by its place in `PROVIDERS`: read when it is first
-/// asked for, and one for all catalogues of a process.
+/// The entries and models of providers without configuration, by index in `PROVIDERS`. They are parsed on
+/// first use and shared by all catalogues of the process.
 static UNCHANGED: [OnceLock<(ProviderEntry, Vec<Arc<Model>>)>; PROVIDERS.len()] =
     [const { OnceLock::new() }; PROVIDERS.len()];
 
-/// The bundled models of `entry`, best first. Those of an entry that is as the table of providers has it are shared.
+/// The bundled models of `entry`, preferred first. They are shared if `entry` is not configured differently.
 pub(super) fn models(entry: &ProviderEntry) -> Vec<Arc<Model>> {
     let mut rows = PROVIDERS.iter().zip(&UNCHANGED);
     let Some((row, unchanged)) = rows.find(|(row, _)| row.name == entry.name) else {
@@ -38,7 +38,7 @@ pub(super) fn models(entry: &ProviderEntry) -> Vec<Arc<Model>> {
         let models = read(&plain);
         (plain, models)
     });
-    if entry.is_spoken_to_like(plain) {
+    if entry.has_same_connection(plain) {
         models.clone()
     } else {
         read(entry)
@@ -50,14 +50,14 @@ fn read(entry: &ProviderEntry) -> Vec<Arc<Model>> {
         return vec![Arc::new(tour())];
     }
     let mut section = Section::new(entry);
-    // A test reads every line; a table with one that cannot be read does not pass.
+    // Invalid lines are skipped; a test checks that there are none.
     lines(&entry.name)
         .filter_map(|line| section.take(line))
         .map(Arc::new)
         .collect()
 }
 
-/// The lines of a provider's part.
+/// The lines of a provider's section.
 fn lines(provider: &str) -> impl Iterator<Item = &'static str> {
     let start = TABLE.find(&format!("\n[{provider}]\n"));
     let part = start.map_or("", |at| &TABLE[at + 1..]);
@@ -66,11 +66,11 @@ fn lines(provider: &str) -> impl Iterator<Item = &'static str> {
         .take_while(|line| !line.starts_with('['))
 }
 
-/// What is known of a provider while its part is read.
+/// The state while a section is parsed.
 struct Section<'a> {
     entry: &'a ProviderEntry,
     endpoints: Vec<(Api, &'static str)>,
-    /// Merged into the provider's own, by the number they have in the table.
+    /// `Compat` sets of the section by their number in the table, merged with the provider's own.
     compats: HashMap<&'static str, Compat>,
 }
 
@@ -118,40 +118,40 @@ impl<'a> Section<'a> {
         })
     }
 
-    fn endpoint(&self, place: &str) -> Option<(Api, String)> {
+    fn endpoint(&self, index: &str) -> Option<(Api, String)> {
         let own = &self.entry.base_url;
-        if place.is_empty() {
+        if index.is_empty() {
             return Some((self.entry.api, own.clone()));
         }
-        let (api, url) = *self.endpoints.get(place.parse::<usize>().ok()?)?;
+        let (api, url) = *self.endpoints.get(index.parse::<usize>().ok()?)?;
         let url = if url.is_empty() { own.as_str() } else { url };
         Some((api, url.to_owned()))
     }
 
-    fn compat(&mut self, place: &'static str) -> Option<Compat> {
-        if place.is_empty() {
+    fn compat(&mut self, index: &'static str) -> Option<Compat> {
+        if index.is_empty() {
             return Some(self.entry.compat.clone());
         }
-        if let Some(merged) = self.compats.get(place) {
+        if let Some(merged) = self.compats.get(index) {
             return Some(merged.clone());
         }
         let mut changes = TABLE.lines().filter_map(|line| line.strip_prefix('@'));
-        let change = changes.nth(place.parse().ok()?)?;
+        let change = changes.nth(index.parse().ok()?)?;
         let mut merged = self.entry.compat.clone();
         for (key, value) in serde_json::from_str::<Map<String, Value>>(change).ok()? {
             set_compat(&mut merged, &key, value).ok()?;
         }
-        self.compats.insert(place, merged.clone());
+        self.compats.insert(index, merged.clone());
         Some(merged)
     }
 }
 
-fn levels(places: &str) -> Option<Vec<ThinkingLevel>> {
-    let level = |place: char| {
-        let place = usize::try_from(place.to_digit(10)?).ok()?;
-        ThinkingLevel::ALL.get(place).copied()
+fn levels(digits: &str) -> Option<Vec<ThinkingLevel>> {
+    let level = |digit: char| {
+        let index = usize::try_from(digit.to_digit(10)?).ok()?;
+        ThinkingLevel::ALL.get(index).copied()
     };
-    places.chars().map(level).collect()
+    digits.chars().map(level).collect()
 }
 
 fn price(column: &str) -> Option<Price> {
@@ -204,7 +204,7 @@ fn tour() -> Model {
     }
 }
 
-/// Sets one field of `compat` by the name it has in files. Says why when it cannot.
+/// Sets a field of `compat` by its name in files. The error says why the value is invalid.
 pub(super) fn set_compat(compat: &mut Compat, key: &str, value: Value) -> Result<(), String> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(&*compat) else {
         return Err("cannot be changed".to_owned());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_read() {
+    fn every_line_is_valid() {
         let entries: Vec<ProviderEntry> = PROVIDERS.iter().map(ProviderEntry::from).collect();
         let named = TABLE.lines().filter_map(|line| line.strip_prefix('['));
         for name in named {
@@ -241,16 +241,16 @@ mod tests {
                 assert_eq!(model.is_some(), !line.starts_with('='), "{line}");
             }
         }
-        let told = TABLE.lines().next().unwrap();
+        let header = TABLE.lines().next().unwrap();
         assert_eq!(
-            told.split(' ').nth(1).unwrap(),
+            header.split(' ').nth(1).unwrap(),
             (all().len() - 1).to_string(),
-            "{told}"
+            "{header}"
         );
     }
 
     #[test]
-    fn the_table_is_whole() {
+    fn table_is_complete() {
         let models = all();
         assert!(models.len() > 1000, "{}", models.len());
         let mut references: Vec<String> = models.iter().map(|model| model.reference()).collect();
@@ -263,14 +263,14 @@ mod tests {
             assert!(!model.thinking_levels.is_empty() && model.thinking_levels.is_sorted());
             assert!(model.input.contains(&Modality::Text));
         }
-        // Where it is from, and when it was taken, stands above it.
+        // The first lines contain the source and the date.
         let source: String = TABLE
             .lines()
             .take_while(|line| line.starts_with('#'))
             .collect();
-        let told = models.iter().filter(|model| model.provider != DEMO).count();
-        let told = format!("# {told} models. Facts from npm ");
-        assert!(source.starts_with(&told), "{told}: {source}");
+        let count = models.iter().filter(|model| model.provider != DEMO).count();
+        let header = format!("# {count} models. Facts from npm ");
+        assert!(source.starts_with(&header), "{header}: {source}");
         let (_, taken) = source.split_once("; taken ").unwrap();
         let date: jiff::civil::Date = taken[..10].parse().unwrap();
         assert!(date.year() >= 2026 && source.contains("MIT"), "{source}");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_changes_is_shared() {
+    fn models_of_unconfigured_providers_are_shared() {
         let row = &PROVIDERS[0];
         let (plain, mut elsewhere) = (ProviderEntry::from(row), ProviderEntry::from(row));
         let (one, other) = (models(&plain), models(&plain));
@@ -316,7 +316,7 @@ mod tests {
                 ];
                 let sound = all.iter().all(|rate| (0.0..1000.0).contains(rate));
                 assert!(sound, "{name}: {rates:?}");
-                // No source says otherwise of any; one that does belongs into a list here.
+                // No known model violates this. If one does, add it to a list of exceptions here.
                 assert!(rates.cache_read <= rates.input, "{name}: {rates:?}");
                 assert!(rates.input_tokens_above >= before, "{name}: {rates:?}");
                 before = rates.input_tokens_above + 1;
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_has_all_that_its_line_says() {
+    fn model_has_every_column_of_its_line() {
         let entry = PROVIDERS
             .iter()
             .find(|row| row.name == "anthropic")

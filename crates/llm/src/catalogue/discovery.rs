@@ -1,7 +1,7 @@
-//! Asks this machine's usual ports which models are served there.
+//! Discovers models of servers on this machine by requests to their default ports.
 //!
-//! One question to each, all at once, with one deadline for all. Spoken as plain HTTP/1.0 over a socket:
-//! the client that models are called with takes longer to build than all of this may take.
+//! All servers are queried at once, with one deadline. The requests are HTTP/1.0 over a plain socket:
+//! building the HTTP client for models takes longer than the complete discovery may take.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,28 +15,28 @@ use tokio::time::{Instant, timeout_at};
 use crate::model::{Api, Compat, Modality, Model, ThinkingFormat, ThinkingLevel};
 use crate::usage::Price;
 
-/// For all servers together.
+/// The deadline for all servers together.
 pub const DEADLINE: Duration = Duration::from_millis(250);
-/// Bytes of an answer that are read.
+/// Maximum bytes read of a response.
 const ANSWER_LIMIT: u64 = 1024 * 1024;
-/// Taken for the window of a model whose server does not tell it: what Ollama gives on small machines.
-pub(super) const ASSUMED_WINDOW: u64 = 32_768;
-/// Models of one server that are asked about.
-const MOST_SHOWN: usize = 32;
+/// The context window of a model whose server does not report one: the default of Ollama on small machines.
+pub(super) const LOCAL_WINDOW: u64 = 32_768;
+/// Maximum number of models per server whose details are requested.
+const MAX_DETAILED: usize = 32;
 
-/// A kind of server that is looked for.
+/// A kind of server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
-    /// The provider its models belong to.
+    /// The provider of its models.
     pub provider: &'static str,
     pub port: u16,
-    /// What lists its models.
+    /// The path that lists its models.
     pub path: &'static str,
-    /// Whether it is Ollama, which shows more of each model and has its own wire format.
+    /// Whether it is Ollama, which reports more details of each model and has its own wire format.
     pub shows: bool,
 }
 
-/// The servers that are looked for, in order of preference.
+/// The known servers, in order of preference.
 pub const PROBES: &[Probe] = &[
     Probe {
         provider: "ollama",
@@ -64,38 +64,41 @@ pub const PROBES: &[Probe] = &[
     },
 ];
 
-/// The models that the servers behind `probes` list, within `deadline`. A server that does not answer
-/// in time, or not as expected, has none.
+/// The models of the servers in `probes`. A server that does not respond before the deadline, or whose
+/// response is invalid, has none.
 pub async fn discover(probes: &[Probe], deadline: Duration) -> Vec<Model> {
     let until = Instant::now() + deadline;
-    let asked = probes.iter().map(|probe| async move {
-        let question = Question::get(probe.path);
-        let Ok(Some(answer)) = timeout_at(until, ask(probe.port, &question)).await else {
+    let requests = probes.iter().map(|probe| async move {
+        let request = ProbeRequest::get(probe.path);
+        let Ok(Some(answer)) = timeout_at(until, ask(probe.port, &request)).await else {
             return Vec::new();
         };
         let mut models = models(probe, &answer);
         if probe.shows {
-            let shown = models.iter_mut().take(MOST_SHOWN).map(|model| async move {
-                let question = Question::show(&model.id);
-                // What cannot be learned in time stays assumed.
-                if let Ok(Some(answer)) = timeout_at(until, ask(probe.port, &question)).await {
-                    learn(model, &answer);
-                }
-            });
+            let shown = models
+                .iter_mut()
+                .take(MAX_DETAILED)
+                .map(|model| async move {
+                    let request = ProbeRequest::show(&model.id);
+                    // Details that do not arrive before the deadline keep their defaults.
+                    if let Ok(Some(answer)) = timeout_at(until, ask(probe.port, &request)).await {
+                        apply_details(model, &answer);
+                    }
+                });
             join_all(shown).await;
         }
         models
     });
-    join_all(asked).await.into_iter().flatten().collect()
+    join_all(requests).await.into_iter().flatten().collect()
 }
 
-/// A request without the header that names the host.
-struct Question {
+/// A request without its `Host` header.
+struct ProbeRequest {
     line: String,
     body: String,
 }
 
-impl Question {
+impl ProbeRequest {
     fn get(path: &str) -> Self {
         Self {
             line: format!("GET {path}"),
@@ -103,7 +106,7 @@ impl Question {
         }
     }
 
-    /// What Ollama knows of a model.
+    /// The request for the details of a model.
     fn show(id: &str) -> Self {
         Self {
             line: "POST /api/show".to_owned(),
@@ -112,14 +115,14 @@ impl Question {
     }
 }
 
-async fn ask(port: u16, question: &Question) -> Option<Value> {
+async fn ask(port: u16, request: &ProbeRequest) -> Option<Value> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
-    let Question { line, body } = question;
+    let ProbeRequest { line, body } = request;
     let length = body.len();
-    let question = format!(
+    let request = format!(
         "{line} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     );
-    socket.write_all(question.as_bytes()).await.ok()?;
+    socket.write_all(request.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
     socket
         .take(ANSWER_LIMIT)
@@ -134,9 +137,9 @@ async fn ask(port: u16, question: &Question) -> Option<Value> {
         .flatten()
 }
 
-/// Takes over what Ollama shows of a model. Its window is not what the model could have at most, which may
-/// not fit into memory, but what its file says, or what is usual.
-fn learn(model: &mut Model, shown: &Value) {
+/// Applies the details of a model. Its context window is the one that its file sets, or the default: the
+/// maximum of the model may not fit into memory.
+fn apply_details(model: &mut Model, shown: &Value) {
     let can = |ability: &str| {
         let abilities = shown["capabilities"].as_array();
         abilities.is_some_and(|list| list.iter().any(|have| have == ability))
@@ -151,11 +154,11 @@ fn learn(model: &mut Model, shown: &Value) {
             ThinkingLevel::High,
         ];
     } else if can("thinking") {
-        // One way to think is all that can be asked for.
+        // Thinking can only be switched on or off.
         model.thinking_levels = vec![ThinkingLevel::Off, ThinkingLevel::Low];
     }
     let parameters = shown["parameters"].as_str().unwrap_or_default();
-    let told = parameters.lines().find_map(|line| {
+    let window = parameters.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         (words.next() == Some("num_ctx")).then(|| words.next()?.parse().ok())?
     });
@@ -166,7 +169,7 @@ fn learn(model: &mut Model, shown: &Value) {
             .filter(|(key, _)| key.ends_with(".context_length"));
         lengths.find_map(|(_, length)| length.as_u64())
     });
-    let window = told.unwrap_or(ASSUMED_WINDOW);
+    let window = window.unwrap_or(LOCAL_WINDOW);
     model.context_window = most.map_or(window, |most| window.min(most)).max(1);
     model.max_tokens = output_of(model.context_window);
 }
@@ -175,7 +178,7 @@ fn output_of(window: u64) -> u64 {
     (window / 4).clamp(1, 8192)
 }
 
-/// Reads Ollama's list (`models[].name`) and OpenAI's (`data[].id`).
+/// Parses the lists of Ollama (`models[].name`) and OpenAI (`data[].id`).
 fn models(probe: &Probe, answer: &Value) -> Vec<Model> {
     let (list, key) = match (answer.get("data"), answer.get("models")) {
         (Some(Value::Array(list)), _) => (list, "id"),
@@ -197,9 +200,9 @@ fn model(probe: &Probe, id: &str, row: &Value) -> Model {
         "/meta/n_ctx_train",
     ]
     .iter()
-    .find_map(|place| row.pointer(place)?.as_u64())
+    .find_map(|pointer| row.pointer(pointer)?.as_u64())
     .filter(|window| *window > 0)
-    .unwrap_or(ASSUMED_WINDOW);
+    .unwrap_or(LOCAL_WINDOW);
     let (api, path) = if probe.shows {
         (Api::Ollama, "")
     } else {
@@ -230,7 +233,7 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// Gives `answer` to what lists the models, and `shown` to what shows one.
+    /// Responds with `answer` to the list of models, and with `shown` to a request for details.
     async fn serve(answer: Option<&'static str>, shown: &'static str) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_server_that_answers_is_listed() {
+    async fn models_of_every_server_are_listed() {
         let ollama = "HTTP/1.0 200 OK\r\n\r\n{\"models\": [{\"name\": \"qwen3:8b\"}, {\"name\": \"old\"}, {\"name\": \"nomic-embed-text\"}]}";
         let llama = "HTTP/1.1 200 OK\r\nServer: llama.cpp\r\n\r\n{\"models\": [{\"name\": \"x\"}], \"data\": [{\"id\": \"smol\", \"meta\": {\"n_ctx\": 8192}}]}";
         let vllm = "HTTP/1.0 404 Not Found\r\n\r\n{\"data\": [{\"id\": \"no\"}]}";
@@ -304,7 +307,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_is_not_there_or_says_nothing_costs_the_deadline_at_most() {
+    async fn unreachable_servers_take_at_most_the_deadline() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let closed = listener.local_addr().unwrap().port();
         drop(listener);

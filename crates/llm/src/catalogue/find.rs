@@ -1,9 +1,8 @@
-//! From what a person types to a model: `PROVIDER/ID[:LEVEL]`, a part of a name, a glob.
+//! Finds models by what the user types: `PROVIDER/ID[:LEVEL]`, a part of a name, or a glob.
 //!
-//! An exact name always wins, so that ids with colons or slashes of their own work. A part of a name
-//! prefers what can be called and, among those, what stands first in the table, which is the newest. An
-//! id that is not in the table but belongs to a known provider is taken as it is, unless it looks like a
-//! typing error.
+//! An exact name has precedence, so that ids can contain colons and slashes. A part of a name selects a model
+//! that can be called, and among those the first of the table, which is the newest. An unknown id of a known
+//! provider is accepted, unless it looks like a typing error.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -14,23 +13,23 @@ use super::Catalogue;
 use super::models_file::unlisted;
 use crate::model::{Api, Model, ThinkingLevel};
 
-/// How alike two names must be for one to be offered in place of the other, from 0 to 100.
-const NEAR: usize = 35;
-/// How alike they must be for one to be taken as a typing error of the other.
-const TYPING_ERROR: usize = 80;
+/// Minimum similarity of a name that is suggested instead, in percent.
+const SUGGESTED_SIMILARITY: usize = 35;
+/// Minimum similarity of a name that counts as a typing error, in percent.
+const TYPING_ERROR_SIMILARITY: usize = 80;
 const NEAR_COUNT: usize = 3;
 
-/// A model that was named.
+/// The model for a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     pub model: Arc<Model>,
-    /// The level that was named with it; not clamped.
+    /// The level in the name; not clamped.
     pub level: Option<ThinkingLevel>,
-    /// False when nothing is known of the model but its id.
+    /// False when only the id of the model is known.
     pub listed: bool,
 }
 
-/// Nothing has this name.
+/// No model has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FindError {
     #[error("unknown model `{wanted}`{}", near_text(near))]
@@ -49,7 +48,7 @@ fn near_text(near: &[String]) -> String {
 }
 
 impl Catalogue {
-    /// The model that `wanted` names. `preferred` says which models can be called.
+    /// Finds the model with the name `wanted`. `preferred` returns whether a model can be called.
     pub fn find(
         &self,
         wanted: &str,
@@ -59,7 +58,7 @@ impl Catalogue {
         if wanted.is_empty() {
             return Err(FindError::Empty);
         }
-        // A whole name, with a level or not, is found without reading the whole table.
+        // An exact name is found without parsing the complete table.
         let (name, level) = split_level(wanted);
         if let Some(model) = self.get(wanted) {
             return Ok(found(model, None));
@@ -67,7 +66,7 @@ impl Catalogue {
         if let Some(model) = self.get(name) {
             return Ok(found(model, level));
         }
-        // A script is a file, whatever else has a name like it.
+        // A script name has precedence over similar names.
         if let Some(model) = self.script(name) {
             return Ok(Found {
                 model: Arc::new(model),
@@ -109,7 +108,7 @@ impl Catalogue {
         })
     }
 
-    /// The models that `a,b,glob*` names, each once, in the order named.
+    /// The models of a list such as `a,b,glob*`, without duplicates, in the order of the list.
     pub fn select(
         &self,
         patterns: &str,
@@ -138,7 +137,8 @@ impl Catalogue {
         Ok(selected)
     }
 
-    /// The models whose name holds every word of `search`, best first; all when there is no word.
+    /// The models whose name contains every word of `search`, best match first; all models for an empty
+    /// search.
     pub fn search(&self, search: &str, preferred: &dyn Fn(&Model) -> bool) -> Vec<Arc<Model>> {
         match search.trim() {
             "" => self.list().to_vec(),
@@ -172,7 +172,7 @@ impl Catalogue {
         Ok(matched)
     }
 
-    /// `PROVIDER/ID` or an id alone; of several the first that can be called.
+    /// Finds `PROVIDER/ID` or an id. Of several models, the first that can be called is used.
     fn exact(&self, name: &str, preferred: &dyn Fn(&Model) -> bool) -> Option<&Arc<Model>> {
         if let Some(model) = self.get(name) {
             return Some(model);
@@ -194,18 +194,18 @@ impl Catalogue {
             .filter(|(_, text)| words.iter().all(|word| text.contains(word)))
             .map(|(model, _)| model)
             .collect();
-        // Stable: what stands first in the table stays first among equals.
+        // The sort is stable: equal models keep the order of the table.
         ranked.sort_by_cached_key(|model| {
-            let whole = model.reference().to_lowercase().contains(&name);
+            let contains_name = model.reference().to_lowercase().contains(&name);
             let of_named = name
                 .split_once('/')
                 .is_some_and(|(of, _)| of == model.provider);
-            Reverse((of_named, preferred(model), whole))
+            Reverse((of_named, preferred(model), contains_name))
         });
         ranked
     }
 
-    /// The model that a known provider may have under an id that is not in the table.
+    /// The model for an unknown id of a known provider.
     fn unlisted(&self, name: &str, near: &[(usize, String)]) -> Option<Model> {
         let (provider, id) = name.split_once('/')?;
         let entry = self.provider(provider).filter(|_| !id.is_empty())?;
@@ -214,9 +214,9 @@ impl Catalogue {
                 .split_once('/')
                 .is_some_and(|(of, _)| of == provider)
         };
-        let error = near
-            .iter()
-            .any(|(likeness, reference)| *likeness >= TYPING_ERROR && own(reference));
+        let error = near.iter().any(|(similarity, reference)| {
+            *similarity >= TYPING_ERROR_SIMILARITY && own(reference)
+        });
         (!error && entry.api != Api::Scripted).then(|| unlisted(entry, id))
     }
 
@@ -227,7 +227,7 @@ impl Catalogue {
         (entry.api == Api::Scripted && provider == "script").then(|| unlisted(entry, file))
     }
 
-    /// The names most like `name`, with how alike they are.
+    /// The names most similar to `name`, with their similarity.
     fn near(&self, name: &str) -> Vec<(usize, String)> {
         let name = name.to_lowercase();
         let mut near: Vec<(usize, String)> = self
@@ -235,15 +235,15 @@ impl Catalogue {
             .iter()
             .map(|model| {
                 let reference = model.reference();
-                let alike = likeness(&name, &reference.to_lowercase());
+                let alike = similarity(&name, &reference.to_lowercase());
                 (
-                    alike.max(likeness(&name, &model.id.to_lowercase())),
+                    alike.max(similarity(&name, &model.id.to_lowercase())),
                     reference,
                 )
             })
-            .filter(|(alike, _)| *alike >= NEAR)
+            .filter(|(alike, _)| *alike >= SUGGESTED_SIMILARITY)
             .collect();
-        // A provider that was named is most likely meant.
+        // Models of the provider in the name have precedence.
         let of_named = |reference: &str| {
             let (of, _) = reference.split_once('/').unwrap_or_default();
             name.split_once('/').is_some_and(|(named, _)| named == of)
@@ -262,7 +262,7 @@ fn found(model: &Arc<Model>, level: Option<ThinkingLevel>) -> Found {
     }
 }
 
-/// `name:LEVEL` in its parts, when the part after the last colon is a level.
+/// Splits `name:LEVEL` if the part after the last colon is a level.
 fn split_level(name: &str) -> (&str, Option<ThinkingLevel>) {
     match name.rsplit_once(':') {
         Some((base, tail)) => match ThinkingLevel::from_name(tail) {
@@ -278,8 +278,8 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Dice's coefficient over pairs of characters, in percent.
-fn likeness(one: &str, other: &str) -> usize {
+/// Dice's coefficient of character pairs, in percent.
+fn similarity(one: &str, other: &str) -> usize {
     let pairs =
         |text: &str| -> Vec<(char, char)> { text.chars().zip(text.chars().skip(1)).collect() };
     let (one, mut other) = (pairs(one), pairs(other));
@@ -300,11 +300,11 @@ fn likeness(one: &str, other: &str) -> usize {
     shared * 200 / total
 }
 
-/// Whether `glob`, where `*` is any text and `?` any character, is all of `text`.
+/// Whether `glob` matches `text` completely. `*` matches any text and `?` any character.
 fn is_match(glob: &str, text: &str) -> bool {
     let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
     let (mut at_glob, mut at_text) = (0, 0);
-    // Where to go on when the text after the last star does not fit.
+    // Where to continue when the text after the last star does not match.
     let mut retry: Option<(usize, usize)> = None;
     while at_text < text.len() {
         match glob.get(at_glob) {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_exactly_and_by_their_parts() {
+    fn models_are_found_by_exact_and_partial_names() {
         let high = Some(ThinkingLevel::High);
         for (wanted, with_key, reference, level) in [
             (
@@ -395,7 +395,7 @@ mod tests {
                 None,
             ),
             ("demo/tour", &["anthropic"], "demo/tour", None),
-            // Not in the table, but of a known provider.
+            // An unknown id of a known provider.
             (
                 "anthropic/my-private-tune",
                 &[],
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_is_told_with_what_is_near() {
+    fn not_found_error_suggests_similar_names() {
         for (wanted, expected) in [
             ("", "no model is named"),
             ("zzz", "unknown model `zzz`"),
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn globs_match_all_of_a_text() {
+    fn globs_match_the_complete_text() {
         for (glob, text, expected) in [
             ("*", "", true),
             ("a*c", "abbc", true),

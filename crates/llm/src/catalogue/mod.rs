@@ -1,9 +1,9 @@
-//! What models there are.
+//! The catalogue of providers and models.
 //!
-//! Four layers, later ones win: the bundled table, what was published since (`refresh`), the user's
-//! `models.json`, and what servers on this machine list. Where an osier server makes the calls, its list
-//! takes the place of all of them. Everything works offline. A provider's models are made when they are first asked for, so
-//! that naming one model costs its provider's part alone.
+//! It has four layers; later ones have precedence: the bundled table, data published since (`refresh`), the
+//! user's `models.json`, and the models of servers on this machine. If an LLM proxy makes the calls, its list
+//! replaces all of them. The catalogue works offline. The models of a provider are built on first use, so
+//! that finding one model costs only its provider's part.
 
 mod bundled;
 pub mod discovery;
@@ -20,23 +20,30 @@ use super::model::{Api, Model};
 
 pub use find::{FindError, Found};
 pub use models_file::{ModelsFile, ModelsFileError};
-pub(crate) use providers::filled;
 pub use providers::{PROVIDERS, ProviderEntry, ProviderRow};
 pub use refresh::Published;
 
-/// Every model that can be named, and the providers they belong to.
+/// All known models and their providers.
+///
+/// ```
+/// use osier_llm::Catalogue;
+///
+/// let catalogue = Catalogue::default();
+/// let model = catalogue.get("demo/tour").expect("the model is bundled");
+/// assert_eq!(model.reference(), "demo/tour");
+/// ```
 #[derive(Debug, Default)]
 pub struct Catalogue {
     file: ModelsFile,
     published: Published,
     environment: Option<Variables>,
     local: Vec<Model>,
-    /// What an osier server has: nothing else can be called then, but scripts.
+    /// The models of an LLM proxy. If set, only these and scripts can be called.
     served: Option<Vec<Model>>,
     built: OnceLock<Built>,
 }
 
-/// Looks a name up in the environment.
+/// Looks up environment variables.
 struct Variables(Environment);
 
 impl fmt::Debug for Variables {
@@ -48,15 +55,15 @@ impl fmt::Debug for Variables {
 #[derive(Debug)]
 struct Built {
     providers: Arc<[ProviderEntry]>,
-    /// Of each provider.
+    /// The models of each provider.
     models: Vec<OnceLock<Vec<Arc<Model>>>>,
     all: OnceLock<Vec<Arc<Model>>>,
-    /// Reference and name of each model in lower case, for searching.
+    /// The searchable text of each model: reference and name in lower case.
     texts: OnceLock<Vec<String>>,
 }
 
 impl Catalogue {
-    /// The bundled table with `file` over it.
+    /// The bundled table with the changes in `file`.
     pub fn new(file: ModelsFile) -> Self {
         Self {
             file,
@@ -64,20 +71,20 @@ impl Catalogue {
         }
     }
 
-    /// The same with what was published since the bundled table was made.
+    /// Adds data published since the bundled table was generated.
     #[must_use]
     pub fn with_published(mut self, published: Published) -> Self {
         self.set_published(published);
         self
     }
 
-    /// Takes over what was published, in place of what was before.
+    /// Replaces the published data.
     pub fn set_published(&mut self, published: Published) {
         self.published = published;
         self.built = OnceLock::new();
     }
 
-    /// The same where `environment` may say at which addresses providers are.
+    /// Lets `environment` set the base URLs of providers.
     #[must_use]
     pub fn with_environment(mut self, environment: Environment) -> Self {
         self.environment = Some(Variables(environment));
@@ -85,37 +92,37 @@ impl Catalogue {
         self
     }
 
-    /// Takes over what local servers list, in place of what they listed before.
+    /// Replaces the models of local servers.
     pub fn set_local(&mut self, models: Vec<Model>) {
         self.local = models;
         self.built = OnceLock::new();
     }
 
-    /// Takes over what an osier server has, in place of everything but scripts.
+    /// Replaces all models, except for scripts, by those of an LLM proxy.
     pub fn set_served(&mut self, models: Vec<Model>) {
         self.served = Some(models);
         self.built = OnceLock::new();
     }
 
-    /// What an osier server has, as it was taken over.
+    /// Removes and returns the models of the LLM proxy.
     pub fn take_served(&mut self) -> Option<Vec<Model>> {
         self.built = OnceLock::new();
         self.served.take()
     }
 
-    /// The model that the osier server names first.
+    /// The preferred model of the LLM proxy.
     pub fn first_served(&self) -> Option<&Arc<Model>> {
         let first = self.served.as_ref()?.first()?;
         self.get(&first.reference())
     }
 
-    /// Every model, in order of preference inside each provider.
+    /// All models, in order of preference within each provider.
     pub fn list(&self) -> &[Arc<Model>] {
         let built = self.built();
         built.all.get_or_init(|| {
-            let places = 0..built.providers.len();
-            places
-                .flat_map(|place| self.models_at(place))
+            let providers = 0..built.providers.len();
+            providers
+                .flat_map(|index| self.models_at(index))
                 .cloned()
                 .collect()
         })
@@ -126,7 +133,7 @@ impl Catalogue {
         &self.built().providers
     }
 
-    /// The same, for whoever keeps them.
+    /// Shares `providers`.
     pub fn shared_providers(&self) -> Arc<[ProviderEntry]> {
         Arc::clone(&self.built().providers)
     }
@@ -135,22 +142,22 @@ impl Catalogue {
         self.providers().iter().find(|entry| entry.name == name)
     }
 
-    /// The models of the provider called `name`, best first.
+    /// The models of the provider `name`, preferred first.
     pub fn models_of(&self, name: &str) -> &[Arc<Model>] {
         let mut entries = self.providers().iter();
         match entries.position(|entry| entry.name == name) {
-            Some(place) => self.models_at(place),
+            Some(index) => self.models_at(index),
             None => &[],
         }
     }
 
-    /// The model named exactly `PROVIDER/ID`.
+    /// The model with the exact name `PROVIDER/ID`.
     pub fn get(&self, reference: &str) -> Option<&Arc<Model>> {
         let (provider, id) = reference.split_once('/')?;
         self.models_of(provider).iter().find(|model| model.id == id)
     }
 
-    /// Whether `model` can be called with the keys there are.
+    /// Whether `model` can be called with `keys`.
     pub fn key_status(&self, model: &Model, keys: &Keys) -> KeyStatus {
         match self.provider(&model.provider) {
             Some(entry) => keys.status(entry),
@@ -158,15 +165,15 @@ impl Catalogue {
         }
     }
 
-    /// The model to start with when none was named: the first of the user's own providers, then of the
-    /// bundled ones with a key, then of a local server. `None` leaves the choice to the caller.
+    /// The default model: the first usable one of the user's own providers, of the bundled ones with a key,
+    /// or of a local server. `None` leaves the choice to the caller.
     pub fn default_model(&self, keys: &Keys) -> Option<Arc<Model>> {
         let own = self.file.provider_names().find_map(|name| {
             let mut models = self.models_of(name).iter();
             models.find(|model| self.key_status(model, keys).is_usable())
         });
         let first = |status| {
-            // Scripts are named, never chosen.
+            // Scripts are never the default.
             let vendors = self
                 .providers()
                 .iter()
@@ -179,7 +186,7 @@ impl Catalogue {
             .cloned()
     }
 
-    /// What a search looks at, in the order of `list`.
+    /// The searchable texts, in the order of `list`.
     fn texts(&self) -> &[String] {
         self.built().texts.get_or_init(|| {
             let text = |model: &Arc<Model>| {
@@ -207,9 +214,9 @@ impl Catalogue {
         })
     }
 
-    fn models_at(&self, place: usize) -> &[Arc<Model>] {
+    fn models_at(&self, index: usize) -> &[Arc<Model>] {
         let built = self.built();
-        let (Some(models), Some(entry)) = (built.models.get(place), built.providers.get(place))
+        let (Some(models), Some(entry)) = (built.models.get(index), built.providers.get(index))
         else {
             return &[];
         };
@@ -235,7 +242,7 @@ impl Catalogue {
     }
 }
 
-/// The providers of what a server has, then those of scripts.
+/// The providers of the LLM proxy's models, then those of scripts.
 fn served_providers(served: &[Model], mut known: Vec<ProviderEntry>) -> Vec<ProviderEntry> {
     let mut providers: Vec<ProviderEntry> = Vec::new();
     for model in served {
@@ -260,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_the_first_model_that_can_be_called() {
+    fn default_is_the_first_usable_model() {
         let default = |catalogue: &Catalogue, variables| {
             let model = catalogue.default_model(&keys(variables));
             model.map(|model| model.reference())

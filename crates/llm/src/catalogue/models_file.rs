@@ -1,8 +1,8 @@
-//! The user's `models.json`: providers and models of their own, or changes to bundled ones.
+//! The user's `models.json`: their own providers and models, and changes to bundled ones.
 //!
-//! Whatever is wrong in it costs only the entry it is in: broken JSON leaves the bundled table, a bad
-//! provider or model is left out with a warning that names its place, and unknown keys are named so that
-//! a typing error does not pass for a setting.
+//! An error affects only its own entry: invalid JSON leaves the bundled table unchanged, an invalid provider
+//! or model is ignored with a warning that contains its path, and unknown keys cause a warning because they
+//! can be typing errors.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::bundled::set_compat;
-use super::discovery::ASSUMED_WINDOW;
+use super::discovery::LOCAL_WINDOW;
 use super::providers::ProviderEntry;
 use crate::auth::KeySource;
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
@@ -21,7 +21,7 @@ use crate::usage::Price;
 
 const DEFAULT_WINDOW: u64 = 128_000;
 const DEFAULT_OUTPUT: u64 = 8192;
-/// Levels of a model of which only `reasoning: true` is known.
+/// The levels of a model that has only `reasoning: true`.
 const DEFAULT_LEVELS: [ThinkingLevel; 4] = [
     ThinkingLevel::Off,
     ThinkingLevel::Low,
@@ -29,15 +29,15 @@ const DEFAULT_LEVELS: [ThinkingLevel; 4] = [
     ThinkingLevel::High,
 ];
 
-/// What `models.json` says, with what was wrong in it.
+/// The content of `models.json` and its errors.
 #[derive(Debug, Default)]
 pub struct ModelsFile {
     providers: Vec<FileProvider>,
-    /// One line for each thing that was left out or not understood, with its place in the file.
+    /// One line for each ignored or unknown part, with its path in the file.
     pub warnings: Vec<String>,
 }
 
-/// The file cannot be used at all; everything else goes on without it.
+/// The file is not usable; osier works without it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelsFileError {
     #[error("{path}:{line}:{column}: {reason}")]
@@ -52,7 +52,7 @@ pub enum ModelsFileError {
 }
 
 impl ModelsFileError {
-    /// How to mend it.
+    /// A suggestion for the user.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Syntax { .. } => {
@@ -73,7 +73,7 @@ struct FileProvider {
     headers: BTreeMap<String, String>,
     compat: Map<String, Value>,
     models: Vec<FileModel>,
-    /// Whether it describes a sign-in.
+    /// Whether the entry describes a sign-in.
     signs_in: bool,
 }
 
@@ -90,7 +90,7 @@ struct FileModel {
     compat: Map<String, Value>,
 }
 
-/// Headers and keys are not shown.
+/// Hides headers and keys.
 impl fmt::Debug for FileProvider {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids: Vec<&str> = self.models.iter().map(|model| model.id.as_str()).collect();
@@ -103,7 +103,7 @@ impl fmt::Debug for FileProvider {
 }
 
 impl ModelsFile {
-    /// Reads the text of `models.json`; `path` names it in errors.
+    /// Parses the text of `models.json`; `path` is used in errors.
     pub fn parse(text: &str, path: &str) -> Result<Self, ModelsFileError> {
         if text.trim().is_empty() {
             return Ok(Self::default());
@@ -112,7 +112,7 @@ impl ModelsFile {
             path: path.to_owned(),
             line: error.line(),
             column: error.column(),
-            reason: without_place(&error.to_string()),
+            reason: without_position(&error.to_string()),
         })?;
         let shape = || ModelsFileError::Shape {
             path: path.to_owned(),
@@ -132,8 +132,8 @@ impl ModelsFile {
             warnings: fields.warnings,
         };
         for (name, value) in providers {
-            let place = format!("{path}: providers.{name}");
-            let (provider, mut warnings) = FileProvider::parse(name, value, place);
+            let location = format!("{path}: providers.{name}");
+            let (provider, mut warnings) = FileProvider::parse(name, value, location);
             file.warnings.append(&mut warnings);
             file.providers.extend(provider);
         }
@@ -145,7 +145,7 @@ impl ModelsFile {
         self.providers.iter().map(|provider| provider.name.as_str())
     }
 
-    /// Changes the bundled providers, and adds the user's own.
+    /// Applies the changes of bundled providers and adds the user's own.
     pub(super) fn change_entries(&self, entries: &mut Vec<ProviderEntry>) {
         for provider in &self.providers {
             let at = entries.iter().position(|entry| entry.name == provider.name);
@@ -157,7 +157,8 @@ impl ModelsFile {
         }
     }
 
-    /// Lays what the file says of `entry`, changed already, over its bundled models.
+    /// Applies the file's changes of `entry` to its bundled models. `entry` already has the changes of the
+    /// provider.
     pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Arc<Model>>) {
         let named = self.providers.iter();
         for provider in named.filter(|provider| provider.name == entry.name) {
@@ -175,11 +176,11 @@ impl ModelsFile {
 }
 
 impl FileProvider {
-    fn parse(name: String, value: Value, place: String) -> (Option<Self>, Vec<String>) {
+    fn parse(name: String, value: Value, location: String) -> (Option<Self>, Vec<String>) {
         let Value::Object(fields) = value else {
-            return (None, vec![format!("{place} is not an object: ignored")]);
+            return (None, vec![format!("{location} is not an object: ignored")]);
         };
-        let mut fields = Fields::new(fields, place);
+        let mut fields = Fields::new(fields, location);
         let base_url: Option<String> = fields.take("baseUrl", "an address");
         let known = super::PROVIDERS.iter().any(|row| row.name == name);
         let mut provider = Self {
@@ -195,14 +196,14 @@ impl FileProvider {
             models: Vec::new(),
             signs_in: false,
         };
-        // Read by `auth::SignIns`.
+        // `auth::SignIns` reads this field.
         provider.signs_in = fields.left.remove("oauth").is_some();
         let models: Vec<Value> = fields.take("models", "a list").unwrap_or_default();
         for (index, value) in models.into_iter().enumerate() {
-            let place = format!("{}.models[{index}]", fields.place);
+            let location = format!("{}.models[{index}]", fields.location);
             provider
                 .models
-                .extend(FileModel::parse(value, place, &mut fields.warnings));
+                .extend(FileModel::parse(value, location, &mut fields.warnings));
         }
         fields.warn_of_rest(".");
         if provider.base_url.is_none() && !known {
@@ -212,7 +213,7 @@ impl FileProvider {
         (Some(provider), fields.warnings)
     }
 
-    /// A provider that is not bundled. Without a key it is taken for one that needs none.
+    /// A provider that is not bundled. Without a key, it is one that needs none.
     fn new_entry(&self) -> ProviderEntry {
         ProviderEntry {
             name: self.name.clone(),
@@ -238,7 +239,7 @@ impl FileProvider {
         apply_compat(&mut entry.compat, &self.compat);
     }
 
-    /// What holds for the provider holds for each of its models, wherever the table says they are.
+    /// Applies the settings of the provider to a model, also where the table has others.
     fn change_model(&self, model: &mut Model) {
         if let Some(url) = &self.base_url {
             model.base_url.clone_from(url);
@@ -250,12 +251,12 @@ impl FileProvider {
 }
 
 impl FileModel {
-    fn parse(value: Value, place: String, warnings: &mut Vec<String>) -> Option<Self> {
+    fn parse(value: Value, location: String, warnings: &mut Vec<String>) -> Option<Self> {
         let Value::Object(fields) = value else {
-            warnings.push(format!("{place} is not an object: ignored"));
+            warnings.push(format!("{location} is not an object: ignored"));
             return None;
         };
-        let mut fields = Fields::new(fields, place);
+        let mut fields = Fields::new(fields, location);
         let id: Option<String> = fields.take("id", "a text");
         let reasoning: Option<bool> = fields.take("reasoning", "true or false");
         let mut levels: Option<Vec<ThinkingLevel>> =
@@ -296,8 +297,8 @@ impl FileModel {
 
     fn build(&self, entry: &ProviderEntry) -> Model {
         let usual = match self.api.unwrap_or(entry.api) {
-            // It makes room for as much as it is told.
-            Api::Ollama => ASSUMED_WINDOW,
+            // Ollama allocates the window that a request specifies.
+            Api::Ollama => LOCAL_WINDOW,
             _ => DEFAULT_WINDOW,
         };
         let window = self.context_window.unwrap_or(usual);
@@ -338,7 +339,7 @@ impl FileModel {
     }
 }
 
-/// A model of `entry` of which only the id is known.
+/// A model of `entry` for which only the id is known.
 pub(super) fn unlisted(entry: &ProviderEntry, id: &str) -> Model {
     let known = FileModel {
         id: id.to_owned(),
@@ -357,34 +358,35 @@ pub(super) fn unlisted(entry: &ProviderEntry, id: &str) -> Model {
 
 fn apply_compat(compat: &mut Compat, changes: &Map<String, Value>) {
     for (key, value) in changes {
-        // What cannot be set was left out, with a warning, when the file was read.
+        // Invalid values were removed with a warning when the file was parsed.
         set_compat(compat, key, value.clone()).ok();
     }
 }
 
 const API_NAMES: &str = "one of `openai-chat-completions`, `openai-responses`, `anthropic-messages`, `google-generative-ai`, `ollama` and `bedrock-converse`";
 
-/// The fields of one object, taken out one by one so that what stays is unknown.
+/// The fields of an object. Known fields are removed one by one, so that the remaining ones are unknown.
 struct Fields {
     left: Map<String, Value>,
-    place: String,
+    location: String,
     warnings: Vec<String>,
 }
 
 impl Fields {
-    fn new(left: Map<String, Value>, place: String) -> Self {
+    fn new(left: Map<String, Value>, location: String) -> Self {
         Self {
             left,
-            place,
+            location,
             warnings: Vec::new(),
         }
     }
 
-    fn warn(&mut self, key: &str, told: &str) {
-        self.warnings.push(format!("{}{key} {told}", self.place));
+    fn warn(&mut self, key: &str, message: &str) {
+        self.warnings
+            .push(format!("{}{key} {message}", self.location));
     }
 
-    /// The field `key`, or a warning that it is not `what`. `null` means not set.
+    /// Removes the field `key`, with a warning if it is not `what`. `null` means not set.
     fn take<T: DeserializeOwned>(&mut self, key: &str, what: &str) -> Option<T> {
         let value = self.left.remove(key).filter(|value| !value.is_null())?;
         let parsed = serde_json::from_value(value).ok();
@@ -399,8 +401,8 @@ impl Fields {
         changes.retain(|key, value| {
             let outcome = set_compat(&mut Compat::default(), key, value.clone());
             if let Err(reason) = &outcome {
-                let told = format!("{}.compat.{key} {reason}: ignored", self.place);
-                self.warnings.push(told);
+                let message = format!("{}.compat.{key} {reason}: ignored", self.location);
+                self.warnings.push(message);
             }
             outcome.is_ok()
         });
@@ -410,14 +412,14 @@ impl Fields {
     fn warn_of_rest(&mut self, joint: &str) {
         let rest: Vec<String> = self.left.keys().cloned().collect();
         for key in rest {
-            let place = if joint.is_empty() { ": " } else { joint };
-            self.warn(&format!("{place}{key}"), "is not known: ignored");
+            let separator = if joint.is_empty() { ": " } else { joint };
+            self.warn(&format!("{separator}{key}"), "is not known: ignored");
         }
     }
 }
 
-/// The parser's reason without the place, which is told before it.
-fn without_place(error: &str) -> String {
+/// The parser's message without the position, which precedes it.
+fn without_position(error: &str) -> String {
     let end = error.rfind(" at line ").unwrap_or(error.len());
     error[..end].to_owned()
 }
@@ -427,14 +429,14 @@ mod tests {
     use super::*;
     use crate::catalogue::Catalogue;
     use crate::model::ThinkingFormat;
-    use crate::provider::Secret;
+    use crate::secret::Secret;
 
     fn parse(text: &str) -> ModelsFile {
         ModelsFile::parse(text, "models.json").unwrap()
     }
 
     #[test]
-    fn own_providers_and_models_are_added_with_defaults() {
+    fn new_providers_and_models_get_defaults() {
         let file = parse(
             r#"{"providers": {"lab": {
                 "baseUrl": "http://10.0.0.1:8000/v1/", "api": "openai-completions", "apiKey": "$LAB_KEY",
@@ -489,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn bundled_providers_are_changed_and_grown() {
+    fn bundled_providers_are_changed_and_extended() {
         let file = parse(
             r#"{"providers": {"anthropic": {"baseUrl": "https://proxy.example", "apiKey": "sk-1",
                 "models": [{"id": "claude-opus-5-5", "name": "Mine"}, {"id": "claude-next"}]}}}"#,
@@ -511,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_spoils_nothing_else() {
+    fn errors_are_isolated_and_reported() {
         let file = parse(
             r#"{"version": 1, "providers": {
                 "a": 7,
@@ -520,13 +522,13 @@ mod tests {
                       "models": [{"name": "no id"}, 3, {"id": "ok", "contextWindow": "big", "reasoning": null}]}
             }}"#,
         );
-        let places: Vec<&str> = file
+        let warnings: Vec<&str> = file
             .warnings
             .iter()
             .map(|warning| warning.strip_prefix("models.json: ").unwrap())
             .collect();
         assert_eq!(
-            places,
+            warnings,
             [
                 "version is not known: ignored",
                 "providers.a is not an object: ignored",
@@ -548,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_json_is_placed() {
+    fn invalid_json_error_has_a_position() {
         let error =
             ModelsFile::parse("{\n  \"providers\": {,}\n}", "/home/me/models.json").unwrap_err();
         assert_eq!(

@@ -1,35 +1,37 @@
 //! The providers that need no configuration: one row each.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
+use std::fmt;
 
 use crate::auth::{Ambient, KeySource};
 use crate::model::{Api, Compat, KeyHeader, Model, Names, ThinkingFormat};
+use crate::url_template;
 
-/// Name under which the token of an osier server is stored.
+/// The entry of the token for an LLM proxy.
 const SERVER: &str = "proxy";
 
-/// A provider as bundled.
+/// A bundled provider.
 #[derive(Debug)]
 pub struct ProviderRow {
     pub name: &'static str,
-    /// For people.
+    /// The display name.
     pub label: &'static str,
-    /// May name variables, as `{NAME}`, that say where the account is.
+    /// Can contain variables, such as `{NAME}`, that depend on the account.
     pub base_url: &'static str,
-    /// Variable that may hold another base URL.
+    /// Environment variable that can contain another base URL.
     pub base_url_env: Option<&'static str>,
     pub api: Api,
-    /// Variables that may hold its key, best first. None: it needs no key.
+    /// Environment variables that can contain the key, in order of precedence. Empty: the provider needs no
+    /// key.
     pub env_keys: &'static [&'static str],
-    /// Credentials of the vendor's own tools that it takes.
+    /// Credentials of the vendor's own tools that the provider accepts.
     pub ambient: Option<Ambient>,
     /// Extra headers of every request.
     pub headers: &'static [(&'static str, &'static str)],
     pub compat: fn() -> Compat,
 }
 
-/// A provider as a session knows it: bundled, configured, or both.
+/// A provider: bundled, configured, or both.
 #[derive(Clone, PartialEq)]
 pub struct ProviderEntry {
     pub name: String,
@@ -38,16 +40,16 @@ pub struct ProviderEntry {
     pub api: Api,
     pub env_keys: Vec<String>,
     pub needs_key: bool,
-    /// Credentials of the vendor's own tools that it takes.
+    /// Credentials of the vendor's own tools that the provider accepts.
     pub ambient: Option<Ambient>,
-    /// The key that `models.json` names.
+    /// The key in `models.json`.
     pub key: Option<KeySource>,
     /// Extra headers of every request.
     pub headers: BTreeMap<String, String>,
     pub compat: Compat,
 }
 
-/// Of the headers the names alone: their values may be keys.
+/// Prints only the names of headers: their values can be keys.
 impl fmt::Debug for ProviderEntry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -80,21 +82,21 @@ impl From<&ProviderRow> for ProviderEntry {
 }
 
 impl ProviderEntry {
-    /// The entry under which a person's token at an osier server is kept.
+    /// The entry of the user's token for an LLM proxy.
     pub fn server() -> Self {
         Self::of_name(SERVER, "osier server (`proxy`)", Api::OpenaiChatCompletions)
             .with_key_of("OSIER_PROXY_TOKEN")
     }
 
-    /// Whether models of both are called in the same way.
-    pub(super) fn is_spoken_to_like(&self, other: &Self) -> bool {
+    /// Whether the models of both are called in the same way.
+    pub(super) fn has_same_connection(&self, other: &Self) -> bool {
         self.api == other.api
             && self.base_url == other.base_url
             && self.headers == other.headers
             && self.compat == other.compat
     }
 
-    /// The provider of a model that an osier server has.
+    /// The provider of a model of an LLM proxy.
     pub(super) fn served(model: &Model, bundled: Option<&Self>) -> Self {
         let label = bundled.map_or(&model.provider, |entry| &entry.label);
         Self {
@@ -126,14 +128,14 @@ impl ProviderEntry {
 }
 
 impl ProviderRow {
-    /// The entry in an environment, which may say where the provider's server is.
+    /// The entry with the base URL that the environment sets, if any.
     pub(super) fn entry(&self, variable: &dyn Fn(&str) -> Option<String>) -> ProviderEntry {
         let mut entry = ProviderEntry::from(self);
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         if let Some(url) = self.base_url_env.and_then(set) {
             entry.base_url = address(&url);
         } else if entry.base_url.contains('{') {
-            entry.base_url = filled(&entry.base_url, &set);
+            entry.base_url = url_template::expand(&entry.base_url, &set);
         }
         entry
     }
@@ -159,35 +161,16 @@ impl ProviderRow {
     }
 }
 
-/// A base URL as people set it: a host alone is one too, and the address to listen on means this machine.
-fn address(told: &str) -> String {
-    let told = told.trim().trim_end_matches('/');
-    let told = if told.contains("://") {
-        told.to_owned()
+/// The base URL in a variable. A host without a scheme is accepted, and the wildcard address that a server
+/// listens on becomes the loopback address.
+fn address(value: &str) -> String {
+    let value = value.trim().trim_end_matches('/');
+    let url = if value.contains("://") {
+        value.to_owned()
     } else {
-        format!("http://{told}")
+        format!("http://{value}")
     };
-    told.replace("://0.0.0.0", "://127.0.0.1")
-}
-
-/// `url` with the variables it names; `{A|B}` is the first of the two that is set, and what is not set stays
-/// named.
-pub(crate) fn filled(url: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
-    let mut parts = url.split('{');
-    let mut filled = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
-        match name.split('|').find_map(variable) {
-            Some(value) => filled.push_str(value.trim()),
-            None => {
-                // Writing to a text cannot fail.
-                let _ = write!(filled, "{{{name}}}");
-            }
-        }
-        filled.push_str(rest);
-    }
-    // Google's hosts are by location, but for the one that is in none.
-    filled.replace("://global-aiplatform.", "://aiplatform.")
+    url.replace("://0.0.0.0", "://127.0.0.1")
 }
 
 const CHAT: Api = Api::OpenaiChatCompletions;
@@ -195,7 +178,7 @@ const RESPONSES: Api = Api::OpenaiResponses;
 const MESSAGES: Api = Api::AnthropicMessages;
 const GOOGLE: Api = Api::GoogleGenerativeAi;
 
-/// Every bundled provider, in the order in which a default is looked for.
+/// The bundled providers, in the order in which the default model is selected.
 #[rustfmt::skip]
 pub const PROVIDERS: &[ProviderRow] = &[
     row("anthropic", "Anthropic", "https://api.anthropic.com", MESSAGES, &["ANTHROPIC_API_KEY"])
@@ -319,7 +302,7 @@ fn max_tokens() -> Compat {
     }
 }
 
-/// Servers whose models think through their template, when they can at all.
+/// Servers whose models think through their chat template, if at all.
 fn local() -> Compat {
     Compat {
         max_tokens_field: true,
@@ -331,7 +314,7 @@ fn local() -> Compat {
 fn mistral() -> Compat {
     Compat {
         max_tokens_field: true,
-        // Refused there, and told without being asked for.
+        // Rejected by this server, which always reports the usage.
         no_stream_usage: true,
         short_tool_ids: true,
         thinking_parts: true,
@@ -362,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_says_where_a_server_is() {
+    fn environment_sets_the_base_url() {
         let url = |name, variables| entry(name, variables).base_url;
         assert_eq!(url("anthropic", &[]), "https://api.anthropic.com");
         assert_eq!(
@@ -395,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_vendors_are_there() {
+    fn known_vendors_are_bundled() {
         for name in [
             "anthropic",
             "openai",
@@ -429,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn every_provider_is_there_once_with_a_key_or_on_this_machine() {
+    fn provider_names_are_unique_and_remote_ones_need_a_key() {
         let mut names: Vec<&str> = PROVIDERS.iter().map(|row| row.name).collect();
         names.sort_unstable();
         let count = names.len();

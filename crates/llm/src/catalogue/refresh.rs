@@ -1,9 +1,9 @@
-//! What was published since the bundled table was made: new models, new prices and limits, from the data of
-//! models.dev (MIT), which the table's own source is derived from.
+//! Updates of the bundled table: new models, prices and limits from models.dev (MIT), the source of the
+//! table.
 //!
-//! The document comes from outside and is believed as far as it can do no harm: it names no address, no
-//! header and no key, only facts of models whose providers are bundled. What is not plausible is left out,
-//! and a document that mostly is not changes nothing. Kept is only what differs from the table.
+//! The document is not trusted: it contains no URL, header or key, only facts about models of bundled
+//! providers. Implausible entries are ignored, and a document with mostly implausible entries is rejected.
+//! Only differences from the table are stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use serde_json::{Map, Value};
 use super::bundled;
 use super::providers::{PROVIDERS, ProviderEntry};
 use crate::model::{Modality, Model, ThinkingLevel};
-use crate::usage::{MOST_TIERS, Price, PriceTier, Tiers};
+use crate::usage::{MAX_TIERS, Price, PriceTier, Tiers};
 use osier_base::text;
 
-/// Where it is published.
+/// The URL of the document.
 pub const SOURCE: &str = "https://models.dev/api.json";
-/// Bytes of the document.
+/// Maximum size of the document in bytes.
 pub const DOCUMENT_LIMIT: usize = 32 * 1024 * 1024;
 
-/// A document with fewer models than this is not the one that was asked for.
-const FEWEST_MODELS: usize = 20;
+/// A document with fewer models is rejected.
+const MIN_MODELS: usize = 20;
 const LONGEST_NAME: usize = 200;
 const WIDEST_WINDOW: u64 = 100_000_000;
-/// Dollars per million tokens.
-const HIGHEST_PRICE: f64 = 10_000.0;
-/// Letters that two ids share at least when one model is taken for the kin of the other.
-const KINSHIP: usize = 3;
+/// The maximum plausible price, in US dollars per million tokens.
+const MAX_PRICE: f64 = 10_000.0;
+/// Minimum number of letters that the ids of two related models share.
+const MIN_SHARED_LETTERS: usize = 3;
 
-/// Our providers and what they are called there.
+/// Providers and their names in the document.
 const NAMES: &[(&str, &str)] = &[
     ("anthropic", "anthropic"),
     ("openai", "openai"),
@@ -65,14 +65,14 @@ const NAMES: &[(&str, &str)] = &[
     ("xiaomi", "xiaomi"),
 ];
 
-/// What differs from the bundled table, by provider.
+/// Differences from the bundled table, by provider.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Published {
     providers: BTreeMap<String, Vec<PublishedModel>>,
 }
 
-/// A model that is new, or what has changed of one that is known.
+/// A new model, or the changes of a known one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PublishedModel {
@@ -83,7 +83,7 @@ struct PublishedModel {
     context_window: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
-    /// Whether it can think; said of new ones only.
+    /// Whether it can think; set only for new models.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,18 +92,18 @@ struct PublishedModel {
     cost: Option<Price>,
 }
 
-/// What a document held.
+/// The content of a document.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     pub published: Published,
     pub new: usize,
     pub changed: usize,
-    /// Models that were not plausible.
+    /// Number of implausible models.
     pub left_out: usize,
 }
 
 impl Published {
-    /// Reads a document. `Err` says in a few words why nothing in it is believed.
+    /// Parses a document. The error says why it was rejected.
     pub fn read(document: &[u8]) -> Result<Reading, String> {
         let document: Map<String, Value> = serde_json::from_slice(document)
             .map_err(|error| format!("it is not a list of models: {error}"))?;
@@ -123,7 +123,7 @@ impl Published {
             let mut differing = Vec::new();
             for fact in models.values() {
                 match Fact::read(fact) {
-                    Told::Fact(fact) => {
+                    DocumentEntry::Fact(fact) => {
                         sound += 1;
                         let have = known
                             .iter()
@@ -138,8 +138,8 @@ impl Published {
                             differing.push(change);
                         }
                     }
-                    Told::Other => {}
-                    Told::Nonsense => reading.left_out += 1,
+                    DocumentEntry::Other => {}
+                    DocumentEntry::Nonsense => reading.left_out += 1,
                 }
             }
             if !differing.is_empty() {
@@ -149,7 +149,7 @@ impl Published {
                     .insert((*ours).to_owned(), differing);
             }
         }
-        if sound < FEWEST_MODELS || reading.left_out > sound {
+        if sound < MIN_MODELS || reading.left_out > sound {
             return Err(format!(
                 "only {sound} of its models are plausible, {} are not",
                 reading.left_out
@@ -158,7 +158,7 @@ impl Published {
         Ok(reading)
     }
 
-    /// How many models it says something of.
+    /// The number of models.
     pub fn len(&self) -> usize {
         self.providers.values().map(Vec::len).sum()
     }
@@ -167,14 +167,14 @@ impl Published {
         self.providers.is_empty()
     }
 
-    /// Lays what is known of `entry` over its bundled models.
+    /// Applies the changes of `entry` to its bundled models.
     pub(super) fn change_models(&self, entry: &ProviderEntry, models: &mut Vec<Arc<Model>>) {
         let bundled = models.len();
         for published in self.providers.get(&entry.name).into_iter().flatten() {
             if let Some(model) = models.iter_mut().find(|model| model.id == published.id) {
                 let mut changed = Model::clone(model);
                 published.change(&mut changed);
-                // One that says nothing new stays shared.
+                // An unchanged model remains shared.
                 if changed != **model {
                     *model = Arc::new(changed);
                 }
@@ -201,15 +201,15 @@ impl PublishedModel {
         }
     }
 
-    /// A model that the table does not have. How it is spoken to is taken from the one with the most similar
-    /// name.
+    /// Builds a model that is not in the table. Its connection settings are those of the model with the most
+    /// similar id.
     fn build(&self, entry: &ProviderEntry, known: &[Arc<Model>]) -> Model {
         let shared = |model: &&Arc<Model>| {
             let pairs = model.id.bytes().zip(self.id.bytes());
             pairs.take_while(|(one, other)| one == other).count()
         };
         let kin = known.iter().rev().max_by_key(shared);
-        let kin = kin.filter(|model| shared(model) >= KINSHIP);
+        let kin = kin.filter(|model| shared(model) >= MIN_SHARED_LETTERS);
         let thinks = self.reasoning.unwrap_or(false);
         let levels = match kin.filter(|model| model.can_think()) {
             _ if !thinks => vec![ThinkingLevel::Off],
@@ -241,15 +241,15 @@ impl PublishedModel {
 }
 
 /// An entry of the document.
-enum Told {
+enum DocumentEntry {
     Fact(Fact),
-    /// Of a model that is not for conversations with tools.
+    /// A model without support for conversations with tools.
     Other,
-    /// Not plausible.
+    /// An implausible model.
     Nonsense,
 }
 
-/// What the document says of one model.
+/// The facts about one model.
 struct Fact {
     id: String,
     name: String,
@@ -261,15 +261,15 @@ struct Fact {
 }
 
 impl Fact {
-    fn read(value: &Value) -> Told {
-        Self::plausible(value).unwrap_or(Told::Nonsense)
+    fn read(value: &Value) -> DocumentEntry {
+        Self::plausible(value).unwrap_or(DocumentEntry::Nonsense)
     }
 
-    fn plausible(value: &Value) -> Option<Told> {
+    fn plausible(value: &Value) -> Option<DocumentEntry> {
         let id = value.get("id")?.as_str()?;
         let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
-        let listed = |place: &str, what: &str| {
-            let list = value.pointer(place).and_then(Value::as_array);
+        let listed = |pointer: &str, what: &str| {
+            let list = value.pointer(pointer).and_then(Value::as_array);
             list.is_some_and(|list| list.iter().any(|entry| entry == what))
         };
         let limit = |name: &str| value.get("limit")?.get(name)?.as_u64();
@@ -287,7 +287,7 @@ impl Fact {
             .is_some_and(|status| status == "deprecated");
         let speaks = listed("/modalities/output", "text") && flag("tool_call") && !gone;
         if !speaks || window == 0 || output == 0 {
-            return Some(Told::Other);
+            return Some(DocumentEntry::Other);
         }
         let mut input = vec![Modality::Text];
         if listed("/modalities/input", "image") {
@@ -295,7 +295,7 @@ impl Fact {
         }
         let name = value.get("name").and_then(Value::as_str).unwrap_or(id);
         let name = text::sanitize(name);
-        Some(Told::Fact(Self {
+        Some(DocumentEntry::Fact(Self {
             id: id.to_owned(),
             name: text::head_bytes(name.trim(), LONGEST_NAME).to_owned(),
             window,
@@ -306,7 +306,7 @@ impl Fact {
         }))
     }
 
-    /// What of it the table does not say; `None` when it says all.
+    /// The differences from the table; `None` if there are none.
     fn compared(&self, known: Option<&Model>) -> Option<PublishedModel> {
         let old = known.map(|model| model.price).unwrap_or_default();
         let cost = self.cost.as_ref().and_then(|cost| price(cost, &old));
@@ -341,7 +341,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST_NAME && !id.contains(is_bad) && text::sanitize(id) == id
 }
 
-/// The prices of `cost`; what it leaves out is as in `old`. `None` when one is not plausible.
+/// The prices in `cost`; missing ones are those of `old`. `None` when one is implausible.
 fn price(cost: &Value, old: &Price) -> Option<Price> {
     let mut price = *old;
     price.input = amount(cost, "input", old.input)?;
@@ -364,7 +364,7 @@ fn price(cost: &Value, old: &Price) -> Option<Price> {
         }
     }
     if !tiers.is_empty() {
-        tiers.truncate(MOST_TIERS);
+        tiers.truncate(MAX_TIERS);
         price.tiers = Tiers::try_from(tiers).ok()?;
     }
     Some(price)
@@ -385,7 +385,7 @@ fn amount(cost: &Value, name: &str, missing: f64) -> Option<f64> {
         None | Some(Value::Null) => Some(missing),
         Some(value) => value
             .as_f64()
-            .filter(|price| (0.0..=HIGHEST_PRICE).contains(price)),
+            .filter(|price| (0.0..=MAX_PRICE).contains(price)),
     }
 }
 
@@ -406,10 +406,10 @@ mod tests {
                      "context_over_200k": {"input": 2.0 * price, "output": 9.0}}})
     }
 
-    /// Enough to be believed, and `more`.
+    /// A plausible document with additional models.
     fn document(more: &[(&str, Value)]) -> Value {
         let filler =
-            (0..FEWEST_MODELS).map(|at| (format!("gpt-x{at}"), fact(&format!("gpt-x{at}"), 1.0)));
+            (0..MIN_MODELS).map(|at| (format!("gpt-x{at}"), fact(&format!("gpt-x{at}"), 1.0)));
         let mut document = json!({"openai": {"models": filler.collect::<Map<String, Value>>()}});
         for (at, (provider, fact)) in more.iter().enumerate() {
             document[*provider]["models"][format!("more-{at}")] = fact.clone();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_model_is_spoken_to_like_its_kin_and_a_known_one_keeps_its_form() {
+    fn new_models_use_the_settings_of_related_models() {
         let document = document(&[
             ("anthropic", fact("claude-opus-9", 7.0)),
             ("anthropic", fact("claude-haiku-5-5", 0.2)),
@@ -431,7 +431,7 @@ mod tests {
         let reading = read(&document).unwrap();
         assert_eq!(
             (reading.new, reading.changed, reading.left_out),
-            (FEWEST_MODELS + 1, 1, 0)
+            (MIN_MODELS + 1, 1, 0)
         );
         let anthropic = entry("anthropic");
         let before = bundled::models(&anthropic);
@@ -484,16 +484,16 @@ mod tests {
             (&was.compat, &was.thinking_levels)
         );
         assert_eq!(models.len(), before.len() + 1);
-        // What is kept reads back as it was.
-        let kept = serde_json::to_string(&reading.published).unwrap();
+        // Stored data round-trips.
+        let stored = serde_json::to_string(&reading.published).unwrap();
         assert_eq!(
-            serde_json::from_str::<Published>(&kept).unwrap(),
+            serde_json::from_str::<Published>(&stored).unwrap(),
             reading.published
         );
     }
 
     #[test]
-    fn hostile_and_damaged_documents_change_nothing() {
+    fn invalid_documents_are_rejected() {
         for text in [
             "",
             "<html>",
@@ -506,7 +506,7 @@ mod tests {
         }
         let mut bad = fact("x", 1.0);
         let mut hostile = Vec::new();
-        for (place, value) in [
+        for (pointer, value) in [
             ("/id", json!("a b")),
             ("/id", json!("\u{1b}[31mred")),
             ("/id", json!("x".repeat(500))),
@@ -518,24 +518,21 @@ mod tests {
             ("/cost/context_over_200k/input", json!("free")),
         ] {
             let before = bad.clone();
-            *bad.pointer_mut(place).unwrap() = value;
+            *bad.pointer_mut(pointer).unwrap() = value;
             hostile.push(("groq", bad));
             bad = before;
         }
         let reading = read(&document(&hostile)).unwrap();
-        assert_eq!(
-            (reading.left_out, reading.new),
-            (hostile.len(), FEWEST_MODELS)
-        );
+        assert_eq!((reading.left_out, reading.new), (hostile.len(), MIN_MODELS));
         let mostly: Vec<(&str, Value)> = (0..30)
             .map(|at| ("groq", json!({"id": format!("m{at}"), "limit": "none"})))
             .collect();
-        let told = read(&document(&mostly)).unwrap_err();
-        assert_eq!(told, "only 20 of its models are plausible, 30 are not");
+        let error = read(&document(&mostly)).unwrap_err();
+        assert_eq!(error, "only 20 of its models are plausible, 30 are not");
     }
 
     #[test]
-    fn what_cannot_converse_with_tools_is_passed_over() {
+    fn models_without_tools_are_ignored() {
         let mut mute = fact("gpt-image-9", 1.0);
         mute["modalities"]["output"] = json!(["image"]);
         let mut old = fact("gpt-old", 1.0);
@@ -548,6 +545,6 @@ mod tests {
             ("openai", simple),
         ]))
         .unwrap();
-        assert_eq!((reading.new, reading.left_out), (FEWEST_MODELS, 0));
+        assert_eq!((reading.new, reading.left_out), (MIN_MODELS, 0));
     }
 }

@@ -1,27 +1,27 @@
-//! The words of vendors: one row for each shape of message or code, with whose it is. The vendor is there
-//! for the reader and for the fixtures; a shape counts whoever says it, because gateways pass on what
-//! the vendor behind them said.
+//! The error patterns of vendors: one row for each pattern of a message or code. The vendor is documentation
+//! and used by the fixtures; patterns apply to every provider, because gateways forward errors of the vendors
+//! behind them.
 
-/// What a failure is about.
+/// The category of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Paid quota, credit or a plan's limit: waiting for seconds does not help.
+    /// Paid quota, credit or the limit of a plan: waiting for seconds does not help.
     Quota,
-    /// The conversation is too long.
+    /// The conversation exceeds the context window.
     Overflow,
-    /// The key or what it may do.
+    /// The key or its permissions.
     Auth,
-    /// Too much at once: waiting helps.
+    /// Too many requests: waiting helps.
     Rate,
-    /// The server's own trouble.
+    /// An internal error of the server.
     Transient,
 }
 
-/// One shape, in lower case; `*` stands for anything.
+/// A pattern in lower case; `*` matches anything.
 #[derive(Debug)]
 pub(super) struct Shape {
     pub kind: Kind,
-    /// Whose words they are; `any` for what several say.
+    /// The vendor; `any` for several.
     #[cfg_attr(
         not(test),
         expect(
@@ -39,10 +39,10 @@ const fn row(kind: Kind, vendor: &'static str, text: &'static str) -> Shape {
 
 use Kind::{Auth, Overflow, Quota, Rate, Transient};
 
-/// Every shape. The first that matches decides, so the order of the groups matters: texts about quota
-/// speak of rates too, and throttling texts count tokens as overflows do.
+/// All patterns. The first match decides, so the order of the groups matters: messages about quotas mention
+/// rates, and messages about throttling mention tokens as overflows do.
 pub(super) const SHAPES: &[Shape] = &[
-    // Quotas by the minute.
+    // Per-minute quotas.
     row(Rate, "cerebras", "request_quota_exceeded"),
     row(Rate, "cerebras", "token_quota_exceeded"),
     row(Quota, "anthropic", "credit balance is too low"),
@@ -158,7 +158,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row(Transient, "zai", "network error"),
     row(Transient, "zai", "network_error"),
     row(Transient, "bedrock", "internal error"),
-    // Told inside a stream that began with a success.
+    // Errors inside a stream that started with status 200.
     row(Transient, "ollama", "runner process has terminated"),
     row(
         Transient,
@@ -176,31 +176,31 @@ pub(super) const SHAPES: &[Shape] = &[
     row(Transient, "any", "please retry"),
 ];
 
-/// The first shape that `told` (lower case) has.
-pub(super) fn find(told: &str) -> Option<&'static Shape> {
-    SHAPES.iter().find(|shape| shape.is_in(told))
+/// The first pattern that matches `text`, which is in lower case.
+pub(super) fn find(text: &str) -> Option<&'static Shape> {
+    SHAPES.iter().find(|shape| shape.is_in(text))
 }
 
 impl Shape {
-    /// Whether `told` (lower case) has this shape.
-    pub(super) fn is_in(&self, told: &str) -> bool {
-        has_shape(told, self.text)
+    /// Whether the pattern matches `text`, which is in lower case.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        has_shape(text, self.text)
     }
 }
 
-/// Whether the pieces of `shape` between its stars occur in `told`, in order. A shape of digits is a
-/// code and must stand alone: it may not be part of a longer number.
-fn has_shape(told: &str, shape: &str) -> bool {
+/// Whether the parts of `shape` between stars occur in `text`, in order. A numeric pattern is a code: it does
+/// not match a part of a longer number.
+fn has_shape(text: &str, shape: &str) -> bool {
     if shape.bytes().all(|byte| byte.is_ascii_digit()) {
-        return told
+        return text
             .split(|sign: char| !sign.is_ascii_alphanumeric())
             .next()
             .is_some_and(|first| first == shape);
     }
-    let mut rest = told;
-    shape.split('*').all(|piece| match rest.find(piece) {
+    let mut rest = text;
+    shape.split('*').all(|part| match rest.find(part) {
         Some(at) => {
-            rest = &rest[at + piece.len()..];
+            rest = &rest[at + part.len()..];
             true
         }
         None => false,

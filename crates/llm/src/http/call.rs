@@ -1,5 +1,5 @@
-//! One call: prepare, send, read, end. A state machine that gives batches of events; dropping it drops the
-//! connection.
+//! An HTTP call as a state machine: prepare, send, read, end. It returns batches of events; dropping it
+//! closes the connection.
 
 use std::borrow::Cow;
 use std::future::poll_fn;
@@ -12,34 +12,34 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::client::{Clients, Way};
 use super::fault::{self, Peer};
-use super::reader::Pace;
-use super::{Clients, Way};
-use crate::auth::ToSign;
+use super::pace::Pace;
 use crate::errors;
 use crate::event::{Delta, StreamEvent};
 use crate::frames::FrameParser;
-use crate::provider::{Request, Secret};
+use crate::provider::Request;
+use crate::secret::Secret;
+use crate::sigv4::SignableRequest;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::surrogates::Surrogates;
 use crate::usage::Usage;
-use crate::wire::{Decoder, Wire};
+use crate::wire::{self, Decoder, Wire};
 use osier_base::clock;
 
-/// Bytes of text and arguments one answer may have: far more than any model writes, and little enough to
-/// be held.
+/// Maximum bytes of text and arguments of one answer; far more than any model writes.
 const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 
-/// Bytes kept of a stream that has not given an event yet, to say what came instead.
+/// Bytes of a stream without events that are kept for the error text.
 const HEAD_BYTES: usize = 1024;
-/// Bytes of an answer that are decoded before anybody hears of them, when they are there at once.
+/// Maximum bytes of one batch, if they are available at once.
 const BATCH_BYTES: usize = 32 * 1024;
-/// Shortest time between two batches of an answer. No reader sees more often than that, and everybody behind
-/// a call works once a batch, not once a piece. The end of an answer does not wait for it.
+/// Minimum interval between two batches of an answer, so that the receivers work once per batch instead of
+/// once per delta. The end of an answer is not delayed.
 const BATCH_PACE: Duration = Duration::from_millis(40);
 
-/// Turns that a connection gets to bring more before it is taken for having none.
+/// How often the connection's task can run before a read counts as having no more data.
 const TURNS: usize = 2;
 
 pub(super) struct Call {
@@ -47,7 +47,7 @@ pub(super) struct Call {
     clients: Arc<Clients>,
     phase: Phase,
     ready: Vec<StreamEvent>,
-    /// The format to speak when it is not the model's own.
+    /// The wire format, if it is not that of the model.
     wire: Option<&'static Wire>,
     peer: Peer,
 }
@@ -59,7 +59,7 @@ enum Phase {
     Ended,
 }
 
-/// A request that is ready to go.
+/// A prepared request.
 struct Outgoing {
     wire: &'static Wire,
     url: Url,
@@ -67,20 +67,20 @@ struct Outgoing {
     body: String,
 }
 
-/// An answer that is coming in.
+/// An answer that is being received.
 struct Reading {
     response: Response,
     host: String,
     parser: FrameParser,
     surrogates: Surrogates,
     decoder: Box<dyn Decoder>,
-    /// The first bytes, until an event was read from them.
+    /// The first bytes of the body, until the first event.
     head: Vec<u8>,
     saw_event: bool,
     /// Bytes of text and arguments so far.
     length: usize,
     pace: Pace,
-    /// Before then pieces of text wait for more of them.
+    /// When the next batch is due.
     batch: Instant,
 }
 
@@ -123,7 +123,7 @@ impl Call {
         self.ready.push(StreamEvent::Failed { status, usage });
     }
 
-    /// Errors inside a stream may quote anything.
+    /// Removes the key from errors: those inside a stream can quote anything.
     fn redact(&self, mut event: StreamEvent) -> StreamEvent {
         if let (StreamEvent::Failed { status, .. }, Some(key)) = (&mut event, &self.request.api_key)
             && let Some(message) = status.message_mut()
@@ -200,7 +200,7 @@ impl Call {
         }));
     }
 
-    /// Reads until there is a batch, or the end.
+    /// Reads until a batch is complete or the answer ends.
     async fn read(&mut self, mut reading: Box<Reading>) {
         let idle = self.clients.options.idle_timeout;
         let mut out = Vec::new();
@@ -208,9 +208,10 @@ impl Call {
         loop {
             reading.pace.rest().await;
             let key = self.request.api_key.as_ref();
-            reading.look((idle, key), &mut out, &mut room).await;
-            let waits = !out.is_empty() && out.iter().all(is_piece);
-            if reading.decoder.ended() || room == 0 || !waits || Instant::now() >= reading.batch {
+            reading.receive(idle, key, &mut out, &mut room).await;
+            let can_wait = !out.is_empty() && out.iter().all(is_deferrable);
+            if reading.decoder.ended() || room == 0 || !can_wait || Instant::now() >= reading.batch
+            {
                 break;
             }
         }
@@ -223,7 +224,7 @@ impl Call {
         }
     }
 
-    /// Pieces that arrived together go on as one: everybody behind this call handles them once.
+    /// Merges deltas that arrived together, so that receivers handle them once.
     fn add(&mut self, event: StreamEvent) {
         if let (Some(StreamEvent::Delta(last)), StreamEvent::Delta(next)) =
             (self.ready.last_mut(), &event)
@@ -235,17 +236,17 @@ impl Call {
     }
 }
 
-/// Whether an event only grows what is there.
-fn is_piece(event: &StreamEvent) -> bool {
+/// Whether an event can wait for the next batch.
+fn is_deferrable(event: &StreamEvent) -> bool {
     matches!(event, StreamEvent::Delta(_) | StreamEvent::Usage(_))
 }
 
-/// Lets the tasks run that are ready now. Unlike the runtime's own way it does not look for news of the system
-/// first, which costs more than the piece that is waited for.
-async fn give_way() {
-    let mut gave = false;
+/// Runs the tasks that are ready. Unlike `yield_now` it does not poll the I/O driver first, which costs more
+/// than reading the next chunk.
+async fn run_ready_tasks() {
+    let mut yielded = false;
     poll_fn(|cx| {
-        if std::mem::replace(&mut gave, true) {
+        if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }
         cx.waker().wake_by_ref();
@@ -255,15 +256,15 @@ async fn give_way() {
 }
 
 impl Reading {
-    /// Takes what the connection has; waits for it while nothing of this batch is there, else until the batch
-    /// is due.
-    async fn look(
+    /// Reads the available data. Waits for data if the batch is empty, otherwise until the batch is due.
+    async fn receive(
         &mut self,
-        (idle, key): (Duration, Option<&Secret>),
+        idle: Duration,
+        key: Option<&Secret>,
         out: &mut Vec<StreamEvent>,
         room: &mut usize,
     ) {
-        // Mostly there is something, and no timer is set.
+        // Usually data is available, and no timer is needed.
         let mut chunk = match self.response.chunk().now_or_never() {
             Some(chunk) => Ok(chunk),
             None if out.is_empty() => timeout(idle, self.response.chunk()).await,
@@ -285,16 +286,16 @@ impl Reading {
             if *room == 0 || self.decoder.ended() {
                 return;
             }
-            // The connection hands over one chunk at a time: it gets turns to bring the next.
+            // The connection provides one chunk at a time: its task runs to provide the next.
             let mut next = None;
             for _ in 0..TURNS {
                 if next.is_none() {
-                    give_way().await;
+                    run_ready_tasks().await;
                     next = self.response.chunk().now_or_never();
                 }
             }
             let Some(next) = next else {
-                return self.pace.looked();
+                return self.pace.drained();
             };
             chunk = Ok(next);
         }
@@ -326,8 +327,8 @@ impl Reading {
     }
 
     fn decode(&mut self, mut event: SseEvent, out: &mut Vec<StreamEvent>) {
-        if let Cow::Owned(mended) = self.surrogates.mend(&event.data) {
-            event.data = mended;
+        if let Cow::Owned(repaired) = self.surrogates.repair(&event.data) {
+            event.data = repaired;
         }
         let before = out.len();
         self.decoder.push(&event, out);
@@ -379,7 +380,7 @@ impl Outgoing {
             message,
             retryable: false,
         };
-        let wire = wire.or_else(|| Wire::find(model.api)).ok_or_else(|| {
+        let wire = wire.or_else(|| wire::find(model.api)).ok_or_else(|| {
             refuse(format!(
                 "`{}` uses `{}`, which is not an HTTP protocol",
                 model.reference(),
@@ -410,12 +411,12 @@ impl Outgoing {
     }
 }
 
-/// Adds a signature, where that takes the place of a key.
+/// Signs the request if the vendor uses signatures instead of keys.
 fn sign(request: &Request, url: &Url, headers: &mut HeaderMap, body: &str) -> Result<(), String> {
     let Some(signing) = &request.signing else {
         return Ok(());
     };
-    let to_sign = ToSign {
+    let to_sign = SignableRequest {
         method: "POST",
         path: url.path(),
         query: url.query().unwrap_or_default(),
@@ -438,7 +439,7 @@ fn sign(request: &Request, url: &Url, headers: &mut HeaderMap, body: &str) -> Re
     Ok(())
 }
 
-/// What to do about a base URL that still names variables.
+/// The suggestion for a base URL with variables that are not set.
 fn unset(base_url: &str) -> &'static str {
     if base_url.contains('{') {
         ": set the variables it names, or `baseUrl` in models.json"
@@ -447,7 +448,7 @@ fn unset(base_url: &str) -> &'static str {
     }
 }
 
-/// The headers of a call. What the model's own entry names wins over the wire format's.
+/// The headers of a call. The model's own headers have precedence over those of the wire format.
 fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
     let model = &request.model;
     let mut headers = HeaderMap::new();
@@ -465,20 +466,20 @@ fn headers(request: &Request, wire: &Wire) -> Result<HeaderMap, String> {
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()));
     if let Some(key) = &request.api_key {
-        let place = wire.key_header(model);
-        let mut value = HeaderValue::from_str(&place.value(key.expose())).map_err(|_| {
+        let header = wire.key_header(model);
+        let mut value = HeaderValue::from_str(&header.value(key.expose())).map_err(|_| {
             format!(
                 "the key of `{}` contains characters that are invalid in a header",
                 model.provider
             )
         })?;
         value.set_sensitive(true);
-        headers.insert(HeaderName::from_static(place.name()), value);
+        headers.insert(HeaderName::from_static(header.name()), value);
     }
     for (name, value) in own.chain(named) {
         let bad = || format!("the header `{name}` of `{}` is not valid", model.provider);
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
-        // What is tried out is a list: a sign-in adds to what the format asks for.
+        // Beta features are a list: a sign-in extends the format's own.
         let value = match headers.get(&parsed).and_then(|have| have.to_str().ok()) {
             Some(have) if parsed == "anthropic-beta" => format!("{have},{value}"),
             _ => value.to_owned(),

@@ -1,5 +1,5 @@
-//! What is said of a call that did not give a stream: the connection failed, the server answered with an
-//! error, or something other than a stream came.
+//! The status of a call that did not return a stream: the connection failed, the server returned an error, or
+//! the response is not a stream.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -13,18 +13,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::errors::{Fault, clean, excerpt};
 use crate::model::Model;
-use crate::provider::Secret;
+use crate::secret::Secret;
 use crate::status::TurnStatus;
 use osier_base::clock;
 
-/// Bytes read of an error's body.
+/// Maximum bytes read of an error body.
 const BODY_LIMIT: usize = 64 * 1024;
-/// Longest wait for the rest of an error's body.
+/// Timeout for reading an error body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Words by which a failed handshake is told from a failed connection; the TLS library's own error type
-/// is not reachable through the client.
-const TLS_WORDS: &[&str] = &[
+/// Texts that identify a failed TLS handshake; the HTTP client hides the error type of the TLS library.
+const TLS_ERROR_TEXTS: &[&str] = &[
     "certificate",
     "tls",
     "handshake",
@@ -32,13 +31,13 @@ const TLS_WORDS: &[&str] = &[
     "invalid contenttype",
 ];
 
-/// Who is called, as faults name it.
+/// The server of a call, for error texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Peer {
     pub name: String,
-    /// What mends a key that it refuses.
-    pub mend: String,
-    /// Tokens that fit, as far as that is known.
+    /// The suggestion when the server rejects the key.
+    pub suggestion: String,
+    /// The context window in tokens; 0 when unknown.
     pub window: u64,
 }
 
@@ -47,13 +46,13 @@ impl Peer {
     pub(super) fn provider(model: &Model) -> Self {
         Self {
             name: model.provider.clone(),
-            mend: format!("check the key of `{}`", model.provider),
+            suggestion: format!("check the key of `{}`", model.provider),
             window: model.context_window,
         }
     }
 }
 
-/// Host and port of an address: what a person needs to know, without path and credentials.
+/// Host and port of a URL for error texts, without path and credentials.
 pub(crate) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     match url.port() {
@@ -71,7 +70,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The request could not be sent, or nothing came back.
+/// The request could not be sent, or there was no response.
 pub(crate) fn transport(error: &reqwest::Error, host: &str, local: bool) -> TurnStatus {
     let reason = reason(error);
     let lower = reason.to_lowercase();
@@ -80,7 +79,7 @@ pub(crate) fn transport(error: &reqwest::Error, host: &str, local: bool) -> Turn
             message: format!("the connection to `{host}` timed out"),
         };
     }
-    if error.is_connect() && TLS_WORDS.iter().any(|word| lower.contains(word)) {
+    if error.is_connect() && TLS_ERROR_TEXTS.iter().any(|word| lower.contains(word)) {
         return TurnStatus::NetworkError {
             message: format!(
                 "no secure connection to `{host}`: {reason} (check the address and the clock; set your own certificate authority with `ca_file` or SSL_CERT_FILE)"
@@ -99,7 +98,7 @@ pub(crate) fn transport(error: &reqwest::Error, host: &str, local: bool) -> Turn
     }
 }
 
-/// The connection broke while the answer came.
+/// The connection was closed while the answer was received.
 pub(crate) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
     TurnStatus::NetworkError {
         message: format!("the connection to `{host}` broke: {}", reason(error)),
@@ -114,18 +113,18 @@ pub(crate) fn silence(host: &str, idle: Duration) -> TurnStatus {
     }
 }
 
-/// The innermost cause, which is the one that says something.
+/// The innermost cause, which is the most specific.
 fn reason(error: &reqwest::Error) -> String {
-    let mut told = "the request failed".to_owned();
+    let mut message = "the request failed".to_owned();
     let mut source = error.source();
     while let Some(cause) = source {
-        told = cause.to_string();
+        message = cause.to_string();
         source = cause.source();
     }
-    clean(&told, None)
+    clean(&message, None)
 }
 
-/// The server answered with a status that is no success.
+/// The server returned an error status.
 pub(super) async fn answered(
     response: Response,
     peer: &Peer,
@@ -156,7 +155,7 @@ pub(super) async fn answered(
         Ok(value) => Fault::from_body(&value).unwrap_or_default(),
         Err(_) => Fault::default(),
     };
-    // A prompt that is too long is sometimes refused without a word.
+    // Some servers reject a long prompt with an empty response.
     let empty = body.iter().all(u8::is_ascii_whitespace);
     if empty && code == 400 && request_bytes as u64 / 4 > peer.window / 2 {
         "request_too_large".clone_into(&mut fault.code);
@@ -171,10 +170,10 @@ pub(super) async fn answered(
     fault.status = Some(code);
     fault.retry_after_ms = retry_after_ms.or(fault.retry_after_ms);
     fault.should_retry = should_retry;
-    fault.status_of(&peer.name, &peer.mend, key)
+    fault.status_of(&peer.name, &peer.suggestion, key)
 }
 
-/// Whether a successful response says of itself that it is no stream.
+/// Whether the content type of a successful response is not that of a stream.
 pub(super) fn is_page(response: &Response) -> bool {
     is_html(response) || content_type(response).starts_with("application/json")
 }
@@ -191,7 +190,7 @@ fn content_type(response: &Response) -> String {
     text.to_ascii_lowercase()
 }
 
-/// A success that is no stream: an error in disguise, a login page, a whole answer.
+/// A successful response that is not a stream: an error, a login page, or a complete answer.
 pub(super) async fn not_a_stream(
     response: Response,
     peer: &Peer,
@@ -204,9 +203,9 @@ pub(super) async fn not_a_stream(
         "JSON"
     };
     let body = body(response, idle).await;
-    let told = serde_json::from_slice::<Value>(&body).ok();
-    if let Some(fault) = told.as_ref().and_then(Fault::from_body) {
-        return fault.status_of(&peer.name, &peer.mend, key);
+    let value = serde_json::from_slice::<Value>(&body).ok();
+    if let Some(fault) = value.as_ref().and_then(Fault::from_body) {
+        return fault.status_of(&peer.name, &peer.suggestion, key);
     }
     TurnStatus::InvalidResponse {
         message: format!(
@@ -217,7 +216,7 @@ pub(super) async fn not_a_stream(
     }
 }
 
-/// The start of a body, as far as it comes in time.
+/// The first bytes of a body that arrive before the timeout.
 async fn body(mut response: Response, idle: Duration) -> Vec<u8> {
     let deadline = Instant::now() + BODY_TIMEOUT.min(idle);
     let mut body = Vec::new();
@@ -233,8 +232,8 @@ async fn body(mut response: Response, idle: Duration) -> Vec<u8> {
     body
 }
 
-/// How long the server asks to wait, in milliseconds: `retry-after-ms`, else `retry-after` in seconds or
-/// as a date.
+/// The delay requested by the server in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a
+/// date.
 fn retry_after(headers: &HeaderMap, now_ms: i64) -> Option<u64> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let amount = |text: &str, unit: f64| {
@@ -244,15 +243,15 @@ fn retry_after(headers: &HeaderMap, now_ms: i64) -> Option<u64> {
     if let Some(exact) = text("retry-after-ms").and_then(|text| amount(text, 1.0)) {
         return Some(exact);
     }
-    let told = text("retry-after")?;
-    amount(told, 1000.0).or_else(|| {
-        let until: Timestamp = rfc2822::parse(told).ok()?.timestamp();
+    let value = text("retry-after")?;
+    amount(value, 1000.0).or_else(|| {
+        let until: Timestamp = rfc2822::parse(value).ok()?.timestamp();
         let wait = until.as_millisecond() - now_ms;
         Some(u64::try_from(wait).unwrap_or(0))
     })
 }
 
-/// The server's clock, by which its dates are meant; ours when it does not tell.
+/// The time on the server's clock, to which its dates refer; the local time when it sends none.
 fn server_time(headers: &HeaderMap) -> i64 {
     let date = headers.get(DATE).and_then(|date| {
         let parsed = rfc2822::parse(date.to_str().ok()?).ok()?;
@@ -275,7 +274,7 @@ mod tests {
     use reqwest::header::HeaderValue;
 
     #[test]
-    fn the_wait_is_read_in_every_form() {
+    fn retry_after_is_read_in_every_form() {
         let now = 1_445_412_470_000; // Wed, 21 Oct 2015 07:27:50 GMT
         for (name, value, expected) in [
             ("retry-after-ms", "1500", Some(1500)),

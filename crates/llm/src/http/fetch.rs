@@ -1,5 +1,5 @@
-//! Fetches a document whole: a list of models, published data. Bounded in size and time, and what is not a
-//! success is told in the same words as a failed call.
+//! Fetches a complete document, such as a list of models, limited in size and time. Errors have the same
+//! texts as those of failed calls.
 
 use std::time::Duration;
 
@@ -7,29 +7,30 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, ETAG, HeaderValue, IF_NONE_MATCH};
 use tokio::time::{Instant, timeout_at};
 
+use super::client::{HttpOptions, Way, client};
 use super::fault::{self, Peer};
-use super::{HttpOptions, Way, client};
-use crate::provider::Secret;
+
+use crate::secret::Secret;
 use crate::status::TurnStatus;
 
-/// What is fetched, and how much of it.
+/// A request for a document.
 #[derive(Debug, Clone)]
 pub struct Fetch<'a> {
     pub url: &'a str,
-    /// Sent as bearer.
+    /// Sent as bearer token.
     pub token: Option<&'a Secret>,
-    /// What came last, by the server's own mark.
+    /// The entity tag of the previous response.
     pub etag: Option<&'a str>,
-    /// Bytes.
+    /// Maximum size in bytes.
     pub limit: usize,
-    /// For all of it.
+    /// Timeout of the complete request.
     pub time: Duration,
 }
 
-/// What came.
+/// The response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetched {
-    /// The document is the one that `etag` marks.
+    /// The document has the entity tag `etag`.
     Unchanged,
     Whole {
         body: Vec<u8>,
@@ -38,7 +39,7 @@ pub enum Fetched {
 }
 
 impl Fetch<'_> {
-    /// Fetches it, as `peer` when that is no provider.
+    /// Sends the request; `peer` is used in error texts.
     pub(super) async fn from(
         &self,
         peer: &Peer,
@@ -92,12 +93,12 @@ impl Fetch<'_> {
         }
     }
 
-    /// Fetches it from wherever the address leads.
+    /// Sends the request.
     pub async fn run(&self, http: &HttpOptions) -> Result<Fetched, TurnStatus> {
         let peer = Peer {
             name: Url::parse(self.url)
                 .map_or_else(|_| self.url.to_owned(), |url| fault::host(&url)),
-            mend: "it requires authentication".to_owned(),
+            suggestion: "it requires authentication".to_owned(),
             window: u64::MAX,
         };
         self.from(&peer, http).await

@@ -1,10 +1,10 @@
-//! Calling a model through an osier server that holds the keys: the request goes out as it is, the
-//! events of the answer come back as they are. docs/proxy.md is what the server has to keep to.
+//! Calls models through an LLM proxy, which has the keys: it receives the request and returns the events of
+//! the answer. docs/proxy.md specifies the protocol.
 //!
-//! `POST BASE/api/proxy/stream` with the person's own token as bearer and a `ProxyRequest` as body. The
-//! answer is a stream of server-sent events with one `ProxyFrame` each; the last one is `done` or
-//! `failed`. An error before the stream is a status with `{"error": {"message", "type"}}`. Closing the
-//! connection aborts the call over there.
+//! `POST BASE/api/proxy/stream` with the user's token as bearer and a `ProxyRequest` as body. The response is
+//! a stream of server-sent events with one `ProxyFrame` each; the last one is `done` or `failed`. An error
+//! before the stream is a status with `{"error": {"message", "type"}}`. Closing the connection cancels the
+//! call on the server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +13,10 @@ use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::client::HttpOptions;
 use super::fault::{self, Peer};
-use super::{HttpOptions, HttpProvider};
+use super::provider::HttpProvider;
+
 use crate::event::{Delta, StreamEvent};
 use crate::frames::Framing;
 use crate::message::StopReason;
@@ -25,7 +27,7 @@ use crate::status::TurnStatus;
 use crate::usage::Usage;
 use crate::wire::{Decoder, Wire};
 
-/// What the server is asked. It knows the model's address, price and key itself.
+/// A request to the server, which knows the base URL, price and key of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProxyRequest {
@@ -36,7 +38,7 @@ pub struct ProxyRequest {
     pub options: ProxyOptions,
 }
 
-/// How the model is asked.
+/// The options of a call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProxyOptions {
@@ -50,7 +52,7 @@ pub struct ProxyOptions {
     pub cache_key: Option<String>,
 }
 
-/// One event of the answer.
+/// An event of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(
     tag = "type",
@@ -79,7 +81,7 @@ pub enum ProxyFrame {
 }
 
 impl ProxyFrame {
-    /// The frame that carries `event`; the request itself stays with whoever sent it.
+    /// The frame for `event`; `None` for `Request` events, which are not sent.
     pub fn of(event: &StreamEvent) -> Option<Self> {
         Some(match event.clone() {
             StreamEvent::Request { .. } => return None,
@@ -127,8 +129,8 @@ impl From<ProxyOptions> for CallOptions {
     }
 }
 
-/// Sends every request to one osier server. The request's key is the person's own at the server; keys of
-/// providers never come here.
+/// Sends all requests to one LLM proxy. The key of a request is the user's token for the proxy; the keys of
+/// providers stay on the server.
 #[derive(Debug, Clone)]
 pub struct ProxyProvider {
     http: HttpProvider,
@@ -148,12 +150,12 @@ impl ProxyProvider {
     }
 }
 
-/// The server at `base_url`, as faults name it.
+/// The server at `base_url`, for error texts.
 pub(super) fn server(base_url: &str, window: u64) -> Peer {
     let host = Url::parse(base_url).map_or_else(|_| base_url.to_owned(), |url| fault::host(&url));
     Peer {
         name: format!("osier server {host}"),
-        mend: "sign in with `osier auth login proxy`, or set OSIER_PROXY_TOKEN".to_owned(),
+        suggestion: "sign in with `osier auth login proxy`, or set OSIER_PROXY_TOKEN".to_owned(),
         window,
     }
 }
@@ -162,7 +164,7 @@ impl Provider for ProxyProvider {
     fn stream(&self, mut request: Request) -> EventStream {
         let model: &mut Model = Arc::make_mut(&mut request.model);
         self.base_url.clone_into(&mut model.base_url);
-        // What was meant for the provider is none of the server's business.
+        // The settings of the provider are not sent to the server.
         model.headers = BTreeMap::new();
         model.compat = Compat::default();
         request.signing = None;
@@ -172,7 +174,7 @@ impl Provider for ProxyProvider {
 }
 
 const WIRE: Wire = Wire {
-    // It is never looked up by its name.
+    // Not used: the wire format is set explicitly.
     api: Api::Scripted,
     path: "/api/proxy/stream",
     framing: Framing::Events,
@@ -197,7 +199,7 @@ fn body(request: &Request) -> Value {
     serde_json::to_value(request).unwrap_or_default()
 }
 
-/// Takes events as they come.
+/// Decodes the frames.
 struct FrameDecoder {
     provider: String,
     ended: bool,

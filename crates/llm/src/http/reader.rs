@@ -1,17 +1,15 @@
-//! The thread that reads answers: one for the process, started by its first call.
+//! The thread that reads answers. The first call of the process starts it.
 //!
-//! Models write a piece every few milliseconds, and whoever waits for a connection is woken by each of them. Here
-//! nobody waits while an answer is coming: the thread sleeps, looks what has come, and hands it over in batches, so that
-//! the thread that draws runs once a batch.
+//! Models send a delta every few milliseconds, and each one would wake the task that waits for the
+//! connection. This thread sleeps between reads instead, and passes on batches, so that the thread that draws
+//! runs once per batch.
 
 use std::sync::OnceLock;
-use std::time::Duration;
 use std::{io, thread};
 
 use futures_util::{StreamExt as _, stream};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::call::Call;
@@ -20,12 +18,10 @@ use crate::provider::EventStream;
 use crate::status::TurnStatus;
 use crate::usage::Usage;
 
-/// Batches that wait for whoever reads them; behind them the connection waits.
+/// Maximum number of queued batches; then the connection is not read.
 const BATCHES: usize = 4;
-/// Shortest time between two looks at a connection. Also how much longer another call can wait for its turn.
-const PACE: Duration = Duration::from_millis(5);
 
-/// Runs a call there. Dropping the stream drops the connection.
+/// Runs a call on the thread. Dropping the stream closes the connection.
 pub(super) fn start(call: Call) -> EventStream {
     let reader = match reader() {
         Ok(reader) => reader,
@@ -44,36 +40,6 @@ async fn read(mut call: Call, batches: mpsc::Sender<Vec<StreamEvent>>) {
     while let Some(batch) = call.next().await {
         if batches.send(batch).await.is_err() {
             return;
-        }
-    }
-}
-
-/// When a connection was looked at last.
-#[derive(Debug)]
-pub(super) struct Pace {
-    due: Option<Instant>,
-}
-
-impl Pace {
-    pub(super) fn new() -> Self {
-        Self { due: None }
-    }
-
-    /// The connection has nothing more at present.
-    pub(super) fn looked(&mut self) {
-        self.due = Some(Instant::now() + PACE);
-    }
-
-    /// Sleeps until the next look, which then needs no waiting. The whole thread sleeps: whatever comes for other calls
-    /// is looked at behind this one, all of it in one go.
-    pub(super) async fn rest(&mut self) {
-        if let Some(due) = self.due.take() {
-            let now = Instant::now();
-            if due > now {
-                thread::sleep(due - now);
-            }
-            // The system is asked for news, without waiting, and the connections that have some are served.
-            tokio::task::yield_now().await;
         }
     }
 }

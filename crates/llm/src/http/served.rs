@@ -1,5 +1,5 @@
-//! Which models an osier server has: `GET BASE/api/models` with the person's token as bearer, answered by
-//! `ServedModels`. The order is the server's preference; the first is what one starts with.
+//! The models of an LLM proxy: `GET BASE/api/models` with the user's token as bearer returns `ServedModels`,
+//! preferred models first.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,36 +7,36 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::HttpOptions;
+use super::client::HttpOptions;
 use super::fetch::{Fetch, Fetched};
 use super::proxy::{ProxyProvider, server};
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
-use crate::provider::Secret;
+use crate::secret::Secret;
 use crate::status::TurnStatus;
 use crate::usage::Price;
 use osier_base::text;
 
-/// Bytes of a list.
+/// Maximum size of a list in bytes.
 const LIST_LIMIT: usize = 8 * 1024 * 1024;
-/// Longest wait for it.
-const LIST_TIME: Duration = Duration::from_secs(10);
+/// Timeout of the request.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The list as it is sent.
+/// The list in the response.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServedModels {
     pub models: Vec<ServedModel>,
 }
 
-/// One model of a server. Names and units are those of `models.json`.
+/// A model of the server. Names and units are those of `models.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServedModel {
     pub provider: String,
     pub id: String,
-    /// For people; the id when it is empty.
+    /// The display name; the id when it is empty.
     #[serde(default)]
     pub name: String,
-    /// The wire format the server speaks to the provider; it decides which thinking can go back.
+    /// The wire format between server and provider; it determines which thinking can be sent back.
     pub api: Api,
     pub context_window: u64,
     pub max_tokens: u64,
@@ -57,7 +57,7 @@ fn only_text() -> Vec<Modality> {
 }
 
 impl ServedModel {
-    /// What a server tells of `model`.
+    /// The description of `model`.
     pub fn of(model: &Model) -> Self {
         Self {
             provider: model.provider.clone(),
@@ -72,7 +72,7 @@ impl ServedModel {
         }
     }
 
-    /// The model as it is called through the server at `base_url`; `None` when it cannot be one.
+    /// The model as called through the server at `base_url`; `None` when the description is invalid.
     fn model(self, base_url: &str) -> Option<Model> {
         let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
         let sound = is_name(&self.provider)
@@ -110,8 +110,7 @@ impl ServedModel {
 }
 
 impl ProxyProvider {
-    /// The models that the server has for whoever `token` belongs to. An entry that cannot be understood is
-    /// left out.
+    /// The models that the server offers to the owner of `token`. Invalid entries are ignored.
     pub async fn models(
         &self,
         token: Option<&Secret>,
@@ -123,7 +122,7 @@ impl ProxyProvider {
             token,
             etag: None,
             limit: LIST_LIMIT,
-            time: LIST_TIME,
+            time: LIST_TIMEOUT,
         };
         let peer = server(base, u64::MAX);
         let garbled = || TurnStatus::InvalidResponse {

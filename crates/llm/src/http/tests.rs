@@ -1,4 +1,4 @@
-//! Every fault a server can have, against a server that has it.
+//! Calls against a test server with every kind of error.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,8 @@ use tokio::net::{TcpListener, TcpStream};
 use super::{HttpOptions, HttpProvider};
 use crate::event::{Delta, StreamEvent};
 use crate::model::Api;
-use crate::provider::{Provider, Request, Secret};
+use crate::provider::{Provider, Request};
+use crate::secret::Secret;
 use crate::status::TurnStatus;
 use crate::wire::testing::{model, request, user};
 
@@ -25,7 +26,7 @@ enum Then {
     Hang,
 }
 
-/// A server for one kind of answer; keeps the requests it got.
+/// A server with one kind of response; records its requests.
 struct Server {
     base: String,
     requests: Arc<Mutex<Vec<String>>>,
@@ -74,7 +75,7 @@ async fn read_request(socket: &mut TcpStream) -> String {
                 .map_or(0, |length| length.parse().unwrap());
             body.len() >= length
         });
-        // A TLS client waits for an answer to its first record.
+        // A TLS client waits for a response to its first record.
         if whole || count == 0 || bytes[0] == 0x16 {
             return text;
         }
@@ -117,7 +118,7 @@ fn error(kind: &str, message: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_stream_arrives_as_events_and_the_request_as_the_vendor_wants_it() {
+async fn stream_is_decoded_and_request_is_encoded() {
     let server = Server::start(
         answer("200 OK\r\ncontent-type: text/event-stream", STREAM),
         Then::Close,
@@ -165,7 +166,7 @@ async fn a_stream_arrives_as_events_and_the_request_as_the_vendor_wants_it() {
 }
 
 #[tokio::test]
-async fn http_errors_end_in_their_status() {
+async fn http_errors_map_to_their_status() {
     let limited = "429 Too Many\r\nretry-after: 7";
     let forbidden = "500 Oops\r\nx-should-retry: false";
     for (head, body, expected) in [
@@ -245,7 +246,7 @@ async fn http_errors_end_in_their_status() {
 }
 
 #[tokio::test]
-async fn a_success_that_is_no_stream_is_named() {
+async fn successful_response_without_a_stream_is_an_error() {
     for (head, body, expected) in [
         (
             "200 OK\r\ncontent-type: text/html; charset=utf-8",
@@ -290,10 +291,10 @@ async fn a_success_that_is_no_stream_is_named() {
 }
 
 #[tokio::test]
-async fn a_cut_stream_keeps_what_came_and_fails() {
+async fn interrupted_stream_keeps_its_deltas_and_fails() {
     let half = &STREAM[..STREAM.find(" assist").unwrap()];
     let whole = answer("200 OK\r\ncontent-type: text/event-stream", STREAM);
-    // The length promises more than comes; and a body that simply ends.
+    // A content length that is too large, and a body that ends early.
     let broken = whole.replace(STREAM, half);
     let ended = answer("200 OK\r\ncontent-type: text/event-stream", half);
     for response in [broken, ended] {
@@ -318,7 +319,7 @@ async fn a_cut_stream_keeps_what_came_and_fails() {
 }
 
 #[tokio::test]
-async fn silence_is_a_timeout() {
+async fn idle_connection_times_out() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
     for response in [
         String::new(),
@@ -336,7 +337,7 @@ async fn silence_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_or_speaks_no_tls_is_named() {
+async fn unreachable_servers_and_tls_errors_are_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
     drop(listener);
@@ -369,7 +370,7 @@ async fn a_server_that_is_not_there_or_speaks_no_tls_is_named() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_called_is_refused_before_the_network() {
+async fn invalid_requests_fail_without_a_connection() {
     let mut unsupported = ask("http://127.0.0.1:9");
     Arc::make_mut(&mut unsupported.model).api = Api::Scripted;
     assert_eq!(

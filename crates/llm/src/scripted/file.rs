@@ -1,5 +1,5 @@
-//! Scripts as JSON files. The module above shows the form; unknown fields are errors, because a script
-//! that silently does less than it says is worse than none.
+//! Scripts in JSON files; the parent module documents the format. Unknown fields are errors, so that every
+//! field of a script has an effect.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::message::StopReason;
 use crate::status::TurnStatus;
 use crate::usage::Usage;
 
-/// A script that cannot be read.
+/// A script that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{path}:{line}: {reason}")]
 pub struct ScriptFileError {
@@ -27,7 +27,7 @@ pub struct ScriptFileError {
 struct FileForm<'a> {
     #[serde(borrow)]
     turns: Vec<&'a RawValue>,
-    /// For people; not played.
+    /// A comment.
     #[serde(default, rename = "about")]
     _about: Option<String>,
 }
@@ -50,29 +50,29 @@ enum WhenForm {
     ToolResult(String),
 }
 
-/// One step: exactly one of the fields that name its kind.
+/// A step: exactly one of the fields that determine its kind.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StepForm {
     text: Option<String>,
     thinking: Option<String>,
     tool: Option<String>,
-    /// Milliseconds.
+    /// In milliseconds.
     wait: Option<u64>,
     usage: Option<Usage>,
     stop: Option<StopReason>,
     fail: Option<TurnStatus>,
-    // Of `tool`: an object, or a text for arguments that are meant to be broken.
+    // For `tool`: an object, or a text for invalid arguments.
     arguments: Option<Value>,
     id: Option<String>,
-    // Of `text`, `thinking` and `tool`.
+    // For `text`, `thinking` and `tool`.
     chunk: Option<usize>,
     delay_ms: Option<u64>,
     times: Option<usize>,
 }
 
 impl Script {
-    /// Reads the text of a script file; `path` names it in errors.
+    /// Parses the text of a script file; `path` is used in errors.
     pub fn parse(text: &str, path: &str) -> Result<Self, ScriptFileError> {
         let read = Reader { text, path };
         let form: FileForm = read.form(text)?;
@@ -103,12 +103,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads `part`, which is a slice of the text, so that errors are placed in the whole.
+    /// Parses `part`, a slice of the text, so that error positions refer to the complete text.
     fn form<'de, T: Deserialize<'de>>(&self, part: &'de str) -> Result<T, ScriptFileError> {
         serde_json::from_str(part).map_err(|error| {
-            let told = error.to_string();
-            let end = told.rfind(" at line ").unwrap_or(told.len());
-            self.error(part, error.line(), told[..end].to_owned())
+            let message = error.to_string();
+            let end = message.rfind(" at line ").unwrap_or(message.len());
+            self.error(part, error.line(), message[..end].to_owned())
         })
     }
 

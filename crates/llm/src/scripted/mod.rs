@@ -1,10 +1,10 @@
-//! A provider that plays a script in place of a model: for tests, for `demo/tour`, for benchmarks.
+//! A provider that plays scripts instead of calling models, for tests, benchmarks and `demo/tour`.
 //!
-//! It speaks the same events as a real one, in the same order, and keeps every request it got. Nothing
-//! in it depends on the clock but through `tokio::time`, so tests run it under paused time; a gate holds
-//! the answer until the test opens it. A script that has nothing left to say fails with a clear error.
+//! It sends the same events as a real provider, in the same order, and records every request. Time passes only
+//! through `tokio::time`, so tests can pause it; a [`Gate`] delays the answer until the test opens it. A request
+//! without a matching turn fails.
 //!
-//! Scripts are built with `Script::new().turn(|turn| …)`, or read from JSON (`Script::parse`):
+//! Scripts are built with [`Script`], or parsed from JSON with [`Script::parse`]:
 //!
 //! ```json
 //! {"turns": [
@@ -22,8 +22,9 @@
 //! ]}
 //! ```
 //!
-//! A turn is played once, or again and again with `repeat`. Turns with a matching `when` (a part of the
-//! last user text or of the last tool result, in lower case) go first, then those without one, in order.
+//! A turn is played once, or any number of times with `repeat`. Turns with a matching `when` (a part of the
+//! last user text or of the last tool result, ignoring case) are played first, then those without one, in
+//! order.
 
 mod file;
 mod play;
@@ -33,8 +34,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 
 use super::model::Model;
 use super::provider::{EventStream, Provider, Request};
@@ -43,10 +43,10 @@ use play::Player;
 pub use file::ScriptFileError;
 pub use script::{Chunked, Gate, Matcher, Script, Step, Turn};
 
-/// Finds the script of a model that was not inserted: the caller reads the file.
+/// Loads the script of a model without one.
 pub type ScriptLoader = Arc<dyn Fn(&Model) -> Result<Script, String> + Send + Sync>;
 
-/// Plays scripts by model. Cheap to clone; clones share the scripts and what was played of them.
+/// Plays scripts instead of calling models. Cheap to clone; clones share their state.
 #[derive(Clone, Default)]
 pub struct ScriptedProvider {
     state: Arc<Mutex<State>>,
@@ -55,12 +55,12 @@ pub struct ScriptedProvider {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By `PROVIDER/ID`; the entry without a name plays for every other model.
+    /// By `PROVIDER/ID`; the entry with an empty name is the default.
     scripts: HashMap<String, Playing>,
     requests: Vec<Request>,
 }
 
-/// A script and how often each of its turns was played.
+/// A script and how often each turn was played.
 #[derive(Debug, Default)]
 struct Playing {
     script: Script,
@@ -68,21 +68,21 @@ struct Playing {
 }
 
 impl ScriptedProvider {
-    /// Plays `script` whatever model is asked.
+    /// Plays `script` for every model.
     pub fn new(script: Script) -> Self {
         let provider = Self::default();
         provider.insert("", script);
         provider
     }
 
-    /// Asks `loader` for the script of a model that has none yet.
+    /// Uses `loader` for models without a script.
     #[must_use]
     pub fn with_loader(mut self, loader: ScriptLoader) -> Self {
         self.loader = Some(loader);
         self
     }
 
-    /// Plays `script` for the model `reference` (`PROVIDER/ID`; empty: every other) from its beginning.
+    /// Sets the script for the model `reference` (`PROVIDER/ID`; empty: all other models).
     pub fn insert(&self, reference: &str, script: Script) {
         let playing = Playing {
             played: vec![0; script.turns.len()],
@@ -91,7 +91,7 @@ impl ScriptedProvider {
         self.state().scripts.insert(reference.to_owned(), playing);
     }
 
-    /// Every request so far, in order.
+    /// All requests so far, in order.
     pub fn requests(&self) -> Vec<Request> {
         self.state().requests.clone()
     }
@@ -101,7 +101,7 @@ impl ScriptedProvider {
         self.state().requests.last().cloned()
     }
 
-    /// The turn to play for `request`, or why there is none.
+    /// The turn for `request`.
     fn next_turn(&self, request: &Request) -> Result<Turn, String> {
         let reference = request.model.reference();
         let known = {

@@ -1,5 +1,5 @@
-//! Plays one turn as the events of a call. Tokens are counted at four characters each where the script
-//! does not say, so that costs and context bars have something to show.
+//! Plays one turn as the events of a call. Without usage in the script, four characters count as one token,
+//! so that costs and context are shown.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -27,19 +27,19 @@ pub(super) struct Player {
     failure: Option<String>,
     begun: bool,
     ended: bool,
-    /// Index the next block gets.
+    /// The index of the next block.
     next: usize,
     calls: usize,
     usage: Usage,
     usage_told: bool,
 }
 
-/// Text on its way: the rest of it, and how it ends.
+/// A text that is being streamed.
 struct Streaming {
     kind: Kind,
     index: usize,
     source: Chunked,
-    /// Where the next piece begins in the text.
+    /// The offset of the next chunk in the text.
     offset: usize,
     left: usize,
 }
@@ -85,7 +85,7 @@ impl Player {
                 self.begin();
             } else if let Some(streaming) = &self.current {
                 pause(streaming.source.delay).await;
-                // A long script must not keep other tasks from running, as no real answer does.
+                // Yields regularly, so that a long script does not block other tasks.
                 consume_budget().await;
                 self.stream_on();
             } else if let Some(step) = self.steps.pop_front() {
@@ -117,12 +117,12 @@ impl Player {
     async fn play(&mut self, step: Step) {
         match step {
             Step::Text(source) => {
-                let index = self.place();
+                let index = self.next_index();
                 self.say(Delta::TextStart { index });
                 self.stream(Kind::Text, index, source);
             }
             Step::Thinking(source) => {
-                let index = self.place();
+                let index = self.next_index();
                 self.say(Delta::ThinkingStart { index });
                 self.stream(Kind::Thinking, index, source);
             }
@@ -132,7 +132,7 @@ impl Player {
                 arguments,
             } => {
                 let id = id.unwrap_or_else(|| self.call_id());
-                let index = self.place();
+                let index = self.next_index();
                 self.calls += 1;
                 self.say(Delta::ToolcallStart { index, id, name });
                 self.stream(Kind::Arguments, index, arguments);
@@ -149,7 +149,7 @@ impl Player {
         }
     }
 
-    /// Unique over the session: the conversation grows with every request.
+    /// Unique within a session because the conversation grows with every request.
     fn call_id(&self) -> String {
         format!(
             "call_{}_{}",
@@ -175,7 +175,7 @@ impl Player {
         }
     }
 
-    /// Says the next piece of the current text.
+    /// Streams the next chunk of the current text.
     fn stream_on(&mut self) {
         let Some(streaming) = &mut self.current else {
             return;
@@ -258,7 +258,7 @@ impl Player {
         self.ready.push_back(StreamEvent::Delta(delta));
     }
 
-    fn place(&mut self) -> usize {
+    fn next_index(&mut self) -> usize {
         self.next += 1;
         self.next - 1
     }

@@ -1,4 +1,4 @@
-//! What a script says, turn by turn.
+//! The turns and steps of scripts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,20 @@ use crate::provider::Request;
 use crate::status::TurnStatus;
 use crate::usage::Usage;
 
-/// Characters of a chunk when a step does not say.
+/// The default size of a chunk in characters.
 pub(super) const CHUNK: usize = 12;
 
 /// A list of answers.
+///
+/// ```
+/// use osier_llm::Script;
+/// use serde_json::json;
+///
+/// let script = Script::new()
+///     .turn(|turn| turn.text("Reading it.").tool("read", json!({"file_path": "a.rs"})))
+///     .turn(|turn| turn.text("Done."));
+/// # let _ = script;
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub(super) turns: Vec<Turn>,
@@ -31,9 +41,9 @@ pub struct Turn {
 /// Which requests a turn answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Matcher {
-    /// The last user text holds this, whatever the case.
+    /// The last user text contains this text, ignoring case.
     User(String),
-    /// The last message is a tool result that holds this, whatever the case.
+    /// The last message is a tool result that contains this text, ignoring case.
     ToolResult(String),
 }
 
@@ -43,36 +53,36 @@ pub enum Step {
     Text(Chunked),
     Thinking(Chunked),
     Tool {
-        /// Made from the turn's place when not set.
+        /// Derived from the index of the turn when not set.
         id: Option<String>,
         name: String,
-        /// As streamed: the text of an object, or what a test wants to be broken.
+        /// As streamed: the JSON text of an object, or invalid text.
         arguments: Chunked,
     },
     Wait(Duration),
-    /// Holds the answer until the gate is opened.
+    /// Delays the answer until the gate is opened.
     Gate(Gate),
     Usage(Usage),
-    /// Ends the answer; without it an answer ends by itself, for the reason its tool calls give.
+    /// Ends the answer. Without it, the stop reason depends on whether there are tool calls.
     Stop(StopReason),
     /// Ends the answer with a failure.
     Fail(TurnStatus),
 }
 
-/// Text and how it is streamed.
+/// A text and how it is streamed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunked {
     pub(super) text: String,
-    /// Characters a piece.
+    /// Characters per chunk.
     pub(super) chunk: usize,
-    /// Before each piece.
+    /// The delay before each chunk.
     pub(super) delay: Duration,
-    /// How often the whole text comes.
+    /// How often the text is repeated.
     pub(super) times: usize,
 }
 
 impl Chunked {
-    /// Text in short pieces, without delay, once.
+    /// Streams the text once, in short chunks without delay.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -83,7 +93,7 @@ impl Chunked {
     }
 }
 
-/// Holds an answer at its place until a test lets it go on. Clones are the same gate.
+/// Delays an answer until a test opens it. Clones are the same gate.
 #[derive(Debug, Clone)]
 pub struct Gate {
     passes: Arc<Semaphore>,
@@ -102,7 +112,7 @@ impl Gate {
         Self::default()
     }
 
-    /// Lets one answer pass, now or when it gets there.
+    /// Lets one answer continue, now or when it reaches the gate.
     pub fn open(&self) {
         self.passes.add_permits(1);
     }
@@ -119,7 +129,7 @@ impl Script {
         Self::default()
     }
 
-    /// A script of one turn that says `text` to everything.
+    /// A script that answers every request with `text`.
     pub fn always(text: &str) -> Self {
         Self::new().turn(|turn| turn.text(text).repeat())
     }
@@ -133,21 +143,21 @@ impl Script {
 }
 
 impl Turn {
-    /// Answers only when the last user text holds `part`.
+    /// Limits the turn to requests whose last user text contains `part`.
     #[must_use]
     pub fn when_user(mut self, part: &str) -> Self {
         self.when = Some(Matcher::User(part.to_lowercase()));
         self
     }
 
-    /// Answers only when the last message is a tool result that holds `part`.
+    /// Limits the turn to requests whose last message is a tool result that contains `part`.
     #[must_use]
     pub fn when_result(mut self, part: &str) -> Self {
         self.when = Some(Matcher::ToolResult(part.to_lowercase()));
         self
     }
 
-    /// Plays again and again.
+    /// Plays the turn any number of times.
     #[must_use]
     pub fn repeat(mut self) -> Self {
         self.repeat = true;
@@ -164,7 +174,7 @@ impl Turn {
         self.step(Step::Thinking(Chunked::new(text)))
     }
 
-    /// A call with complete arguments.
+    /// Adds a call with valid arguments.
     #[must_use]
     #[expect(
         clippy::needless_pass_by_value,
@@ -174,7 +184,7 @@ impl Turn {
         self.tool_raw(name, arguments.to_string())
     }
 
-    /// A call with this text as its arguments, whether or not it is a JSON object.
+    /// Adds a call with this text as its arguments, valid or not.
     #[must_use]
     pub fn tool_raw(self, name: &str, arguments: impl Into<String>) -> Self {
         self.step(Step::Tool {
@@ -209,14 +219,14 @@ impl Turn {
         self.step(Step::Fail(status))
     }
 
-    /// Adds any step.
+    /// Adds a step.
     #[must_use]
     pub fn step(mut self, step: Step) -> Self {
         self.steps.push(step);
         self
     }
 
-    /// Streams the last text, thinking or call in pieces of `chunk` characters, `delay` before each.
+    /// Streams the last text, thinking or call in chunks of `chunk` characters, with `delay` before each.
     #[must_use]
     pub fn paced(mut self, chunk: usize, delay: Duration) -> Self {
         if let Some(last) = self.last_chunked() {
@@ -226,7 +236,7 @@ impl Turn {
         self
     }
 
-    /// Says the last text or thinking `times` times over.
+    /// Repeats the last text or thinking `times` times.
     #[must_use]
     pub fn times(mut self, times: usize) -> Self {
         if let Some(last) = self.last_chunked() {
@@ -235,7 +245,7 @@ impl Turn {
         self
     }
 
-    /// Gives the last call the id `id`.
+    /// Sets the id of the last call.
     #[must_use]
     pub fn with_id(mut self, wanted: &str) -> Self {
         if let Some(Step::Tool { id, .. }) = self.steps.last_mut() {

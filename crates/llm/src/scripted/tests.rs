@@ -47,7 +47,7 @@ fn call(id: &str, name: &str, arguments: Value) -> AssistantBlock {
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_play_in_order_and_the_requests_are_kept() {
+async fn turns_play_in_order_and_requests_are_recorded() {
     let usage = Usage {
         input: 1_000_000,
         output: 10,
@@ -109,7 +109,7 @@ async fn turns_play_in_order_and_the_requests_are_kept() {
 }
 
 #[tokio::test]
-async fn turns_are_chosen_by_what_was_said_last() {
+async fn turns_are_selected_by_the_last_message() {
     let provider = ScriptedProvider::new(
         Script::new()
             .turn(|turn| turn.text("first"))
@@ -130,7 +130,7 @@ async fn turns_are_chosen_by_what_was_said_last() {
 }
 
 #[tokio::test]
-async fn a_gate_holds_the_answer_until_it_is_opened() {
+async fn gate_delays_the_answer_until_opened() {
     let gate = Gate::new();
     let provider =
         ScriptedProvider::new(Script::new().turn(|turn| turn.text("a").gate(&gate).text("b")));
@@ -139,7 +139,7 @@ async fn a_gate_holds_the_answer_until_it_is_opened() {
     while stream.next().now_or_never().is_some() {
         seen += 1;
     }
-    // Request, start, and the first block's three.
+    // `Request`, `Start`, and three events of the first block.
     assert_eq!(seen, 5);
     gate.open();
     let rest: Vec<StreamEvent> = stream.collect().await;
@@ -148,7 +148,7 @@ async fn a_gate_holds_the_answer_until_it_is_opened() {
 }
 
 #[tokio::test]
-async fn a_failure_keeps_what_was_said_before() {
+async fn failure_keeps_earlier_text() {
     let status = TurnStatus::NetworkError {
         message: "cut".to_owned(),
         retryable: true,
@@ -162,7 +162,7 @@ async fn a_failure_keeps_what_was_said_before() {
 }
 
 #[tokio::test]
-async fn scripts_belong_to_models_and_are_loaded_when_asked_for() {
+async fn scripts_are_loaded_per_model_on_first_use() {
     let loader = |model: &crate::model::Model| match model.id.as_str() {
         "lost" => Err("`lost`: no such file".to_owned()),
         id => Ok(Script::always(id)),
@@ -195,7 +195,7 @@ const FILE: &str = r#"{"about": "shows every step", "turns": [
 ]}"#;
 
 #[tokio::test(start_paused = true)]
-async fn a_file_plays_as_written() {
+async fn script_file_plays_as_written() {
     let provider = ScriptedProvider::new(Script::parse(FILE, "a.json").unwrap());
     let (message, _) = answer(&provider, ask(vec![user("please fix")])).await;
     assert_eq!(
@@ -219,7 +219,7 @@ async fn a_file_plays_as_written() {
 }
 
 #[test]
-fn a_bad_file_is_named_with_its_line() {
+fn invalid_file_error_has_path_and_line() {
     for (text, expected) in [
         (
             "{\"turns\": [\n {\"steps\": [}\n]}",

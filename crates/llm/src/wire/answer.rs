@@ -1,4 +1,4 @@
-//! What every decoder keeps of an answer: where its blocks go, its tokens, and that it ends once.
+//! The state of an answer that all decoders share: block indices, tokens, and whether it has ended.
 
 use serde_json::Value;
 
@@ -9,16 +9,16 @@ use crate::model::Model;
 use crate::status::TurnStatus;
 use crate::usage::{Price, Usage};
 
-/// The part of a decoder that no wire format changes.
+/// The part of a decoder that is independent of the wire format.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub usage: Usage,
-    /// What the vendor itself says the call cost, in dollars; counts where no price is known.
+    /// The cost in US dollars as reported by the vendor; used when no price is known.
     pub vendor_cost: Option<f64>,
     provider: String,
     price: Price,
     context_window: u64,
-    /// Index the next block gets.
+    /// The index of the next block.
     next: usize,
     has_calls: bool,
     has_text: bool,
@@ -46,7 +46,7 @@ impl Answer {
         self.ended
     }
 
-    /// Says `Start`, the first time.
+    /// Emits `Start` once.
     pub(crate) fn start(&mut self, response_id: Option<String>, out: &mut Vec<StreamEvent>) {
         if !std::mem::replace(&mut self.started, true) {
             out.push(StreamEvent::Start { response_id });
@@ -54,7 +54,7 @@ impl Answer {
     }
 
     pub(crate) fn open_text(&mut self, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.place();
+        let index = self.next_index();
         out.push(StreamEvent::Delta(Delta::TextStart { index }));
         index
     }
@@ -67,12 +67,12 @@ impl Answer {
     }
 
     pub(crate) fn open_thinking(&mut self, out: &mut Vec<StreamEvent>) -> usize {
-        let index = self.place();
+        let index = self.next_index();
         out.push(StreamEvent::Delta(Delta::ThinkingStart { index }));
         index
     }
 
-    /// A thinking block that only its vendor can read.
+    /// Adds a thinking block that only its vendor can read.
     pub(crate) fn hidden_thinking(&mut self, data: String, out: &mut Vec<StreamEvent>) {
         let index = self.open_thinking(out);
         out.push(StreamEvent::Delta(Delta::ThinkingEnd {
@@ -88,13 +88,13 @@ impl Answer {
         name: String,
         out: &mut Vec<StreamEvent>,
     ) -> usize {
-        let index = self.place();
+        let index = self.next_index();
         self.has_calls = true;
         out.push(StreamEvent::Delta(Delta::ToolcallStart { index, id, name }));
         index
     }
 
-    /// Ends a tool call whose arguments came as the text `raw`.
+    /// Ends a tool call with the arguments `raw`.
     pub(crate) fn close_call(
         index: usize,
         raw: String,
@@ -110,19 +110,19 @@ impl Answer {
         }));
     }
 
-    /// Tells the tokens so far.
-    pub(crate) fn tell_usage(&self, out: &mut Vec<StreamEvent>) {
+    /// Emits the usage so far.
+    pub(crate) fn emit_usage(&self, out: &mut Vec<StreamEvent>) {
         out.push(StreamEvent::Usage(self.usage));
     }
 
-    /// The answer is complete, for the reason the server gave.
+    /// Ends the answer with the server's stop reason.
     pub(crate) fn done(&mut self, reason: StopReason, out: &mut Vec<StreamEvent>) {
         if self.ended {
             return;
         }
         let silent = !self.has_text && !self.has_calls;
         match reason {
-            // A refusal is an answer only when it says something, and never a reason to run tools.
+            // A refusal is an answer only if it contains text, and never runs tools.
             StopReason::Refusal if silent || self.has_calls => {
                 let message = format!(
                     "`{}` ended the answer: its safety filter refused",
@@ -136,7 +136,7 @@ impl Answer {
                     out,
                 );
             }
-            // Some servers cut the prompt to fit and then have no room to answer.
+            // Some servers truncate the prompt and then have no room for an answer.
             StopReason::Length if silent && self.window_is_full() => {
                 let message = format!("the prompt fills the window of `{}`", self.provider);
                 self.fail(TurnStatus::ContextOverflow { message }, out);
@@ -161,13 +161,13 @@ impl Answer {
         }
     }
 
-    /// The server told an error inside its stream.
+    /// Ends the answer with an error that the server sent in the stream.
     pub(crate) fn fail_with(&mut self, fault: &Fault, out: &mut Vec<StreamEvent>) {
         let status = fault.status(&self.provider, None);
         self.fail(status, out);
     }
 
-    /// The answer outgrew the window while it was written.
+    /// Ends the answer because it exceeded the context window.
     pub(crate) fn overflow(&mut self, out: &mut Vec<StreamEvent>) {
         let message = format!(
             "the conversation exceeds the context window of `{}`",
@@ -176,7 +176,7 @@ impl Answer {
         self.fail(TurnStatus::ContextOverflow { message }, out);
     }
 
-    /// The stream carries data that is not the wire format.
+    /// Ends the answer because of invalid data in the stream.
     pub(crate) fn garbled(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
         let message = format!(
             "`{}` sent something that is not its wire format: {}",
@@ -186,7 +186,7 @@ impl Answer {
         self.fail(TurnStatus::InvalidResponse { message }, out);
     }
 
-    /// The body ended before the answer did.
+    /// Ends the answer because the body ended too early.
     pub(crate) fn cut_off(&mut self, out: &mut Vec<StreamEvent>) {
         let provider = &self.provider;
         let status = if self.started {
@@ -214,13 +214,13 @@ impl Answer {
         usage
     }
 
-    fn place(&mut self) -> usize {
+    fn next_index(&mut self) -> usize {
         self.next += 1;
         self.next - 1
     }
 }
 
-/// The arguments object that `raw` is, or `Null` and `raw` itself. No text at all means no arguments.
+/// Parses the arguments: the object, or `Null` and `raw` itself. Empty text means no arguments.
 pub(crate) fn parse_arguments(raw: String) -> (Value, Option<String>) {
     if raw.trim().is_empty() {
         return (Value::Object(serde_json::Map::new()), None);
@@ -237,7 +237,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_a_complete_object_is_taken_as_arguments() {
+    fn arguments_must_be_a_complete_object() {
         for (raw, expected) in [
             ("", json!({})),
             (" \n", json!({})),

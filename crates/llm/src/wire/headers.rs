@@ -1,16 +1,15 @@
-//! The headers of a call that depend on the conversation: the wire format's own, and those that
-//! `Compat` adds to it.
+//! The headers of a call that depend on the request: those of the wire format and those in `Compat`.
 
 use std::borrow::Cow;
 
-use super::Wire;
+use super::format::Wire;
 use crate::message::{ContentBlock, Message};
 use crate::provider::Request;
 
 type Header = (Cow<'static, str>, String);
 
 impl Wire {
-    /// Every header but the key's and the model's own.
+    /// All headers except for the key and those of the model.
     pub(crate) fn headers(&self, request: &Request) -> Vec<Header> {
         let compat = &request.model.compat;
         let own = (self.own_headers)(request).into_iter();
@@ -51,14 +50,16 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn who_asked_and_which_session_are_told_where_the_server_wants_it() {
+    fn session_and_initiator_headers_are_sent_if_configured() {
         let mut copilot = model(Api::OpenaiChatCompletions);
         copilot.compat.caller_headers = true;
         copilot.compat.session_header = Some("x-affinity".to_owned());
         let headers = |messages: Vec<Message>| {
             let mut request = request(copilot.clone(), messages);
             request.options.cache_key = Some("s1".to_owned());
-            let headers = Wire::find(request.model.api).unwrap().headers(&request);
+            let headers = crate::wire::find(request.model.api)
+                .unwrap()
+                .headers(&request);
             let plain = headers
                 .into_iter()
                 .map(|(name, value)| format!("{name}: {value}"));

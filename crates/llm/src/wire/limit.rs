@@ -1,26 +1,26 @@
-//! How long an answer may be: a limit that the window no longer holds is refused by many servers, and
-//! no limit at all means a small one on others.
+//! The output limit of requests: many servers reject a limit that exceeds the context window, and others have
+//! a low default.
 
 use crate::message::{AssistantBlock, ContentBlock, Message};
 use crate::provider::Request;
 
-/// Tokens asked for at least, however full the window looks.
-const LEAST: u64 = 1024;
-/// What an image costs, about, on the vendors that say so.
+/// Minimum output limit, also for a full context window.
+const MIN_OUTPUT: u64 = 1024;
+/// Approximate tokens of an image.
 const IMAGE_TOKENS: u64 = 1600;
 
-/// The output limit to ask for: what the caller wants, else what the model has and the window still
-/// holds. The prompt is counted at three bytes a token, which overstates it.
+/// The output limit of a request: that of the caller or the model, limited to the remaining context window.
+/// The prompt is estimated at three bytes per token, which is too high.
 pub(crate) fn output_limit(request: &Request) -> u64 {
     let model = &request.model;
     if let Some(limit) = request.options.max_tokens {
         return limit.min(model.max_tokens);
     }
     let room = model.context_window.saturating_sub(prompt_tokens(request));
-    model.max_tokens.min(room.max(LEAST))
+    model.max_tokens.min(room.max(MIN_OUTPUT))
 }
 
-/// An upper estimate of what the model reads, in tokens.
+/// An upper estimate of the prompt in tokens.
 pub(crate) fn prompt_tokens(request: &Request) -> u64 {
     let context = &request.context;
     let tools = context.tools.iter();

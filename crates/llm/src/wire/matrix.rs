@@ -1,5 +1,5 @@
-//! Every wire format's recorded conversation, handed over to every other, held against the rules that the
-//! other vendor checks; and back again, without losing what the first one needs.
+//! Sends the recorded conversation of every wire format to every other, validates it against the rules of the
+//! other vendor, and sends it back without loss.
 
 use std::collections::HashSet;
 
@@ -9,11 +9,11 @@ use super::testing::{answer, body, interrupted, model, play, play_in, request, t
 use crate::message::{ContentBlock, Message, StopReason, ToolResult, UserMessage};
 use crate::model::{Api, Model};
 
-/// A wire format as one server speaks it, with an answer of it that was recorded.
+/// A server with its wire format and a recorded answer.
 struct Party {
     model: Model,
     stream: Vec<u8>,
-    /// What only this server can read of its answer, and needs back.
+    /// The opaque data of its answer, which it needs back.
     opaque: &'static [&'static str],
     check: Check,
 }
@@ -104,8 +104,8 @@ fn image() -> ContentBlock {
     }
 }
 
-/// A turn with all that can be in one: an image, thinking and calls side by side, an error, an image as a
-/// result, steering, and the answer.
+/// A turn with everything that one can contain: an image, thinking and parallel calls, an error, an image as
+/// a result, steering, and the answer.
 fn turn(party: &Party, mark: &str) -> Vec<Message> {
     let asked = UserMessage {
         content: vec![ContentBlock::text(format!("ask {mark}")), image()],
@@ -129,7 +129,7 @@ fn turn(party: &Party, mark: &str) -> Vec<Message> {
     messages
 }
 
-/// The turn, then answers that were interrupted at every tenth of their stream, and one that failed.
+/// The turn, then answers that were interrupted after every tenth of their stream, and a failed one.
 fn conversation(party: &Party) -> Vec<Message> {
     let mut messages = turn(party, party.model.provider.as_str());
     for tenth in 0..10 {
@@ -148,7 +148,7 @@ fn conversation(party: &Party) -> Vec<Message> {
     messages
 }
 
-/// The body that `model` is sent, from a conversation that went through a file on the way.
+/// The request body for `model`, of a conversation that was stored and loaded.
 fn sent(model: &Model, messages: &[Message]) -> Value {
     let stored = serde_json::to_string(messages).unwrap();
     let restored: Vec<Message> = serde_json::from_str(&stored).unwrap();
@@ -157,7 +157,7 @@ fn sent(model: &Model, messages: &[Message]) -> Value {
 }
 
 #[test]
-fn every_conversation_can_be_handed_to_every_vendor() {
+fn every_conversation_can_be_sent_to_every_vendor() {
     let parties = parties();
     for from in &parties {
         let messages = conversation(from);
@@ -185,7 +185,7 @@ fn every_conversation_can_be_handed_to_every_vendor() {
 }
 
 #[test]
-fn there_and_back_twice_loses_nothing() {
+fn switching_vendors_twice_loses_nothing() {
     let parties = parties();
     for home in &parties {
         for away in &parties {
@@ -199,7 +199,7 @@ fn there_and_back_twice_loses_nothing() {
                 (away.check)(&abroad, &away.model);
                 let body = sent(&home.model, &messages);
                 (home.check)(&body, &home.model);
-                // Everything is there as often as it came, and the part that was sent before is the same.
+                // Everything occurs as often as before, and the part that was sent before is unchanged.
                 let told = list(&body).to_string();
                 for opaque in home.opaque {
                     let rounds = if home.model == away.model { 2 } else { 1 };
@@ -216,9 +216,9 @@ fn there_and_back_twice_loses_nothing() {
 }
 
 #[test]
-fn every_recording_is_read_the_same_however_it_is_cut() {
+fn recordings_decode_equally_in_any_chunks() {
     for party in parties() {
-        let framing = super::Wire::find(party.model.api).unwrap().framing;
+        let framing = super::find(party.model.api).unwrap().framing;
         let framed = |chunks: &[&[u8]]| {
             let mut parser = framing.parser();
             let mut events: Vec<_> = chunks
@@ -229,7 +229,7 @@ fn every_recording_is_read_the_same_however_it_is_cut() {
             events
         };
         let whole = framed(&[&party.stream]);
-        // At every byte where that is quick, else at the first and last ones.
+        // At every byte of short streams, otherwise at the first and last ones.
         let length = party.stream.len();
         for cut in (0..length).filter(|cut| *cut < 1500 || length - cut < 1500) {
             let (before, after) = party.stream.split_at(cut);
@@ -237,7 +237,7 @@ fn every_recording_is_read_the_same_however_it_is_cut() {
         }
         let plain = |size| {
             let (message, status) = play_in(&party.model, &party.stream, size);
-            // Ids that were made up differ each time.
+            // Generated ids differ each time.
             let content = format!("{:?}", message.content);
             let told = content.split("nameless_").next().unwrap().to_owned();
             let told = told.split("call_").next().unwrap().to_owned();
@@ -256,8 +256,8 @@ fn every_recording_is_read_the_same_however_it_is_cut() {
 }
 
 #[test]
-fn a_stream_that_ends_early_is_never_a_success() {
-    // What the vendor ends an answer with: before all of it has come, the answer is not whole.
+fn truncated_stream_is_never_a_success() {
+    // The end markers: before them, an answer is incomplete.
     const ENDS: &[&str] = &[
         "\"stop_reason\":\"tool_use\"",
         "\"type\":\"response.completed\"",
@@ -274,7 +274,7 @@ fn a_stream_that_ends_early_is_never_a_success() {
         };
         let end = ENDS.iter().find_map(place);
         let end = end.unwrap_or_else(|| panic!("no end in the stream of {name}"));
-        // At every byte where that is quick, else around every tenth one.
+        // At every byte near the end, otherwise at every tenth.
         let cuts = (0..end).filter(|cut| end - cut < 600 || cut % 10 == 0);
         for cut in cuts {
             let (_, status) = play_in(&party.model, &party.stream[..cut], 4096);
@@ -286,13 +286,13 @@ fn a_stream_that_ends_early_is_never_a_success() {
     }
 }
 
-/// The messages of a body.
+/// The messages of a request body.
 fn list(body: &Value) -> &Value {
     let names = ["messages", "input", "contents"];
     names.iter().find_map(|name| body.get(*name)).unwrap()
 }
 
-/// Without the marks that move along with the conversation.
+/// Removes the cache marks, which move with the conversation.
 fn unmarked(told: &str) -> String {
     told.replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "")
 }
@@ -305,7 +305,7 @@ fn role(message: &Value) -> &str {
     message["role"].as_str().unwrap_or_default()
 }
 
-/// Checks the form of an id, and that it was not seen before.
+/// Checks the form of an id, and that it is unique.
 fn check_id(id: &Value, seen: &mut HashSet<String>) -> String {
     let id = id.as_str().expect("an id").to_owned();
     let accepted = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';

@@ -1,11 +1,12 @@
-//! The wire formats: for each, how a request is written and how the stream of its answer is read.
+//! The wire formats: each one encodes requests and decodes the stream of the answer.
 //!
-//! All of it is pure: bodies are values, decoders are state machines over server-sent events, and no
-//! code asks which provider it talks to (`Compat` says what differs). `WIRES` is the whole list.
+//! Encoders and decoders perform no I/O: bodies are values, decoders are state machines over stream events.
+//! Differences between providers of one format are data in `Compat`.
 
 mod answer;
 mod anthropic;
 mod bedrock;
+mod format;
 mod google;
 mod headers;
 mod limit;
@@ -18,38 +19,12 @@ mod openai_responses;
 pub(crate) mod testing;
 
 pub(crate) use answer::parse_arguments;
+pub(crate) use format::{Decoder, Wire};
 
-use std::borrow::Cow;
+use crate::model::Api;
 
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
-
-use super::event::StreamEvent;
-use super::frames::Framing;
-use super::model::{Api, KeyHeader, Model};
-use super::provider::Request;
-use super::sse::SseEvent;
-use super::status::TurnStatus;
-use osier_base::percent;
-
-/// Longest `prompt_cache_key`.
-const CACHE_KEY_LENGTH: usize = 64;
-
-/// One wire format.
-pub(crate) struct Wire {
-    pub api: Api,
-    /// Appended to the model's base URL; `{model}` stands for the model's id.
-    pub path: &'static str,
-    pub framing: Framing,
-    /// Where the key goes, unless `Compat` says otherwise.
-    pub key_header: KeyHeader,
-    pub own_headers: fn(&Request) -> Vec<(&'static str, String)>,
-    pub body: fn(&Request) -> Value,
-    pub decoder: fn(&Model) -> Box<dyn Decoder>,
-}
-
-/// Every wire format there is.
-pub(crate) const WIRES: &[Wire] = &[
+/// All wire formats.
+const WIRES: &[Wire] = &[
     anthropic::WIRE,
     openai_responses::WIRE,
     openai_chat::WIRE,
@@ -58,99 +33,21 @@ pub(crate) const WIRES: &[Wire] = &[
     bedrock::WIRE,
 ];
 
-impl Wire {
-    pub(crate) fn find(api: Api) -> Option<&'static Self> {
-        WIRES.iter().find(|wire| wire.api == api)
-    }
-
-    /// The address of a call, with a version that the base URL already ends with not repeated.
-    pub(crate) fn url(&self, model: &Model) -> String {
-        let base = model.base_url.trim_end_matches('/');
-        if model.compat.on_vertex {
-            return format!(
-                "{base}/models/{}:streamRawPredict",
-                percent::segment(model.id.as_bytes())
-            );
-        }
-        let (base, path) = match (self.path.strip_prefix("/v1"), base.strip_suffix("/v1")) {
-            (Some(_), Some(base)) => (base, self.path),
-            // The compatible endpoint's address, where the own one is spoken.
-            (None, Some(base)) if self.path.starts_with("/api/") => (base, self.path),
-            _ => (base, self.path),
-        };
-        format!(
-            "{base}{}",
-            path.replace("{model}", &percent::segment(model.id.as_bytes()))
-        )
-    }
-
-    pub(crate) fn key_header(&self, model: &Model) -> KeyHeader {
-        model.compat.key_header.unwrap_or(self.key_header)
-    }
-}
-
-/// Reads the events of one answer. Says `Done` or `Failed` exactly once, and nothing after it.
-pub(crate) trait Decoder: Send {
-    /// Takes one event and appends what it means.
-    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>);
-
-    /// The body has ended well. Appends the last event when none came yet.
-    fn finish(&mut self, out: &mut Vec<StreamEvent>);
-
-    /// The call failed from outside (cut off, timed out): ends the answer with `status`.
-    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>);
-
-    /// Whether the last event was said.
-    fn ended(&self) -> bool;
-}
-
-/// `null` where a value should be means none.
-pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-/// Adds the fields that `Compat` names. They win over the format's own.
-pub(crate) fn add_extra(request: &Request, body: &mut Map<String, Value>) {
-    for (name, value) in &request.model.compat.extra_body {
-        body.insert(name.clone(), value.clone());
-    }
-}
-
-/// The `prompt_cache_key` of OpenAI's formats, where the server takes one.
-pub(crate) fn cache_key(request: &Request) -> Option<String> {
-    let wanted = request.model.compat.prompt_cache_key;
-    let key = request.options.cache_key.as_deref().filter(|_| wanted)?;
-    Some(key.chars().take(CACHE_KEY_LENGTH).collect())
-}
-
-/// A decimal as written, without the digits that widening a float makes up.
-pub(crate) fn decimal(value: f32) -> Value {
-    value
-        .to_string()
-        .parse::<f64>()
-        .map_or(Value::Null, Value::from)
-}
-
-/// `text`, or a note for the model where there is none.
-pub(crate) fn or_note(text: &str) -> Cow<'_, str> {
-    match text.trim() {
-        "" => Cow::Borrowed("(no output)"),
-        _ => Cow::Borrowed(text),
-    }
+/// The wire format of `api`; `None` for scripts.
+pub(crate) fn find(api: Api) -> Option<&'static Wire> {
+    WIRES.iter().find(|wire| wire.api == api)
 }
 
 #[cfg(test)]
 mod tests {
     use super::testing::{model, play};
     use super::*;
+    use crate::frames::Framing;
+    use crate::model::Model;
     use proptest::prelude::*;
 
-    /// Pieces of every format, and of none.
-    const PIECES: &[&str] = &[
+    /// Events of all formats, and invalid ones.
+    const EVENTS: &[&str] = &[
         r#"{"type":"message_start","message":{"id":"m","usage":{"input_tokens":3}}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#,
         r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}"#,
@@ -190,18 +87,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_ends_once(
-            pieces in prop::collection::vec(prop::sample::select(PIECES), 0..12),
+        fn any_stream_ends_exactly_once(
+            events in prop::collection::vec(prop::sample::select(EVENTS), 0..12),
             cut in 0_usize..40,
         ) {
             for wire in WIRES {
                 let start = match wire.framing {
                     Framing::Events => "data: ",
                     Framing::Lines => "",
-                    // Told apart by their names, which these pieces have none of.
+                    // The events of this format have names, which these lack.
                     Framing::AwsEvents => continue,
                 };
-                let mut stream: String = pieces.iter().flat_map(|piece| [start, piece, "\n\n"]).collect();
+                let mut stream: String = events.iter().flat_map(|event| [start, event, "\n\n"]).collect();
                 stream.truncate(stream.len().saturating_sub(cut));
                 // Checks that exactly one event is the last, and that the message can be built.
                 play(&model(wire.api), stream.as_bytes());
@@ -210,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_put_together() {
+    fn urls_are_built_from_base_url_and_path() {
         for (api, base, expected) in [
             (
                 Api::AnthropicMessages,
                 "https://api.anthropic.com",
                 "https://api.anthropic.com/v1/messages",
             ),
-            // A version is not repeated.
+            // The version is not repeated.
             (
                 Api::AnthropicMessages,
                 "http://127.0.0.1:8080/v1/",
@@ -244,7 +141,7 @@ mod tests {
                 base_url: base.to_owned(),
                 ..model(api)
             };
-            assert_eq!(Wire::find(api).unwrap().url(&model), expected);
+            assert_eq!(find(api).unwrap().url(&model), expected);
         }
     }
 }

@@ -1,8 +1,7 @@
-//! What the tests of every wire format need: a model, a request, and a stream played to its end.
+//! Helpers for the tests of wire formats: models, requests, and streams that are decoded completely.
 
 use std::sync::Arc;
 
-use super::Wire;
 use crate::builder::MessageBuilder;
 use crate::event::StreamEvent;
 use crate::frames::Framing;
@@ -63,7 +62,7 @@ pub(crate) fn request(model: Model, messages: Vec<Message>) -> Request {
 }
 
 pub(crate) fn body(request: &Request) -> Value {
-    (Wire::find(request.model.api).unwrap().body)(request)
+    (crate::wire::find(request.model.api).unwrap().body)(request)
 }
 
 pub(crate) fn user(text: &str) -> Message {
@@ -94,7 +93,7 @@ pub(crate) fn call(id: &str, arguments: Value) -> AssistantBlock {
     })
 }
 
-/// An answer of `model` itself.
+/// An answer of `model`.
 pub(crate) fn answer(model: &Model, content: Vec<AssistantBlock>) -> Message {
     Message::Assistant(AssistantMessage {
         content,
@@ -115,15 +114,15 @@ pub(crate) fn result(id: &str, content: Vec<ContentBlock>) -> Message {
     })
 }
 
-/// The message and the status that a stream of bytes gives, in odd chunks, so that every recording also
-/// tests the seams.
+/// Decodes a stream in chunks of odd sizes, so that every recording also tests chunk boundaries; returns the
+/// message and the status.
 pub(crate) fn play(model: &Model, bytes: &[u8]) -> (AssistantMessage, TurnStatus) {
     play_in(model, bytes, 7)
 }
 
-/// The same in chunks of `size` bytes.
+/// Like `play`, in chunks of `size` bytes.
 pub(crate) fn play_in(model: &Model, bytes: &[u8], size: usize) -> (AssistantMessage, TurnStatus) {
-    let wire = Wire::find(model.api).unwrap();
+    let wire = crate::wire::find(model.api).unwrap();
     let mut parser = wire.framing.parser();
     let mut decoder = (wire.decoder)(model);
     let mut events = Vec::new();
@@ -154,9 +153,9 @@ pub(crate) fn play_in(model: &Model, bytes: &[u8], size: usize) -> (AssistantMes
     (builder.finish(0), status.unwrap())
 }
 
-/// The same for a stream given as the data of its events.
+/// Like `play`, for a stream given as the data of its events.
 pub(crate) fn play_data(model: &Model, data: &[Value]) -> (AssistantMessage, TurnStatus) {
-    let start = match Wire::find(model.api).unwrap().framing {
+    let start = match crate::wire::find(model.api).unwrap().framing {
         Framing::Events => "data: ",
         Framing::Lines => "",
         Framing::AwsEvents => panic!("its events have names"),
@@ -168,9 +167,9 @@ pub(crate) fn play_data(model: &Model, data: &[Value]) -> (AssistantMessage, Tur
     play(model, events.concat().as_bytes())
 }
 
-/// What a stream gives that a person interrupts after `count` bytes.
+/// The partial message of a stream that is interrupted after `count` bytes.
 pub(crate) fn interrupted(model: &Model, bytes: &[u8], count: usize) -> AssistantMessage {
-    let wire = Wire::find(model.api).unwrap();
+    let wire = crate::wire::find(model.api).unwrap();
     let mut decoder = (wire.decoder)(model);
     let mut events = Vec::new();
     for event in wire.framing.parser().push(&bytes[..count]).unwrap() {

@@ -1,4 +1,4 @@
-//! What is open at a place inside a block, so that what stands behind it can be laid out alone.
+//! The containers and lists that are open at a place in a block, so that the text behind it can be laid out alone.
 
 use pulldown_cmark::{Event, Tag};
 
@@ -6,8 +6,8 @@ use super::{Block, Renderer, parse};
 use osier_term::face::Face;
 use osier_term::row::{Row, Span};
 
-/// What stands in front of the rows inside an open block.
-#[derive(Debug, Clone)]
+/// The prefix of the rows in an open container.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Prefix {
     /// In front of the next row only: a bullet.
     pub(super) first: Option<Span>,
@@ -34,13 +34,13 @@ pub(super) struct List {
     pub(super) items: usize,
 }
 
-/// What is open in `source` where the block at `place` begins, and the number that its first item has.
-/// `None` when the parser begins none there, or when a marker above still waits for its row.
+/// What is open in `source` where the block at `place` begins. `None` when the parser begins none there, or
+/// when a marker above has no row yet.
 pub(in super::super) fn context_at(
     source: &str,
     block: Block<'_>,
     place: usize,
-) -> Option<(Context, Option<u64>)> {
+) -> Option<Context> {
     let mut renderer = Renderer::new(source, block);
     for (event, range) in parse(source, |_| None) {
         if range.start < place || matches!(event, Event::End(_)) {
@@ -51,11 +51,7 @@ pub(in super::super) fn context_at(
             return None;
         }
         renderer.flush();
-        let mut number = None;
-        if matches!(event, Event::Start(Tag::Item)) {
-            number = renderer.lists.pop().and_then(|list| list.number);
-        }
-        return renderer.context().map(|context| (context, number));
+        return renderer.context();
     }
     None
 }
@@ -88,7 +84,7 @@ pub(in super::super) fn open_paragraph(
         }
     }
     renderer.flush();
-    // The first row of a paragraph may bear a marker.
+    // The first row of a paragraph can have a marker.
     let open = open.filter(|_| renderer.block.rows.len() > renderer.above + 1);
     (renderer.block.rows, open)
 }
@@ -101,7 +97,7 @@ pub(super) fn is_inline(event: &Event<'_>) -> bool {
     !is_mark && !begins_block(event)
 }
 
-pub(super) fn begins_block(event: &Event<'_>) -> bool {
+pub(in super::super) fn begins_block(event: &Event<'_>) -> bool {
     match event {
         Event::Start(tag) => !matches!(
             tag,
@@ -123,14 +119,8 @@ pub(in super::super) struct Context {
 /// The document's own: nothing is open.
 impl Default for Context {
     fn default() -> Self {
-        let root = Prefix {
-            first: None,
-            rest: Span::default(),
-            base: Face::default(),
-            previous: None,
-        };
         Self {
-            prefixes: vec![root],
+            prefixes: vec![Prefix::default()],
             lists: Vec::new(),
         }
     }
@@ -142,31 +132,30 @@ impl Context {
         self.prefixes.len() - 1
     }
 
-    /// What stands in front of a row.
+    /// The prefix of a row.
     pub(in super::super) fn spans(&self) -> Vec<Span> {
         rest_of(&self.prefixes)
     }
 
-    /// Whether something stands above in the innermost container.
+    /// Whether the innermost container has a block above.
     pub(in super::super) fn follows(&self) -> bool {
         self.prefixes
             .last()
             .is_some_and(|prefix| prefix.previous.is_some())
     }
 
-    /// What is open behind a block that is neither text nor a list, when only `depth` containers go on, of which
-    /// `items` are items; and the number of the item that comes next at that place.
-    pub(in super::super) fn behind(&self, depth: usize, items: usize) -> (Self, Option<u64>) {
+    /// What is open behind a block that is neither text nor a list.
+    pub(in super::super) fn behind_block(&self) -> Self {
         let mut context = self.clone();
-        if depth == self.depth()
-            && let Some(prefix) = context.prefixes.last_mut()
-        {
+        if let Some(prefix) = context.prefixes.last_mut() {
             prefix.previous = Some(Previous::Other);
         }
-        context.prefixes.truncate(depth + 1);
-        let number = context.lists.get(items).and_then(|list| list.number);
-        context.lists.truncate(items);
-        (context, number)
+        context
+    }
+
+    /// Adds the item above the next item of a list, which the opener opens and the next item closes.
+    pub(in super::super) fn push_closing_item(&mut self) {
+        self.prefixes.push(Prefix::default());
     }
 
     /// The empty row between two blocks.
@@ -175,7 +164,7 @@ impl Context {
     }
 }
 
-/// An empty row that keeps the bars of quotes.
+/// An empty row with the bars of quotes.
 pub(super) fn gap(prefix: Vec<Span>) -> Row {
     let mut row = Row::default();
     if prefix.iter().any(|span| !span.text.trim().is_empty()) {

@@ -1,4 +1,4 @@
-//! The commands with their types. What is not here goes through `Client::call` or `Client::op`.
+//! Typed calls. `Client::request` sends any request; the others are shortcuts.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use super::{CallError, Client};
 use crate::answers::{Disposition, LastText, Levels, Messages, Opened, Prompted, SessionStats};
 use osier_agent::{CompactionOutcome, ShellRun};
 use osier_llm::ThinkingLevel;
-use osier_permissions::Mode;
-use osier_session::host::{ModelInfo, Op, SessionInfo, SessionSummary, Status};
-use osier_store::StoredMessage;
+use osier_protocol::{
+    Event, ModelInfo, Op, PermissionMode, SessionInfo, SessionSummary, Status, StoredMessage,
+};
 
 /// The model and level of the next request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,14 +145,20 @@ impl Client {
     }
 
     /// How much is asked from now on.
-    pub async fn set_permissions(&self, mode: Mode) -> Result<Mode, CallError> {
+    pub async fn set_permissions(&self, mode: PermissionMode) -> Result<PermissionMode, CallError> {
         self.field("set_permissions", json!({"mode": mode}), "mode")
             .await
     }
 
-    /// Does any op of the host; what it brings comes as events.
+    /// Sends a request. Its effects are reported as events.
     pub async fn op(&self, op: &Op) -> Result<(), CallError> {
         self.call("op", json!({"op": op})).await
+    }
+
+    /// Sends a request and returns the event that answers it, as the row of the request declares. `None` if the
+    /// request has no such event, or there was nothing to report.
+    pub async fn request(&self, op: &Op) -> Result<Option<Event>, CallError> {
+        self.call("op", json!({"op": op, "reply": true})).await
     }
 
     /// Ends the agent.

@@ -16,7 +16,7 @@ use crate::lines::{Line, Lines};
 use crate::ui::{UiMethod, UiRequest, UiResponse};
 use osier_base::process::Piped;
 use osier_base::text::tail_bytes;
-use osier_session::host::Event;
+use osier_protocol::Event;
 
 /// Longest line that is read of an agent, in bytes: a whole conversation may be one.
 const FRAME_LIMIT: usize = 1024 * 1024 * 1024;

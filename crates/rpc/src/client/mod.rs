@@ -23,8 +23,8 @@ use super::frame::{Code, Greeting, Response};
 use super::ui::UiRequest;
 use osier_agent::{RunOutcome, Severity};
 use osier_base::process::{Invocation, spawn_piped};
+use osier_protocol::Event;
 use osier_protocol::questions::Answer;
-use osier_session::host::Event;
 
 pub use calls::Selected;
 

@@ -14,7 +14,8 @@ use super::{Joining, Target};
 use crate::PROTOCOL;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::questions::Question;
-use osier_session::host::{Elsewhere, Event, LineState, Op};
+use osier_protocol::{Event, LineState, Op};
+use osier_session::host::Elsewhere;
 
 /// First pause before the line is made again; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);

@@ -21,7 +21,8 @@ pub use target::{Target, TargetError};
 
 use self::line::Line;
 use osier_agent::Subscription;
-use osier_session::host::{Event, Host};
+use osier_protocol::Event;
+use osier_session::host::Host;
 
 /// Where to, and what is wanted there.
 #[derive(Debug, Clone, Default)]

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::answers::Asked;
 use osier_agent::Op as AgentOp;
 use osier_base::parts::Parts;
-use osier_session::host::{Event, Op};
-use osier_store::prompt_draft::{UnsentKeeper, UnsentText, find};
+use osier_protocol::{Event, Op};
+use osier_store::prompt_draft::{DraftQuery, PromptDraft, PromptDraftRecorder, find};
 
 /// Ops that may wait while the line is away.
 const WAITING: usize = 1000;
@@ -27,7 +27,7 @@ pub(super) struct Outgoing {
     drafts: Option<PathBuf>,
     /// As a draft names the server.
     place: String,
-    keeper: Option<UnsentKeeper>,
+    recorder: Option<PromptDraftRecorder>,
     /// What was typed is on its way, and is kept until that is answered.
     is_cleared: bool,
 }
@@ -60,7 +60,7 @@ impl Outgoing {
             session: None,
             drafts,
             place,
-            keeper: None,
+            recorder: None,
             is_cleared: false,
         }
     }
@@ -76,8 +76,8 @@ impl Outgoing {
                 Taken::Nothing
             }
             Op::AddHistory { text } => {
-                if let Some(keeper) = &self.keeper {
-                    keeper.send(text);
+                if let Some(recorder) = &self.recorder {
+                    recorder.submit(text);
                 }
                 self.prepare(op).map_or(Taken::Nothing, Taken::Goes)
             }
@@ -114,8 +114,8 @@ impl Outgoing {
 
     /// Writes what is left of what was typed.
     pub(super) async fn end(&mut self) {
-        if let Some(keeper) = self.keeper.take() {
-            keeper.end().await;
+        if let Some(recorder) = self.recorder.take() {
+            recorder.end().await;
         }
     }
 
@@ -156,10 +156,10 @@ impl Outgoing {
         let (Some(session), Some(folder)) = (&self.session, &self.drafts) else {
             return;
         };
-        let keeper = self
-            .keeper
-            .get_or_insert_with(|| UnsentKeeper::new(folder.clone()));
-        keeper.keep(UnsentText {
+        let recorder = self
+            .recorder
+            .get_or_insert_with(|| PromptDraftRecorder::new(folder.clone()));
+        recorder.record(PromptDraft {
             session: session.clone(),
             cwd: self.place.clone(),
             text: text.clone(),
@@ -169,7 +169,15 @@ impl Outgoing {
     /// What an earlier run left in this session.
     fn find(&self) -> Option<Event> {
         let (session, folder) = (self.session.as_ref()?, self.drafts.as_ref()?);
-        let found = find(folder, folder, (session, &self.place, false))?;
+        let found = find(
+            folder,
+            folder,
+            DraftQuery {
+                session,
+                cwd: &self.place,
+                is_new: false,
+            },
+        )?;
         (found.cwd == self.place).then_some(Event::UnsentFound { text: found.text })
     }
 }
@@ -187,7 +195,7 @@ mod tests {
         let stored = async |seconds| {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             let text = std::fs::read_to_string(&file).ok()?;
-            Some(serde_json::from_str::<UnsentText>(&text).unwrap().text)
+            Some(serde_json::from_str::<PromptDraft>(&text).unwrap().text)
         };
         let mut outgoing = Outgoing::new("there".to_owned(), Some(folder.path().to_owned()));
         outgoing.session = Some("1".to_owned());

@@ -7,17 +7,18 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use crate::answers as shapes;
-use crate::command::{Begin, Command, Field, Gives, Kind};
+use osier_base::request::{Kind, Parameter};
+
+use crate::command::{Begin, Command, Data};
 use crate::parameters::ImageData;
 use crate::table::all;
-use crate::{Greeting, PROTOCOL, Response, UiRequest, UiResponse};
+use crate::{Greeting, PROTOCOL, Response, UiRequest, UiResponse, answers as shapes};
 use osier_agent::{AgentMessage, Attachment, CompactionOutcome, ShellRun, StateSnapshot};
 use osier_llm::Model;
 use osier_protocol::questions::{Answer as Reply, Grant};
-use osier_session::host::{DiffRange, Event, FilesAt, Op, Reviewed, SessionQuery, Status};
-use osier_session::stash::PromptPart;
-use osier_store::PageAt;
+use osier_protocol::{
+    DiffRange, Event, FilesAt, Op, PageAt, PromptPart, Reviewed, SessionQuery, Status,
+};
 
 /// Everything.
 pub(super) fn schema() -> Value {
@@ -47,10 +48,10 @@ pub(super) fn schema() -> Value {
     let inputs = inputs(&mut reads);
     let commands: Map<String, Value> = all()
         .map(|command| {
-            let data = match command.gives {
-                Gives::Nothing => Value::Null,
-                Gives::Event(event) => data_of(&events[event]),
-                Gives::Shape(name) => shapes[name].clone(),
+            let data = match command.data {
+                Data::Nothing => Value::Null,
+                Data::Event(event) => data_of(&events[event]),
+                Data::Shape(name) => shapes[name].clone(),
             };
             let parameters = parameters(command, &inputs);
             let mut entry = json!({"description": command.doc, "parameters": parameters});
@@ -99,7 +100,7 @@ pub(super) fn check_ops() {
         for name in command.names() {
             done.insert(name.to_owned());
         }
-        let Begin::Op(name) = command.begin else {
+        let Begin::Request(name) = command.begin else {
             continue;
         };
         done.insert(name.to_owned());
@@ -110,14 +111,14 @@ pub(super) fn check_ops() {
             .map(String::as_str)
             .filter(|name| *name != "type")
             .collect();
-        let taken: BTreeSet<&str> = command.takes.iter().map(|field| field.name).collect();
+        let taken: BTreeSet<&str> = command.parameters.iter().map(|field| field.name).collect();
         assert_eq!(taken, known, "`{}`", command.name);
         let required = op["required"].as_array().unwrap().iter();
         let required: BTreeSet<&str> = required
             .filter_map(Value::as_str)
             .filter(|name| !["type", "request"].contains(name))
             .collect();
-        let needed = command.takes.iter().filter(|field| field.required);
+        let needed = command.parameters.iter().filter(|field| field.required);
         let needed: BTreeSet<&str> = needed.map(|field| field.name).collect();
         assert_eq!(needed, required, "`{}`", command.name);
     }
@@ -203,17 +204,17 @@ fn inputs(reads: &mut SchemaGenerator) -> BTreeMap<&'static str, Value> {
 }
 
 fn parameters(command: &Command, inputs: &BTreeMap<&str, Value>) -> Value {
-    let described = |field: &Field, name: &'static str| {
+    let described = |field: &Parameter, name: &'static str| {
         let mut schema = kind(field.kind, inputs);
         schema["description"] = json!(field.doc);
         (name.to_owned(), schema)
     };
     let properties: Map<String, Value> = command
-        .takes
+        .parameters
         .iter()
         .map(|field| described(field, field.name))
         .collect();
-    let needed = command.takes.iter().filter(|field| field.required);
+    let needed = command.parameters.iter().filter(|field| field.required);
     let needed: Vec<&str> = needed.map(|field| field.name).collect();
     json!({"type": "object", "properties": properties, "required": needed})
 }

@@ -4,20 +4,24 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::command::{Command, Field, Gives, Group};
+use osier_base::request::{Group, Parameter};
+
+use crate::check::phrase;
+use crate::command::{Command, Data};
 use crate::table::all;
 
 const GROUPS: &[(Group, &str)] = &[
-    (Group::Connection, "The connection"),
-    (Group::Prompting, "Talking"),
-    (Group::State, "How things stand"),
-    (Group::Session, "Sessions"),
-    (Group::Tree, "The conversation and its tree"),
-    (Group::Files, "Files"),
+    (Group::Connection, "Connection"),
+    (Group::Prompts, "Prompts and queues"),
+    (Group::State, "State"),
+    (Group::Sessions, "Sessions"),
+    (Group::Tree, "Conversation and tree"),
+    (Group::Files, "Files and checkpoints"),
     (Group::Models, "Models and accounts"),
     (Group::Tools, "Tools and commands"),
-    (Group::Safety, "Permissions and questions"),
-    (Group::Surroundings, "Everything else"),
+    (Group::Permissions, "Permissions and questions"),
+    (Group::Extensions, "MCP servers, hooks and plugins"),
+    (Group::Drafts, "Drafts, stash and history"),
 ];
 
 pub(super) fn commands() -> String {
@@ -34,26 +38,26 @@ pub(super) fn commands() -> String {
 fn entry(command: &Command) -> String {
     let mut text = format!("**`{}`**", command.name);
     if !command.aliases.is_empty() {
-        let _ = write!(text, " (also {})", listed(command.aliases));
+        let _ = write!(text, " (also {})", listed(&command.aliases));
     }
     let _ = write!(text, ": {}", command.doc);
-    let _ = match command.gives {
-        Gives::Nothing => Ok(()),
-        Gives::Event(event) => write!(text, " Gives the fields of `{event}`."),
-        Gives::Shape(name) => write!(text, " Gives `{name}`."),
+    let _ = match command.data {
+        Data::Nothing => Ok(()),
+        Data::Event(event) => write!(text, " Returns the fields of `{event}`."),
+        Data::Shape(name) => write!(text, " Returns `{name}`."),
     };
     text.push_str("\n\n");
-    for field in command.takes {
+    for field in &command.parameters {
         let _ = writeln!(text, "{}", parameter(field));
     }
-    if !command.takes.is_empty() {
+    if !command.parameters.is_empty() {
         text.push('\n');
     }
     text
 }
 
-fn parameter(field: &Field) -> String {
-    let Field {
+fn parameter(field: &Parameter) -> String {
+    let Parameter {
         name,
         aliases,
         kind,
@@ -64,8 +68,8 @@ fn parameter(field: &Field) -> String {
     if !aliases.is_empty() {
         let _ = write!(text, " (also {})", listed(aliases));
     }
-    let need = if *required { ", needed" } else { "" };
-    let _ = write!(text, ", {}{need}: {doc}", kind.phrase());
+    let need = if *required { ", required" } else { "" };
+    let _ = write!(text, ", {}{need}: {doc}", phrase(*kind));
     text
 }
 
@@ -75,7 +79,7 @@ fn listed(names: &[&str]) -> String {
 }
 
 pub(super) fn events(schema: &Value) -> String {
-    let mut page = "\n| event | what has happened | fields |\n|---|---|---|\n".to_owned();
+    let mut page = "\n| Event | Meaning | Fields |\n|---|---|---|\n".to_owned();
     for (name, event) in schema["events"].as_object().unwrap() {
         let description = event["description"].as_str().unwrap_or_default();
         let description = on_the_wire(&description.replace('\n', " ")).replace('|', "\\|");

@@ -1,7 +1,7 @@
-//! The interceptor that keeps a conversation within its model's window, and what `/compact` does.
+//! The interceptor that keeps a conversation within the context window of its model, and `/compact`.
 //!
-//! It runs inside the agent's task, so there is never more than one compaction, and interrupting the
-//! agent interrupts it. The conversation is replaced only after the summary is stored.
+//! It runs in the agent's task: there is at most one compaction, and an interrupt of the agent stops it. The
+//! conversation changes only after the summary is stored.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,35 +18,36 @@ use super::prompts;
 use super::serialize::{message_text, shortened};
 use super::summarize::{Summarized, SummaryError, Task, summarize};
 use osier_agent::{
-    AgentMessage, CompactionDecision, CompactionOutcome, CompactionPlan, CompactionReason, Desk,
-    Event, Interceptor, Moment, Severity, StopRun,
+    AgentAccess, AgentMessage, CompactionDecision, CompactionOutcome, CompactionPlan,
+    CompactionPoint, CompactionReason, Event, Interceptor, Severity, StopRun,
 };
 use osier_base::ids;
+use osier_protocol::EntryKind;
 use osier_store::recorder::{StoredHistory, stop};
 use osier_store::writer::Writer;
-use osier_store::{ContextEntry, EntryKind, SessionError};
+use osier_store::{ContextEntry, SessionError};
 
-/// Tokens of a parted turn's prompt that are kept word for word, as a share of what stays.
+/// Tokens of the prompt of a split turn that stay verbatim, as a share of what stays.
 const PROMPT_SHARE: u64 = 4;
 
-/// The interceptor of one conversation. Clones are the same one.
+/// The interceptor of one conversation. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Compactor {
+pub(crate) struct Compactor {
     writer: Writer,
-    /// Told the entry of every message, in the order of their `MessageEnd`s.
+    /// Receives the entry of every message, in the order of their `MessageEnd`s.
     stored: UnboundedSender<String>,
-    /// Whether it acts by itself.
+    /// Whether it compacts automatically.
     automatic: Arc<AtomicBool>,
-    /// The person was warned that the window fills.
+    /// The user was warned that the context window is nearly full.
     warned: Arc<AtomicBool>,
 }
 
 /// A summary that is not stored yet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
+pub(crate) struct Draft {
     pub summary: String,
     pub tokens_before: u64,
-    /// Messages the summary stands for, and messages that stay.
+    /// The number of summarised messages, and of messages that stay.
     pub goes: usize,
     pub stays: usize,
     first_kept: String,
@@ -54,15 +55,15 @@ pub struct Draft {
     usage: Option<Box<Summarized>>,
 }
 
-/// What became of a wish for a summary.
+/// The result of a request for a summary.
 #[derive(Debug)]
-pub enum Drafted {
+pub(crate) enum Drafted {
     Draft(Box<Draft>),
     Ended(CompactionOutcome),
 }
 
 impl Compactor {
-    pub fn new(writer: Writer, stored: UnboundedSender<String>, automatic: bool) -> Self {
+    pub(crate) fn new(writer: Writer, stored: UnboundedSender<String>, automatic: bool) -> Self {
         Self {
             writer,
             stored,
@@ -71,19 +72,19 @@ impl Compactor {
         }
     }
 
-    /// Whether it acts by itself when the window is nearly full.
-    pub fn set_automatic(&self, automatic: bool) {
+    /// Whether it compacts automatically when the context window is nearly full.
+    pub(crate) fn set_automatic(&self, automatic: bool) {
         self.automatic.store(automatic, Ordering::Relaxed);
     }
 
-    pub fn is_automatic(&self) -> bool {
+    pub(crate) fn is_automatic(&self) -> bool {
         self.automatic.load(Ordering::Relaxed)
     }
 
-    /// Has a summary written. Nothing is stored.
-    pub async fn draft(
+    /// Requests a summary. Nothing is stored.
+    pub(crate) async fn draft(
         &self,
-        desk: Desk<'_>,
+        desk: &dyn AgentAccess,
         reason: CompactionReason,
         instructions: Option<&str>,
         cancel: &CancellationToken,
@@ -96,7 +97,7 @@ impl Compactor {
 
     async fn try_draft(
         &self,
-        desk: Desk<'_>,
+        desk: &dyn AgentAccess,
         reason: CompactionReason,
         instructions: Option<&str>,
         cancel: &CancellationToken,
@@ -105,12 +106,12 @@ impl Compactor {
             message: message.to_owned(),
         };
         let Some(model) = desk.models().first().cloned() else {
-            return Err(refused("no model is chosen: pick one with `/model`"));
+            return Err(refused("no model is selected: select one with `/model`"));
         };
         let limits = Limits::of(&model);
         let entries = self.entries().await;
         let place = cut(&entries, &limits, limits.keep).or_else(|| {
-            // Who asks by hand knows why, however short the conversation is, and so does a provider.
+            // A request of the user or the provider compacts a conversation of any length.
             let must = reason != CompactionReason::Threshold;
             must.then(|| cut(&entries, &limits, 1)).flatten()
         });
@@ -124,11 +125,11 @@ impl Compactor {
             reason,
             instructions: instructions.map(str::to_owned),
             tokens_before,
-            goes: goes
+            replaced: goes
                 .iter()
                 .map(|entry| Arc::new(entry.message.clone()))
                 .collect(),
-            stays: stays.len(),
+            remaining: stays.len(),
         };
         let (decided, instructions) = decide(desk, &plan).await?;
         let mut files = FileLists::default();
@@ -158,13 +159,13 @@ impl Compactor {
         })
     }
 
-    /// Stores a summary, as it was made or as the person changed it. The conversation from then on.
+    /// Stores a summary, which the user may have changed. Returns the new conversation.
     ///
     /// # Errors
     /// The session cannot be written.
-    pub async fn store(
+    pub(crate) async fn store(
         &self,
-        desk: Desk<'_>,
+        desk: &dyn AgentAccess,
         draft: Draft,
     ) -> Result<(Vec<AgentMessage>, CompactionOutcome), StopRun> {
         let failed = |error: SessionError| stop(&error);
@@ -189,7 +190,7 @@ impl Compactor {
         let messages: Vec<AgentMessage> = entries.into_iter().map(|entry| entry.message).collect();
         if let Some(summary) = messages.first() {
             let (id, message) = (ids::prefixed("message"), Arc::new(summary.clone()));
-            // The id goes ahead of its message, as with every other.
+            // The id comes before its message, as with every message.
             let _ = self.stored.send(entry.id);
             desk.publish(Event::MessageStart {
                 id: id.clone(),
@@ -208,31 +209,31 @@ impl Compactor {
         Ok((messages, outcome))
     }
 
-    /// Whether what a draft would keep is still a part of the conversation.
-    pub async fn fits(&self, draft: &Draft) -> bool {
+    /// Whether the messages that a draft keeps are still in the conversation.
+    pub(crate) async fn fits(&self, draft: &Draft) -> bool {
         let entries = self.entries().await;
         draft.first_kept.is_empty() || entries.iter().any(|entry| entry.id == draft.first_kept)
     }
 
-    /// Lets everybody know how a compaction ended; the event that tells of it.
-    pub async fn end(
+    /// Notifies the interceptors of the end of a compaction. Returns the event.
+    pub(crate) async fn end(
         &self,
-        desk: Desk<'_>,
+        desk: &dyn AgentAccess,
         reason: CompactionReason,
         outcome: CompactionOutcome,
     ) -> Event {
         end(desk, reason, outcome).await
     }
 
-    /// The conversation as it is stored now.
-    pub fn history(&self) -> StoredHistory {
+    /// The stored conversation.
+    pub(crate) fn history(&self) -> StoredHistory {
         StoredHistory::new(self.writer.store().clone(), self.writer.leaf())
     }
 
-    /// Makes a summary and stores it.
+    /// Requests and stores a summary.
     async fn compact(
         &self,
-        desk: Desk<'_>,
+        desk: &dyn AgentAccess,
         reason: CompactionReason,
         cancel: &CancellationToken,
     ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
@@ -256,8 +257,8 @@ impl Compactor {
         reading.await.unwrap_or_default()
     }
 
-    /// Warns once when the window is nearly full.
-    fn warn(&self, desk: Desk<'_>, tokens: u64, limits: &Limits) {
+    /// Warns once when the context window is nearly full.
+    fn warn(&self, desk: &dyn AgentAccess, tokens: u64, limits: &Limits) {
         let (Some(warning), Some(trigger)) = (limits.warning(), limits.trigger()) else {
             return;
         };
@@ -270,14 +271,14 @@ impl Compactor {
         }
         let percent = tokens * 100 / limits.window.max(1);
         let next = if self.is_automatic() {
-            format!("from {trigger} tokens on the earlier part is summarised")
+            format!("osier compacts at {trigger} tokens")
         } else {
-            "it is not compacted by itself".to_owned()
+            "automatic compaction is off".to_owned()
         };
         desk.publish(Event::Notice {
             severity: Severity::Info,
             text: format!(
-                "the context is {percent} % full; {next}. `/context` shows what fills it, `/compact` makes room now"
+                "the context window is {percent} % full; {next}. `/context` shows its contents, `/compact` compacts now"
             ),
         });
     }
@@ -286,15 +287,15 @@ impl Compactor {
 impl Interceptor for Compactor {
     fn make_room<'a>(
         &'a self,
-        desk: Desk<'a>,
-        moment: Moment,
+        desk: &'a dyn AgentAccess,
+        moment: CompactionPoint,
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<Option<Vec<AgentMessage>>, StopRun>> {
         async move {
-            if !self.is_automatic() && moment == Moment::Overflow {
+            if !self.is_automatic() && moment == CompactionPoint::Overflow {
                 return Ok(None);
             }
-            if moment == Moment::Overflow {
+            if moment == CompactionPoint::Overflow {
                 return self.compact(desk, CompactionReason::Overflow, cancel).await;
             }
             let Some(model) = desk.models().first().cloned() else {
@@ -316,17 +317,21 @@ impl Interceptor for Compactor {
     }
 }
 
-/// Lets everybody know how it ended; the event that tells of it.
-async fn end(desk: Desk<'_>, reason: CompactionReason, outcome: CompactionOutcome) -> Event {
+/// Notifies the interceptors of the end. Returns the event.
+async fn end(
+    desk: &dyn AgentAccess,
+    reason: CompactionReason,
+    outcome: CompactionOutcome,
+) -> Event {
     for interceptor in desk.interceptors() {
         interceptor.after_compact(reason, &outcome).await;
     }
     Event::CompactionEnd { reason, outcome }
 }
 
-/// What the others say of a plan: a summary of their own if they bring one, and what the model is told.
+/// What the other interceptors contribute to a plan: a summary, or instructions for the model.
 async fn decide(
-    desk: Desk<'_>,
+    desk: &dyn AgentAccess,
     plan: &CompactionPlan,
 ) -> Result<(Option<String>, Option<String>), CompactionOutcome> {
     let mut instructions = plan.instructions.clone();
@@ -348,7 +353,7 @@ async fn decide(
 }
 
 async fn write(
-    desk: Desk<'_>,
+    desk: &dyn AgentAccess,
     goes: &[ContextEntry],
     instructions: Option<&str>,
     cancel: &CancellationToken,
@@ -375,17 +380,17 @@ async fn write(
     })
 }
 
-/// A summary without what was added to it: that is added anew.
+/// A summary without the parts that are added after it.
 fn without_lists(summary: &str) -> &str {
     let ends = [IN_PROGRESS, "\n\n<read-files>", "\n\n<modified-files>"];
     let end = ends.iter().filter_map(|end| summary.find(end)).min();
     &summary[..end.unwrap_or(summary.len())]
 }
 
-/// The heading under which the prompt of a parted turn stands.
+/// The heading of the prompt of a split turn.
 const IN_PROGRESS: &str = "\n\n## Request in progress\n";
 
-/// The summary with what no model may forget: the prompt of a parted turn, and the files.
+/// The summary with the prompt of a split turn and the lists of files.
 fn whole(
     text: String,
     entries: &[ContextEntry],
@@ -405,7 +410,7 @@ fn whole(
 }
 
 /// Tokens of the system prompt and the tools.
-fn overhead(desk: Desk<'_>) -> u64 {
+fn overhead(desk: &dyn AgentAccess) -> u64 {
     let tools: u64 = desk.tools().iter().map(tool_tokens).sum();
     text_tokens(&desk.system_prompt()) + tools
 }

@@ -1,5 +1,4 @@
-//! How many tokens something has, about. What a provider has counted is believed; the rest is guessed
-//! from its letters.
+//! Estimates of token counts: the counts of the provider where there are any, otherwise from the length of the text.
 
 use std::borrow::Borrow;
 
@@ -8,18 +7,18 @@ use osier_llm::{AssistantBlock, ContentBlock, Message, StopReason, ToolSpec};
 
 /// Tokens of an image, whatever its size.
 const IMAGE: u64 = 1_200;
-/// Tokens around every message.
+/// Overhead of every message.
 const ENVELOPE: u64 = 4;
 
-/// Tokens of `text`: four letters of ASCII make one, three of any other script two.
-pub fn text_tokens(text: &str) -> u64 {
+/// Tokens of `text`: one for four ASCII characters, two for three others.
+pub(crate) fn text_tokens(text: &str) -> u64 {
     let others = text.chars().filter(|letter| !letter.is_ascii()).count() as u64;
     let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
     ascii.div_ceil(4) + (others * 2).div_ceil(3)
 }
 
-/// Tokens of a message as a model is sent it; 0 for what is not sent.
-pub fn message_tokens(message: &AgentMessage) -> u64 {
+/// Tokens of a message as it is sent to a model; 0 if it is not sent.
+pub(crate) fn message_tokens(message: &AgentMessage) -> u64 {
     let sent = convert_to_llm(std::iter::once(message));
     sent.iter().map(sent_tokens).sum()
 }
@@ -57,10 +56,9 @@ pub(super) fn tool_tokens(tool: &ToolSpec) -> u64 {
     text_tokens(&tool.name) + text_tokens(&tool.description) + text_tokens(&parameters)
 }
 
-/// Tokens of a conversation behind `overhead` (system prompt and tools): what the last answer's provider
-/// counted and what came after it, or all of it guessed. What was counted before a summary took the place
-/// of messages says nothing any more.
-pub fn context_tokens<M: Borrow<AgentMessage>>(messages: &[M], overhead: u64) -> u64 {
+/// Tokens of a conversation after `overhead` (system prompt and tools): the provider's count of the last answer plus
+/// an estimate of what follows, or an estimate of everything. Counts from before a summary are ignored.
+pub(crate) fn context_tokens<M: Borrow<AgentMessage>>(messages: &[M], overhead: u64) -> u64 {
     let summarized = messages.iter().find_map(|message| match message.borrow() {
         AgentMessage::CompactionSummary(summary) => Some(summary.timestamp),
         _ => None,
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_believed_unless_a_summary_came_after() {
+    fn provider_count_is_used_unless_a_summary_follows() {
         let user = AgentMessage::User(UserMessage::new("12345678", 0));
         let messages = [user.clone(), answer(10, 5_000), user.clone()];
         assert_eq!(context_tokens(&messages, 100), 5_000 + 2 + ENVELOPE);
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scripts_weigh_more_than_latin() {
+    fn other_scripts_have_more_tokens_than_ascii() {
         assert_eq!(text_tokens("abcdefgh"), 2);
         assert_eq!(text_tokens("漢字漢字漢字"), 4);
         assert_eq!(text_tokens(""), 0);

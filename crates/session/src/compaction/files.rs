@@ -1,5 +1,4 @@
-//! Which files a conversation has read and changed. Kept over all compactions: a summary forgets
-//! details, this list does not.
+//! The files that a conversation has read and changed. Every compaction adds them to its summary, which may omit them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,22 +8,22 @@ use serde_json::Value;
 
 use osier_agent::AgentMessage;
 
-/// Files by what was done with them.
+/// The read and the changed files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct FileLists {
-    /// Read and never changed.
+    /// Read and not changed.
     pub read_files: BTreeSet<String>,
     pub modified_files: BTreeSet<String>,
 }
 
 impl FileLists {
-    /// What an earlier compaction knew.
+    /// The lists of an earlier compaction.
     pub(super) fn of_details(details: &Value) -> Self {
         serde_json::from_value(details.clone()).unwrap_or_default()
     }
 
-    /// Takes the calls of a message.
+    /// Adds the calls of a message.
     pub(super) fn see(&mut self, message: &AgentMessage) {
         let AgentMessage::Assistant(answer) = message else {
             return;
@@ -46,7 +45,7 @@ impl FileLists {
         }
     }
 
-    /// The lists as they end a summary, in at most `bytes`.
+    /// The lists as text for the end of a summary, in at most `bytes`.
     pub(super) fn text(&self, bytes: usize) -> String {
         let list = |tag: &str, files: &BTreeSet<String>, bytes: usize| {
             let mut text = String::new();
@@ -78,7 +77,7 @@ mod tests {
     use osier_llm::{AssistantBlock, AssistantMessage, ToolCall};
 
     #[test]
-    fn a_file_that_was_changed_is_no_longer_only_read() {
+    fn changed_file_is_not_listed_as_read() {
         let call = |name: &str, path: &str| {
             AssistantBlock::ToolCall(ToolCall {
                 name: name.into(),

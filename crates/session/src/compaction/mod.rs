@@ -1,9 +1,9 @@
-//! Making room in a model's window: the earlier part of a conversation is replaced by a summary that a
-//! model writes. The entries it stands for stay in the session, so going back is a move in the tree.
+//! Compaction: a summary that a model writes replaces the earlier part of a conversation in the context window. The
+//! summarised entries stay in the session file, so a move in the tree can return to them.
 //!
-//! `plan` decides what goes and never parts a call from its result; `summarize` has the summary written;
-//! `compactor` is the interceptor that watches how full the window is, and stores what came of it. A
-//! summary that is cut off, empty or failed is never stored.
+//! `plan` decides what is summarised and never separates a call from its result; `summarize` requests the summary;
+//! `compactor` is the interceptor that watches the context window and stores the summary. A truncated, empty or
+//! failed summary is never stored.
 
 mod compactor;
 mod estimate;
@@ -14,8 +14,7 @@ mod report;
 mod serialize;
 mod summarize;
 
-pub use compactor::{Compactor, Draft, Drafted};
-pub use estimate::{context_tokens, message_tokens, text_tokens};
-pub use plan::{Limits, cut};
-pub use report::{ContextPart, ContextReport, PartKind, report};
-pub use summarize::{SummaryError, summarize_branch};
+pub(crate) use compactor::{Compactor, Draft, Drafted};
+
+pub(crate) use report::report;
+pub(crate) use summarize::{SummaryError, summarize_branch};

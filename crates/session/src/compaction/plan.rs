@@ -1,31 +1,31 @@
-//! What goes and what stays. Pure: it looks at messages and numbers alone.
+//! Decides which messages are summarised and which stay. Pure.
 
 use super::estimate::message_tokens;
 use osier_agent::AgentMessage;
 use osier_llm::Model;
 use osier_store::ContextEntry;
 
-/// Tokens kept free for the next request and its answer.
+/// Tokens reserved for the next request and its answer.
 const RESERVE: u64 = 16_384;
-/// Recent tokens that stay as they are.
+/// Recent tokens that are not summarised.
 const KEEP: u64 = 20_000;
-/// The share of the way to the limit from which on the person is warned.
+/// The share of the limit at which the user is warned.
 const WARN_PERCENT: u64 = 85;
 
-/// The numbers that hold for one model. Small windows get smaller ones, down to a few thousand tokens.
+/// The limits for one model. They shrink with the context window, to a few thousand tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     pub window: u64,
-    /// Kept free.
+    /// Reserved for output.
     pub reserve: u64,
-    /// Recent tokens that stay.
+    /// Recent tokens that are not summarised.
     pub keep: u64,
-    /// Tokens a summary may have.
+    /// The maximum tokens of a summary.
     pub summary: u64,
 }
 
 impl Limits {
-    pub fn of(model: &Model) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         let window = model.context_window;
         let reserve = RESERVE.min(window / 4);
         let summary = (reserve * 4 / 5).min(model.max_tokens.max(1)).max(64);
@@ -37,23 +37,23 @@ impl Limits {
         }
     }
 
-    /// More tokens than these are too many; `None` for a model whose window is not known.
-    pub fn trigger(&self) -> Option<u64> {
+    /// The limit of tokens; `None` if the context window of the model is unknown.
+    pub(crate) fn trigger(&self) -> Option<u64> {
         (self.window > 0).then(|| self.window - self.reserve)
     }
 
-    /// From here on the person is warned.
-    pub fn warning(&self) -> Option<u64> {
+    /// The tokens at which the user is warned.
+    pub(crate) fn warning(&self) -> Option<u64> {
         self.trigger().map(|trigger| trigger * WARN_PERCENT / 100)
     }
 }
 
-/// The place of the first message that stays; `None` when there is nothing that could go. The summary of
-/// an earlier compaction goes always and is not worth one by itself.
+/// The index of the first message that stays; `None` if there is nothing to summarise. The summary of an earlier
+/// compaction is always included, but is no reason for a new one.
 ///
-/// A result never stays without its call, and a call never goes without its result. When what would stay
-/// is too much by itself, all of it goes.
-pub fn cut(entries: &[ContextEntry], limits: &Limits, keep: u64) -> Option<usize> {
+/// A result never stays without its call, and a call is never summarised without its result. If the rest is too much
+/// by itself, everything is summarised.
+pub(crate) fn cut(entries: &[ContextEntry], limits: &Limits, keep: u64) -> Option<usize> {
     let first = usize::from(matches!(
         entries.first().map(|entry| &entry.message),
         Some(AgentMessage::CompactionSummary(_))
@@ -86,7 +86,7 @@ pub fn cut(entries: &[ContextEntry], limits: &Limits, keep: u64) -> Option<usize
     (place > first).then_some(place)
 }
 
-/// The prompt whose turn is parted by a cut at `place`: it goes while a part of its turn stays.
+/// The prompt whose turn is split by a cut at `place`: it is summarised while a part of its turn stays.
 pub(super) fn split_prompt(entries: &[ContextEntry], place: usize) -> Option<&str> {
     let begins_turn = |message: &AgentMessage| matches!(message, AgentMessage::User(_));
     if entries
@@ -162,7 +162,7 @@ mod tests {
     };
 
     #[test]
-    fn a_cut_never_parts_a_call_from_its_result() {
+    fn cut_never_separates_a_call_from_its_result() {
         for (shape, expected) in [
             ("uauaua", Some(3)),
             ("uacrrr", Some(2)),
@@ -178,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_stay_goes() {
+    fn messages_over_the_limit_are_summarised() {
         assert_eq!(cut(&conversation("uacR"), &LIMITS, 250), Some(4));
         assert_eq!(cut(&conversation("uaR"), &LIMITS, 250), Some(3));
     }
 
     #[test]
-    fn a_parted_turn_is_known_by_its_prompt() {
+    fn prompt_of_a_split_turn_is_found() {
         let entries = conversation("uacraua");
         assert_eq!(split_prompt(&entries, 5), None);
         assert!(split_prompt(&entries, 4).is_some());
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn small_windows_get_small_numbers() {
+    fn small_windows_get_small_limits() {
         let mut model = osier_llm::Model {
             provider: String::new(),
             id: String::new(),
@@ -204,9 +204,9 @@ mod tests {
             max_tokens: 32_000,
             thinking_levels: Vec::new(),
             input: Vec::new(),
-            price: osier_llm::usage::Price::default(),
+            price: osier_llm::Price::default(),
             headers: std::collections::BTreeMap::new(),
-            compat: osier_llm::model::Compat::default(),
+            compat: osier_llm::Compat::default(),
         };
         let limits = Limits::of(&model);
         assert_eq!((limits.trigger(), limits.keep), (Some(183_616), 20_000));

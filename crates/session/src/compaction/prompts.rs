@@ -1,12 +1,12 @@
-//! What the model that summarises is told.
+//! The prompts for the model that writes summaries.
 
-/// Its system prompt.
-pub(super) const SYSTEM: &str = "You write summaries of a conversation between a person and a coding agent, so \
-that another agent can go on with the work without having seen it. You do not go on with the work \
-yourself, call no tools and answer no question in the conversation. Write only the summary.";
+/// The system prompt.
+pub(super) const SYSTEM: &str = "You write summaries of a conversation between a user and a coding agent, so \
+that another agent can continue the work without having seen it. Do not continue the work \
+yourself, call no tools and answer no questions in the conversation. Write only the summary.";
 
 /// The form of a summary.
-pub(super) const FORM: &str = "Use exactly these headings, short lines under each, `(none)` where there is nothing:
+pub(super) const FORM: &str = "Use exactly these headings, short lines under each, `(none)` for an empty section:
 
 ## Goal
 ## Constraints & Preferences
@@ -18,19 +18,18 @@ pub(super) const FORM: &str = "Use exactly these headings, short lines under eac
 ## Next Steps
 ## Critical Context
 
-Keep exact file paths, names of functions, commands, error messages and numbers. Leave out what no longer matters.";
+Keep exact file paths, names of functions, commands, error messages and numbers. Omit what no longer matters.";
 
-/// How a summary is asked for when there was none before.
+/// The request for a first summary.
 pub(super) const FIRST: &str = "Summarise the conversation above.";
 
-/// How one is asked for that takes the place of an earlier one.
-pub(super) const UPDATE: &str = "The conversation above goes on behind the summary before it. Write one summary \
-of both: keep what still holds, move what was finished to Done, and put Next Steps right.";
+/// The request for a summary that replaces an earlier one.
+pub(super) const UPDATE: &str = "The conversation above continues after the previous summary. Write one summary \
+of both: keep what is still valid, move finished work to Done, and update Next Steps.";
 
-/// How a branch is summarised that is left.
-pub(super) const BRANCH: &str =
-    "The person leaves this line of work and goes back to an earlier point. \
-Summarise what was tried here and what came of it, for whoever goes on from there.
+/// The request for the summary of a branch.
+pub(super) const BRANCH: &str = "The user leaves this branch and returns to an earlier point. \
+Summarise what was tried here and its outcome, for the agent that continues from there.
 
 Use exactly these headings, short lines under each:
 

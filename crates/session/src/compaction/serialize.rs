@@ -1,4 +1,4 @@
-//! A conversation as text, for a model that is to read about it and not to take part in it.
+//! A conversation as text, for the model that summarises it.
 
 use osier_agent::{AgentMessage, convert_to_llm};
 use osier_base::text::{head_bytes, tail_bytes};
@@ -6,10 +6,10 @@ use osier_llm::{AssistantBlock, ContentBlock, Message};
 
 use super::estimate::text_tokens;
 
-/// Bytes of a tool's result that are told.
+/// The maximum bytes of a tool's result.
 const RESULT: usize = 2_000;
 
-/// A message as text: without thinking, results shortened; empty when nothing of it is to be told.
+/// A message as text, without thinking and with shortened results; may be empty.
 pub(super) fn message_text(message: &AgentMessage) -> String {
     let sent = convert_to_llm(std::iter::once(message));
     sent.iter().map(sent_text).collect::<Vec<_>>().join("\n\n")
@@ -49,7 +49,7 @@ fn blocks(content: &[ContentBlock], limit: usize) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The head and the tail of a long text.
+/// The start and the end of a long text.
 pub(super) fn shortened(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -57,10 +57,10 @@ pub(super) fn shortened(text: &str, limit: usize) -> String {
     let half = limit / 2;
     let (head, tail) = (head_bytes(text, half), tail_bytes(text, half));
     let left_out = text.len() - head.len() - tail.len();
-    format!("{head}\n[… {left_out} bytes left out …]\n{tail}")
+    format!("{head}\n[… {left_out} bytes omitted …]\n{tail}")
 }
 
-/// The texts in pieces of at most `tokens` each, in order. One that is longer by itself is shortened.
+/// The texts joined to chunks of at most `tokens`, in order. A longer text is shortened.
 pub(super) fn pieces(texts: impl IntoIterator<Item = String>, tokens: u64) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut used = 0;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_hold_what_fits_and_long_texts_are_shortened() {
+    fn texts_are_joined_to_chunks_and_shortened() {
         let texts = ["a".repeat(40), "b".repeat(40), "c".repeat(4_000)];
         let pieces = pieces(texts, 100);
         assert_eq!(pieces.len(), 2);
@@ -102,7 +102,7 @@ mod tests {
             format!("{}\n\n{}", "a".repeat(40), "b".repeat(40))
         );
         assert!(text_tokens(&pieces[1]) <= 100, "{}", pieces[1]);
-        assert!(pieces[1].contains("bytes left out"));
+        assert!(pieces[1].contains("bytes omitted"));
         assert_eq!(super::pieces([String::new()], 10), Vec::<String>::new());
     }
 }

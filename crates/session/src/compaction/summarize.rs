@@ -1,5 +1,5 @@
-//! Has a model write a summary. What is to be summarised may be longer than the model's window: then it
-//! is told in pieces, one call after the other, each with the summary so far.
+//! Requests summaries from a model. If the text is longer than the context window, it is sent in chunks, one call after
+//! the other, each with the summary so far.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,43 +11,42 @@ use super::estimate::text_tokens;
 use super::plan::Limits;
 use super::prompts;
 use super::serialize::{message_text, pieces};
-use osier_agent::retry::{Failure, RetryStep};
-use osier_agent::{AccountingEntry, AgentMessage, Desk, Event};
+use osier_agent::{AccountingEntry, AgentAccess, AgentMessage, CallFailure, Event, RetryStep};
 use osier_base::clock;
 use osier_llm::{
     AssistantMessage, CallOptions, Context, Message, MessageBuilder, Model, Request, StopReason,
     ThinkingLevel, TurnStatus, Usage, UserMessage,
 };
 
-/// Tokens around a piece: the words that ask for its summary.
+/// Tokens of the request around a chunk.
 const AROUND: u64 = 120;
 
 /// Why there is no summary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SummaryError {
+pub(crate) enum SummaryError {
     #[error("interrupted")]
     Interrupted,
-    #[error("no model is chosen: pick one with `/model`")]
+    #[error("no model is selected: select one with `/model`")]
     NoModel,
     #[error("there is nothing to summarise")]
     Nothing,
-    #[error("the model `{model}` wrote no summary: {message}")]
+    #[error("the model `{model}` failed to write a summary: {message}")]
     Failed { model: String, message: String },
 }
 
-/// A summary and what it took.
+/// A summary and its usage.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Summarized {
+pub(crate) struct Summarized {
     pub text: String,
     pub usage: Usage,
     pub provider: String,
     pub model: String,
 }
 
-/// What is to be written.
+/// The kind of a summary.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task<'a> {
-    /// The summary that the new one takes the place of.
+    /// The summary that the new one replaces.
     pub previous: Option<&'a str>,
     pub form: &'a str,
     pub instructions: Option<&'a str>,
@@ -55,7 +54,7 @@ pub(super) struct Task<'a> {
 
 /// Summarises `texts`, the messages in order.
 pub(super) async fn summarize(
-    desk: Desk<'_>,
+    desk: &dyn AgentAccess,
     texts: Vec<String>,
     task: Task<'_>,
     cancel: &CancellationToken,
@@ -102,9 +101,9 @@ pub(super) async fn summarize(
 /// Summarises the messages of a branch that is left.
 ///
 /// # Errors
-/// Nothing was written, or the person interrupted.
-pub async fn summarize_branch(
-    desk: Desk<'_>,
+/// The model wrote no summary, or the user interrupted it.
+pub(crate) async fn summarize_branch(
+    desk: &dyn AgentAccess,
     messages: &[AgentMessage],
     instructions: Option<&str>,
     cancel: &CancellationToken,
@@ -118,7 +117,7 @@ pub async fn summarize_branch(
     summarize(desk, texts, task, cancel).await
 }
 
-/// One request: the conversation, the summary before it, and what is wanted.
+/// One request: the conversation, the summary before it, and the instructions.
 fn words(part: &str, previous: Option<&str>, task: &Task<'_>) -> String {
     let before = previous.map_or_else(String::new, |previous| {
         format!("<previous-summary>\n{previous}\n</previous-summary>\n\n")
@@ -128,7 +127,7 @@ fn words(part: &str, previous: Option<&str>, task: &Task<'_>) -> String {
         None => prompts::FIRST,
     };
     let added = task.instructions.map_or_else(String::new, |instructions| {
-        format!("\n\nThe person adds: {instructions}")
+        format!("\n\nAdditional instructions from the user: {instructions}")
     });
     let form = task.form;
     format!("{before}<conversation>\n{part}\n</conversation>\n\n{wanted}\n\n{form}{added}")
@@ -136,14 +135,14 @@ fn words(part: &str, previous: Option<&str>, task: &Task<'_>) -> String {
 
 /// The calls of one summary.
 struct Writing<'a> {
-    desk: Desk<'a>,
+    desk: &'a dyn AgentAccess,
     limits: Limits,
     cancel: &'a CancellationToken,
     model: &'a Arc<Model>,
 }
 
 impl Writing<'_> {
-    /// Calls the model until it has written something whole, as often as a turn would be tried.
+    /// Calls the model until the answer is complete, with the retries of a turn.
     async fn write(&self, ask: String) -> Result<AssistantMessage, SummaryError> {
         let mut attempts = 0;
         loop {
@@ -152,7 +151,7 @@ impl Writing<'_> {
                 return self.checked(answer);
             }
             attempts += 1;
-            let step = self.desk.retry().next(Failure {
+            let step = self.desk.retry().next(CallFailure {
                 status: &status,
                 model: 0,
                 attempts,
@@ -230,13 +229,13 @@ impl Writing<'_> {
         }
     }
 
-    /// Only an answer that is whole is a summary.
+    /// Only a complete answer is a summary.
     fn checked(&self, answer: AssistantMessage) -> Result<AssistantMessage, SummaryError> {
         let fault = match answer.stop_reason {
-            StopReason::Length => Some("it was cut off at the output limit"),
-            StopReason::Refusal => Some("it refused"),
-            _ if answer.tool_calls().next().is_some() => Some("it called a tool instead"),
-            _ if answer.text().trim().is_empty() => Some("it said nothing"),
+            StopReason::Length => Some("the answer reached the output limit"),
+            StopReason::Refusal => Some("the model refused"),
+            _ if answer.tool_calls().next().is_some() => Some("the answer is a tool call"),
+            _ if answer.text().trim().is_empty() => Some("the answer is empty"),
             _ => None,
         };
         match fault {

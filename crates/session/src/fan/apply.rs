@@ -1,41 +1,40 @@
-//! Files of a copy become those of the working directory. What somebody changed there meanwhile is never
-//! overwritten without a word: then nothing is written at all, and the files are named.
+//! Applies the files of a lane to the working directory. If files have changed there meanwhile, nothing is written and
+//! the conflicting files are returned.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
 use super::copy::{Copy, copy_file};
 use super::stamps::{Stamp, Stamps};
-use osier_store::FileChanges;
+use osier_protocol::FileChanges;
 
-/// Bytes of a file of which a diff is shown.
+/// The maximum bytes of a file with a diff.
 const DIFF_BYTES: u64 = 512 * 1024;
 
-/// What was written.
+/// The result of applying a lane.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Applied {
+pub(crate) struct Applied {
     /// Paths from the working directory.
     pub files: Vec<PathBuf>,
-    /// Where the files are kept that were overwritten although somebody had changed them.
+    /// The folder with the previous content of files that had changed and were overwritten.
     pub kept: Option<PathBuf>,
 }
 
-/// Why nothing was written, or not all.
+/// Why a lane was not applied, or not completely.
 #[derive(Debug, thiserror::Error)]
-pub enum ApplyError {
-    #[error("{} files were changed here meanwhile", .0.len())]
+pub(crate) enum ApplyError {
+    #[error("{} files have changed in the working directory meanwhile", .0.len())]
     Conflicts(Vec<PathBuf>),
     #[error("cannot write `{}`: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
-/// The files that were changed in `copy`, with what changed against `cwd`. Blocks.
-pub fn changes(copy: &Copy, cwd: &Path) -> Vec<(PathBuf, FileChanges)> {
+/// The files that were changed in `copy`, with their differences to `cwd`. Blocks.
+pub(crate) fn changes(copy: &Copy, cwd: &Path) -> Vec<(PathBuf, FileChanges)> {
     let changed = copy.stamps.changed(&Stamps::of(copy.cwd()));
     let changes = changed.into_iter().filter_map(|path| {
         let (old, new) = (cwd.join(&path), copy.cwd().join(&path));
@@ -77,7 +76,7 @@ fn diff(path: &Path, old: Option<String>, new: Option<String>) -> FileChanges {
     }
 }
 
-/// The text of a file, empty when there is none; `None` when it is no text or too long.
+/// The text of a file, empty if it does not exist; `None` if it is not text or too long.
 fn text(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Some(String::new()),
@@ -86,7 +85,7 @@ fn text(path: &Path) -> Option<String> {
     }
 }
 
-/// Whether both are the same file, link or nothing.
+/// Whether both are equal files, equal links, or missing.
 fn same(one: &Path, other: &Path) -> bool {
     let kind = |path: &Path| {
         let metadata = path.symlink_metadata().ok();
@@ -102,12 +101,12 @@ fn same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Writes what was changed in `copy` to `cwd`. `before` is what `cwd` looked like when the copy was made.
-/// With `force` what was changed there meanwhile is overwritten too, and kept below `keep`. Blocks.
+/// Writes the changes in `copy` to `cwd`. `before` has the file stamps of `cwd` when the copy was made. With `force`
+/// files that changed meanwhile are overwritten too; their content is saved below `keep`. Blocks.
 ///
 /// # Errors
-/// Somebody changed a file meanwhile and it is not forced, or one cannot be written.
-pub fn apply(
+/// A file has changed meanwhile and `force` is not set, or one cannot be written.
+pub(crate) fn apply(
     copy: &Copy,
     cwd: &Path,
     before: &Stamps,
@@ -146,10 +145,7 @@ pub fn apply(
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make the files they look at"
-)]
+#[expect(clippy::disallowed_methods, reason = "tests create their files")]
 mod tests {
     use super::*;
 
@@ -185,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_worktree_has_what_is_not_committed_and_goes_without_a_trace() {
+    async fn worktree_has_uncommitted_changes_and_is_removed_completely() {
         let Some((_folder, work, copy, _)) = setup(true).await else {
             return;
         };
@@ -200,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_come_over_unless_somebody_was_there() {
+    async fn changes_are_applied_unless_files_conflict() {
         for git in [false, true] {
             let Some((folder, work, copy, before)) = setup(git).await else {
                 return;
@@ -217,7 +213,7 @@ mod tests {
                 })
                 .collect();
             assert_eq!(names, ["gone +0 -1", "made +1 -0", "src/b +1 -1"]);
-            // Somebody edits a file by hand: nothing at all is written.
+            // A conflict: nothing is written.
             fs::write(work.join("src/b"), "by hand\n").unwrap();
             let keep = folder.path().join("keep");
             let error = apply(&copy, &work, &before, false, &keep).unwrap_err();

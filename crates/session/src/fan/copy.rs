@@ -1,42 +1,39 @@
-//! A copy of the working directory for somebody else to work in: a git worktree with what is not
-//! committed laid over it, or a plain copy where there is no repository. Ignored files are left out.
-//! Dropping it removes the files; the worktree is forgotten by `remove`, or by git when it cleans up.
+//! A copy of the working directory for a lane: a git worktree with the uncommitted changes, or a plain copy without a
+//! repository. Ignored files are not copied. Dropping it deletes the files; `remove` also unregisters the worktree,
+//! otherwise git does that when it prunes.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use tempfile::TempDir;
 
 use super::stamps::Stamps;
 use osier_base::process::{QuietOutput, run_quietly};
 
-/// A checkout of a large repository takes its time.
+/// The time limit of a git command: a checkout of a large repository is slow.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// Files a plain copy has at most, and bytes of one of them.
+/// The maximum of files of a plain copy, and of bytes of one file.
 const FILES: usize = 50_000;
 const FILE_BYTES: u64 = 256 << 20;
 
 /// A copy on disk.
 #[derive(Debug)]
-pub struct Copy {
+pub(crate) struct Copy {
     folder: TempDir,
-    /// Where the work happens: what the working directory is in the original.
+    /// The working directory in the copy.
     cwd: PathBuf,
-    /// The repository a worktree belongs to.
+    /// The repository of a worktree.
     repository: Option<PathBuf>,
-    /// What the files looked like when it was made.
+    /// The file stamps when it was made.
     pub stamps: Stamps,
-    /// Files that were too large to be copied.
-    pub left_out: Vec<PathBuf>,
 }
 
-/// Why there is no copy.
+/// Why a copy failed.
 #[derive(Debug, thiserror::Error)]
-pub enum CopyError {
+pub(crate) enum CopyError {
     #[error("cannot copy `{}`: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("`git worktree add` failed: {message}")]
@@ -49,8 +46,8 @@ impl Copy {
     /// Copies `cwd` to a folder below `parent`.
     ///
     /// # Errors
-    /// The disk is full or git refuses.
-    pub async fn new(cwd: &Path, parent: &Path) -> Result<Self, CopyError> {
+    /// A file cannot be written, or git failed.
+    pub(crate) async fn new(cwd: &Path, parent: &Path) -> Result<Self, CopyError> {
         let failed = |source| CopyError::Io {
             path: parent.to_owned(),
             source,
@@ -62,33 +59,32 @@ impl Copy {
             .map_err(failed)?;
         let target = folder.path().join("files");
         let repository = repository(cwd).await;
-        let (work, left_out) = if let Some((top, prefix)) = &repository {
+        let work = if let Some((top, prefix)) = &repository {
             worktree(top, &target).await?;
-            (target.join(prefix), Vec::new())
+            target.join(prefix)
         } else {
             let (from, to) = (cwd.to_owned(), target.clone());
             let copied = tokio::task::spawn_blocking(move || plain(&from, &to)).await;
-            let left_out = copied.unwrap_or(Err(CopyError::TooMany))?;
-            (target, left_out)
+            copied.unwrap_or(Err(CopyError::TooMany))?;
+            target
         };
         fs::create_dir_all(&work).map_err(failed)?;
-        let looked = work.clone();
-        let stamps = tokio::task::spawn_blocking(move || Stamps::of(&looked)).await;
+        let root = work.clone();
+        let stamps = tokio::task::spawn_blocking(move || Stamps::of(&root)).await;
         Ok(Self {
             folder,
             cwd: work,
             repository: repository.map(|(top, _)| top),
             stamps: stamps.unwrap_or_default(),
-            left_out,
         })
     }
 
-    pub fn cwd(&self) -> &Path {
+    pub(crate) fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// Takes the copy away, and what git knows of it.
-    pub async fn remove(self) {
+    /// Deletes the copy and its registration in git.
+    pub(crate) async fn remove(self) {
         if let Some(repository) = &self.repository {
             let target = self.folder.path().join("files");
             let arguments = words("worktree remove --force", &[target.as_os_str()]);
@@ -98,9 +94,9 @@ impl Copy {
     }
 }
 
-/// What a file in a copy below `parent` is in the original: its path relative to the working directory `cwd` where
-/// it is in there. `None` for one that is in no copy.
-pub fn original(path: &Path, parent: &Path, cwd: &Path) -> Option<PathBuf> {
+/// The original of a file in a copy below `parent`, relative to the working directory `cwd` if it is below it. `None`
+/// for a file that is in no copy.
+pub(crate) fn original(path: &Path, parent: &Path, cwd: &Path) -> Option<PathBuf> {
     let mut rest = path.strip_prefix(parent).ok()?.components();
     rest.next()?;
     if rest.next()?.as_os_str() != "files" {
@@ -123,16 +119,19 @@ async fn git(directory: &Path, arguments: Vec<OsString>) -> Result<QuietOutput, 
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    Err(last.unwrap_or("it said nothing").trim().to_owned())
+    Err(last
+        .unwrap_or("there is no error message")
+        .trim()
+        .to_owned())
 }
 
-/// Arguments of git, the last ones as they are.
+/// Arguments of git; `last` can contain spaces.
 fn words(words: &str, rest: &[&OsStr]) -> Vec<OsString> {
     let words = words.split(' ').map(OsString::from);
     words.chain(rest.iter().map(OsString::from)).collect()
 }
 
-/// The top of the repository around `cwd` and the way from there; `None` without one that has a commit.
+/// The root of the repository around `cwd` and the path below it; `None` without a repository that has a commit.
 async fn repository(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
     let ask = words("rev-parse --show-toplevel --show-prefix HEAD", &[]);
     let output = git(cwd, ask).await.ok()?;
@@ -141,7 +140,7 @@ async fn repository(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
     Some((path()?, path()?))
 }
 
-/// A worktree at `target` with what is not committed.
+/// A worktree at `target` with the uncommitted changes.
 async fn worktree(top: &Path, target: &Path) -> Result<(), CopyError> {
     let failed = |message| CopyError::Git { message };
     let place = [target.as_os_str(), OsStr::new("HEAD")];
@@ -160,9 +159,8 @@ async fn worktree(top: &Path, target: &Path) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// A plain copy of what is not ignored; the files that were too large.
-fn plain(from: &Path, to: &Path) -> Result<Vec<PathBuf>, CopyError> {
-    let mut left_out = Vec::new();
+/// Copies the files that are neither ignored nor too large.
+fn plain(from: &Path, to: &Path) -> Result<(), CopyError> {
     let stamps = Stamps::of(from);
     for (place, path) in stamps.paths().enumerate() {
         if place == FILES {
@@ -173,7 +171,6 @@ fn plain(from: &Path, to: &Path) -> Result<Vec<PathBuf>, CopyError> {
             .symlink_metadata()
             .is_ok_and(|file| file.len() > FILE_BYTES)
         {
-            left_out.push(path.to_owned());
             continue;
         }
         copy_file(&source, &to.join(path)).map_err(|source| CopyError::Io {
@@ -181,10 +178,10 @@ fn plain(from: &Path, to: &Path) -> Result<Vec<PathBuf>, CopyError> {
             source,
         })?;
     }
-    Ok(left_out)
+    Ok(())
 }
 
-/// Makes `to` what `from` is: a file with its mode, a link, or nothing.
+/// Makes `to` equal to `from`: a file with its mode, a link, or nothing.
 pub(super) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     let metadata = match from.symlink_metadata() {
         Ok(metadata) => metadata,
@@ -192,7 +189,7 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if metadata.is_dir() {
-        // A repository inside of the repository: it is not ours to copy.
+        // A nested repository is not copied.
         return Ok(());
     }
     if let Some(parent) = to.parent() {
@@ -202,7 +199,7 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
         remove_file(to)?;
         return std::os::unix::fs::symlink(fs::read_link(from)?, to);
     }
-    // Beside the target first: a full disk must not leave half a file.
+    // To a temporary file first: a full disk must not leave a partial file.
     let folder = to.parent().unwrap_or(Path::new("."));
     let copy = tempfile::NamedTempFile::new_in(folder)?;
     fs::copy(from, copy.path())?;

@@ -1,49 +1,45 @@
-//! One of several agents that answer the same prompt: its files, its branch, and what it is doing.
+//! A lane of a fan: one agent with its files, its branch and its progress.
 
-use std::path::PathBuf;
+use osier_protocol::{LaneState, LaneStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::copy::Copy;
 use crate::compaction::Compactor;
-use crate::guard::Guard;
+use crate::tool_policy::ToolPolicy;
 use osier_agent::{
-    AccountingEntry, Agent, AgentConfig, AgentMessage, Interceptor, RetryPolicy, RunOutcome,
-    Transport, UserMessage,
+    AccountingEntry, Agent, AgentConfig, Interceptor, RetryPolicy, Transport, UserMessage,
 };
-use osier_base::text::tail_bytes;
 use osier_extensions::hooks::Role;
-use osier_store::recorder::{Keeper, StoredHistory};
-use osier_store::{EntryKind, FileChanges, SessionError, SessionStore};
+use osier_protocol::EntryKind;
+use osier_store::recorder::{MessageRecorder, StoredHistory};
+use osier_store::{SessionError, SessionStore};
 
-use osier_llm::{Delta, Model, ThinkingLevel, Usage};
+use osier_llm::{Model, ThinkingLevel};
 use osier_store::writer::Writer;
 
-/// Bytes of the end of an answer that are told while it grows.
-const TAIL: usize = 2_000;
-/// No more than one word of progress in this time.
-const PACE: Duration = Duration::from_millis(100);
+/// The least time between two progress events.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What a lane is made of.
+/// The parts of a lane.
 #[derive(Debug)]
-pub struct LaneParts {
+pub(crate) struct LaneParts {
     pub number: usize,
     pub model: Arc<Model>,
     pub thinking: ThinkingLevel,
     pub transport: Arc<dyn Transport>,
     pub store: SessionStore,
-    /// The entry the branch hangs on.
+    /// The entry that the branch starts from.
     pub parent: Option<String>,
     pub system_prompt: String,
-    /// Names of the tools to offer; all when not set.
+    /// Names of the tools to offer; all if not set.
     pub tools: Option<Vec<String>>,
-    /// What holds for every agent of the session beside storing and compacting.
+    /// The interceptors of every agent of the session, except for storing and compaction.
     pub rules: Vec<Arc<dyn Interceptor>>,
-    pub guard: Guard,
+    pub policy: ToolPolicy,
     pub retry: RetryPolicy,
     pub max_turns: Option<u32>,
     pub automatic_compaction: bool,
@@ -51,128 +47,26 @@ pub struct LaneParts {
 
 /// A lane that has ended, with its files.
 #[derive(Debug)]
-pub struct Lane {
+pub(crate) struct Lane {
     pub state: LaneState,
     pub copy: Copy,
     /// The end of its branch.
     pub tip: Option<String>,
 }
 
-/// What is told of a lane.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct LaneState {
-    pub lane: usize,
-    /// `PROVIDER/ID`.
-    pub model: String,
-    /// Where it works.
-    pub directory: PathBuf,
-    pub status: LaneStatus,
-    /// Why it failed.
-    pub error: Option<String>,
-    /// The end of what it says.
-    pub text: String,
-    /// The tool it runs.
-    pub tool: Option<String>,
-    pub turns: u32,
-    pub usage: Usage,
-    pub duration_ms: u64,
-    /// What it changed, once it has ended.
-    pub files: Vec<(PathBuf, FileChanges)>,
-    /// The end of its branch, once it has ended.
-    pub leaf: Option<String>,
-}
-
-/// What a lane says while it works.
+/// A report of a running lane.
 #[derive(Debug)]
-pub enum LaneNews {
+pub(crate) enum LaneNews {
     State(LaneState),
     Spent(AccountingEntry),
 }
 
-/// How far a lane is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LaneStatus {
-    Working,
-    Done,
-    Failed,
-    Interrupted,
-}
-
-impl LaneState {
-    pub fn new(lane: usize, model: &Model, directory: PathBuf) -> Self {
-        Self {
-            lane,
-            model: model.reference(),
-            directory,
-            status: LaneStatus::Working,
-            error: None,
-            text: String::new(),
-            tool: None,
-            turns: 0,
-            usage: Usage::default(),
-            duration_ms: 0,
-            files: Vec::new(),
-            leaf: None,
-        }
-    }
-
-    /// Takes an event of the lane's agent; whether there is something to tell now.
-    fn follow(&mut self, event: &osier_agent::Event) -> bool {
-        match event {
-            osier_agent::Event::TurnStart { turn } => self.turns = *turn,
-            osier_agent::Event::MessageStart { message, .. } => {
-                if matches!(**message, AgentMessage::Assistant(_)) {
-                    self.text.clear();
-                }
-            }
-            osier_agent::Event::MessageUpdate {
-                delta: Delta::TextDelta { delta, .. },
-                ..
-            } => {
-                self.text.push_str(delta);
-                if self.text.len() > 2 * TAIL {
-                    self.text = tail_bytes(&self.text, TAIL).to_owned();
-                }
-                return false;
-            }
-            osier_agent::Event::MessageEnd { message, .. } => {
-                if let AgentMessage::Assistant(answer) = &**message {
-                    self.usage += answer.usage;
-                    let text = answer.text();
-                    if !text.trim().is_empty() {
-                        tail_bytes(text.trim(), TAIL).clone_into(&mut self.text);
-                    }
-                }
-            }
-            osier_agent::Event::ToolExecutionStart { tool_name, .. } => {
-                self.tool = Some(tool_name.clone());
-            }
-            osier_agent::Event::ToolExecutionEnd { .. } => self.tool = None,
-            osier_agent::Event::AgentSettled { outcome } => {
-                self.tool = None;
-                self.status = match outcome {
-                    RunOutcome::Completed => LaneStatus::Done,
-                    RunOutcome::Interrupted => LaneStatus::Interrupted,
-                    _ => LaneStatus::Failed,
-                };
-                self.error = outcome.error();
-            }
-            _ => return false,
-        }
-        true
-    }
-}
-
 impl LaneParts {
-    /// Runs the prompt to its end in `copy`, telling how far it is.
+    /// Runs the prompt in `copy` and reports progress to `tell`.
     ///
     /// # Errors
-    /// The branch cannot be stored, or there is no such tool.
-    pub async fn run(
+    /// The branch cannot be stored, or a tool does not exist.
+    pub(crate) async fn run(
         self,
         copy: Copy,
         prompt: UserMessage,
@@ -182,7 +76,7 @@ impl LaneParts {
         let cwd = copy.cwd().to_owned();
         let mut state = LaneState::new(self.number, &self.model, cwd);
         tell(LaneNews::State(state.clone()));
-        let writer = Writer::beside(self.store.clone(), self.parent.clone());
+        let writer = Writer::on_branch(self.store.clone(), self.parent.clone());
         if let Err(error) = self.announce(&writer).await {
             return Err((copy, error.to_string()));
         }
@@ -213,7 +107,7 @@ impl LaneParts {
             if matches!(event, osier_agent::Event::AgentSettled { .. }) {
                 break;
             }
-            if now || told.elapsed() > PACE {
+            if now || told.elapsed() > PROGRESS_INTERVAL {
                 told = Instant::now();
                 state.duration_ms = elapsed(started);
                 tell(LaneNews::State(state.clone()));
@@ -225,7 +119,7 @@ impl LaneParts {
         Ok(Lane { state, copy, tip })
     }
 
-    /// The branch remembers whose it is.
+    /// Records the model in the branch.
     async fn announce(&self, writer: &Writer) -> Result<(), SessionError> {
         let (provider, model_id) = (self.model.provider.clone(), self.model.id.clone());
         writer
@@ -239,16 +133,16 @@ impl LaneParts {
     }
 
     fn agent(&self, copy: &Copy, writer: &Writer) -> Result<Agent, String> {
-        let workspace = Arc::new(self.guard.workspace(copy.cwd()));
+        let workspace = Arc::new(self.policy.workspace(copy.cwd()));
         let tools = osier_tools::build(&workspace, self.tools.as_deref())
             .map_err(|error| error.to_string())?;
-        // Nobody here asks which entry a message became.
+        // The entries of the messages are not needed.
         let (stored, _) = mpsc::unbounded_channel();
         let compactor = Compactor::new(writer.clone(), stored.clone(), self.automatic_compaction);
-        let (hooks, gate) = self.guard.around(&workspace, Role::Lane);
+        let (hooks, gate) = self.policy.interceptors(&workspace, Role::Lane);
         let mut interceptors = self.rules.clone();
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
-        interceptors.push(Arc::new(Keeper::new(writer.clone(), stored)));
+        interceptors.push(Arc::new(MessageRecorder::new(writer.clone(), stored)));
         interceptors.push(Arc::new(compactor));
         interceptors.push(Arc::new(gate));
         let history = StoredHistory::new(self.store.clone(), self.parent.clone());
@@ -267,7 +161,7 @@ impl LaneParts {
     }
 }
 
-/// Whether the agent was told to stop.
+/// Whether the agent was aborted.
 fn cancel_was_sent(state: &LaneState) -> bool {
     state.status == LaneStatus::Interrupted
 }

@@ -1,13 +1,15 @@
-//! One prompt to several models at once. Each works in a copy of the files (`copy`) and writes a branch
-//! of its own beside the leaf of the session (`lane`), so that none sees another. Afterwards one of them
-//! is taken: its files become those of the working directory (`apply`), the others stay as branches.
+//! Running several models side by side (`/fan`). Each model works in a copy of the files (`copy`) and on its own branch
+//! of the session (`lane`). Afterwards one lane can be applied: its files replace those of the working directory
+//! (`apply`). The other branches stay in the tree.
 
 mod apply;
 mod copy;
 mod lane;
+mod run;
 mod stamps;
 
-pub use apply::{Applied, ApplyError, apply, changes};
-pub use copy::{Copy, CopyError, original};
-pub use lane::{Lane, LaneNews, LaneParts, LaneState, LaneStatus};
-pub use stamps::Stamps;
+pub(crate) use apply::{Applied, ApplyError, apply, changes};
+pub(crate) use copy::{Copy, original};
+pub(crate) use lane::{Lane, LaneNews, LaneParts};
+pub(crate) use run::{Fan, FanOutcome, FanState, lane_models};
+pub(crate) use stamps::Stamps;

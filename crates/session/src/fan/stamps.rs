@@ -1,4 +1,4 @@
-//! What the files of a directory looked like at one moment, without reading them.
+//! Stamps of the files of a directory, to detect changes without reading the files.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-/// Size, times, mode and inode of one file: whoever writes to it changes one of them.
+/// Size, times, mode and inode of one file: a write changes one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub(crate) struct Stamp {
     length: u64,
     modified: (i64, i64),
     changed: (i64, i64),
     inode: u64,
 }
 
-/// The files below a directory that `.gitignore` does not hide, by their paths from there.
+/// The files below a directory that are not ignored, by relative path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stamps(BTreeMap<PathBuf, Stamp>);
+pub(crate) struct Stamps(BTreeMap<PathBuf, Stamp>);
 
 impl Stamp {
-    /// The stamp of a file or symbolic link; `None` when there is none.
-    pub fn of(path: &Path) -> Option<Self> {
+    /// The stamp of a file or symbolic link; `None` if it does not exist.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let metadata = path.symlink_metadata().ok()?;
         (!metadata.is_dir()).then(|| Self {
             length: metadata.len(),
@@ -33,8 +33,8 @@ impl Stamp {
 }
 
 impl Stamps {
-    /// Looks at every file below `root`. Blocks.
-    pub fn of(root: &Path) -> Self {
+    /// Reads the stamps of all files below `root`. Blocks.
+    pub(crate) fn of(root: &Path) -> Self {
         let mut walk = WalkBuilder::new(root);
         walk.hidden(false)
             .require_git(false)
@@ -47,16 +47,16 @@ impl Stamps {
         Self(files.collect())
     }
 
-    pub fn get(&self, path: &Path) -> Option<Stamp> {
+    pub(crate) fn get(&self, path: &Path) -> Option<Stamp> {
         self.0.get(path).copied()
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.keys().map(PathBuf::as_path)
     }
 
-    /// The paths whose files came, went or were written to between this and `later`.
-    pub fn changed(&self, later: &Self) -> Vec<PathBuf> {
+    /// The paths that were created, deleted or written between this and `later`.
+    pub(crate) fn changed(&self, later: &Self) -> Vec<PathBuf> {
         let gone = self.0.keys().filter(|path| !later.0.contains_key(*path));
         let other = later
             .0

@@ -1,4 +1,4 @@
-//! Named sub-agents: Markdown files whose head says what they are for and whose body is their prompt.
+//! Definitions of subagents: Markdown files with front matter; the body is the prompt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,25 @@ use osier_base::problem::Problem;
 use osier_base::text;
 use osier_context::{front_matter, skill};
 
-/// Folders of a project that hold definitions.
+/// Folders of a project with definitions.
 const PROJECT_FOLDERS: [&str; 2] = [".osier/agents", ".claude/agents"];
 
-/// One kind of sub-agent.
+/// The definition of a subagent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Definition {
+pub(crate) struct Definition {
     pub name: String,
     /// When the model should use it.
     pub description: String,
-    /// Names of its tools; those of every sub-agent when not set.
+    /// Names of its tools; the tools of every subagent if not set.
     pub tools: Option<Vec<String>>,
-    /// `PROVIDER/ID` or part of a name; the model of the caller when not set.
+    /// `PROVIDER/ID` or part of a name; the model of the caller if not set.
     pub model: Option<String>,
     pub prompt: String,
     pub path: PathBuf,
 }
 
-/// Every definition, by name; those of the project go before those of the user.
-pub fn load(config: &Path, cwd: &Path) -> (Vec<Definition>, Vec<Problem>) {
+/// All definitions, by name. A definition of the project overrides one of the user.
+pub(crate) fn load(config: &Path, cwd: &Path) -> (Vec<Definition>, Vec<Problem>) {
     let mut folders: Vec<PathBuf> = PROJECT_FOLDERS.iter().map(|name| cwd.join(name)).collect();
     folders.push(config.join("agents"));
     let mut definitions: Vec<Definition> = Vec::new();
@@ -60,7 +60,7 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definit
             ..Problem::of_file(
                 path,
                 "the agent has no description",
-                "say in `description:` when it is to be used",
+                "add a `description:` that says when to use it",
             )
         });
     }
@@ -69,7 +69,7 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definit
     Ok(Definition {
         name: name.unwrap_or_else(|| stem.into_owned()),
         description: text::single_line(&description),
-        // Other programs write `Read, Bash`.
+        // Claude Code writes `Read, Bash`.
         tools: document
             .words("tools")
             .map(|tools| tools.iter().map(|tool| tool.to_lowercase()).collect()),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_is_read_and_a_bad_one_is_a_line() {
+    fn definitions_are_read_and_invalid_ones_are_problems() {
         let place = tempfile::TempDir::new().unwrap();
         let folder = place.path().join("agents");
         fs::create_dir(&folder).unwrap();

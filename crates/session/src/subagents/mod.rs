@@ -1,9 +1,10 @@
-//! Sub-agents: the `task` tool runs an agent of its own, which shares nothing with its caller but the
-//! working tree. What happens in it is told under the call; what it says last is the call's result.
+//! Subagents: the `task` tool runs a separate agent, which shares only the working tree with its caller. Its progress is
+//! shown under the call; its last answer is the result of the call.
 //!
-//! A sub-agent has no `task` tool, so there is one level. Its calls pass the same guards as its caller's.
+//! A subagent has no `task` tool: there is one level. The same policy applies to its calls as to those of its caller.
 
-pub mod definition;
+mod definition;
+mod reload;
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::guard::Guard;
-use super::spending::Spending;
+use crate::tool_policy::ToolPolicy;
 use osier_extensions::hooks::Role;
+use osier_protocol::Spending;
 
 use definition::Definition;
 use osier_agent::{
@@ -24,72 +25,72 @@ use osier_agent::{
 };
 use osier_llm::{Model, ThinkingLevel, ToolCall, ToolSpec};
 
-/// Sub-agents of one session that run at once; more wait.
+/// Subagents of one session that run in parallel; more wait.
 const PARALLEL: usize = 4;
 
-const PROMPT: &str = "You are a sub-agent of osier, a coding agent. You were given one task; do it with your tools, \
-then answer with what was asked for and nothing else. Your answer is all that your caller sees: name files as path:line.";
+const PROMPT: &str = "You are a subagent of osier, a coding agent. You were given one task; do it with your tools, \
+then answer with the requested result and nothing else. Your caller sees only your answer: refer to files as path:line.";
 
-/// What sub-agents are made of. It belongs to a session.
+/// The subagents of a session.
 #[derive(Debug)]
-pub struct SubAgents {
+pub(crate) struct Subagents {
     transport: Arc<dyn Transport>,
-    /// Asked before and after every call of a tool.
+    /// Called before and after every tool call.
     rules: Vec<Arc<dyn Interceptor>>,
-    guard: Guard,
+    policy: ToolPolicy,
     cwd: std::path::PathBuf,
     retry: RetryPolicy,
     places: Semaphore,
-    known: Mutex<Known>,
+    offer: Mutex<Offer>,
 }
 
-/// What may change while the session is open.
+/// The state that changes while the session is open.
 #[derive(Debug, Default)]
-struct Known {
+struct Offer {
     models: Vec<Arc<Model>>,
     thinking: ThinkingLevel,
     definitions: Vec<(Definition, Option<Arc<Model>>)>,
-    /// Not set while sub-agents are off.
+    /// Not set while subagents are disabled.
     tool: Option<Arc<dyn Tool>>,
 }
 
-impl SubAgents {
-    pub fn new(
+impl Subagents {
+    pub(crate) fn new(
         transport: Arc<dyn Transport>,
-        (rules, guard): (Vec<Arc<dyn Interceptor>>, Guard),
+        (rules, policy): (Vec<Arc<dyn Interceptor>>, ToolPolicy),
         cwd: std::path::PathBuf,
         retry: RetryPolicy,
     ) -> Arc<Self> {
         Arc::new(Self {
             transport,
             rules,
-            guard,
+            policy,
             cwd,
             retry,
             places: Semaphore::new(PARALLEL),
-            known: Mutex::default(),
+            offer: Mutex::default(),
         })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn current(&self) -> MutexGuard<'_, Offer> {
+        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The models of the caller, which are those of a sub-agent that names none.
-    pub fn set_models(&self, models: Vec<Arc<Model>>, thinking: ThinkingLevel) {
-        let mut known = self.known();
+    /// Sets the models of the caller, for subagents without a model.
+    pub(crate) fn set_models(&self, models: Vec<Arc<Model>>, thinking: ThinkingLevel) {
+        let mut known = self.current();
         known.models = models;
         known.thinking = thinking;
     }
 
-    /// Offers the tool, with these kinds of sub-agents.
-    pub fn offer(self: &Arc<Self>, definitions: Vec<(Definition, Option<Arc<Model>>)>) {
+    /// Offers the tool with these definitions.
+    pub(crate) fn offer(self: &Arc<Self>, definitions: Vec<(Definition, Option<Arc<Model>>)>) {
         let spec = spec(&definitions);
         let tool = TaskTool {
             spec,
             agents: Arc::downgrade(self),
         };
-        let mut known = self.known();
+        let mut known = self.current();
         let same = known
             .tool
             .as_ref()
@@ -100,10 +101,10 @@ impl SubAgents {
         known.definitions = definitions;
     }
 
-    /// The agent that does the task, and what it is called.
+    /// Starts an agent for a task. Returns it and the name of its model.
     fn start(&self, kind: Option<&str>) -> Result<(Agent, String), String> {
         let (models, thinking, definition) = {
-            let known = self.known();
+            let known = self.current();
             let found = known
                 .definitions
                 .iter()
@@ -112,7 +113,7 @@ impl SubAgents {
                 let names = known.definitions.iter();
                 let names: Vec<&str> = names.map(|(known, _)| known.name.as_str()).collect();
                 return Err(format!(
-                    "there is no agent `{kind}`: there are {}",
+                    "unknown agent `{kind}`; expected one of {}",
                     names.join(", ")
                 ));
             }
@@ -124,10 +125,10 @@ impl SubAgents {
             (models, known.thinking, definition)
         };
         let Some(model) = models.first() else {
-            return Err("no model is chosen".to_owned());
+            return Err("no model is selected".to_owned());
         };
         let definition = definition.unwrap_or_default();
-        let workspace = Arc::new(self.guard.workspace(&self.cwd));
+        let workspace = Arc::new(self.policy.workspace(&self.cwd));
         let tools = osier_tools::build(&workspace, definition.tools.as_deref())
             .map_err(|error| format!("{error}: {}", error.hint()))?;
         let mut prompt = PROMPT.to_owned();
@@ -138,7 +139,7 @@ impl SubAgents {
         let role = Role::SubAgent {
             kind: kind.map(str::to_owned),
         };
-        let (hooks, gate) = self.guard.around(&workspace, role);
+        let (hooks, gate) = self.policy.interceptors(&workspace, role);
         let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![Arc::new(Rules(self.rules.clone()))];
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         interceptors.push(Arc::new(gate));
@@ -156,17 +157,17 @@ impl SubAgents {
     }
 }
 
-impl ToolSource for SubAgents {
+impl ToolSource for Subagents {
     fn tools(&self) -> ToolSet {
-        self.known().tool.iter().cloned().collect()
+        self.current().tool.iter().cloned().collect()
     }
 }
 
-/// The tool of the caller.
+/// The `task` tool.
 #[derive(Debug)]
 struct TaskTool {
     spec: ToolSpec,
-    agents: std::sync::Weak<SubAgents>,
+    agents: std::sync::Weak<Subagents>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -176,7 +177,7 @@ struct Arguments {
     agent: Option<String>,
 }
 
-/// What the interface keeps of a task: enough to show it when the session is opened again.
+/// The details of a task that are stored, to show it when the session is opened again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskDetails {
@@ -188,7 +189,7 @@ pub struct TaskDetails {
     pub spending: Spending,
 }
 
-/// One call of a sub-agent.
+/// A tool call of a subagent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStep {
@@ -201,8 +202,8 @@ pub struct TaskStep {
 }
 
 impl TaskDetails {
-    /// Takes in what happened in the sub-agent.
-    pub fn follow(&mut self, event: &osier_agent::Event) {
+    /// Updates the details from an event of the subagent.
+    pub fn on_event(&mut self, event: &osier_agent::Event) {
         match event {
             osier_agent::Event::TurnStart { turn } => self.turns = *turn,
             osier_agent::Event::ToolExecutionStart {
@@ -230,11 +231,11 @@ impl TaskDetails {
 }
 
 fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
-    let mut description = "Give a task to a sub-agent with a context of its own, for work whose details you do not \
-        need. Say all it has to know: it sees nothing of this conversation. Several calls run at once."
+    let mut description = "Give a task to a subagent with a separate context, for work whose details you do not \
+        need. Include everything it has to know: it does not see this conversation. Several calls run in parallel."
         .to_owned();
     let mut properties =
-        json!({"prompt": {"type": "string", "description": "the task, and what to answer"}});
+        json!({"prompt": {"type": "string", "description": "the task, and what to return"}});
     if !definitions.is_empty() {
         description.push_str(" Agents:");
         for (definition, _) in definitions {
@@ -283,7 +284,7 @@ impl Tool for TaskTool {
             let place = tokio::select! {
                 place = agents.places.acquire() => place,
                 () = cx.cancel.cancelled() => {
-                    return ToolOutput::failed(ToolStatus::Aborted, "interrupted before it began");
+                    return ToolOutput::failed(ToolStatus::Aborted, "interrupted before it started");
                 }
             };
             let output = match agents.start(arguments.agent.as_deref()) {
@@ -297,7 +298,7 @@ impl Tool for TaskTool {
     }
 }
 
-/// Runs the sub-agent to its end, or to the interrupt.
+/// Runs the subagent until it ends or is interrupted.
 async fn follow(
     agent: &Agent,
     arguments: &Arguments,
@@ -324,11 +325,11 @@ async fn follow(
         let Some(event) = event else {
             break RunOutcome::Interrupted;
         };
-        details.follow(&event);
+        details.on_event(&event);
         if let osier_agent::Event::AgentSettled { outcome } = &event {
             break outcome.clone();
         }
-        if is_told(&event) {
+        if is_shown(&event) {
             let event = Box::new(event);
             cx.updates.send(ToolUpdate::Agent { event });
         }
@@ -337,7 +338,7 @@ async fn follow(
     let details = json!(details);
     match outcome {
         RunOutcome::Completed => {
-            let answer = answer.unwrap_or_else(|| "(it said nothing)".to_owned());
+            let answer = answer.unwrap_or_else(|| "(no answer)".to_owned());
             ToolOutput::success(answer, details)
         }
         RunOutcome::Interrupted => ToolOutput {
@@ -345,8 +346,8 @@ async fn follow(
             ..ToolOutput::failed(
                 ToolStatus::Aborted,
                 match answer {
-                    Some(answer) => format!("interrupted; so far it had said: {answer}"),
-                    None => "interrupted before it had said anything".to_owned(),
+                    Some(answer) => format!("interrupted; the answer so far: {answer}"),
+                    None => "interrupted before the first answer".to_owned(),
                 },
             )
         },
@@ -354,14 +355,14 @@ async fn follow(
             let message = failed.error().unwrap_or_default();
             ToolOutput {
                 details,
-                ..ToolOutput::error(format!("the sub-agent failed: {message}"))
+                ..ToolOutput::error(format!("the subagent failed: {message}"))
             }
         }
     }
 }
 
-/// Pieces of answers and logs stay inside: what is told is what a person follows.
-fn is_told(event: &osier_agent::Event) -> bool {
+/// Whether the user sees an event: text deltas and logs are not shown.
+fn is_shown(event: &osier_agent::Event) -> bool {
     matches!(
         event,
         osier_agent::Event::TurnStart { .. }
@@ -384,7 +385,7 @@ fn last_answer(agent: &Agent) -> Option<String> {
     answers.filter(|answer| !answer.trim().is_empty())
 }
 
-/// The caller's rules, asked about calls of tools only.
+/// The interceptors of the caller, for tool calls only.
 #[derive(Debug)]
 struct Rules(Vec<Arc<dyn Interceptor>>);
 

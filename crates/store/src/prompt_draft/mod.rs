@@ -1,11 +1,11 @@
-//! What was typed and not sent, kept beside the sessions so that a crash, a kill or a closed window costs
-//! at most a moment of it.
+//! The draft of a prompt, stored next to the sessions so that a crash, a kill or a closed window loses at most a
+//! moment of it.
 //!
-//! One file a session in `<data>/drafts`, locked as long as its osier runs, written in place with one write; a few where
-//! several screens show the same session of a server.
-//! It belongs to its session; that of a session which was never stored comes back in the same directory.
+//! `<data>/drafts` has one file per session, locked while its osier runs and updated in place with one write. A
+//! server's session has one file per screen. A draft belongs to its session; the draft of a session that was never
+//! stored is restored in the same directory.
 
-mod keeper;
+mod recorder;
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
@@ -14,59 +14,59 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::keeper::UnsentKeeper;
+pub use self::recorder::PromptDraftRecorder;
 
 use crate::{SESSION_EXTENSION, SessionDirectory};
-use osier_base::locked_file::HeldFile;
+use osier_base::locked_file::LockedFile;
 use osier_base::parts::Parts;
 use osier_base::text::head_bytes;
 
-/// Bytes that are kept.
+/// Maximum bytes of a stored draft.
 const LIMIT: usize = 1 << 20;
-/// Screens of one session whose texts are kept.
+/// Maximum number of screens of one session with a stored draft.
 const SCREENS: usize = 8;
 
-/// What was typed, and where.
+/// A draft and its session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "Stored")]
-pub struct UnsentText {
-    /// Id of the session it was typed in.
+pub struct PromptDraft {
+    /// Id of the session.
     pub session: String,
-    /// Where that ran.
+    /// The session's working directory.
     pub cwd: String,
     pub text: Parts,
 }
 
-/// What stands in a file.
+/// The contents of a draft file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     session: String,
     cwd: String,
-    /// Where the text has pastes: the first byte of each, and its bytes.
+    /// The pastes in the text: first byte and length of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pastes: Vec<(usize, usize)>,
-    /// The last of the fields, so that most of a file stays as it is while one types behind a paste.
+    /// The last field, so that typing after a paste changes only the end of the file.
     text: Parts,
 }
 
 impl Stored {
-    /// As much of it as is kept.
-    fn of(unsent: &UnsentText) -> Self {
-        let (mut text, mut pastes) = (unsent.text.clone(), unsent.text.pastes());
+    /// Cuts the draft to the stored size.
+    fn of(draft: &PromptDraft) -> Self {
+        let (mut text, mut pastes) = (draft.text.clone(), draft.text.pastes());
         if text.len() > LIMIT {
             text = head_bytes(&text.to_string(), LIMIT).into();
             pastes.retain(|(start, length)| start + length <= text.len());
         }
         Self {
-            session: unsent.session.clone(),
-            cwd: unsent.cwd.clone(),
+            session: draft.session.clone(),
+            cwd: draft.cwd.clone(),
             pastes,
             text,
         }
     }
 }
 
-impl From<Stored> for UnsentText {
+impl From<Stored> for PromptDraft {
     fn from(stored: Stored) -> Self {
         Self {
             session: stored.session,
@@ -76,18 +76,18 @@ impl From<Stored> for UnsentText {
     }
 }
 
-/// The file of one session, open for writing.
+/// The draft file of one session, open for writing.
 #[derive(Debug)]
-pub struct UnsentFile {
+pub struct PromptDraftFile {
     path: PathBuf,
-    file: HeldFile,
-    /// What stands in it, as far as this process has written it.
+    file: LockedFile,
+    /// The contents that this process wrote.
     written: Vec<u8>,
 }
 
-impl UnsentFile {
-    /// A file of the session `id` in `folder` that no other process has, made when it is not there. An error also
-    /// while others have all of them.
+impl PromptDraftFile {
+    /// Opens or creates a draft file of the session `id` in `folder` that no other process has locked. Fails if all
+    /// of them are locked.
     pub fn open(folder: &Path, id: &str) -> io::Result<Self> {
         DirBuilder::new()
             .recursive(true)
@@ -117,9 +117,9 @@ impl UnsentFile {
         Err(failed.unwrap_or_else(|| io::Error::other("no file")))
     }
 
-    /// Puts `unsent` in place of what it holds, from the first byte that differs; how many were written.
-    pub fn write(&mut self, unsent: &UnsentText) -> io::Result<usize> {
-        let mut bytes = serde_json::to_vec(&Stored::of(unsent))?;
+    /// Replaces the contents, from the first different byte. Returns the number of bytes written.
+    pub fn write(&mut self, draft: &PromptDraft) -> io::Result<usize> {
+        let mut bytes = serde_json::to_vec(&Stored::of(draft))?;
         bytes.push(b'\n');
         let before = std::mem::take(&mut self.written);
         let same = before
@@ -127,7 +127,7 @@ impl UnsentFile {
             .zip(&bytes)
             .take_while(|(old, new)| old == new)
             .count();
-        // Whoever reads takes the first value: what is left of a longer one behind it does no harm.
+        // Readers parse only the first value, so the rest of a longer one is harmless.
         self.file.write_all_at(&bytes[same..], same as u64)?;
         self.file.set_len(bytes.len() as u64)?;
         let count = bytes.len() - same;
@@ -135,66 +135,81 @@ impl UnsentFile {
         Ok(count)
     }
 
-    /// Removes it.
+    /// Removes the file.
     pub fn remove(self) {
-        // It may be gone already.
+        // The file may not exist.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Removes what an earlier run left of the session `id`, unless another osier has it.
+/// Removes the draft of the session `id` that an earlier run left, unless another osier has it open.
 pub fn forget(folder: &Path, id: &str) {
     if paths_of(folder, id).any(|path| path.exists())
-        && let Ok(file) = UnsentFile::open(folder, id)
+        && let Ok(file) = PromptDraftFile::open(folder, id)
     {
         file.remove();
     }
 }
 
-/// What was left unsent in the session `id`; or, for one that is `new`, in one that ran in `cwd` and was
-/// never stored. It stays where it is until the text is sent, or written anew.
-pub fn find(data: &Path, folder: &Path, (id, cwd, new): (&str, &str, bool)) -> Option<UnsentText> {
-    if !new {
+/// The session whose draft [`find`] looks for.
+#[derive(Debug, Clone, Copy)]
+pub struct DraftQuery<'a> {
+    /// Id of the session.
+    pub session: &'a str,
+    pub cwd: &'a str,
+    /// The session has no entries yet, so it can take over the draft of another one that was never stored.
+    pub is_new: bool,
+}
+
+/// Finds the draft of a session, or, for a new session, the draft of one in the same directory that was never
+/// stored. The file stays until the text is sent or changed.
+pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptDraft> {
+    let DraftQuery {
+        session: id,
+        cwd,
+        is_new,
+    } = query;
+    if !is_new {
         let found = paths_of(folder, id).find_map(|path| Some((read(&path)?, path)));
-        let (unsent, path) = found?;
-        // It goes on in the first file that is free, as it would be written.
+        let (draft, path) = found?;
+        // Move it to the first free file, where the next write goes.
         if let Some(free) = paths_of(folder, id).find(|free| *free == path || !free.exists())
             && free != path
         {
             let _ = std::fs::rename(path, free);
         }
-        return Some(unsent);
+        return Some(draft);
     }
     let sessions = SessionDirectory::new(data).project(Path::new(cwd));
     let mut found: Vec<_> = std::fs::read_dir(folder)
         .ok()?
         .flatten()
         .filter_map(|entry| {
-            let unsent = read(&entry.path()).filter(|unsent| unsent.cwd == cwd)?;
+            let draft = read(&entry.path()).filter(|draft| draft.cwd == cwd)?;
             let written = entry.metadata().ok()?.modified().ok()?;
-            (!is_stored(&sessions, &unsent.session)).then_some((written, entry.path(), unsent))
+            (!is_stored(&sessions, &draft.session)).then_some((written, entry.path(), draft))
         })
         .collect();
     found.sort_by_key(|(written, ..)| *written);
-    let (_, path, unsent) = found.pop()?;
-    // It goes on under the new session's id. Where that fails it is found once more.
+    let (_, path, draft) = found.pop()?;
+    // Continue under the new session's id. After a failure the old file is found again.
     let _ = std::fs::rename(path, path_of(folder, id));
-    Some(unsent)
+    Some(draft)
 }
 
 fn path_of(folder: &Path, id: &str) -> PathBuf {
     folder.join(format!("{id}.json"))
 }
 
-/// That of each screen.
+/// One path per screen.
 fn paths_of(folder: &Path, id: &str) -> impl Iterator<Item = PathBuf> {
     let others = (2..=SCREENS).map(move |screen| format!("{id}.{screen}"));
     let names = std::iter::once(id.to_owned()).chain(others);
     names.map(move |name| path_of(folder, &name))
 }
 
-/// What stands in the file, unless the osier that wrote it still runs.
-fn read(path: &Path) -> Option<UnsentText> {
+/// Reads the file unless the osier that wrote it still runs.
+fn read(path: &Path) -> Option<PromptDraft> {
     let mut file = File::open(path).ok()?;
     file.try_lock_shared().ok()?;
     let mut text = String::new();
@@ -202,9 +217,9 @@ fn read(path: &Path) -> Option<UnsentText> {
         .take(8 * LIMIT as u64)
         .read_to_string(&mut text)
         .ok()?;
-    let mut values = serde_json::Deserializer::from_str(&text).into_iter::<UnsentText>();
-    let unsent = values.next()?.ok()?;
-    (!unsent.text.to_string().trim().is_empty()).then_some(unsent)
+    let mut values = serde_json::Deserializer::from_str(&text).into_iter::<PromptDraft>();
+    let draft = values.next()?.ok()?;
+    (!draft.text.to_string().trim().is_empty()).then_some(draft)
 }
 
 fn is_stored(project: &Path, id: &str) -> bool {
@@ -219,108 +234,117 @@ fn is_stored(project: &Path, id: &str) -> bool {
 mod tests {
     use super::*;
 
-    pub(super) fn unsent(text: &str) -> UnsentText {
-        UnsentText {
+    pub(super) fn draft(text: &str) -> PromptDraft {
+        PromptDraft {
             session: "1".into(),
             cwd: "/work".into(),
             text: text.into(),
         }
     }
 
+    fn found(data: &Path, session: &str, cwd: &str, is_new: bool) -> Option<PromptDraft> {
+        let query = DraftQuery {
+            session,
+            cwd,
+            is_new,
+        };
+        find(data, &data.join("drafts"), query)
+    }
+
     #[test]
-    fn what_a_process_left_comes_back_and_what_one_has_does_not() {
+    fn draft_of_an_ended_process_is_restored_but_not_of_a_running_one() {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("drafts");
-        let of = |id, new| find(data.path(), &folder, (id, "/work", new));
+        let of = |id, new| found(data.path(), id, "/work", new);
         assert_eq!(of("1", false), None);
-        let mut file = UnsentFile::open(&folder, "1").unwrap();
+        let mut file = PromptDraftFile::open(&folder, "1").unwrap();
         let long = "a long text ".repeat(50);
-        assert_eq!(file.write(&unsent(&long)).unwrap(), 640);
-        // Only what differs is written.
-        assert_eq!(file.write(&unsent(&format!("{long}!"))).unwrap(), 4);
-        assert_eq!(file.write(&unsent("short")).unwrap(), 8);
+        assert_eq!(file.write(&draft(&long)).unwrap(), 640);
+        // Only the difference is written.
+        assert_eq!(file.write(&draft(&format!("{long}!"))).unwrap(), 4);
+        assert_eq!(file.write(&draft("short")).unwrap(), 8);
         assert_eq!(of("1", false), None);
         assert_eq!(of("2", true), None);
         drop(file);
-        assert_eq!(of("1", false), Some(unsent("short")));
-        assert_eq!(find(data.path(), &folder, ("2", "/elsewhere", true)), None);
-        assert_eq!(of("2", true), Some(unsent("short")));
-        // It belongs to the session it came back in, also before that one has written anything.
-        assert_eq!(of("2", false), Some(unsent("short")));
+        assert_eq!(of("1", false), Some(draft("short")));
+        assert_eq!(found(data.path(), "2", "/elsewhere", true), None);
+        assert_eq!(of("2", true), Some(draft("short")));
+        // It now belongs to the session in which it was restored, even before that one writes anything.
+        assert_eq!(of("2", false), Some(draft("short")));
         forget(&folder, "2");
         assert_eq!(of("2", false), None);
         assert_eq!(of("3", true), None);
     }
 
     #[test]
-    fn pastes_come_back_as_such() {
+    fn pastes_are_restored() {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("drafts");
-        let mut long = unsent("see ");
+        let mut long = draft("see ");
         long.text.push("line\n".repeat(20).into(), true);
         long.text.push(" and say".into(), false);
-        let mut file = UnsentFile::open(&folder, "1").unwrap();
+        let mut file = PromptDraftFile::open(&folder, "1").unwrap();
         file.write(&long).unwrap();
-        // What is typed behind it leaves its place as it is.
+        // Typing after the paste does not move it.
         long.text.push("!".into(), false);
         assert_eq!(file.write(&long).unwrap(), 4);
         drop(file);
-        let found = find(data.path(), &folder, ("1", "/work", false)).unwrap();
-        assert_eq!(found.text.pastes(), [(4, 100)]);
-        assert_eq!(found.text.to_string(), long.text.to_string());
+        let restored = found(data.path(), "1", "/work", false).unwrap();
+        assert_eq!(restored.text.pastes(), [(4, 100)]);
+        assert_eq!(restored.text.to_string(), long.text.to_string());
     }
 
     #[test]
-    fn each_screen_of_a_session_has_its_own() {
+    fn each_screen_of_a_session_has_its_own_draft() {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("drafts");
-        let found = || find(data.path(), &folder, ("1", "/work", false));
-        let mut one = UnsentFile::open(&folder, "1").unwrap();
-        one.write(&unsent("of the first")).unwrap();
-        let mut two = UnsentFile::open(&folder, "1").unwrap();
-        two.write(&unsent("of the second")).unwrap();
-        assert_eq!(found(), None);
+        let found_again = || found(data.path(), "1", "/work", false);
+        let mut one = PromptDraftFile::open(&folder, "1").unwrap();
+        one.write(&draft("of the first")).unwrap();
+        let mut two = PromptDraftFile::open(&folder, "1").unwrap();
+        two.write(&draft("of the second")).unwrap();
+        assert_eq!(found_again(), None);
         drop(two);
-        assert_eq!(found(), Some(unsent("of the second")));
-        // Found by nobody else while it is written again.
-        let two = UnsentFile::open(&folder, "1").unwrap();
-        assert_eq!(found(), None);
+        assert_eq!(found_again(), Some(draft("of the second")));
+        // A file that is being written is not found by others.
+        let two = PromptDraftFile::open(&folder, "1").unwrap();
+        assert_eq!(found_again(), None);
         one.remove();
         drop(two);
-        assert_eq!(found(), Some(unsent("of the second")));
-        // It stands where the next one writes, so that it is not found twice.
+        assert_eq!(found_again(), Some(draft("of the second")));
+        // It moved to the file of the next writer, so it is found only once.
         forget(&folder, "1");
-        assert_eq!(found(), None);
-        let others: Vec<UnsentFile> = (0..SCREENS)
-            .map(|_| UnsentFile::open(&folder, "1").unwrap())
+        assert_eq!(found_again(), None);
+        let others: Vec<PromptDraftFile> = (0..SCREENS)
+            .map(|_| PromptDraftFile::open(&folder, "1").unwrap())
             .collect();
-        assert!(UnsentFile::open(&folder, "1").is_err());
+        assert!(PromptDraftFile::open(&folder, "1").is_err());
         drop(others);
     }
 
     #[test]
-    fn that_of_a_stored_session_waits_for_it() {
+    fn draft_of_a_stored_session_waits_for_that_session() {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("drafts");
         let project = SessionDirectory::new(data.path()).project(Path::new("/work"));
         std::fs::create_dir_all(&project).unwrap();
         File::create(project.join("2026_1.jsonl")).unwrap();
-        UnsentFile::open(&folder, "1")
+        PromptDraftFile::open(&folder, "1")
             .unwrap()
-            .write(&unsent("typed"))
+            .write(&draft("typed"))
             .unwrap();
-        assert_eq!(find(data.path(), &folder, ("2", "/work", true)), None);
+        assert_eq!(found(data.path(), "2", "/work", true), None);
         assert_eq!(
-            find(data.path(), &folder, ("1", "/work", false)),
-            Some(unsent("typed"))
+            found(data.path(), "1", "/work", false),
+            Some(draft("typed"))
         );
-        // What a kill leaves of a write.
+        // The remains of a killed write.
         std::fs::OpenOptions::new()
             .write(true)
             .open(folder.join("1.json"))
             .unwrap()
             .set_len(20)
             .unwrap();
-        assert_eq!(find(data.path(), &folder, ("1", "/work", false)), None);
+        assert_eq!(found(data.path(), "1", "/work", false), None);
     }
 }

@@ -1,7 +1,8 @@
 use super::*;
-use crate::{Outline, SessionIndex, SessionTree, Tag, load};
+use crate::{EntryIndex, SessionTree, load};
+use osier_protocol::{Outline, Tag};
 
-/// Entries in a row, each under the one before, ids by number.
+/// A chain of entries with numbered ids.
 fn chain(count: u32) -> Vec<Entry> {
     let entry = |number: u32| Entry {
         id: format!("{number:08x}"),
@@ -12,10 +13,10 @@ fn chain(count: u32) -> Vec<Entry> {
     (0..count).map(entry).collect()
 }
 
-fn index_of(entries: Vec<Entry>, leaf: &str) -> SessionIndex {
-    let index = SessionIndex::default();
+fn index_of(entries: Vec<Entry>, leaf: &str) -> EntryIndex {
+    let index = EntryIndex::default();
     let tree = SessionTree::new(entries, Some(leaf));
-    index.change(|place| *place = tree);
+    index.change(|data| *data = tree);
     index
 }
 
@@ -24,10 +25,10 @@ fn id(number: u32) -> String {
 }
 
 #[test]
-fn a_path_of_100000_entries_is_outlined_compared_and_left() {
+fn path_of_100000_entries_is_outlined_compared_and_left() {
     const COUNT: u32 = 100_000;
     let mut entries = chain(COUNT);
-    // A second branch of the last entry but one.
+    // A second branch from the entry before the last.
     entries.push(Entry {
         id: "side0000".into(),
         parent_id: Some(id(COUNT - 2)),
@@ -43,7 +44,7 @@ fn a_path_of_100000_entries_is_outlined_compared_and_left() {
         (deep.id, deep.parent, deep.tag),
         (id(COUNT - 1).as_str(), Some(COUNT - 2), Tag::User)
     );
-    // What was there before is not told again.
+    // Known entries are not sent again.
     let mut known = index.outline(0);
     assert_eq!(index.outline(COUNT).first(), COUNT);
     assert!(known.extend(index.outline(COUNT + 1)));
@@ -59,7 +60,7 @@ fn a_path_of_100000_entries_is_outlined_compared_and_left() {
 }
 
 #[test]
-fn ten_thousand_siblings_are_one_pass() {
+fn ten_thousand_siblings_take_one_pass() {
     let mut entries = chain(1);
     for number in 1..=10_000 {
         entries.push(Entry {
@@ -77,23 +78,23 @@ fn ten_thousand_siblings_are_one_pass() {
         10_000
     );
     assert_eq!(texts(&index.left_behind(Some(&id(9_999)))), ["x"]);
-    index.look(|tree| assert_eq!(tree.children(Some(&id(0))).len(), 10_000));
+    index.read(|tree| assert_eq!(tree.children(Some(&id(0))).len(), 10_000));
 }
 
 #[tokio::test]
-async fn a_writer_beside_the_leaf_leaves_it_where_it_is() {
-    let place = Place::new();
-    let store = place.create();
+async fn branch_writer_does_not_move_the_leaf() {
+    let data = TestData::new();
+    let store = data.create();
     let root = store.append(user("root")).await.unwrap();
     let leaf = store.append(assistant("leaf")).await.unwrap();
     let mut tips = Vec::new();
     for name in ["one", "two"] {
         let first = store
-            .append_beside(Some(&leaf.id), user(name))
+            .append_on_branch(Some(&leaf.id), user(name))
             .await
             .unwrap();
         let tip = store
-            .append_beside(Some(&first.id), assistant("aside"))
+            .append_on_branch(Some(&first.id), assistant("aside"))
             .await
             .unwrap();
         assert_eq!(store.index().leaf(), Some(leaf.id.clone()));
@@ -102,11 +103,11 @@ async fn a_writer_beside_the_leaf_leaves_it_where_it_is() {
     }
     assert!(
         store
-            .append_beside(Some("nowhere1"), user("x"))
+            .append_on_branch(Some("nowhere1"), user("x"))
             .await
             .is_err()
     );
-    // A crash after any of it comes back to the leaf.
+    // A crash at any point restores the leaf.
     let (_directory, path) = killed(&store);
     let loaded = load(&path).unwrap();
     assert_eq!(loaded.leaf, Some(leaf.id.clone()));
@@ -117,7 +118,7 @@ async fn a_writer_beside_the_leaf_leaves_it_where_it_is() {
         let context = again.index().context(Some(tip));
         assert_eq!(context.len(), 4);
     }
-    // What goes on at the leaf is not disturbed.
+    // Appends at the leaf are not affected.
     let next = store.append(user("next")).await.unwrap();
     assert_eq!(next.parent_id, Some(leaf.id));
     assert_eq!(store.index().shown(), 3);
@@ -125,10 +126,10 @@ async fn a_writer_beside_the_leaf_leaves_it_where_it_is() {
 }
 
 #[tokio::test]
-async fn a_branch_beside_begins_the_file_and_lives_in_memory_too() {
-    let place = Place::new();
-    let store = place.create();
-    store.append_beside(None, user("first")).await.unwrap();
+async fn branch_append_creates_the_file_and_works_in_memory() {
+    let data = TestData::new();
+    let store = data.create();
+    store.append_on_branch(None, user("first")).await.unwrap();
     let (_, loaded) = {
         let path = path_of(&store).to_owned();
         store.close().await.unwrap();
@@ -136,13 +137,13 @@ async fn a_branch_beside_begins_the_file_and_lives_in_memory_too() {
     };
     assert_eq!((loaded.leaf, loaded.entries.len()), (None, 2));
     let memory = SessionStore::in_memory(Header::new(Path::new(CWD)), &[]).unwrap();
-    memory.append_beside(None, user("first")).await.unwrap();
+    memory.append_on_branch(None, user("first")).await.unwrap();
     assert_eq!(memory.index().leaf(), None);
     assert_eq!(memory.index().outline(0).end(), 2);
 }
 
 #[test]
-fn an_outline_travels_whole() {
+fn outline_round_trips_through_json() {
     let index = index_of(chain(3), &id(1));
     let outline = index.outline(1);
     let text = serde_json::to_string(&outline).unwrap();

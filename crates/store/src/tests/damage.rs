@@ -1,9 +1,9 @@
 use super::*;
 use crate::{Loaded, SessionError, load};
 
-/// A session file, its acknowledged entries and the offset behind each of its lines.
+/// A session file, its acknowledged entries and the end offset of each line.
 struct Sample {
-    place: Place,
+    data: TestData,
     path: PathBuf,
     bytes: Vec<u8>,
     entries: Vec<Entry>,
@@ -11,8 +11,8 @@ struct Sample {
 }
 
 async fn sample() -> Sample {
-    let place = Place::new();
-    let store = place.create();
+    let data = TestData::new();
+    let store = data.create();
     let entries = conversation(&store).await;
     store.close().await.unwrap();
     let path = path_of(&store).to_owned();
@@ -21,7 +21,7 @@ async fn sample() -> Sample {
         .filter(|&end| bytes[end - 1] == b'\n')
         .collect();
     Sample {
-        place,
+        data,
         path,
         bytes,
         entries,
@@ -35,22 +35,22 @@ impl Sample {
         load(&self.path)
     }
 
-    /// The entries whose whole record is in the first `length` bytes.
+    /// The entries whose complete record is in the first `length` bytes.
     fn whole(&self, length: usize) -> &[Entry] {
         let lines = self.ends.iter().filter(|&&end| end - 1 <= length).count();
         &self.entries[..lines - 1]
     }
 
-    fn asides(&self) -> Vec<Vec<u8>> {
+    fn torn_files(&self) -> Vec<Vec<u8>> {
         let directory = self.path.parent().unwrap();
-        let mut asides: Vec<_> = std::fs::read_dir(directory)
+        let mut torn_files: Vec<_> = std::fs::read_dir(directory)
             .unwrap()
             .flatten()
             .map(|file| file.path())
             .filter(|path| path.to_string_lossy().contains(".torn-"))
             .collect();
-        asides.sort();
-        asides
+        torn_files.sort();
+        torn_files
             .iter()
             .map(|path| std::fs::read(path).unwrap())
             .collect()
@@ -63,7 +63,7 @@ pub(super) fn put(path: &Path, bytes: &[u8]) {
 }
 
 #[tokio::test]
-async fn a_file_cut_anywhere_keeps_every_whole_record() {
+async fn truncated_file_retains_all_complete_records() {
     let sample = sample().await;
     let header = sample.ends[0] - 1;
     for length in 0..=sample.bytes.len() {
@@ -83,12 +83,12 @@ async fn a_file_cut_anywhere_keeps_every_whole_record() {
 }
 
 #[tokio::test]
-async fn a_torn_end_is_kept_aside_and_the_next_record_is_whole() {
+async fn torn_end_is_moved_to_a_separate_file() {
     let sample = sample().await;
     let from = sample.ends[sample.ends.len() - 3];
     for length in (from..=sample.bytes.len()).step_by(11) {
         put(&sample.path, &sample.bytes[..length]);
-        let before = sample.asides().len();
+        let before = sample.torn_files().len();
         let (store, loaded) = open(&sample.path).await;
         assert_eq!(
             std::fs::read(&sample.path).unwrap(),
@@ -102,17 +102,17 @@ async fn a_torn_end_is_kept_aside_and_the_next_record_is_whole() {
         expected.push(added);
         assert_eq!(reopened.entries, expected, "cut at {length}");
         assert_eq!((reopened.damaged, reopened.torn_bytes), (0, 0));
-        let asides = sample.asides();
+        let torn_files = sample.torn_files();
         let torn = &sample.bytes[length - loaded.torn_bytes as usize..length];
         match torn {
-            [] => assert_eq!(asides.len(), before),
-            torn => assert!(asides.iter().any(|aside| aside == torn)),
+            [] => assert_eq!(torn_files.len(), before),
+            torn => assert!(torn_files.iter().any(|torn_file| torn_file == torn)),
         }
     }
 }
 
 #[tokio::test]
-async fn a_broken_line_costs_that_line() {
+async fn damaged_line_costs_only_itself() {
     let sample = sample().await;
     for line in 0..sample.entries.len() {
         let mut bytes = sample.bytes.clone();
@@ -147,7 +147,7 @@ async fn a_broken_line_costs_that_line() {
 }
 
 #[tokio::test]
-async fn one_flipped_bit_anywhere_costs_one_entry_at_most() {
+async fn flipped_bit_costs_at_most_one_entry() {
     let sample = sample().await;
     for at in 0..sample.bytes.len() {
         let mut bytes = sample.bytes.clone();
@@ -160,19 +160,19 @@ async fn one_flipped_bit_anywhere_costs_one_entry_at_most() {
 }
 
 #[tokio::test]
-async fn a_damaged_header_is_read_from_the_name_and_the_session_is_listed() {
+async fn session_with_damaged_header_is_listed_by_its_file_name() {
     let sample = sample().await;
     let mut bytes = sample.bytes.clone();
     bytes[0] = b'#';
     let loaded = sample.with(&bytes).unwrap();
     assert_eq!((loaded.entries.len(), loaded.damaged), (7, 1));
     assert_eq!(loaded.header.cwd, "");
-    let latest = sample.place.sessions.latest(Path::new(CWD)).unwrap();
+    let latest = sample.data.sessions.latest(Path::new(CWD)).unwrap();
     assert_eq!((latest.id, latest.path), (loaded.header.id, sample.path));
 }
 
 #[tokio::test]
-async fn what_is_no_session_is_named() {
+async fn other_files_are_rejected_with_a_reason() {
     let sample = sample().await;
     let reason = |bytes: &[u8]| match sample.with(bytes) {
         Err(SessionError::NotASession { reason, .. }) => reason,

@@ -24,9 +24,9 @@ fn draft_path(path: &Path) -> PathBuf {
 }
 
 #[tokio::test]
-async fn an_interrupted_answer_is_recovered_under_the_leaf() {
-    let place = Place::new();
-    let store = place.create();
+async fn interrupted_answer_is_recovered_under_the_leaf() {
+    let data = TestData::new();
+    let store = data.create();
     let prompt = store.append(user("tell me")).await.unwrap();
     begin(&store);
     store.draft(&text_delta("once upon "));
@@ -60,7 +60,7 @@ async fn an_interrupted_answer_is_recovered_under_the_leaf() {
     let call = message.tool_calls().next().unwrap();
     assert_eq!(call.arguments_error.as_deref(), Some("{\"pa"));
 
-    // Opening alone stores nothing; the next write stores both and takes the draft away.
+    // Opening stores nothing; the next write stores both and removes the draft.
     assert!(draft_path(&path).exists());
     let next = store.append(user("go on")).await.unwrap();
     assert_eq!(next.parent_id.as_ref(), Some(&recovered.id));
@@ -72,9 +72,9 @@ async fn an_interrupted_answer_is_recovered_under_the_leaf() {
 }
 
 #[tokio::test]
-async fn a_stored_answer_takes_its_draft_away() {
-    let place = Place::new();
-    let store = place.create();
+async fn storing_an_answer_removes_its_draft() {
+    let data = TestData::new();
+    let store = data.create();
     store.append(user("hi")).await.unwrap();
     begin(&store);
     store.draft(&text_delta("hello"));
@@ -88,7 +88,7 @@ async fn a_stored_answer_takes_its_draft_away() {
     let stored = store.append(message).await.unwrap();
     assert!(!draft_path(path_of(&store)).exists());
 
-    // Killed between the two: the draft is that answer and not another one.
+    // A kill between the two steps: the draft has the same answer.
     let (_directory, path) = killed(&store);
     super::damage::put(&draft_path(&path), &draft);
     let loaded = load(&path).unwrap();
@@ -97,9 +97,9 @@ async fn a_stored_answer_takes_its_draft_away() {
 }
 
 #[tokio::test]
-async fn a_draft_given_up_or_never_begun_leaves_nothing() {
-    let place = Place::new();
-    let store = place.create();
+async fn cleared_draft_leaves_no_file() {
+    let data = TestData::new();
+    let store = data.create();
     store.append(user("hi")).await.unwrap();
     store.draft(&text_delta("of nothing"));
     store.flush_draft().await.unwrap();
@@ -113,12 +113,12 @@ async fn a_draft_given_up_or_never_begun_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_draft_waits_for_its_session_and_for_the_one_before_it() {
-    let place = Place::new();
-    let store = place.create();
+async fn draft_is_written_after_its_session_and_the_recovered_draft() {
+    let data = TestData::new();
+    let store = data.create();
     begin(&store);
     store.flush_draft().await.unwrap();
-    assert!(!place.sessions.root().exists());
+    assert!(!data.sessions.root().exists());
     store.append(user("hi")).await.unwrap();
     store.draft(&text_delta("early"));
     store.flush_draft().await.unwrap();
@@ -146,9 +146,9 @@ async fn a_draft_waits_for_its_session_and_for_the_one_before_it() {
 }
 
 #[tokio::test]
-async fn a_torn_draft_gives_what_came_before() {
-    let place = Place::new();
-    let store = place.create();
+async fn torn_draft_is_recovered_up_to_the_damage() {
+    let data = TestData::new();
+    let store = data.create();
     store.append(user("hi")).await.unwrap();
     begin(&store);
     store.draft(&text_delta("one"));
@@ -172,9 +172,9 @@ async fn a_torn_draft_gives_what_came_before() {
 }
 
 #[tokio::test]
-async fn forty_thousand_pieces_cost_few_writes() {
-    let place = Place::new();
-    let store = place.create();
+async fn forty_thousand_deltas_take_few_writes() {
+    let data = TestData::new();
+    let store = data.create();
     store.append(user("hi")).await.unwrap();
     begin(&store);
     let piece = text_delta("12345");

@@ -1,13 +1,14 @@
-//! A session of any length: its end is shown before the rest is read, and what is shown, searched and
-//! sent is the same as if all of it had been read.
+//! Long sessions: the end is shown before the rest is read, and pages, search and context are the same as after a
+//! complete read.
 
 use super::damage::put;
 use super::*;
-use crate::{Landmark, Needle, Page, PageAt, SearchHit, load};
+use crate::{Needle, Page, load};
 use osier_agent::ToolResultMessage;
 use osier_llm::{ToolCall, ToolResult};
+use osier_protocol::{Landmark, PageAt, SearchHit};
 
-/// Opens without reading more than the end.
+/// Opens a session and reads only its end.
 fn open_end(path: &Path) -> (SessionStore, crate::Ending) {
     SessionStore::open_within(path, 0).unwrap()
 }
@@ -34,7 +35,7 @@ fn result(id: &str, text: &str) -> EntryKind {
     }))
 }
 
-/// Two hundred turns, with a branch that was left and a name that was given on it.
+/// Two hundred turns, with an abandoned branch that has a name.
 async fn long(store: &SessionStore) -> Vec<Entry> {
     let mut entries = Vec::new();
     for turn in 0..200 {
@@ -66,9 +67,9 @@ fn texts_of(page: &Page) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_end_of_a_file_says_what_all_of_it_says() {
-    let place = Place::new();
-    let store = place.create();
+async fn end_of_file_agrees_with_the_complete_file() {
+    let data = TestData::new();
+    let store = data.create();
     let entries = long(&store).await;
     store.close().await.unwrap();
     let path = path_of(&store);
@@ -98,15 +99,15 @@ async fn the_end_of_a_file_says_what_all_of_it_says() {
     store.close().await.unwrap();
 }
 
-/// What closing has added: the name again, and the leaf.
+/// The entries that closing adds: the name and the leaf.
 fn repeated(entries: &[Entry]) -> Vec<Entry> {
     entries[803..].to_vec()
 }
 
 #[tokio::test]
-async fn wherever_a_session_was_left_its_end_is_found() {
-    let place = Place::new();
-    let store = place.create();
+async fn end_is_found_for_every_leaf() {
+    let data = TestData::new();
+    let store = data.create();
     let entries = conversation(&store).await;
     for entry in &entries[..4] {
         store.set_leaf(Some(&entry.id)).await.unwrap();
@@ -125,15 +126,15 @@ async fn wherever_a_session_was_left_its_end_is_found() {
     let (_directory, path) = killed(&store);
     let (store, ending) = open_end(&path);
     assert_eq!((ending.leaf, ending.messages.len()), (None, 0));
-    // Going on is right at once: the append waits for what it needs.
+    // An append works at once: it waits for the index.
     let added = store.append(user("another root")).await.unwrap();
     assert_eq!(added.parent_id, None);
 }
 
 #[tokio::test]
-async fn an_end_that_cannot_be_trusted_is_left_to_the_whole_reading() {
-    let place = Place::new();
-    let store = place.create();
+async fn unreliable_end_needs_the_complete_file() {
+    let data = TestData::new();
+    let store = data.create();
     conversation(&store).await;
     store.close().await.unwrap();
     let path = path_of(&store);
@@ -144,7 +145,7 @@ async fn an_end_that_cannot_be_trusted_is_left_to_the_whole_reading() {
     damaged[lines[lines.len() - 2] + 1] = b'#';
     let mut headless = bytes.clone();
     headless[0] = b'#';
-    // The entry that the last one hangs on is gone.
+    // The parent of the last entry is missing.
     let orphaned = [&bytes[..=lines[1]], &bytes[lines[2] + 1..]].concat();
     for bytes in [torn, damaged, headless, orphaned] {
         put(path, &bytes);
@@ -158,9 +159,9 @@ async fn an_end_that_cannot_be_trusted_is_left_to_the_whole_reading() {
 }
 
 #[tokio::test]
-async fn pages_put_together_are_the_branch_and_never_part_a_call_from_its_result() {
-    let place = Place::new();
-    let store = place.create();
+async fn pages_cover_the_branch_without_splitting_calls_from_results() {
+    let data = TestData::new();
+    let store = data.create();
     let entries = long(&store).await;
     let index = store.index();
     let all: Vec<String> = texts(&index.context(index.leaf().as_deref()));
@@ -208,16 +209,16 @@ async fn pages_put_together_are_the_branch_and_never_part_a_call_from_its_result
     assert_eq!(texts_of(&index.page(&before).unwrap())[0], "prompt 99");
     let after = PageAt::LandmarkAfter { entry_id, landmark };
     assert_eq!(texts_of(&index.page(&after).unwrap())[0], "prompt 101");
-    // On a branch that was left, and nowhere.
+    // An entry on an abandoned branch, and an unknown one.
     for entry_id in [entries[604].id.clone(), "ffffffff".into()] {
         assert_eq!(index.page(&PageAt::Before { entry_id }), None);
     }
 }
 
 #[tokio::test]
-async fn a_message_that_turned_out_damaged_says_so_in_its_place() {
-    let place = Place::new();
-    let store = place.create();
+async fn damaged_message_is_replaced_by_a_notice() {
+    let data = TestData::new();
+    let store = data.create();
     conversation(&store).await;
     store.close().await.unwrap();
     let path = path_of(&store);
@@ -249,9 +250,9 @@ fn found(store: &SessionStore, query: &str) -> Vec<SearchHit> {
 }
 
 #[tokio::test]
-async fn a_search_finds_what_a_person_can_see_the_newest_first() {
-    let place = Place::new();
-    let store = place.create();
+async fn search_finds_visible_text_newest_first() {
+    let data = TestData::new();
+    let store = data.create();
     let entries = long(&store).await;
     let quoted = store
         .append(user("He said \"Größe\" and\nleft"))
@@ -282,14 +283,14 @@ async fn a_search_finds_what_a_person_can_see_the_newest_first() {
     assert_eq!(hits[0].entry_id, quoted.id);
     assert_eq!(excerpts("said \"Grö").len(), 1);
     assert_eq!(excerpts("SAID"), [""; 0]);
-    // Names of fields are not what anybody said, nor is a branch that was left.
+    // Field names and abandoned branches are not searched.
     assert_eq!(excerpts("toolCallId"), [""; 0]);
     assert_eq!(excerpts("side way"), [""; 0]);
     assert_eq!(
         found(&store, "prompt 0").last().unwrap().entry_id,
         entries[0].id
     );
-    // What is only in memory is found alike.
+    // Entries in memory are searched too.
     let memory = SessionStore::in_memory(Header::new(Path::new(CWD)), &entries[..4]).unwrap();
     assert_eq!(found(&memory, "answer 0").len(), 1);
 }

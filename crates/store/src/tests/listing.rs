@@ -1,9 +1,9 @@
 use super::*;
 use crate::{Scope, SessionError, load};
 
-async fn session(place: &Place, cwd: &str, prompt: &str) -> SessionStore {
+async fn session(data: &TestData, cwd: &str, prompt: &str) -> SessionStore {
     let header = Header::new(Path::new(cwd));
-    let path = place.sessions.path_for(&header);
+    let path = data.sessions.path_for(&header);
     let store = SessionStore::create(path, header).unwrap();
     store.append(user(prompt)).await.unwrap();
     store
@@ -11,12 +11,12 @@ async fn session(place: &Place, cwd: &str, prompt: &str) -> SessionStore {
 
 #[tokio::test]
 async fn sessions_are_listed_by_project_last_used_first() {
-    let place = Place::new();
-    let old = session(&place, "/work/a-b", "old one").await;
-    let new = session(&place, "/work/a-b", "new one").await;
-    let other = session(&place, "/work/a/b", "same directory").await;
+    let data = TestData::new();
+    let old = session(&data, "/work/a-b", "old one").await;
+    let new = session(&data, "/work/a-b", "new one").await;
+    let other = session(&data, "/work/a/b", "same directory").await;
     let ids = |scope| -> Vec<String> {
-        let listed = place.sessions.list(scope);
+        let listed = data.sessions.list(scope);
         listed.into_iter().map(|session| session.id).collect()
     };
     let project = Path::new("/work/a-b");
@@ -25,7 +25,7 @@ async fn sessions_are_listed_by_project_last_used_first() {
     assert_eq!(other.path().unwrap().parent(), old.path().unwrap().parent());
     assert_eq!(ids(Scope::Project(Path::new("/nowhere"))), [""; 0]);
 
-    let latest = place.sessions.latest(project).unwrap();
+    let latest = data.sessions.latest(project).unwrap();
     assert_eq!(latest.id, new.id());
     assert_eq!(latest.cwd, "/work/a-b");
     assert_eq!(latest.first_prompt.as_deref(), Some("new one"));
@@ -33,28 +33,28 @@ async fn sessions_are_listed_by_project_last_used_first() {
     assert_eq!(latest.name, None);
 }
 
-/// What a kill leaves of a session that did not get its name is no session.
+/// A killed first write leaves an unnamed file, which is not a session.
 #[tokio::test]
-async fn a_file_without_its_name_is_not_listed_and_not_in_the_way() {
-    let place = Place::new();
+async fn unnamed_file_is_not_listed() {
+    let data = TestData::new();
     let header = Header::new(Path::new(CWD));
-    let path = place.sessions.path_for(&header);
+    let path = data.sessions.path_for(&header);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut unnamed = path.clone().into_os_string();
     unnamed.push(".new");
     std::fs::File::create(&unnamed).unwrap();
-    assert_eq!(place.sessions.list(Scope::All), []);
+    assert_eq!(data.sessions.list(Scope::All), []);
     let store = SessionStore::create(path, header).unwrap();
     store.append(user("hello")).await.unwrap();
-    assert_eq!(place.sessions.list(Scope::All).len(), 1);
+    assert_eq!(data.sessions.list(Scope::All).len(), 1);
     assert!(!Path::new(&unnamed).exists());
 }
 
 #[tokio::test]
-async fn a_long_session_is_known_by_its_ends() {
-    let place = Place::new();
+async fn long_session_is_summarised_from_its_ends() {
+    let data = TestData::new();
     let long = format!("explain \"this\"\n{}", "x".repeat(50_000));
-    let store = session(&place, CWD, &long).await;
+    let store = session(&data, CWD, &long).await;
     let named = EntryKind::SessionInfo {
         name: Some("middle".into()),
     };
@@ -66,7 +66,7 @@ async fn a_long_session_is_known_by_its_ends() {
     store.close().await.unwrap();
     assert_eq!(load(path_of(&store)).unwrap().leaf, leaf);
 
-    let summary = place.sessions.latest(Path::new(CWD)).unwrap();
+    let summary = data.sessions.latest(Path::new(CWD)).unwrap();
     let prompt = summary.first_prompt.unwrap();
     assert!(prompt.starts_with("explain \"this\"\nxxx"), "{prompt}");
     assert_eq!(summary.name.as_deref(), Some("middle"));
@@ -79,15 +79,15 @@ async fn a_long_session_is_known_by_its_ends() {
 }
 
 #[tokio::test]
-async fn a_session_is_found_by_path_id_or_name() {
-    let place = Place::new();
-    let one = session(&place, CWD, "one").await;
-    let two = session(&place, "/elsewhere", "two").await;
+async fn session_is_found_by_path_id_or_name() {
+    let data = TestData::new();
+    let one = session(&data, CWD, "one").await;
+    let two = session(&data, "/elsewhere", "two").await;
     let named = EntryKind::SessionInfo {
         name: Some("Fix the parser".into()),
     };
     two.append(named).await.unwrap();
-    let find = |query: &str| place.sessions.find(query);
+    let find = |query: &str| data.sessions.find(query);
     assert_eq!(find(one.id()).unwrap(), path_of(&one));
     assert_eq!(
         find(&two.id()[..35]).is_ok(),
@@ -99,7 +99,7 @@ async fn a_session_is_found_by_path_id_or_name() {
     );
     assert_eq!(find("Fix the parser").unwrap(), path_of(&two));
 
-    // Both were created within the time that the first eight digits stand for, or near it.
+    // Both ids start with the same digits: they were created at nearly the same time.
     let shared = &one.id()[..4];
     let Err(SessionError::Ambiguous { candidates, .. }) = find(shared) else {
         panic!("ids differ in the first four digits");
@@ -114,8 +114,8 @@ async fn a_session_is_found_by_path_id_or_name() {
         panic!("an id with an x");
     };
     assert!(near.contains(&one.id().to_owned()));
-    // A copy of the file elsewhere.
-    let copy = place.sessions.project(Path::new("/third"));
+    // A copy of the file in another project.
+    let copy = data.sessions.project(Path::new("/third"));
     std::fs::create_dir_all(&copy).unwrap();
     let copy = copy.join(path_of(&one).file_name().unwrap());
     std::fs::copy(path_of(&one), &copy).unwrap();

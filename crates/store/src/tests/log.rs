@@ -4,9 +4,9 @@ use super::*;
 use crate::{SessionError, load};
 
 #[tokio::test]
-async fn what_was_acknowledged_is_read_back_and_the_leaf_is_where_it_was() {
-    let place = Place::new();
-    let store = place.create();
+async fn acknowledged_entries_and_leaf_are_read_back() {
+    let data = TestData::new();
+    let store = data.create();
     let entries = conversation(&store).await;
     store.sync().await.unwrap();
     store.close().await.unwrap();
@@ -31,15 +31,15 @@ async fn what_was_acknowledged_is_read_back_and_the_leaf_is_where_it_was() {
 
 #[tokio::test]
 async fn nothing_is_written_before_a_conversation_begins() {
-    let place = Place::new();
-    let store = place.create();
+    let data = TestData::new();
+    let store = data.create();
     let model = EntryKind::ModelChange {
         provider: "demo".into(),
         model_id: "tour".into(),
     };
     let first = store.append(model).await.unwrap();
     store.sync().await.unwrap();
-    assert!(!place.sessions.root().exists());
+    assert!(!data.sessions.root().exists());
 
     let second = store.append(user("go")).await.unwrap();
     assert_eq!(second.parent_id.as_ref(), Some(&first.id));
@@ -49,22 +49,22 @@ async fn nothing_is_written_before_a_conversation_begins() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path_of(&store)), 0o600);
     assert_eq!(mode(path_of(&store).parent().unwrap()), 0o700);
-    assert_eq!(mode(place.sessions.root()), 0o700);
+    assert_eq!(mode(data.sessions.root()), 0o700);
 }
 
 #[tokio::test]
-async fn an_explicit_flush_writes_what_there_is() {
-    let place = Place::new();
-    let store = place.create();
+async fn flush_writes_pending_entries() {
+    let data = TestData::new();
+    let store = data.create();
     store.flush().await.unwrap();
     let loaded = load(path_of(&store)).unwrap();
     assert_eq!((loaded.entries, loaded.leaf), (Vec::new(), None));
 }
 
 #[tokio::test]
-async fn every_line_is_one_object_ended_by_lf() {
-    let place = Place::new();
-    let store = place.create();
+async fn every_line_is_one_json_object_with_lf() {
+    let data = TestData::new();
+    let store = data.create();
     conversation(&store).await;
     let text = std::fs::read_to_string(path_of(&store)).unwrap();
     let lines: Vec<_> = text.strip_suffix('\n').unwrap().split('\n').collect();
@@ -79,7 +79,7 @@ async fn every_line_is_one_object_ended_by_lf() {
 }
 
 #[tokio::test]
-async fn a_session_in_memory_behaves_alike() {
+async fn session_in_memory_behaves_like_a_file() {
     let store = SessionStore::in_memory(Header::new(Path::new(CWD)), &[]).unwrap();
     let entries = conversation(&store).await;
     assert_eq!(entries[6].parent_id.as_ref(), Some(&entries[1].id));
@@ -89,9 +89,9 @@ async fn a_session_in_memory_behaves_alike() {
 }
 
 #[tokio::test]
-async fn entries_hang_only_on_entries() {
-    let place = Place::new();
-    let store = place.create();
+async fn unknown_parents_are_rejected() {
+    let data = TestData::new();
+    let store = data.create();
     let entries = conversation(&store).await;
     let root = store.append_to(None, user("new root")).await.unwrap();
     assert_eq!(root.parent_id, None);
@@ -108,9 +108,9 @@ async fn entries_hang_only_on_entries() {
 }
 
 #[tokio::test]
-async fn a_closed_store_and_a_deleted_file_say_so() {
-    let place = Place::new();
-    let store = place.create();
+async fn closed_store_and_deleted_file_return_errors() {
+    let data = TestData::new();
+    let store = data.create();
     store.append(user("hi")).await.unwrap();
     std::fs::remove_file(path_of(&store)).unwrap();
     let removed = store.append(user("more")).await;
@@ -121,9 +121,9 @@ async fn a_closed_store_and_a_deleted_file_say_so() {
 }
 
 #[tokio::test]
-async fn a_type_of_a_newer_version_stays_a_link_of_the_tree() {
-    let place = Place::new();
-    let store = place.create();
+async fn unknown_entry_type_stays_in_the_tree() {
+    let data = TestData::new();
+    let store = data.create();
     let first = store.append(user("hi")).await.unwrap();
     store.close().await.unwrap();
     let mut text = std::fs::read_to_string(path_of(&store)).unwrap();

@@ -1,11 +1,11 @@
-//! What a session promises, tried on real files.
+//! Tests of the session store on real files.
 
 mod branches;
 mod damage;
 mod draft;
-mod guard;
 mod length;
 mod listing;
+mod locking;
 mod log;
 mod tree;
 
@@ -13,19 +13,20 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Entry, EntryKind, Header, Loaded, SessionDirectory, SessionStore};
+use super::{Loaded, SessionDirectory, SessionStore};
 use osier_agent::{AgentMessage, UserMessage};
 use osier_llm::{AssistantBlock, AssistantMessage, StopReason, Usage};
+use osier_protocol::{Entry, EntryKind, Header};
 
 /// A data directory and the project `/work/project`.
-struct Place {
+struct TestData {
     _directory: TempDir,
     sessions: SessionDirectory,
 }
 
 const CWD: &str = "/work/project";
 
-impl Place {
+impl TestData {
     fn new() -> Self {
         let directory = TempDir::new().unwrap();
         Self {
@@ -83,7 +84,7 @@ fn path_of(store: &SessionStore) -> &Path {
     store.path().unwrap()
 }
 
-/// What the process leaves behind when it is killed now: copies of its files under the same names.
+/// The state after a kill: copies of the session's files under the same names.
 fn killed(store: &SessionStore) -> (TempDir, PathBuf) {
     let path = path_of(store);
     let directory = TempDir::new().unwrap();
@@ -94,7 +95,7 @@ fn killed(store: &SessionStore) -> (TempDir, PathBuf) {
     (directory, copy)
 }
 
-/// A conversation with a branch, names and labels; what was acknowledged, in order.
+/// A conversation with a branch, names and labels; returns the acknowledged entries in order.
 async fn conversation(store: &SessionStore) -> Vec<Entry> {
     let mut entries = Vec::new();
     for kind in [

@@ -19,7 +19,7 @@ fn state(model: &str, level: Option<ThinkingLevel>, name: Option<&str>) -> State
     }
 }
 
-/// A store in memory and the tree it feeds.
+/// A store in memory and its tree.
 struct Growing {
     store: SessionStore,
     tree: SessionTree,
@@ -51,7 +51,7 @@ impl Growing {
 }
 
 #[tokio::test]
-async fn a_branch_has_its_own_messages_and_state() {
+async fn branch_has_its_own_messages_and_state() {
     let mut session = Growing::new();
     session.add(model("small")).await;
     let root = session.add(user("start")).await;
@@ -105,7 +105,7 @@ async fn a_branch_has_its_own_messages_and_state() {
 }
 
 #[tokio::test]
-async fn without_a_choice_the_model_that_answered_counts() {
+async fn model_defaults_to_the_last_one_that_answered() {
     let mut session = Growing::new();
     session.add(user("hi")).await;
     let leaf = session.add(assistant("hello")).await;
@@ -116,7 +116,7 @@ async fn without_a_choice_the_model_that_answered_counts() {
 }
 
 #[tokio::test]
-async fn a_compaction_stands_for_what_it_cut_and_can_be_walked_back() {
+async fn compaction_replaces_earlier_messages_until_the_leaf_moves_back() {
     let mut session = Growing::new();
     session.add(user("old")).await;
     let before = session.add(assistant("older")).await;
@@ -143,7 +143,7 @@ async fn a_compaction_stands_for_what_it_cut_and_can_be_walked_back() {
 }
 
 #[tokio::test]
-async fn a_session_as_deep_as_it_is_long_is_walked_without_recursion() {
+async fn deep_session_is_walked_without_recursion() {
     let entries = (0..100_000).map(|number: u32| Entry {
         id: format!("{number:08x}"),
         parent_id: number.checked_sub(1).map(|parent| format!("{parent:08x}")),
@@ -157,8 +157,8 @@ async fn a_session_as_deep_as_it_is_long_is_walked_without_recursion() {
 }
 
 #[tokio::test]
-async fn a_fork_is_the_path_with_its_labels_boundary_and_name() {
-    let place = Place::new();
+async fn fork_has_the_branch_with_labels_boundary_and_name() {
+    let data = TestData::new();
     let mut session = Growing::new();
     let label = |target: &str, label: Option<&str>| EntryKind::Label {
         target_id: target.into(),
@@ -183,7 +183,7 @@ async fn a_fork_is_the_path_with_its_labels_boundary_and_name() {
     };
     session.add(named).await;
 
-    let (path, mut header) = place.plan();
+    let (path, mut header) = data.plan();
     header.parent_session = Some(session.store.id().to_owned());
     let (store, tree) = fork(&session.tree, Some(&leaf), path, header.clone())
         .await

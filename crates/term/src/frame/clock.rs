@@ -1,86 +1,88 @@
-//! When the next frame is due. Pure: it is told the time.
+//! Decides when the next frame is due. Pure: the caller passes the time.
 //!
-//! The first change after a quiet moment is drawn at once, later ones at most every 16 ms, and a line
-//! that is slow gets fewer frames instead of a queue. How slow it is shows in two ways: how long a write
-//! blocks, and how long the answer to a fence takes, a question at the end of a frame that the terminal
-//! answers when it has come that far. Between us and the glass there may be megabytes of buffers, which
-//! only the second way sees.
+//! The first change after a pause is drawn at once, later ones at most every 16 ms. A slow
+//! connection gets fewer frames instead of a queue of them. Two measurements show how slow it is:
+//! how long a write blocks, and how long the reply to a fence takes. A fence is a query at the end
+//! of a frame, which the terminal answers once it has processed the frame. Megabytes of buffers may
+//! lie between osier and the screen; only the fence measures those.
 
 use std::time::{Duration, Instant};
 
-/// Shortest time between two frames.
-const FRAME: Duration = Duration::from_millis(16);
-/// Longest time that a slow line can put between two frames.
-const SLOWEST: Duration = Duration::from_millis(500);
-/// Write times below this say nothing about the line.
-const PROMPT: Duration = Duration::from_millis(4);
-/// Bytes after which a frame ends with a fence.
+/// Minimum time between two frames.
+const MIN_INTERVAL: Duration = Duration::from_millis(16);
+/// Maximum time between two frames on a slow connection.
+const MAX_INTERVAL: Duration = Duration::from_millis(500);
+/// Shorter write times say nothing about the connection.
+const FAST_WRITE: Duration = Duration::from_millis(4);
+/// Number of bytes after which a frame ends with a fence.
 const FENCE_BYTES: usize = 512;
-/// A fence behind at most this many bytes tells how long the way is.
-const SMALL: usize = 800;
-/// What an answer may take longer than the quickest one before it is late, beside half that time.
+/// A fence measures the round trip if at most this many bytes precede it.
+const MAX_PROBE_BYTES: usize = 800;
+/// How much longer than 1.5 round trips a reply may take before it counts as late.
 const JITTER: Duration = Duration::from_millis(25);
-/// After this time the answer is taken for lost.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Time between two frames of decoration alone on a slow line.
-const QUIET: Duration = Duration::from_secs(1);
+/// After this time the reply counts as lost.
+const FENCE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time between two frames with only decoration on a slow connection.
+const DECORATION_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Decides when to draw.
+/// Schedules frames.
 #[derive(Debug, Default)]
 pub struct FrameClock {
     due: Option<Instant>,
-    /// The frame that is due echoes a key.
+    /// The due frame echoes a key.
     urgent: bool,
-    drawn: Option<Instant>,
+    last_frame: Option<Instant>,
     interval: Option<Duration>,
-    /// The fence that has not been answered.
+    /// The fence without a reply.
     fence: Option<Fence>,
     /// Bytes sent after the last fence.
-    loose: usize,
-    /// When the questions of the start were asked. Nothing waits for their answer.
-    asked: Option<Instant>,
-    /// The quickest answer to a fence: the way to the terminal and back.
-    trip: Option<Duration>,
-    /// An answer did not come: every frame asks again, and frames are few until one does.
+    unfenced: usize,
+    /// When the initial queries were sent. No frame waits for their replies.
+    queries_sent: Option<Instant>,
+    /// The shortest round trip to the terminal.
+    round_trip: Option<Duration>,
+    /// A reply did not arrive. Until one does, every frame ends with a fence and the frame rate is
+    /// low.
     lost: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Fence {
     sent: Instant,
-    /// Little was under way before it.
+    /// Whether few bytes preceded the fence.
     is_small: bool,
 }
 
 impl FrameClock {
-    /// The terminal was asked its first questions: how long it takes to answer is the way there and back.
-    pub fn asked(&mut self, now: Instant) {
-        self.asked = Some(now);
+    /// Records that the initial queries were sent. Their reply time is the first round trip.
+    pub fn queries_sent(&mut self, now: Instant) {
+        self.queries_sent = Some(now);
     }
 
-    /// Something changed: draws as soon as the interval allows.
+    /// Requests a frame as soon as the interval allows.
     pub fn request(&mut self, now: Instant) {
         let next = self
-            .drawn
+            .last_frame
             .map_or(now, |drawn| (drawn + self.interval()).max(now));
         self.request_at(next);
     }
 
-    /// Draws at once: for the echo of a key, which must not wait for the interval.
+    /// Requests a frame at once, to echo a key without waiting for the interval.
     pub fn request_now(&mut self, now: Instant) {
         self.urgent = true;
         self.request_at(now);
     }
 
-    /// Draws at `then` at the latest.
+    /// Requests a frame no later than `then`.
     pub fn request_at(&mut self, then: Instant) {
         self.due = Some(self.due.map_or(then, |due| due.min(then)));
     }
 
-    /// Draws what only decorates (spinners, clocks) at `then`, on a slow line seldom.
+    /// Requests a frame with only decoration (spinners, clocks) at `then`, or later on a slow
+    /// connection.
     pub fn request_decoration(&mut self, then: Instant) {
-        let quiet = self.drawn.filter(|_| self.is_slow());
-        self.request_at(quiet.map_or(then, |drawn| then.max(drawn + QUIET)));
+        let last_frame = self.last_frame.filter(|_| self.is_slow());
+        self.request_at(last_frame.map_or(then, |drawn| then.max(drawn + DECORATION_INTERVAL)));
     }
 
     /// Whether a frame is due, but only after `then`.
@@ -88,116 +90,121 @@ impl FrameClock {
         self.due.is_some_and(|due| due > then)
     }
 
-    /// When the next frame is to be drawn; `None` while nothing changed. While the answer to a fence is
-    /// late, frames wait for it: what they would send would only queue. An echo goes out behind the one frame
-    /// that is on its way.
+    /// When to draw the next frame; `None` if nothing changed.
+    ///
+    /// While a reply is late, frames wait for it, because their bytes would only queue. The echo of
+    /// a key may still be sent if few bytes are unacknowledged.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
         let due = self.due?;
         let Some(Fence { sent, .. }) = self.fence else {
             return Some(due);
         };
         let is_late = due.max(now) > sent + self.tolerance();
-        let may_pass = self.urgent && self.loose < FENCE_BYTES;
+        let may_pass = self.urgent && self.unfenced < FENCE_BYTES;
         Some(if is_late && !may_pass {
-            due.max(sent + PATIENCE)
+            due.max(sent + FENCE_TIMEOUT)
         } else {
             due
         })
     }
 
-    /// Whether a frame of `bytes` is to end with a fence.
+    /// Whether a frame of `bytes` should end with a fence.
     pub fn wants_fence(&self, bytes: usize) -> bool {
-        let is_due = self.lost || self.loose + bytes >= FENCE_BYTES;
+        let is_due = self.lost || self.unfenced + bytes >= FENCE_BYTES;
         self.fence.is_none() && bytes > 0 && is_due
     }
 
-    /// A frame of `bytes` was sent. `drain` is how long the terminal took to accept the one before it.
-    pub fn drawn(&mut self, now: Instant, drain: Duration, bytes: usize, fenced: bool) {
+    /// Records that a frame of `bytes` was sent. `drain` is how long the terminal took to accept
+    /// the previous one.
+    pub fn frame_sent(&mut self, now: Instant, drain: Duration, bytes: usize, fenced: bool) {
         self.due = None;
         self.urgent = false;
-        self.drawn = Some(now);
-        if self.fence.is_some_and(|fence| now >= fence.sent + PATIENCE) {
+        self.last_frame = Some(now);
+        if self
+            .fence
+            .is_some_and(|fence| now >= fence.sent + FENCE_TIMEOUT)
+        {
             self.fence = None;
             self.lost = true;
         }
-        self.loose += bytes;
+        self.unfenced += bytes;
         if fenced {
             let fence = Fence {
                 sent: now,
-                is_small: self.loose <= SMALL,
+                is_small: self.unfenced <= MAX_PROBE_BYTES,
             };
             self.fence = (!self.lost).then_some(fence);
-            self.loose = 0;
+            self.unfenced = 0;
         }
         let wanted = if self.lost {
-            SLOWEST
-        } else if drain < PROMPT {
-            FRAME
+            MAX_INTERVAL
+        } else if drain < FAST_WRITE {
+            MIN_INTERVAL
         } else {
-            stretched(drain)
+            interval_for(drain)
         };
-        // Slower at once, faster step by step.
+        // Slow down at once, speed up step by step.
         let eased = self.interval().mul_f32(0.75);
-        self.interval = Some(wanted.max(eased).max(FRAME));
+        self.interval = Some(wanted.max(eased).max(MIN_INTERVAL));
     }
 
-    /// The terminal has answered the fence: it shows what was sent before.
+    /// Records the reply to a fence: the terminal shows everything sent before it.
     pub fn acknowledged(&mut self, now: Instant) {
         if std::mem::take(&mut self.lost) {
             return;
         }
-        let asked = self.asked.take().map(|sent| Fence {
+        let initial = self.queries_sent.take().map(|sent| Fence {
             sent,
             is_small: true,
         });
-        let Some(Fence { sent, is_small }) = asked.or_else(|| self.fence.take()) else {
+        let Some(Fence { sent, is_small }) = initial.or_else(|| self.fence.take()) else {
             return;
         };
         let took = now.saturating_duration_since(sent);
-        let Some(trip) = self.trip else {
-            self.trip = Some(took);
+        let Some(round_trip) = self.round_trip else {
+            self.round_trip = Some(took);
             return;
         };
         let is_late = now > sent + self.tolerance();
         if is_late {
-            let wanted = stretched(took.saturating_sub(trip));
+            let wanted = interval_for(took.saturating_sub(round_trip));
             self.interval = Some(self.interval().max(wanted));
         }
-        // The way may have become longer. What waited behind much else does not tell.
-        let forgotten = if is_late && !is_small {
-            trip
+        // The round trip may have become longer. A reply behind many bytes does not show that.
+        let aged = if is_late && !is_small {
+            round_trip
         } else {
-            trip.mul_f32(1.05)
+            round_trip.mul_f32(1.05)
         };
-        self.trip = Some(forgotten.min(took));
+        self.round_trip = Some(aged.min(took));
     }
 
-    /// The terminal was given away and taken back: an open answer was read by someone else.
+    /// Discards the fence after the terminal was released: another program read the reply.
     pub fn forget_fence(&mut self) {
         self.fence = None;
         self.lost = false;
     }
 
-    /// Time between frames that the line allows at present.
+    /// The current time between frames.
     pub fn interval(&self) -> Duration {
-        self.interval.unwrap_or(FRAME)
+        self.interval.unwrap_or(MIN_INTERVAL)
     }
 
-    /// Whether the line is so slow that decoration (spinners, clocks) should be rare.
-    pub fn is_slow(&self) -> bool {
-        self.interval() >= FRAME * 4
+    /// Whether the connection is so slow that decoration (spinners, clocks) should be rare.
+    pub(super) fn is_slow(&self) -> bool {
+        self.interval() >= MIN_INTERVAL * 4
     }
 
-    /// How long an answer may take without being late.
+    /// How long a reply may take before it counts as late.
     fn tolerance(&self) -> Duration {
-        self.trip.unwrap_or_default().mul_f32(1.5) + JITTER
+        self.round_trip.unwrap_or_default().mul_f32(1.5) + JITTER
     }
 }
 
-/// The time between frames for a line that takes `drain` for one: half its time is left free, so that keys
-/// are echoed without waiting.
-fn stretched(drain: Duration) -> Duration {
-    (drain * 2).clamp(FRAME, SLOWEST)
+/// The time between frames for a connection that takes `drain` per frame. Half of it stays free, so
+/// that keys are echoed without waiting.
+fn interval_for(drain: Duration) -> Duration {
+    (drain * 2).clamp(MIN_INTERVAL, MAX_INTERVAL)
 }
 
 #[cfg(test)]
@@ -207,71 +214,71 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn the_first_change_is_drawn_at_once_and_later_ones_in_step() {
+    fn first_change_is_drawn_at_once_and_later_ones_at_intervals() {
         let start = Instant::now();
         let mut clock = FrameClock::default();
         assert_eq!(clock.deadline(start), None);
         clock.request(start);
         assert_eq!(clock.deadline(start), Some(start));
-        clock.drawn(start, Duration::ZERO, 100, false);
+        clock.frame_sent(start, Duration::ZERO, 100, false);
         assert_eq!(clock.deadline(start), None);
 
         clock.request(start + MS * 3);
         clock.request(start + MS * 9);
-        assert_eq!(clock.deadline(start), Some(start + FRAME));
+        assert_eq!(clock.deadline(start), Some(start + MIN_INTERVAL));
         clock.request_now(start + MS * 10);
         assert_eq!(clock.deadline(start), Some(start + MS * 10));
     }
 
     #[test]
-    fn a_slow_line_gets_fewer_frames_and_recovers() {
+    fn slow_connection_lowers_the_frame_rate_until_it_recovers() {
         let mut now = Instant::now();
         let mut clock = FrameClock::default();
-        clock.drawn(now, MS * 100, 100, false);
+        clock.frame_sent(now, MS * 100, 100, false);
         clock.request(now);
         assert_eq!(clock.deadline(now), Some(now + MS * 200));
         assert!(clock.is_slow());
         for _ in 0..12 {
             now += MS * 200;
-            clock.drawn(now, Duration::ZERO, 100, false);
+            clock.frame_sent(now, Duration::ZERO, 100, false);
         }
-        assert_eq!(clock.interval(), FRAME);
+        assert_eq!(clock.interval(), MIN_INTERVAL);
     }
 
     #[test]
-    fn an_animation_asks_for_its_next_frame() {
+    fn animation_schedules_its_next_frame() {
         let start = Instant::now();
         let mut clock = FrameClock::default();
-        clock.drawn(start, Duration::ZERO, 100, false);
+        clock.frame_sent(start, Duration::ZERO, 100, false);
         clock.request_decoration(start + MS * 80);
         assert_eq!(clock.deadline(start), Some(start + MS * 80));
         clock.request(start + MS * 50);
         assert_eq!(clock.deadline(start), Some(start + MS * 50));
 
-        clock.drawn(start, MS * 100, 100, false);
+        clock.frame_sent(start, MS * 100, 100, false);
         clock.request_decoration(start + MS * 80);
-        assert_eq!(clock.deadline(start), Some(start + QUIET));
+        assert_eq!(clock.deadline(start), Some(start + DECORATION_INTERVAL));
     }
 
     #[test]
-    fn frames_wait_for_a_late_answer_and_an_echo_passes_once() {
+    fn frames_wait_for_a_late_reply_except_one_echo() {
         let start = Instant::now();
         let mut clock = FrameClock::default();
-        clock.asked(start);
+        clock.queries_sent(start);
         clock.acknowledged(start);
         assert!(!clock.wants_fence(FENCE_BYTES - 1) && clock.wants_fence(FENCE_BYTES));
-        clock.drawn(start, Duration::ZERO, 2000, true);
+        clock.frame_sent(start, Duration::ZERO, 2000, true);
         assert!(!clock.wants_fence(2000));
         // Not late yet.
         clock.request(start);
-        assert_eq!(clock.deadline(start), Some(start + FRAME));
+        assert_eq!(clock.deadline(start), Some(start + MIN_INTERVAL));
         let late = start + MS * 40;
-        assert_eq!(clock.deadline(late), Some(start + PATIENCE));
+        assert_eq!(clock.deadline(late), Some(start + FENCE_TIMEOUT));
         clock.request_now(late);
-        assert_eq!(clock.deadline(late), Some(start + FRAME));
-        clock.drawn(late, Duration::ZERO, 2000, false);
+        assert_eq!(clock.deadline(late), Some(start + MIN_INTERVAL));
+        clock.frame_sent(late, Duration::ZERO, 2000, false);
         clock.request_now(late);
-        assert_eq!(clock.deadline(late), Some(start + PATIENCE));
+        assert_eq!(clock.deadline(late), Some(start + FENCE_TIMEOUT));
 
         let answer = start + MS * 200;
         clock.acknowledged(answer);
@@ -281,36 +288,36 @@ mod tests {
     }
 
     #[test]
-    fn a_long_way_is_not_a_slow_line() {
+    fn long_round_trip_does_not_lower_the_frame_rate() {
         let mut now = Instant::now();
         let mut clock = FrameClock::default();
         for _ in 0..20 {
-            clock.drawn(now, Duration::ZERO, 2000, true);
+            clock.frame_sent(now, Duration::ZERO, 2000, true);
             now += MS * 150;
             clock.acknowledged(now);
         }
         assert!(!clock.is_slow());
-        clock.drawn(now, Duration::ZERO, 2000, true);
+        clock.frame_sent(now, Duration::ZERO, 2000, true);
         clock.request(now + MS * 100);
         assert_eq!(clock.deadline(now), Some(now + MS * 100));
     }
 
     #[test]
-    fn a_lost_answer_does_not_stop_the_frames() {
+    fn lost_reply_does_not_stop_frames() {
         let start = Instant::now();
         let mut clock = FrameClock::default();
-        clock.drawn(start, Duration::ZERO, 2000, true);
+        clock.frame_sent(start, Duration::ZERO, 2000, true);
         clock.request(start);
-        let end = start + PATIENCE;
+        let end = start + FENCE_TIMEOUT;
         assert_eq!(clock.deadline(end), Some(end));
-        clock.drawn(end, Duration::ZERO, 2000, false);
+        clock.frame_sent(end, Duration::ZERO, 2000, false);
         clock.request(end);
-        assert_eq!(clock.deadline(end), Some(end + SLOWEST));
+        assert_eq!(clock.deadline(end), Some(end + MAX_INTERVAL));
         clock.request_now(end);
         assert_eq!(clock.deadline(end), Some(end));
-        // Asked again, and nothing waits for the answer.
+        // The next frame ends with a fence again, and nothing waits for its reply.
         assert!(clock.wants_fence(1));
-        clock.drawn(end, Duration::ZERO, 2000, true);
+        clock.frame_sent(end, Duration::ZERO, 2000, true);
         assert!(clock.wants_fence(1));
         clock.acknowledged(end);
         assert!(!clock.wants_fence(1) && clock.wants_fence(FENCE_BYTES));

@@ -1,8 +1,8 @@
-//! Writes the difference of two rows of cells as terminal bytes. Everything it believes about the
-//! terminal (cursor place, pen, visibility) is in its fields and holds from frame to frame.
+//! Encodes the difference between two rows of cells as terminal bytes. Its fields track the state
+//! of the terminal (cursor position, rendition, visibility) across frames.
 //!
-//! Autowrap is off while it draws, and the cursor is placed anew after the last column, so that it is
-//! also right where a terminal ignores that mode.
+//! Autowrap is off while drawing. The cursor is positioned explicitly after the last column, so the
+//! output is also correct on terminals that ignore the autowrap mode.
 
 use ratatui::buffer::Cell;
 use ratatui::layout::Size;
@@ -10,70 +10,76 @@ use ratatui::style::Color;
 
 use super::glyph::{self, glyph};
 use super::link::Links;
-use super::motion::{self, Place, push_number, push_step};
-use super::pen::Pen;
+use super::motion::{self, CursorPosition, push_number, push_step};
+use super::rendition::Rendition;
 use super::{Cursor, CursorShape, Features};
 use crate::scroll::Scroll;
 
-/// Fewest blanks in the middle of a row that are erased instead of printed.
-const ERASE_RUN: usize = 10;
-/// Most unchanged columns that are printed again instead of skipped by a move.
-const BRIDGE: usize = 8;
+/// Minimum run of blanks inside a row that is erased instead of printed.
+const MIN_ERASE: usize = 10;
+/// Maximum number of unchanged columns that are printed again instead of skipped by a cursor move.
+const MAX_REPRINT: usize = 8;
 
-/// The encoder of one terminal.
+/// The encoder for one terminal.
 #[derive(Debug, Clone)]
-pub struct Encoder {
+pub(crate) struct Encoder {
     features: Features,
-    place: Option<Place>,
-    pen: Pen,
+    position: Option<CursorPosition>,
+    rendition: Rendition,
     visible: Option<bool>,
     shape: CursorShape,
     changed: Vec<u16>,
 }
 
 impl Encoder {
-    /// For a terminal of which nothing is known but that its pen is the default one.
-    pub fn new(features: Features) -> Self {
+    /// Creates an encoder for a terminal with the default rendition and an otherwise unknown state.
+    pub(crate) fn new(features: Features) -> Self {
         Self {
             features,
-            place: None,
-            pen: Pen::default(),
+            position: None,
+            rendition: Rendition::default(),
             visible: None,
             shape: CursorShape::Terminal,
             changed: Vec::new(),
         }
     }
 
-    pub fn features(&self) -> Features {
+    pub(crate) fn features(&self) -> Features {
         self.features
     }
 
-    pub fn set_features(&mut self, features: Features) {
+    pub(crate) fn set_features(&mut self, features: Features) {
         self.features = features;
     }
 
-    /// Puts the terminal into a known state and clears it.
-    pub fn clear(&mut self, out: &mut Vec<u8>) {
+    /// Resets the terminal to a known state and clears it.
+    pub(crate) fn clear(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[m\x1b[?7l\x1b[H\x1b[2J");
-        self.place = Some(Place {
+        self.position = Some(CursorPosition {
             column: Some(0),
             row: 0,
         });
-        self.pen = Pen::default();
+        self.rendition = Rendition::default();
         self.visible = None;
     }
 
-    /// Moves a block of rows with a scroll region. Insert and delete line are used since the Linux console
-    /// and old multiplexers know no other scroll.
-    pub fn scroll(&mut self, scroll: Scroll, screen: Size, links: &Links, out: &mut Vec<u8>) {
-        // Uncovered rows take the background in force.
-        self.set_pen(self.pen.for_erase(Color::Reset), links, out);
+    /// Moves a block of rows with a scroll region. Uses insert and delete line, because the Linux
+    /// console and old multiplexers support no other scroll.
+    pub(crate) fn scroll(
+        &mut self,
+        scroll: Scroll,
+        screen: Size,
+        links: &Links,
+        out: &mut Vec<u8>,
+    ) {
+        // Uncovered rows get the current background.
+        self.set_rendition(self.rendition.for_erase(Color::Reset), links, out);
         if scroll.right - scroll.left < screen.width {
             self.scroll_box(scroll, screen.height, out);
             return;
         }
-        let whole_tail = scroll.bottom >= screen.height;
-        if !whole_tail {
+        let reaches_bottom = scroll.bottom >= screen.height;
+        if !reaches_bottom {
             out.extend_from_slice(b"\x1b[");
             if scroll.top > 0 {
                 push_number(out, scroll.top + 1);
@@ -81,38 +87,38 @@ impl Encoder {
             out.push(b';');
             push_number(out, scroll.bottom);
             out.push(b'r');
-            // Some terminals go to the top of the margins instead of the screen.
-            self.place = (scroll.top == 0).then_some(Place {
+            // Some terminals move the cursor to the top of the margins, not of the screen.
+            self.position = (scroll.top == 0).then_some(CursorPosition {
                 column: Some(0),
                 row: 0,
             });
         }
-        motion::write_move(out, self.place, 0, scroll.top);
+        motion::write_move(out, self.position, 0, scroll.top);
         let end = if scroll.rows > 0 { b'M' } else { b'L' };
         push_step(out, scroll.rows.unsigned_abs(), end);
-        self.place = Some(Place {
+        self.position = Some(CursorPosition {
             column: Some(0),
             row: scroll.top,
         });
-        if !whole_tail {
+        if !reaches_bottom {
             out.extend_from_slice(b"\x1b[r");
-            self.place = Some(Place {
+            self.position = Some(CursorPosition {
                 column: Some(0),
                 row: 0,
             });
         }
     }
 
-    /// Moves a box with margins on all sides, which are all taken back. A terminal that knows the side margins
-    /// knows SU and SD, and where the cursor stands does not matter to them.
+    /// Moves a box with margins on all sides, then resets the margins. Terminals with side margins
+    /// support SU and SD, which do not depend on the cursor position.
     fn scroll_box(&mut self, scroll: Scroll, height: u16, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[?69h\x1b[");
         push_number(out, scroll.left + 1);
         out.push(b';');
         push_number(out, scroll.right);
         out.push(b's');
-        let whole_height = scroll.top == 0 && scroll.bottom >= height;
-        if !whole_height {
+        let full_height = scroll.top == 0 && scroll.bottom >= height;
+        if !full_height {
             out.extend_from_slice(b"\x1b[");
             push_number(out, scroll.top + 1);
             out.push(b';');
@@ -122,18 +128,19 @@ impl Encoder {
         let end = if scroll.rows > 0 { b'S' } else { b'T' };
         push_step(out, scroll.rows.unsigned_abs(), end);
         out.extend_from_slice(b"\x1b[?69l");
-        // Whether switching the mode moves the cursor differs; taking the margins back does everywhere.
-        self.place = (!whole_height).then_some(Place {
+        // Terminals differ in whether switching the mode moves the cursor. Resetting the margins
+        // moves it everywhere.
+        self.position = (!full_height).then_some(CursorPosition {
             column: Some(0),
             row: 0,
         });
-        if !whole_height {
+        if !full_height {
             out.extend_from_slice(b"\x1b[r");
         }
     }
 
-    /// Writes what turns the shown row `previous` into `next`.
-    pub fn row(
+    /// Writes the change from the shown row `previous` to `next`.
+    pub(crate) fn row(
         &mut self,
         row: u16,
         previous: &[Cell],
@@ -143,7 +150,7 @@ impl Encoder {
     ) {
         let mut changed = std::mem::take(&mut self.changed);
         glyph::changed_columns(previous, next, &mut changed);
-        // What is printed takes the place of an image everywhere; what is erased does not in xterm.
+        // Printing over an image replaces it everywhere; erasing it does not in xterm.
         let may_erase = !previous.iter().any(glyph::is_skipped);
         let tail = if may_erase {
             self.blank_tail(next)
@@ -161,7 +168,7 @@ impl Encoder {
                 self.erase_run(row, column, &next[start..end], links, out);
                 end
             } else {
-                self.bridge(row, next, start, links, out);
+                self.reprint(row, next, start, links, out);
                 let (symbol, width) = glyph(next, start);
                 self.print(row, column, &next[start], (symbol, width), links, out);
                 let end = self.repeat(next, start + width, (start, symbol), last, out);
@@ -178,8 +185,9 @@ impl Encoder {
         self.changed = changed;
     }
 
-    /// Prints blanks where an image comes: its transparent parts must not show what stood there.
-    pub fn blank(
+    /// Prints blanks where an image will be placed, so that old text does not show through its
+    /// transparent parts.
+    pub(crate) fn blank(
         &mut self,
         row: u16,
         column: u16,
@@ -189,13 +197,13 @@ impl Encoder {
     ) {
         let Some(first) = cells.first() else { return };
         self.move_to(column, row, out);
-        self.set_pen(self.pen.for_cell(first, " "), links, out);
+        self.set_rendition(self.rendition.for_cell(first, " "), links, out);
         out.extend(std::iter::repeat_n(b' ', cells.len()));
-        self.lose_place();
+        self.forget_position();
     }
 
-    /// Places, shapes, shows or hides the cursor where that differs from how it is.
-    pub fn cursor(&mut self, cursor: Option<Cursor>, out: &mut Vec<u8>) {
+    /// Updates the position, shape and visibility of the cursor.
+    pub(crate) fn cursor(&mut self, cursor: Option<Cursor>, out: &mut Vec<u8>) {
         let Some(cursor) = cursor else {
             if self.visible != Some(false) {
                 self.hide(out);
@@ -215,30 +223,30 @@ impl Encoder {
         }
     }
 
-    pub fn hide(&mut self, out: &mut Vec<u8>) {
+    pub(crate) fn hide(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"\x1b[?25l");
         self.visible = Some(false);
     }
 
-    /// Closes an open hyperlink: one that stays open would spread to what others print.
-    pub fn close_link(&mut self, links: &Links, out: &mut Vec<u8>) {
-        self.set_pen(self.pen.without_link(), links, out);
+    /// Closes an open hyperlink, which would otherwise extend to later output.
+    pub(crate) fn close_link(&mut self, links: &Links, out: &mut Vec<u8>) {
+        self.set_rendition(self.rendition.without_link(), links, out);
     }
 
-    /// The cursor stands somewhere else: bytes were written that the encoder has not seen.
-    pub fn lose_place(&mut self) {
-        self.place = None;
+    /// Marks the cursor position as unknown after bytes that the encoder did not write.
+    pub(crate) fn forget_position(&mut self) {
+        self.position = None;
     }
 
     pub(super) fn move_to(&mut self, column: u16, row: u16, out: &mut Vec<u8>) {
-        motion::write_move(out, self.place, column, row);
-        self.place = Some(Place {
+        motion::write_move(out, self.position, column, row);
+        self.position = Some(CursorPosition {
             column: Some(column),
             row,
         });
     }
 
-    /// First column from which on the row is blank in one background that can be erased to.
+    /// The first column of the blank end of the row that can be erased with one background.
     fn blank_tail(&self, row: &[Cell]) -> usize {
         let Some(last) = row.last() else {
             return 0;
@@ -254,7 +262,7 @@ impl Encoder {
         start
     }
 
-    /// Whether the cell is what an erase to `background` leaves behind.
+    /// Whether erasing with `background` produces this cell.
     fn is_erased(&self, cell: &Cell, background: Color) -> bool {
         cell.bg == background
             && (background == Color::Reset || self.features.erase_background)
@@ -262,20 +270,20 @@ impl Encoder {
             && !glyph::is_skipped(cell)
     }
 
-    /// The end of a run of blanks from `start` that is worth erasing; it ends at the last change at the
-    /// latest.
+    /// The end of a run of blanks from `start` that is worth erasing, at most up to the last
+    /// changed column.
     fn blank_run(&self, row: &[Cell], start: usize, last: usize) -> Option<usize> {
         let background = row[start].bg;
         let length = row[start..=last]
             .iter()
             .take_while(|cell| self.is_erased(cell, background))
             .count();
-        (self.features.erase_characters && length >= ERASE_RUN).then_some(start + length)
+        (self.features.erase_characters && length >= MIN_ERASE).then_some(start + length)
     }
 
     fn erase_tail(&mut self, row: u16, column: u16, cell: &Cell, links: &Links, out: &mut Vec<u8>) {
         self.move_to(column, row, out);
-        self.set_pen(self.pen.for_erase(cell.bg), links, out);
+        self.set_rendition(self.rendition.for_erase(cell.bg), links, out);
         out.extend_from_slice(b"\x1b[K");
     }
 
@@ -288,24 +296,32 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) {
         self.move_to(column, row, out);
-        self.set_pen(self.pen.for_erase(cells[0].bg), links, out);
+        self.set_rendition(self.rendition.for_erase(cells[0].bg), links, out);
         push_step(out, cells.len() as u16, b'X');
     }
 
-    /// Prints unchanged cells between the cursor and `column` again where that is shorter than a move.
-    fn bridge(&mut self, row: u16, next: &[Cell], column: usize, links: &Links, out: &mut Vec<u8>) {
-        let Some(Place {
+    /// Prints the unchanged cells between the cursor and `column` again if that is shorter than a
+    /// cursor move.
+    fn reprint(
+        &mut self,
+        row: u16,
+        next: &[Cell],
+        column: usize,
+        links: &Links,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(CursorPosition {
             column: Some(from),
             row: at,
-        }) = self.place
+        }) = self.position
         else {
             return;
         };
         let from = usize::from(from);
-        if at != row || from >= column || column - from > BRIDGE {
+        if at != row || from >= column || column - from > MAX_REPRINT {
             return;
         }
-        // A cursor in the middle of a wide glyph: a blank printed there would take its half away.
+        // The cursor is inside a wide glyph: a blank printed there would destroy its second half.
         if from > 0 && glyph(next, from - 1).1 > 1 {
             return;
         }
@@ -315,7 +331,7 @@ impl Encoder {
         while at < column {
             let (symbol, width) = glyph(next, at);
             let fits = !glyph::is_skipped(&next[at])
-                && self.pen.for_cell(&next[at], symbol) == self.pen
+                && self.rendition.for_cell(&next[at], symbol) == self.rendition
                 && glyph::uncertain_columns(symbol, width).is_none();
             bytes += symbol.len();
             at += width;
@@ -345,18 +361,18 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) {
         self.move_to(column, row, out);
-        self.set_pen(self.pen.for_cell(cell, symbol), links, out);
+        self.set_rendition(self.rendition.for_cell(cell, symbol), links, out);
         if width == 2 && glyph::uncertain_columns(symbol, width).is_some() {
-            // A terminal that draws it in one column must not show what stood in the second.
+            // A terminal that draws it in one column must not show the old content of the second.
             out.extend_from_slice(b"  ");
-            self.place = Some(Place { column: None, row });
+            self.position = Some(CursorPosition { column: None, row });
             self.move_to(column, row, out);
         }
         out.extend_from_slice(symbol.as_bytes());
     }
 
-    /// Repeats the glyph just printed as often as the row has it; returns the column after the last. Only
-    /// ASCII: tmux 3.3 forgets other characters.
+    /// Repeats the printed glyph as often as the row does; returns the column after the last. Only
+    /// ASCII: tmux 3.3 does not repeat other characters.
     fn repeat(
         &self,
         next: &[Cell],
@@ -385,16 +401,16 @@ impl Encoder {
 
     fn advance(&mut self, row: u16, column: usize, width: usize, glyph: (&str, usize)) {
         let known = column < width && glyph::uncertain_columns(glyph.0, glyph.1).is_none();
-        self.place = Some(Place {
+        self.position = Some(CursorPosition {
             column: known.then_some(column as u16),
             row,
         });
     }
 
-    fn set_pen(&mut self, pen: Pen, links: &Links, out: &mut Vec<u8>) {
+    fn set_rendition(&mut self, rendition: Rendition, links: &Links, out: &mut Vec<u8>) {
         let links = self.features.links.then_some(links);
-        self.pen.write_change(pen, links, out);
-        self.pen = pen;
+        self.rendition.write_change(rendition, links, out);
+        self.rendition = rendition;
     }
 }
 
@@ -432,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_costs_what_changed() {
+    fn row_update_writes_only_changes() {
         let plain = Style::new();
         let features = Features::default();
         let long = "a long line of text that fills the row";
@@ -474,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_repeated_where_the_terminal_can() {
+    fn repeated_glyphs_use_rep_if_supported() {
         let rule = "-".repeat(40);
         let next = row(40, &[(0, &rule, Style::new())]);
         let features = Features {
@@ -485,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tinted_row_is_erased_only_where_that_keeps_the_tint() {
+    fn tinted_row_is_erased_only_with_background_erase() {
         let next = row(40, &[(0, &" ".repeat(40), Style::new().on_blue())]);
         let features = Features {
             erase_background: true,
@@ -497,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_opened_once_and_closed() {
+    fn link_is_opened_once_and_closed() {
         let links = Links::default();
         let id = links.intern(&Arc::from("https://example.com/")).unwrap();
         let next = row(

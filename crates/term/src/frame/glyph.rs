@@ -1,5 +1,5 @@
-//! What a row of cells looks like on a terminal: which cell starts a glyph, how wide it is, whether two
-//! cells look the same. The encoder and the scroll detection share these answers.
+//! The appearance of cells on a terminal: which cell starts a glyph, how wide it is, and whether
+//! two cells look the same. Shared by the encoder and the scroll detection.
 
 use ratatui::buffer::{Cell, CellDiffOption};
 use ratatui::style::{Color, Modifier};
@@ -7,16 +7,16 @@ use ratatui::style::{Color, Modifier};
 use super::link::LinkId;
 use osier_base::text;
 
-/// Modifiers that show on a blank cell.
-pub(super) const SHOW_ON_BLANK: Modifier = Modifier::REVERSED
+/// Modifiers that are visible on a blank cell.
+pub(super) const VISIBLE_ON_BLANK: Modifier = Modifier::REVERSED
     .union(Modifier::UNDERLINED)
     .union(Modifier::CROSSED_OUT)
     .union(Modifier::SLOW_BLINK)
     .union(Modifier::RAPID_BLINK);
 
-/// The symbol that is shown for the cell at `column`, and its width (1 or 2). A wide symbol whose second
-/// half is taken by something else (an overlay, the right edge) or one that could steer the terminal is
-/// shown as a blank.
+/// The visible symbol of the cell at `column` and its width (1 or 2). A control character is shown
+/// as a blank, and so is a wide symbol whose second half is covered by an overlay or cut by the
+/// right edge.
 pub(super) fn glyph(row: &[Cell], column: usize) -> (&str, usize) {
     let symbol = row[column].symbol();
     if let [byte] = symbol.as_bytes() {
@@ -38,16 +38,17 @@ fn is_second_half(cell: &Cell) -> bool {
     cell.symbol() == " " && !is_skipped(cell)
 }
 
-/// Whether the edge left of `column` goes through a wide glyph.
+/// Whether the edge left of `column` cuts a wide glyph.
 pub(crate) fn is_cut_at(row: &[Cell], column: usize) -> bool {
     column > 0 && column < row.len() && glyph(row, column - 1).1 == 2
 }
 
-/// Most columns that any terminal takes for a glyph.
-const MOST_COLUMNS: usize = 16;
+/// Maximum number of columns that any terminal uses for a glyph.
+const MAX_COLUMNS: usize = 16;
 
-/// The most columns that a terminal may take for this glyph, where terminals disagree: those that do not
-/// know a cluster draw its characters side by side, or only the first of them. `None` where all agree.
+/// The maximum number of columns of a glyph whose width differs between terminals; `None` if all
+/// agree. Terminals without support for a cluster draw its characters side by side, or only the
+/// first.
 pub(super) fn uncertain_columns(symbol: &str, width: usize) -> Option<usize> {
     if symbol.len() <= 2 {
         return None;
@@ -63,11 +64,11 @@ pub(super) fn uncertain_columns(symbol: &str, width: usize) -> Option<usize> {
     }
     let mut bytes = [0; 4];
     let columns = |character: char| text::grapheme_width(character.encode_utf8(&mut bytes));
-    let apart: usize = symbol.chars().map(columns).sum();
-    Some(apart.clamp(2, MOST_COLUMNS))
+    let separate: usize = symbol.chars().map(columns).sum();
+    Some(separate.clamp(2, MAX_COLUMNS))
 }
 
-/// Emoji that came with Unicode 11 and later, which older terminals draw in one column.
+/// Emoji from Unicode 11 and later, which older terminals draw in one column.
 fn is_newer_emoji(character: char) -> bool {
     matches!(character,
         '\u{1f6d5}'..='\u{1f6df}' | '\u{1f6f7}'..='\u{1f6ff}' | '\u{1f7e0}'..='\u{1f7ff}'
@@ -76,23 +77,25 @@ fn is_newer_emoji(character: char) -> bool {
         | '\u{1f9e7}'..='\u{1faff}')
 }
 
-/// A cell that holds an image: the terminal draws it, the encoder leaves it alone.
+/// Whether the terminal draws an image in this cell. The encoder does not touch such cells.
 pub(crate) fn is_skipped(cell: &Cell) -> bool {
     cell.diff_option == CellDiffOption::Skip
 }
 
-/// Whether the cell is a blank of which only the background shows.
+/// Whether the cell is a blank that shows only its background.
 pub(super) fn is_plain_blank(cell: &Cell) -> bool {
-    cell.symbol() == " " && !cell.modifier.intersects(SHOW_ON_BLANK) && LinkId::of(cell).is_none()
+    cell.symbol() == " "
+        && !cell.modifier.intersects(VISIBLE_ON_BLANK)
+        && LinkId::of(cell).is_none()
 }
 
-/// Whether the cell is what an erase leaves behind.
+/// Whether erasing with the default background produces this cell.
 pub(super) fn is_default_blank(cell: &Cell) -> bool {
     cell.bg == Color::Reset && is_plain_blank(cell)
 }
 
-/// Whether two rows are the same, cell by cell. Every cell of the screen is compared in every frame, nearly all
-/// of them hold one byte, and nearly all are the same.
+/// Whether two rows have equal cells. Every frame compares every cell of the screen; nearly all
+/// hold one byte and are equal, so this path must be fast.
 pub(crate) fn same_row(a: &[Cell], b: &[Cell]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_cell(a, b))
 }
@@ -123,15 +126,15 @@ pub(super) fn looks_same(a: (&Cell, &str), b: (&Cell, &str)) -> bool {
     let same_style = a.0.fg == b.0.fg
         && a.0.modifier == b.0.modifier
         && a.0.underline_color == b.0.underline_color;
-    same_style || (a.1 == " " && bare(a.0) && bare(b.0))
+    same_style || (a.1 == " " && shows_only_background(a.0) && shows_only_background(b.0))
 }
 
-fn bare(cell: &Cell) -> bool {
-    !cell.modifier.intersects(SHOW_ON_BLANK) && LinkId::of(cell).is_none()
+fn shows_only_background(cell: &Cell) -> bool {
+    !cell.modifier.intersects(VISIBLE_ON_BLANK) && LinkId::of(cell).is_none()
 }
 
-/// Collects the columns of `next` that have to be written where `previous` is shown: starts of glyphs
-/// only, in order.
+/// Collects the columns of `next` to write where `previous` is shown, in order. Only starts of
+/// glyphs.
 pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Vec<u16>) {
     changed.clear();
     let differs = |column: &usize| !same_cell(&previous[*column], &next[*column]);
@@ -140,12 +143,12 @@ pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Ve
         return;
     };
     let last = (first..width).rev().find(differs).unwrap_or(first);
-    // What a terminal may have drawn over beside a glyph of uncertain width.
-    let mut spoilt = 0;
+    // Columns before this one may be damaged by a glyph of uncertain width.
+    let mut damaged_end = 0;
     let mut column = first.saturating_sub(1);
-    // One cell more on either side: the halves of a wide glyph that came or went.
+    // Include one cell more on each side, for the halves of wide glyphs that appear or disappear.
     let (mut in_previous, mut in_next) = (false, false);
-    while column < (last + 2).max(spoilt).min(width) {
+    while column < (last + 2).max(damaged_end).min(width) {
         let (old, old_width) = if in_previous {
             (" ", 0)
         } else {
@@ -156,13 +159,13 @@ pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Ve
         } else {
             glyph(next, column)
         };
-        let same = column >= spoilt
+        let same = column >= damaged_end
             && old_width == new_width
             && looks_same((&previous[column], old), (&next[column], new));
         if new_width > 0 && !is_skipped(&next[column]) && !same {
             changed.push(column as u16);
             if let Some(columns) = uncertain_columns(new, new_width) {
-                spoilt = spoilt.max(column + columns);
+                damaged_end = damaged_end.max(column + columns);
             }
         }
         in_previous = old_width == 2;
@@ -171,7 +174,7 @@ pub(super) fn changed_columns(previous: &[Cell], next: &[Cell], changed: &mut Ve
     }
 }
 
-/// A hash of what a row looks like.
+/// A hash of the appearance of a row.
 pub(crate) fn row_hash(row: &[Cell]) -> u64 {
     row.iter().fold(0xcbf2_9ce4_8422_2325, |hash, cell| {
         if is_default_blank(cell) && !is_skipped(cell) {
@@ -192,8 +195,8 @@ pub(crate) fn row_hash(row: &[Cell]) -> u64 {
     })
 }
 
-/// Number of cells of a row that show more than a background.
-pub(crate) fn inked(row: &[Cell]) -> i64 {
+/// Number of cells that show more than a background.
+pub(crate) fn visible_cells(row: &[Cell]) -> i64 {
     row.iter()
         .map(|cell| i64::from(!is_plain_blank(cell)))
         .sum()
@@ -210,7 +213,7 @@ fn colour_bits(colour: Color) -> u64 {
         Color::Rgb(red, green, blue) => {
             0x0100_0000 | u64::from(u32::from_be_bytes([0, red, green, blue]))
         }
-        named => 0x200 | super::pen::ansi_number(named).map_or(0xff, u64::from),
+        named => 0x200 | super::rendition::ansi_number(named).map_or(0xff, u64::from),
     }
 }
 
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_of_wide_glyphs_are_written_again() {
+    fn halves_of_wide_glyphs_are_rewritten() {
         assert_eq!(changed(&row("漢字"), &row("漢x")), [2, 3]);
         assert_eq!(changed(&row("ab"), &row("漢")), [0]);
         assert_eq!(changed(&row("x漢"), &row("漢")), [0, 2]);
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_wider_glyph_may_cover_is_written_again() {
+    fn cells_after_uncertain_glyphs_are_rewritten() {
         let family = "👩\u{200d}👧";
         let next = format!("{family}cdef");
         assert_eq!(changed(&row("abcdef"), &row(&next)), [0, 2, 3]);
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_shows_only_its_background() {
+    fn blank_shows_only_its_background() {
         let mut next = row("");
         next[3].set_fg(Color::Red);
         assert_eq!(changed(&row(""), &next), [0; 0]);
@@ -272,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_glyph_without_room_and_a_control_sequence_are_blanks() {
+    fn cut_wide_glyphs_and_control_characters_are_blank() {
         let mut cells = row("abcdefg");
         cells[7].set_symbol("漢");
         cells[0].set_symbol("\x1b[2J");

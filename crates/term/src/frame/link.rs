@@ -1,32 +1,34 @@
-//! Hyperlinks of cells. A cell has no room for a target, so a link is a number that travels in the
-//! cell's underline colour, which osier uses for nothing else: every buffer operation, the scroll
-//! included, moves it along for free.
+//! Hyperlinks of cells. A cell cannot store a target, so a link is an id stored in the cell's
+//! underline colour, which osier does not use otherwise. Every buffer operation, including scrolls,
+//! therefore moves links with their cells.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use ratatui::buffer::Cell;
-use ratatui::style::{Color, Style};
+use ratatui::style::Color;
+#[cfg(test)]
+use ratatui::style::Style;
 
-/// The number of a link target within one `Links`.
+/// The id of a link target in a [`Links`] table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LinkId(u16);
+pub(crate) struct LinkId(u16);
 
 impl LinkId {
-    /// Lays the link over a cell.
-    pub fn mark(self, cell: &mut Cell) {
+    /// Sets the link of a cell.
+    pub(crate) fn mark(self, cell: &mut Cell) {
         cell.underline_color = self.carrier();
     }
 
-    /// `style` with the link on it.
-    #[must_use]
-    pub fn style(self, style: Style) -> Style {
+    /// `style` with the link.
+    #[cfg(test)]
+    pub(super) fn style(self, style: Style) -> Style {
         style.underline_color(self.carrier())
     }
 
     /// The link of a cell.
-    pub fn of(cell: &Cell) -> Option<Self> {
+    pub(crate) fn of(cell: &Cell) -> Option<Self> {
         match cell.underline_color {
             Color::Rgb(_, high, low) => Some(Self(u16::from_be_bytes([high, low]))),
             _ => None,
@@ -42,7 +44,7 @@ impl LinkId {
     }
 }
 
-/// The targets that were shown so far. At most 65,535; later ones are shown without a link.
+/// The table of link targets. Holds at most 65,535; later targets are shown without a link.
 #[derive(Debug, Default)]
 pub struct Links {
     known: RefCell<Known>,
@@ -55,9 +57,9 @@ struct Known {
 }
 
 impl Links {
-    /// The number of a target. `None` for one that could break out of the control sequence, or when
-    /// there are too many.
-    pub fn intern(&self, target: &Arc<str>) -> Option<LinkId> {
+    /// The id of a target. `None` if the target could end the control sequence early, or if the
+    /// table is full.
+    pub(crate) fn intern(&self, target: &Arc<str>) -> Option<LinkId> {
         let mut known = self.known.borrow_mut();
         if let Some(id) = known.numbers.get(target) {
             return Some(*id);
@@ -71,7 +73,7 @@ impl Links {
         Some(id)
     }
 
-    pub fn target(&self, id: LinkId) -> Option<Arc<str>> {
+    pub(crate) fn target(&self, id: LinkId) -> Option<Arc<str>> {
         self.known.borrow().targets.get(usize::from(id.0)).cloned()
     }
 }
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_keeps_its_number_and_an_unsafe_one_gets_none() {
+    fn known_target_keeps_its_id_and_unsafe_target_gets_none() {
         let links = Links::default();
         let first = links.intern(&Arc::from("https://a.example/")).unwrap();
         let second = links.intern(&Arc::from("https://b.example/")).unwrap();

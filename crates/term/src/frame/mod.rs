@@ -1,10 +1,11 @@
-//! How a screen of cells becomes bytes: as few of them as the terminal allows, in one write a frame.
+//! Turns a screen of cells into as few bytes as the terminal allows, with one write per frame.
 //!
-//! `FrameWriter` keeps what the terminal shows and what it should show, and writes the difference;
-//! `Output` hands the bytes to a thread that may block on a slow line; `FrameClock` says when the next
-//! frame is due. What stays true: nothing is written when nothing changed, a frame is never queued
-//! behind another, and what the encoder believes to be on the screen is what every byte it has sent
-//! puts there.
+//! [`FrameWriter`] holds the shown screen and the next one and writes the difference. [`Output`]
+//! passes the bytes to a thread that may block on a slow connection. [`FrameClock`] says when the
+//! next frame is due.
+//!
+//! Invariants: nothing is written if nothing changed; a frame is never queued behind another; the
+//! encoder's model of the screen always equals the effect of the bytes it sent.
 
 mod clock;
 mod encoder;
@@ -12,36 +13,37 @@ pub(super) mod glyph;
 mod link;
 mod motion;
 mod output;
-mod pen;
+mod rendition;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use clock::FrameClock;
-pub use encoder::Encoder;
-pub use link::{LinkId, Links};
+use encoder::Encoder;
+pub use link::Links;
 pub use output::Output;
 pub use writer::FrameWriter;
 
 use ratatui::layout::Position;
 
-/// What the terminal can be trusted to do. The default is safe everywhere.
+/// What the terminal supports. The default is safe everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Features {
     /// Scroll regions with insert and delete line.
     pub margins: bool,
-    /// Margins at the left and right too: DECLRMM with DECSLRM, which the terminal has said it knows.
+    /// Left and right margins (DECLRMM with DECSLRM), reported by the terminal.
     pub side_margins: bool,
     /// `CSI n b` repeats the last character; used for ASCII.
     pub repeat: bool,
     /// `CSI n X` erases characters.
     pub erase_characters: bool,
-    /// Erased cells take the background colour in force.
+    /// Erased cells get the current background colour.
     pub erase_background: bool,
-    /// Frames are put between the brackets of synchronized output: harmless where they are unknown.
+    /// Frames are enclosed in the control sequences of synchronized output, which terminals without
+    /// support ignore.
     pub bracketed: bool,
-    /// Synchronized output is known to work; without it the cursor is hidden while a large frame is drawn.
+    /// Synchronized output works. Without it, the cursor is hidden while a large frame is drawn.
     pub synchronized: bool,
     /// OSC 8 hyperlinks.
     pub links: bool,
@@ -65,7 +67,7 @@ impl Default for Features {
 /// The shape of the text cursor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CursorShape {
-    /// As the user has set it.
+    /// The user's default.
     #[default]
     Terminal,
     Block,
@@ -75,7 +77,7 @@ pub enum CursorShape {
 
 impl CursorShape {
     /// The parameter of DECSCUSR (`CSI n SP q`).
-    pub const fn parameter(self) -> u16 {
+    pub(crate) const fn parameter(self) -> u16 {
         match self {
             Self::Terminal => 0,
             Self::Block => 2,
@@ -85,7 +87,7 @@ impl CursorShape {
     }
 }
 
-/// Where the text cursor stands after a frame.
+/// The text cursor after a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Cursor {
     pub position: Position,

@@ -1,18 +1,18 @@
-//! Moving the cursor in the fewest bytes.
+//! Moves the cursor in the fewest bytes.
 
-/// More line feeds than this are never the shortest way.
-const FEEDS: usize = 8;
+/// A move with more line feeds is never the shortest.
+const MAX_FEEDS: usize = 8;
 
-/// Where the terminal's cursor stands. The column is unknown after the last column was printed (some
-/// terminals hold back a line wrap there) and after a glyph whose width terminals disagree about.
+/// The position of the terminal's cursor. The column is unknown after the last column was printed
+/// (some terminals delay the line wrap) and after a glyph whose width differs between terminals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CursorPosition {
     pub(super) column: Option<u16>,
     pub(super) row: u16,
 }
 
-/// Writes the shortest way from `from` (unknown: `None`) to a cell.
-pub(super) fn write_move(out: &mut Vec<u8>, from: Option<Place>, column: u16, row: u16) {
+/// Writes the shortest move from `from` (`None` if unknown) to a cell.
+pub(super) fn write_move(out: &mut Vec<u8>, from: Option<CursorPosition>, column: u16, row: u16) {
     if from.is_some_and(|from| from.column == Some(column) && from.row == row) {
         return;
     }
@@ -27,12 +27,12 @@ pub(super) fn write_move(out: &mut Vec<u8>, from: Option<Place>, column: u16, ro
     });
 }
 
-/// Bytes that `write_move` within a row to the right would take.
+/// Number of bytes of a move to the right within a row.
 pub(super) fn forward_cost(columns: u16) -> usize {
     if columns == 1 { 3 } else { 3 + digits(columns) }
 }
 
-/// CUP with the parameters left out that are 1.
+/// Writes CUP without parameters equal to 1.
 fn push_position(out: &mut Vec<u8>, column: u16, row: u16) {
     out.extend_from_slice(b"\x1b[");
     if row > 0 {
@@ -79,18 +79,18 @@ fn push_row(out: &mut Vec<u8>, from: u16, to: u16) {
         let direction = if from < to { b'B' } else { b'A' };
         push_step(out, from.abs_diff(to), direction);
     });
-    // Output is raw: a line feed above the last row moves straight down.
+    // Output is raw, so a line feed above the last row moves straight down.
     if from < to {
         or_shorter(out, start, |out| {
             out.extend(std::iter::repeat_n(
                 b'\n',
-                usize::from(to - from).min(FEEDS),
+                usize::from(to - from).min(MAX_FEEDS),
             ));
         });
     }
 }
 
-/// A control sequence whose parameter is left out when it is 1.
+/// Writes a control sequence and leaves out a parameter equal to 1.
 pub(super) fn push_step(out: &mut Vec<u8>, count: u16, end: u8) {
     out.extend_from_slice(b"\x1b[");
     if count != 1 {
@@ -99,7 +99,7 @@ pub(super) fn push_step(out: &mut Vec<u8>, count: u16, end: u8) {
     out.push(end);
 }
 
-/// Replaces what was written since `start` by what `write` writes, if that is shorter.
+/// Replaces the bytes since `start` with the output of `write` if that is shorter.
 fn or_shorter(out: &mut Vec<u8>, start: usize, write: impl FnOnce(&mut Vec<u8>)) {
     let middle = out.len();
     write(out);
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shortest_way_is_taken() {
-        let at = |column, row| Some(Place { column, row });
+    fn cursor_moves_take_the_fewest_bytes() {
+        let at = |column, row| Some(CursorPosition { column, row });
         for (from, to, expected) in [
             (at(Some(4), 3), (4, 3), ""),
             (at(Some(4), 3), (5, 3), "\x1b[C"),

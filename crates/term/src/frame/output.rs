@@ -1,7 +1,7 @@
-//! The write side of the terminal, on a thread of its own that may block.
+//! Writes to the terminal on a separate thread that may block.
 //!
-//! It takes one frame at a time. The next one is drawn only when it is idle, so that a slow line skips
-//! frames instead of queueing them, and the loop that handles keys never waits.
+//! It takes one frame at a time. The next frame is drawn only when it is idle, so a slow connection
+//! skips frames instead of queueing them, and the event loop never waits.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// The handle of the writer thread. Dropping it lets the thread write what it has and end.
+/// The handle of the writer thread. When it is dropped, the thread writes the remaining bytes and
+/// ends.
 #[derive(Debug)]
 pub struct Output {
     shared: Arc<Shared>,
@@ -27,18 +28,17 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     pending: Vec<u8>,
-    /// A buffer to be filled with the next frame.
+    /// A buffer to reuse for the next frame.
     spare: Option<Vec<u8>>,
     writing: bool,
     closed: bool,
     failure: Option<io::ErrorKind>,
     drain: Duration,
-    written: u64,
 }
 
 impl Output {
     /// Starts the writer thread.
-    pub fn start(tty: impl Write + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn start(tty: impl Write + Send + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let thread = std::thread::Builder::new().name("terminal-output".to_owned());
         let thread = thread.spawn({
@@ -51,24 +51,24 @@ impl Output {
         })
     }
 
-    /// Whether everything sent so far was accepted by the terminal.
+    /// Whether the terminal accepted everything sent so far.
     pub fn is_idle(&self) -> bool {
         self.shared.lock().is_idle()
     }
 
-    /// Waits until the output is idle. For one waiter.
+    /// Waits until the output is idle. Supports one waiter.
     pub async fn ready(&self) {
         while !self.is_idle() {
             self.shared.ready.notified().await;
         }
     }
 
-    /// An empty buffer for the next frame, reused.
+    /// An empty, reused buffer for the next frame.
     pub fn buffer(&self) -> Vec<u8> {
         self.shared.lock().spare.take().unwrap_or_default()
     }
 
-    /// Hands over a frame. One that is sent while another is being written is written after it.
+    /// Sends a frame. If another one is being written, this one follows it.
     pub fn send(&self, mut frame: Vec<u8>) {
         let mut state = self.shared.lock();
         if state.failure.is_some() || frame.is_empty() {
@@ -86,25 +86,14 @@ impl Output {
         self.shared.changed.notify_all();
     }
 
-    /// How long the terminal took to accept the last frame; while it is still at it, how long so far is
-    /// not counted.
+    /// How long the terminal took to accept the last complete frame.
     pub fn drain(&self) -> Duration {
         self.shared.lock().drain
     }
 
-    /// Bytes accepted by the terminal since the start.
-    pub fn written(&self) -> u64 {
-        self.shared.lock().written
-    }
-
-    /// Why nothing can be written any more: the terminal is gone.
-    pub fn failure(&self) -> Option<io::ErrorKind> {
-        self.shared.lock().failure
-    }
-
-    /// Waits until everything was accepted, for exit and suspend. `false` when that takes too long or the
-    /// terminal is gone.
-    pub fn flush_blocking(&self, timeout: Duration) -> bool {
+    /// Waits until the terminal accepted everything, before exit or suspend. Returns `false` on
+    /// timeout or if the terminal is gone.
+    pub(crate) fn flush_blocking(&self, timeout: Duration) -> bool {
         let (state, _) = self
             .shared
             .changed
@@ -118,7 +107,7 @@ impl Drop for Output {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
-        // A thread that hangs in a write on a dead line must not hold up the exit.
+        // A thread blocked in a write to a dead connection must not delay the exit.
         if self.flush_blocking(Duration::from_millis(200))
             && let Some(thread) = self.thread.take()
         {
@@ -145,12 +134,9 @@ impl Shared {
             let mut state = self.lock();
             state.drain = started.elapsed();
             state.writing = false;
-            match result {
-                Ok(()) => state.written += frame.len() as u64,
-                Err(error) => {
-                    state.failure = Some(error.kind());
-                    state.pending.clear();
-                }
+            if let Err(error) = result {
+                state.failure = Some(error.kind());
+                state.pending.clear();
             }
             frame.clear();
             state.spare.get_or_insert(frame);
@@ -160,7 +146,7 @@ impl Shared {
         }
     }
 
-    /// The next frame; `None` when the handle is gone and everything is written.
+    /// The next frame; `None` once the handle is dropped and everything is written.
     fn take(&self) -> Option<Vec<u8>> {
         let mut state = self
             .changed
@@ -176,7 +162,7 @@ impl Shared {
     }
 }
 
-/// `write_all` that also works where someone made the terminal non-blocking.
+/// Like `write_all`, but also works on a non-blocking terminal.
 fn write_all(tty: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match tty.write(bytes) {
@@ -198,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that accepts a write only when it is told to.
+    /// A terminal that accepts a write only when permitted.
     struct Gate {
         open: mpsc::Receiver<()>,
         bytes: mpsc::Sender<Vec<u8>>,
@@ -219,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_busy_until_the_terminal_took_the_frame() {
+    async fn output_is_busy_until_the_frame_is_written() {
         let (open, gate) = mpsc::channel();
         let (bytes, written) = mpsc::channel();
         let output = Output::start(Gate { open: gate, bytes }).unwrap();
@@ -232,13 +218,15 @@ mod tests {
         output.ready().await;
         assert!(output.is_idle());
         assert_eq!(written.recv().unwrap(), b"one");
-        assert_eq!(output.written(), 3);
         assert_eq!(output.buffer(), b"");
-        assert_eq!(output.failure(), None);
+        assert_eq!(output.shared.lock().failure, None);
 
         drop(open);
         output.send(b"two".to_vec());
         output.ready().await;
-        assert_eq!(output.failure(), Some(io::ErrorKind::BrokenPipe));
+        assert_eq!(
+            output.shared.lock().failure,
+            Some(io::ErrorKind::BrokenPipe)
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! Frames are played to an independent terminal emulator, which must then show exactly the cells that were
-//! asked for; and what typical frames cost is pinned.
+//! Plays frames to an independent terminal emulator, which must then show exactly the drawn cells.
+//! Pins the byte counts of typical frames.
 
 mod emulator;
 mod multiplexers;
-mod played;
-mod slow;
+mod random_edits;
+mod slow_connection;
 
 use std::num::NonZeroU16;
 
@@ -15,7 +15,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use super::*;
 
-/// A terminal and the writer that feeds it.
+/// A terminal and its frame writer.
 struct Stage {
     writer: FrameWriter,
     terminal: vt100::Parser,
@@ -32,7 +32,7 @@ impl Stage {
         }
     }
 
-    /// Draws a frame; returns what it cost.
+    /// Draws a frame; returns its number of bytes.
     fn frame(&mut self, cursor: Option<(u16, u16)>, draw: impl FnOnce(&mut Buffer)) -> usize {
         draw(self.writer.canvas().0);
         self.bytes.clear();
@@ -51,7 +51,7 @@ impl Stage {
         self.check_where(|_| true)
     }
 
-    /// The same for the cells of the emulator of which enough is known.
+    /// Like `check`, for the emulator cells that `is_known` accepts.
     fn check_where(&self, is_known: impl Fn(&vt100::Cell) -> bool) -> Result<(), String> {
         let buffer = self.writer.shown();
         let width = usize::from(buffer.area.width);
@@ -60,8 +60,8 @@ impl Stage {
             while x < width {
                 let (symbol, columns) = glyph::glyph(row, x);
                 let shown = self.terminal.screen().cell(y as u16, x as u16).unwrap();
-                let expected = look(&row[x], symbol);
-                let actual = look_of(shown);
+                let expected = appearance(&row[x], symbol);
+                let actual = captured_appearance(shown);
                 if expected != actual && (is_known(shown) || expected.0 != " ") {
                     return Err(format!(
                         "({x},{y}): expected {expected:?}, shown {actual:?}"
@@ -74,9 +74,9 @@ impl Stage {
     }
 }
 
-type Look = (String, vt100::Color, vt100::Color, [bool; 5]);
+type Appearance = (String, vt100::Color, vt100::Color, [bool; 5]);
 
-fn normal(symbol: &str, fg: vt100::Color, bg: vt100::Color, flags: [bool; 5]) -> Look {
+fn normal(symbol: &str, fg: vt100::Color, bg: vt100::Color, flags: [bool; 5]) -> Appearance {
     let [_, _, _, underline, inverse] = flags;
     let blank = symbol.is_empty() || symbol == " ";
     if blank && !underline && !inverse {
@@ -86,7 +86,7 @@ fn normal(symbol: &str, fg: vt100::Color, bg: vt100::Color, flags: [bool; 5]) ->
     (symbol.into(), fg, bg, flags)
 }
 
-fn look(cell: &Cell, symbol: &str) -> Look {
+fn appearance(cell: &Cell, symbol: &str) -> Appearance {
     let has = |modifier| cell.modifier.contains(modifier);
     let flags = [
         has(Modifier::BOLD),
@@ -98,7 +98,7 @@ fn look(cell: &Cell, symbol: &str) -> Look {
     normal(symbol, colour(cell.fg), colour(cell.bg), flags)
 }
 
-fn look_of(cell: &vt100::Cell) -> Look {
+fn captured_appearance(cell: &vt100::Cell) -> Appearance {
     let flags = [
         cell.bold(),
         cell.dim(),
@@ -114,7 +114,7 @@ fn colour(colour: Color) -> vt100::Color {
         Color::Reset => vt100::Color::Default,
         Color::Indexed(index) => vt100::Color::Idx(index),
         Color::Rgb(red, green, blue) => vt100::Color::Rgb(red, green, blue),
-        named => vt100::Color::Idx(pen::ansi_number(named).unwrap()),
+        named => vt100::Color::Idx(rendition::ansi_number(named).unwrap()),
     }
 }
 
@@ -146,7 +146,7 @@ fn style() -> impl Strategy<Value = Style> {
         1 => Just(Modifier::REVERSED | Modifier::BOLD),
     ];
     (colours.clone(), colours, modifiers).prop_map(|(fg, bg, modifier)| {
-        // The emulator knows bold and dim only as alternatives.
+        // The emulator supports bold or dim, not both.
         let weight = Modifier::BOLD | Modifier::DIM;
         Style::new()
             .fg(fg)
@@ -157,7 +157,7 @@ fn style() -> impl Strategy<Value = Style> {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
+    let part = prop_oneof![
         4 => "[a-e ]{1,6}",
         1 => Just("漢字".to_owned()),
         1 => Just("e\u{301}".to_owned()),
@@ -165,7 +165,7 @@ fn text() -> impl Strategy<Value = String> {
         1 => Just("────────────".to_owned()),
         1 => Just("------------".to_owned()),
     ];
-    proptest::collection::vec(piece, 1..5).prop_map(|pieces| pieces.concat())
+    proptest::collection::vec(part, 1..5).prop_map(|parts| parts.concat())
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
@@ -219,7 +219,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_terminal_shows_what_was_drawn(
+    fn terminal_shows_the_drawn_cells(
         frames in proptest::collection::vec(proptest::collection::vec(edit(), 1..5), 1..12),
         repeat: bool,
         margins: bool,
@@ -227,7 +227,7 @@ proptest! {
     ) {
         let features = Features { margins, repeat, erase_background, ..Features::default() };
         let mut stage = Stage::new(WIDTH, HEIGHT, features);
-        let mut model = Buffer::empty(stage.writer.area());
+        let mut model = Buffer::empty(stage.writer.drawn().area);
         for (number, edits) in frames.iter().enumerate() {
             for edit in edits {
                 apply(edit, &mut model);
@@ -248,7 +248,7 @@ proptest! {
 }
 
 #[test]
-fn a_cursor_inside_a_wide_glyph_does_not_break_it() {
+fn cursor_inside_a_wide_glyph_keeps_the_glyph() {
     let mut stage = Stage::new(WIDTH, HEIGHT, Features::default());
     let draw = |after: &'static str| {
         move |buffer: &mut Buffer| {
@@ -261,7 +261,7 @@ fn a_cursor_inside_a_wide_glyph_does_not_break_it() {
     assert_eq!(stage.check(), Ok(()));
 }
 
-/// A screen of 120x40 as the application draws it: transcript, status, editor, footer.
+/// A 120x40 screen of the application: transcript, status, editor, footer.
 fn draw_screen(buffer: &mut Buffer, lines: &[String], spinner: &str, prompt: &str) {
     let first = lines.len().saturating_sub(36);
     for (row, line) in lines[first..].iter().enumerate() {
@@ -293,7 +293,7 @@ fn answer(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn typical_frames_stay_within_their_bytes() {
+fn typical_frames_stay_within_their_byte_limits() {
     let features = Features {
         synchronized: true,
         ..Features::default()
@@ -352,7 +352,7 @@ fn typical_frames_stay_within_their_bytes() {
 }
 
 #[test]
-fn scrolling_up_by_a_page_moves_what_stays() {
+fn page_up_scrolls_the_remaining_rows() {
     let mut stage = Stage::new(120, 40, Features::default());
     let lines = answer(200);
     stage.frame(None, |buffer| {
@@ -367,7 +367,7 @@ fn scrolling_up_by_a_page_moves_what_stays() {
     println!("wheel up by three rows {three} for {new} new");
 }
 
-/// A list of `first` and the items after it in a box over the screen.
+/// Draws a list that starts at item `first` in a box over the screen.
 fn draw_box(buffer: &mut Buffer, first: usize) {
     let lines = answer(120);
     draw_screen(buffer, &lines[..60], " ", "");
@@ -378,7 +378,7 @@ fn draw_box(buffer: &mut Buffer, first: usize) {
 }
 
 #[test]
-fn a_list_in_a_box_costs_what_is_new_in_it() {
+fn scrolling_a_boxed_list_writes_only_new_items() {
     let cost = |margins, side_margins| {
         let features = Features {
             margins,
@@ -404,7 +404,7 @@ fn a_list_in_a_box_costs_what_is_new_in_it() {
 }
 
 #[test]
-fn queued_bytes_go_out_with_the_frame_and_only_once() {
+fn queued_bytes_are_written_once_with_the_frame() {
     let mut stage = Stage::new(20, 4, Features::default());
     stage.frame(Some((0, 0)), |_| {});
     stage.writer.queue(b"\x07".to_vec());
@@ -418,7 +418,7 @@ fn queued_bytes_go_out_with_the_frame_and_only_once() {
 }
 
 #[test]
-fn a_resize_draws_the_new_size_in_full() {
+fn resize_redraws_the_full_screen() {
     let mut stage = Stage::new(20, 4, Features::default());
     stage.frame(Some((0, 0)), |buffer| {
         buffer.set_string(0, 0, "hello", Style::new());
@@ -435,7 +435,7 @@ fn a_resize_draws_the_new_size_in_full() {
 }
 
 #[test]
-fn the_bytes_of_small_changes() {
+fn small_changes_have_minimal_bytes() {
     let features = Features {
         synchronized: true,
         repeat: true,
@@ -452,7 +452,7 @@ fn the_bytes_of_small_changes() {
     };
     step(&lines, "⠋", "");
     for (spinner, prompt, bytes) in [
-        // The pen is that of the rule, from the frame before.
+        // The frame before left the rendition of the rule.
         ("⠋", "a", "^[ma"),
         ("⠋", "ab", "b"),
         ("⠋", "a", "\x08 \x08"),
@@ -472,7 +472,7 @@ fn the_bytes_of_small_changes() {
 }
 
 #[test]
-fn panes_that_move_apart_are_scrolled_each_for_itself() {
+fn panes_moving_in_different_directions_scroll_separately() {
     let mut stage = Stage::new(120, 40, Features::default());
     let lines = answer(60);
     let mut panes = |above: usize, below: usize| {
@@ -496,7 +496,7 @@ fn panes_that_move_apart_are_scrolled_each_for_itself() {
 }
 
 #[test]
-fn nothing_scrolls_while_an_image_is_on_the_screen() {
+fn images_disable_scrolling() {
     let mut stage = Stage::new(80, 24, Features::default());
     let lines = answer(60);
     let mut show = |first: usize, has_image: bool| {
@@ -515,14 +515,14 @@ fn nothing_scrolls_while_an_image_is_on_the_screen() {
         text.contains("^[1M") || text.contains("^[M") || text.contains("^[2M")
     };
     assert!(!show(0, true));
-    // It stands apart from what moves; it stays, and then it goes.
+    // The image is outside of the moved rows. It stays, then disappears.
     assert!(!show(2, true));
     assert!(!show(4, false));
     assert!(show(6, false));
 }
 
 #[test]
-fn an_image_takes_the_place_of_text_and_gives_it_back() {
+fn image_replaces_text_and_text_replaces_image() {
     let mut stage = Stage::new(40, 4, Features::default());
     stage.frame(None, |buffer| {
         buffer.set_string(0, 1, "text that stood there before", Style::new());

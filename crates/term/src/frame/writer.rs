@@ -1,24 +1,24 @@
-//! One frame: the cells the components drew become one run of bytes.
+//! Turns the cells of one frame into bytes.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Position, Rect, Size};
 
 use super::{Cursor, Encoder, Features, Links, glyph};
 use crate::scroll;
-use crate::scroll::Detector;
+use crate::scroll::ScrollDetector;
 
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
-/// A frame of at most this many bytes is shown at once by any terminal: it goes without the bracket.
-const SMALL: usize = 96;
-/// Fewest changed rows among which a scroll is looked for.
-const SCROLL_ROWS: usize = 3;
-/// Most blocks of rows that move in one frame, each in its own way.
-const SCROLLS: usize = 4;
-/// Bytes by which the way back of the cursor may differ between two ways to draw.
-const CURSOR_WAY: usize = 8;
+/// Terminals show a frame of at most this many bytes at once, so it needs no synchronized output.
+const SMALL_FRAME: usize = 96;
+/// Minimum number of changed rows for scroll detection.
+const MIN_SCROLL_ROWS: usize = 3;
+/// Maximum number of blocks that move independently in one frame.
+const MAX_SCROLLS: usize = 4;
+/// How many bytes the final cursor move may differ between two encodings.
+const CURSOR_MARGIN: usize = 8;
 
-/// Keeps the shown screen and the one being drawn, and writes the difference.
+/// Holds the shown screen and the next one, and writes the difference.
 #[derive(Debug)]
 pub struct FrameWriter {
     encoder: Encoder,
@@ -27,11 +27,11 @@ pub struct FrameWriter {
     next: Buffer,
     shown_hashes: Vec<u64>,
     next_hashes: Vec<u64>,
-    /// Whether the terminal draws images in cells that are shown, and in those that are wanted.
+    /// Whether there are images on the shown screen and on the next one.
     images: (bool, bool),
-    /// Rows that are shown as they are wanted.
-    settled: Vec<bool>,
-    detector: Detector,
+    /// Rows whose shown content equals the next frame.
+    unchanged: Vec<bool>,
+    detector: ScrollDetector,
     queued: Vec<(Option<Position>, Vec<u8>)>,
     repaint: bool,
 }
@@ -46,8 +46,8 @@ impl FrameWriter {
             shown_hashes: Vec::new(),
             next_hashes: Vec::new(),
             images: (false, false),
-            settled: Vec::new(),
-            detector: Detector::default(),
+            unchanged: Vec::new(),
+            detector: ScrollDetector::default(),
             queued: Vec::new(),
             repaint: true,
         };
@@ -55,58 +55,50 @@ impl FrameWriter {
         writer
     }
 
-    /// The cleared buffer to draw the next frame into, and the table of its hyperlinks.
+    /// The cleared buffer for the next frame, and its hyperlink table.
     pub fn canvas(&mut self) -> (&mut Buffer, &Links) {
         self.next.reset();
         (&mut self.next, &self.links)
     }
 
-    pub fn area(&self) -> Rect {
-        self.next.area
-    }
-
-    /// The terminal has a new size: the next frame is drawn in full.
+    /// Sets the terminal size. The next frame is drawn in full.
     pub fn resize(&mut self, size: Size) {
         let area = Rect::new(0, 0, size.width, size.height);
         self.next.resize(area);
         self.repaint();
     }
 
-    /// The screen holds something else: the next frame clears and draws it in full.
+    /// Marks the screen content as unknown: the next frame clears the screen and draws it in full.
     pub fn repaint(&mut self) {
         self.repaint = true;
-    }
-
-    pub fn features(&self) -> Features {
-        self.encoder.features()
     }
 
     pub fn set_features(&mut self, features: Features) {
         self.encoder.set_features(features);
     }
 
-    /// Bytes that go out after the cells of the next frame: title, bell, clipboard. They must not move the
-    /// cursor or change colours.
+    /// Queues bytes to send after the cells of the next frame: title, bell, clipboard. They must
+    /// not move the cursor or change colours.
     pub fn queue(&mut self, bytes: Vec<u8>) {
         self.queued.push((None, bytes));
     }
 
-    /// Bytes that go out at a cell after the next frame: images.
+    /// Queues bytes to send at a cell after the next frame: images.
     pub fn queue_at(&mut self, position: Position, bytes: Vec<u8>) {
         self.queued.push((Some(position), bytes));
     }
 
-    /// What was drawn into the canvas so far.
+    /// The cells drawn into the canvas so far.
     pub fn drawn(&self) -> &Buffer {
         &self.next
     }
 
-    /// What the terminal shows after the last frame.
+    /// The cells that the terminal shows after the last frame.
     pub fn shown(&self) -> &Buffer {
         &self.shown
     }
 
-    /// Ends the frame: appends the bytes that bring it to the screen to `out`; none when nothing changed.
+    /// Ends the frame: appends its bytes to `out`, or nothing if nothing changed.
     pub fn finish(&mut self, cursor: Option<Cursor>, out: &mut Vec<u8>) {
         let start = out.len();
         let bracketed = self.encoder.features().bracketed;
@@ -121,15 +113,15 @@ impl FrameWriter {
             if let Some(position) = position {
                 self.blank_under_image(position, out);
                 self.encoder.move_to(position.x, position.y, out);
-                self.encoder.lose_place();
+                self.encoder.forget_position();
             }
             out.extend_from_slice(&bytes);
         }
-        let large = out.len() - body > SMALL;
+        let large = out.len() - body > SMALL_FRAME;
         if large && !self.encoder.features().synchronized {
             self.hide_while_drawing(body, out);
         }
-        self.encoder.cursor(self.within(cursor), out);
+        self.encoder.cursor(self.visible_cursor(cursor), out);
         if large && bracketed {
             out.extend_from_slice(END);
         } else {
@@ -154,14 +146,14 @@ impl FrameWriter {
         self.shown.resize(self.next.area);
         self.shown.reset();
         let width = usize::from(self.next.area.width);
-        let blank = scroll::row_hash(&self.shown.content[..width.min(self.shown.content.len())]);
+        let blank = glyph::row_hash(&self.shown.content[..width.min(self.shown.content.len())]);
         self.images.0 = false;
         self.shown_hashes.clear();
         self.shown_hashes
             .resize(usize::from(self.next.area.height), blank);
     }
 
-    /// Without synchronized output the cursor would be seen running over the screen.
+    /// Without synchronized output the cursor would visibly jump across the screen.
     fn hide_while_drawing(&mut self, body: usize, out: &mut Vec<u8>) {
         let mut hidden = Vec::with_capacity(8);
         self.encoder.hide(&mut hidden);
@@ -174,37 +166,37 @@ impl FrameWriter {
             return;
         }
         self.next_hashes.clone_from(&self.shown_hashes);
-        self.settled.clear();
+        self.unchanged.clear();
         for index in 0..usize::from(height) {
             let next = row(&self.next, index);
             let same = glyph::same_row(row(&self.shown, index), next);
             if !same {
-                self.next_hashes[index] = scroll::row_hash(next);
+                self.next_hashes[index] = glyph::row_hash(next);
             }
-            self.settled.push(same);
+            self.unchanged.push(same);
         }
-        let changed = self.settled.iter().filter(|same| !**same).count();
+        let changed = self.unchanged.iter().filter(|same| !**same).count();
         if changed > 0 {
             self.images.1 = self.next.content.iter().any(glyph::is_skipped);
         }
-        // What moves rows moves images too in some terminals, also those that stand elsewhere: xterm keeps them
-        // apart from the text, and moves all of them.
+        // Some terminals scroll images along with the rows, even images elsewhere on the screen:
+        // xterm stores them apart from the text and moves all of them.
         let has_images = self.images.0 || self.images.1;
-        if changed >= SCROLL_ROWS && self.encoder.features().margins && !has_images {
+        if changed >= MIN_SCROLL_ROWS && self.encoder.features().margins && !has_images {
             self.write_scrolls(out);
-            self.write_with_boxes(out);
+            self.write_changes(out);
         } else if changed > 0 {
-            let screens = (&self.shown, &self.next, self.settled.as_slice());
+            let screens = (&self.shown, &self.next, self.unchanged.as_slice());
             write_rows(&mut self.encoder, screens, &self.links, out);
         }
         std::mem::swap(&mut self.shown_hashes, &mut self.next_hashes);
         self.images.0 = self.images.1;
     }
 
-    /// Moves what has moved, block by block.
+    /// Scrolls the blocks of rows that moved.
     fn write_scrolls(&mut self, out: &mut Vec<u8>) {
-        for _ in 0..SCROLLS {
-            if !self.may_have_moved() {
+        for _ in 0..MAX_SCROLLS {
+            if !self.may_scroll() {
                 return;
             }
             let found = self.detector.detect(
@@ -216,21 +208,21 @@ impl FrameWriter {
             self.encoder.scroll(found, size, &self.links, out);
             scroll::apply(found, &mut self.shown);
             scroll::apply_to_hashes(found, &self.shown, &mut self.shown_hashes);
-            unsettle(&mut self.settled, found);
+            mark_changed(&mut self.unchanged, found);
         }
     }
 
-    /// Whether enough rows still differ that a scroll can be worth its bytes.
-    fn may_have_moved(&self) -> bool {
+    /// Whether enough rows differ for a scroll to save bytes.
+    fn may_scroll(&self) -> bool {
         let rows = self.shown_hashes.iter().zip(&self.next_hashes);
-        rows.filter(|(shown, next)| shown != next).count() >= SCROLL_ROWS
+        rows.filter(|(shown, next)| shown != next).count() >= MIN_SCROLL_ROWS
     }
 
-    /// Writes the rows that differ. What moved inside a box is scrolled where that takes fewer bytes: with
-    /// margins at its sides, or over the whole width, the sides drawn anew. All ways are tried.
-    fn write_with_boxes(&mut self, out: &mut Vec<u8>) {
+    /// Writes the rows that differ. If content moved inside a box, tries a scroll with side margins
+    /// and a scroll of the full width with the sides redrawn, and uses the shortest encoding.
+    fn write_changes(&mut self, out: &mut Vec<u8>) {
         let side_margins = self.encoder.features().side_margins;
-        let found = if self.may_have_moved() {
+        let found = if self.may_scroll() {
             self.detector.detect_inside(
                 screen(&self.shown, &self.shown_hashes),
                 screen(&self.next, &self.next_hashes),
@@ -242,7 +234,7 @@ impl FrameWriter {
         let before = found.iter().any(Option::is_some);
         let before = before.then(|| self.encoder.clone());
         let start = out.len();
-        let screens = (&self.shown, &self.next, self.settled.as_slice());
+        let screens = (&self.shown, &self.next, self.unchanged.as_slice());
         write_rows(&mut self.encoder, screens, &self.links, out);
         let Some(before) = before else { return };
         for scroll in found.into_iter().flatten() {
@@ -252,11 +244,11 @@ impl FrameWriter {
             let size = self.next.area.as_size();
             encoder.scroll(scroll, size, &self.links, &mut bytes);
             scroll::apply(scroll, &mut shown);
-            let mut settled = self.settled.clone();
-            unsettle(&mut settled, scroll);
-            let screens = (&shown, &self.next, settled.as_slice());
+            let mut unchanged = self.unchanged.clone();
+            mark_changed(&mut unchanged, scroll);
+            let screens = (&shown, &self.next, unchanged.as_slice());
             write_rows(&mut encoder, screens, &self.links, &mut bytes);
-            if bytes.len() + CURSOR_WAY < out.len() - start {
+            if bytes.len() + CURSOR_MARGIN < out.len() - start {
                 out.truncate(start);
                 out.append(&mut bytes);
                 self.encoder = encoder;
@@ -264,8 +256,8 @@ impl FrameWriter {
         }
     }
 
-    /// A cursor outside the screen is hidden.
-    fn within(&self, cursor: Option<Cursor>) -> Option<Cursor> {
+    /// Hides a cursor outside the screen.
+    fn visible_cursor(&self, cursor: Option<Cursor>) -> Option<Cursor> {
         cursor.filter(|cursor| self.next.area.contains(cursor.position))
     }
 }
@@ -274,19 +266,19 @@ fn screen<'a>(buffer: &'a Buffer, hashes: &'a [u64]) -> scroll::Screen<'a> {
     scroll::Screen { buffer, hashes }
 }
 
-/// Rows that were scrolled have to be looked at again.
-fn unsettle(settled: &mut [bool], scroll: scroll::Scroll) {
-    settled[usize::from(scroll.top)..usize::from(scroll.bottom)].fill(false);
+/// Marks scrolled rows for comparison.
+fn mark_changed(unchanged: &mut [bool], scroll: scroll::Scroll) {
+    unchanged[usize::from(scroll.top)..usize::from(scroll.bottom)].fill(false);
 }
 
-/// Writes the rows of `next` that are not `shown`. Those that are `settled` are known to be.
+/// Writes the rows where `next` differs from `shown`. Rows in `unchanged` are known to be equal.
 fn write_rows(
     encoder: &mut Encoder,
-    (shown, next, settled): (&Buffer, &Buffer, &[bool]),
+    (shown, next, unchanged): (&Buffer, &Buffer, &[bool]),
     links: &Links,
     out: &mut Vec<u8>,
 ) {
-    for index in (0..next.area.height).filter(|index| !settled[usize::from(*index)]) {
+    for index in (0..next.area.height).filter(|index| !unchanged[usize::from(*index)]) {
         let (shown, next) = (
             row(shown, usize::from(index)),
             row(next, usize::from(index)),

@@ -1,30 +1,30 @@
-//! Bytes to events, one state machine over a stream that may be cut anywhere.
+//! Decodes bytes into events with one state machine over a stream that may be split anywhere.
 //!
-//! Linear in the bytes, also for a paste of megabytes. Only the caller knows the time: it asks `waiting`
-//! what an unfinished end of the stream could be, and calls `expire` when nothing followed for as long as
-//! that takes.
+//! Takes time linear in the bytes, even for a paste of megabytes. Only the caller knows the time:
+//! it asks `waiting` what an incomplete end of the stream could be, and calls `expire` after the
+//! matching timeout.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::key::KeyPress;
 use super::reply::string_reply;
-use super::sequence::{self, Meaning};
+use super::sequence::{self, SequenceEvent};
 use super::{InputEvent, TerminalReply};
 use osier_base::text;
 
-/// Longest control sequence and longest string reply that is waited for.
-const LONGEST_SEQUENCE: usize = 256;
-const LONGEST_STRING: usize = 64 * 1024;
+/// Maximum length of a control sequence and of a string reply.
+const MAX_SEQUENCE: usize = 256;
+const MAX_STRING: usize = 64 * 1024;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
-/// What the decoder waits for, which is how long the caller waits.
+/// What the decoder expects next, which determines the caller's timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    /// Nothing: the stream ends between two events.
+pub(crate) enum PendingInput {
+    /// The stream ends between two events.
     Nothing,
-    /// A lone escape: the Esc key, or the start of something.
+    /// A lone escape: the Esc key, or the start of a sequence.
     Escape,
-    /// An introducer that could also be a key with Alt, or the rest of a sequence that is under way.
+    /// An introducer, which could also be a key with Alt, or the rest of a sequence.
     Sequence,
     /// The rest of a paste.
     Paste,
@@ -34,36 +34,36 @@ pub enum Waiting {
 enum State {
     #[default]
     Ground,
-    /// The bytes of a character so far.
+    /// The bytes of an incomplete character.
     Character,
     Escape,
     Csi,
     /// `CSI [`: a function key of the Linux console.
     LinuxFunction,
-    /// Bytes left of a mouse report in the old form.
+    /// Remaining bytes of a mouse report in the legacy encoding.
     OldMouse(u8),
     Ss3,
-    /// OSC, DCS or APC, the ones that terminals send; the introducer.
+    /// OSC, DCS or APC, which terminals send; the introducer.
     String(u8),
-    /// An escape within a string: its end, if a backslash follows.
+    /// An escape within a string, which ends it if a backslash follows.
     StringEscape(u8),
     Paste,
 }
 
-/// Turns terminal input into events.
+/// Decodes terminal input into events.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     state: State,
     buffer: Vec<u8>,
-    /// A second escape came before the sequence: Alt, in the old way.
+    /// A second escape preceded the sequence: the legacy encoding of Alt.
     alt: bool,
-    /// How much of a paste was searched for its end.
+    /// How much of a paste was already searched for its end.
     searched: usize,
 }
 
 impl Decoder {
     /// Decodes the next bytes of the stream.
-    pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
+    pub(crate) fn feed(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
         let mut rest = bytes;
         while let Some((&byte, after)) = rest.split_first() {
             if self.state == State::Paste {
@@ -75,19 +75,19 @@ impl Decoder {
         }
     }
 
-    /// What the end of the stream so far waits for.
-    pub fn waiting(&self) -> Waiting {
+    /// What the incomplete end of the stream expects.
+    pub(crate) fn pending(&self) -> PendingInput {
         match self.state {
-            State::Ground | State::Character => Waiting::Nothing,
-            State::Escape => Waiting::Escape,
-            State::Paste => Waiting::Paste,
-            _ => Waiting::Sequence,
+            State::Ground | State::Character => PendingInput::Nothing,
+            State::Escape => PendingInput::Escape,
+            State::Paste => PendingInput::Paste,
+            _ => PendingInput::Sequence,
         }
     }
 
-    /// Nothing followed in time: what is there is taken as it is. A part of a reply is dropped, never
-    /// typed.
-    pub fn expire(&mut self, events: &mut Vec<InputEvent>) {
+    /// Handles a timeout: interprets the incomplete input as keys. A partial reply is dropped,
+    /// never typed.
+    pub(crate) fn expire(&mut self, events: &mut Vec<InputEvent>) {
         let alone = self.buffer.is_empty();
         match self.state {
             State::Escape => self.escape_keys(events),
@@ -120,7 +120,7 @@ impl Decoder {
                 if byte == b'\\' {
                     self.end_string(introducer, events);
                 } else {
-                    // The string was cut off by a new sequence.
+                    // A new sequence cut off the string.
                     self.ground();
                     self.state = State::Escape;
                     self.escape(byte, events);
@@ -129,7 +129,7 @@ impl Decoder {
         }
     }
 
-    /// A byte between two events.
+    /// Decodes the first byte of an event.
     fn start(&mut self, byte: u8, modifiers: KeyModifiers, events: &mut Vec<InputEvent>) {
         match byte {
             0x1b => {
@@ -139,7 +139,7 @@ impl Decoder {
             }
             0x80.. => {
                 self.ground();
-                // Kept for the character that is to be completed.
+                // Saved for the complete character.
                 self.alt = modifiers.contains(KeyModifiers::ALT);
                 if (0xc2..0xf5).contains(&byte) {
                     self.buffer.push(byte);
@@ -199,21 +199,21 @@ impl Decoder {
         match byte {
             b'[' if self.buffer.is_empty() => self.state = State::LinuxFunction,
             b'M' if self.buffer.is_empty() => self.state = State::OldMouse(3),
-            0x20..=0x3f if self.buffer.len() < LONGEST_SEQUENCE => self.buffer.push(byte),
+            0x20..=0x3f if self.buffer.len() < MAX_SEQUENCE => self.buffer.push(byte),
             0x20..=0x3f => self.ground(),
             0x40..=0x7e => {
-                let meaning = sequence::csi(&String::from_utf8_lossy(&self.buffer), byte);
-                match meaning {
-                    Meaning::Event(InputEvent::Key(key)) => self.emit(Some(key), events),
-                    Meaning::Event(event) => {
+                let decoded = sequence::csi(&String::from_utf8_lossy(&self.buffer), byte);
+                match decoded {
+                    SequenceEvent::Event(InputEvent::Key(key)) => self.emit(Some(key), events),
+                    SequenceEvent::Event(event) => {
                         events.push(event);
                         self.ground();
                     }
-                    Meaning::PasteStart => {
+                    SequenceEvent::PasteStart => {
                         self.ground();
                         self.state = State::Paste;
                     }
-                    Meaning::Nothing => self.ground(),
+                    SequenceEvent::Nothing => self.ground(),
                 }
             }
             _ => self.abandon(byte, events),
@@ -245,8 +245,8 @@ impl Decoder {
         match byte {
             0x07 => self.end_string(introducer, events),
             0x1b => self.state = State::StringEscape(introducer),
-            0x20.. if self.buffer.len() < LONGEST_STRING => self.buffer.push(byte),
-            // Too long for any reply; the rest is dropped up to its end.
+            0x20.. if self.buffer.len() < MAX_STRING => self.buffer.push(byte),
+            // Too long for any reply; skip to the end.
             0x20.. => {}
             _ if self.buffer.is_empty() => {
                 self.alt_key(char::from(introducer), events);
@@ -263,13 +263,13 @@ impl Decoder {
         self.ground();
     }
 
-    /// A sequence that cannot go on like this: it is dropped, and the byte starts something new.
+    /// Drops an invalid sequence; the byte starts a new one.
     fn abandon(&mut self, byte: u8, events: &mut Vec<InputEvent>) {
         self.ground();
         self.start(byte, KeyModifiers::NONE, events);
     }
 
-    /// Takes the part of `bytes` that belongs to the paste and returns the rest.
+    /// Consumes the part of `bytes` that belongs to the paste; returns the rest.
     fn paste<'a>(&mut self, bytes: &'a [u8], events: &mut Vec<InputEvent>) -> &'a [u8] {
         let before = self.buffer.len();
         self.buffer.extend_from_slice(bytes);
@@ -321,8 +321,8 @@ impl Decoder {
         self.state = State::Ground;
         self.alt = false;
         self.searched = 0;
-        // A huge paste does not stay in memory.
-        if self.buffer.capacity() > LONGEST_STRING {
+        // Free the memory of a huge paste.
+        if self.buffer.capacity() > MAX_STRING {
             self.buffer = Vec::new();
         }
         self.buffer.clear();
@@ -342,8 +342,8 @@ fn control(byte: u8) -> KeyPress {
     }
 }
 
-/// Pasted text as text: line ends are newlines, and control sequences go. Some multiplexers send control
-/// characters within a paste in the encoding of keys.
+/// Cleans pasted text: line breaks become newlines, and control sequences are removed. Some
+/// multiplexers encode control characters in a paste as keys.
 fn clean_paste(pasted: &str) -> String {
     let decoded = if pasted.contains(";5u") {
         pasted

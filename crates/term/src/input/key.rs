@@ -1,9 +1,9 @@
-//! A key as the rest of the program sees it: one form for every way a terminal can send it.
+//! Normalized keys: one form for every way a terminal can encode a key.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-/// A pressed key in normal form: a shifted character is the character itself, without shift, except
-/// together with Ctrl, where letters are small and shift is kept; Shift+Tab is `BackTab`.
+/// A key press in normal form. A shifted character is the character itself without the shift
+/// modifier; with Ctrl, letters are lower case and shift stays. Shift+Tab is `BackTab`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyPress {
     pub code: KeyCode,
@@ -11,14 +11,14 @@ pub struct KeyPress {
 }
 
 impl KeyPress {
-    /// A key in normal form.
-    pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
+    /// Normalizes a key.
+    pub(crate) fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let (code, modifiers) = match code {
             KeyCode::Char(char) if modifiers.contains(KeyModifiers::CONTROL) => {
-                (KeyCode::Char(small(char)), modifiers)
+                (KeyCode::Char(to_lower(char)), modifiers)
             }
             KeyCode::Char(char) if modifiers.contains(KeyModifiers::SHIFT) => (
-                KeyCode::Char(capital(char)),
+                KeyCode::Char(to_upper(char)),
                 modifiers - KeyModifiers::SHIFT,
             ),
             KeyCode::Tab if modifiers.contains(KeyModifiers::SHIFT) => {
@@ -42,11 +42,11 @@ impl KeyPress {
         Self::new(KeyCode::Char(char), KeyModifiers::CONTROL)
     }
 
-    pub fn alt(char: char) -> Self {
+    pub(crate) fn alt(char: char) -> Self {
         Self::new(KeyCode::Char(char), KeyModifiers::ALT)
     }
 
-    /// The character that this key types, if it types one.
+    /// The character that this key types, if any.
     pub fn typed(self) -> Option<char> {
         match self.code {
             KeyCode::Char(char) if self.modifiers.is_empty() => Some(char),
@@ -60,16 +60,16 @@ impl KeyPress {
     }
 }
 
-fn small(char: char) -> char {
-    single(char, char.to_lowercase())
+fn to_lower(char: char) -> char {
+    single_char(char, char.to_lowercase())
 }
 
-fn capital(char: char) -> char {
-    single(char, char.to_uppercase())
+fn to_upper(char: char) -> char {
+    single_char(char, char.to_uppercase())
 }
 
-/// The other case of a letter where that is one letter, too.
-fn single(char: char, mut cased: impl Iterator<Item = char>) -> char {
+/// The letter in the other case, if that is a single character.
+fn single_char(char: char, mut cased: impl Iterator<Item = char>) -> char {
     match (cased.next(), cased.next()) {
         (Some(cased), None) => cased,
         _ => char,

@@ -1,7 +1,8 @@
-//! What the terminal sends: keys, pastes, the mouse, and its replies to our questions.
+//! Terminal input: keys, pastes, the mouse, and replies to queries.
 //!
-//! `Decoder` is pure: bytes in, events out, the same events however the bytes are cut into chunks. A reply
-//! is recognised wherever it comes and is never typed as text. `Reader` is the thread that feeds it.
+//! `Decoder` is pure: it turns bytes into the same events however the bytes are split. It
+//! recognizes replies anywhere and never types them as text. `Reader` is the thread that feeds
+//! it.
 
 mod decoder;
 mod key;
@@ -10,16 +11,16 @@ mod reply;
 mod sequence;
 
 pub use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
-pub use decoder::{Decoder, Waiting};
+pub(crate) use decoder::{Decoder, PendingInput};
 pub use key::KeyPress;
-pub use reader::{Reader, Timeouts};
+pub(crate) use reader::{Reader, Timeouts};
 pub use reply::TerminalReply;
 
-/// One thing that came from the terminal.
+/// An event from the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputEvent {
     Key(KeyPress),
-    /// Pasted text: line ends are newlines, control sequences are removed.
+    /// Pasted text: line breaks are newlines, control sequences are removed.
     Paste(String),
     Mouse(MouseInput),
     FocusGained,

@@ -1,5 +1,5 @@
-//! The thread that reads standard input. It can be stopped, so that an external editor or the shell never
-//! loses a key to it.
+//! The thread that reads standard input. It can be stopped, so that an external editor or the shell
+//! receives every key.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -9,79 +9,79 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{Decoder, InputEvent, Waiting};
+use super::{Decoder, InputEvent, PendingInput};
 
-/// How long an unfinished end of the input is waited for.
+/// Timeouts for incomplete input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
-    /// A lone escape.
-    pub escape: Duration,
-    /// The rest of a sequence.
-    pub sequence: Duration,
+pub(crate) struct Timeouts {
+    /// For a lone escape.
+    pub(crate) escape: Duration,
+    /// For the rest of a sequence.
+    pub(crate) sequence: Duration,
 }
 
 impl Timeouts {
-    pub const LOCAL: Self = Self {
+    pub(crate) const LOCAL: Self = Self {
         escape: Duration::from_millis(10),
         sequence: Duration::from_millis(250),
     };
-    /// Packets of one key can come apart.
-    pub const REMOTE: Self = Self {
+    /// For SSH, where the bytes of one key can arrive separately.
+    pub(crate) const REMOTE: Self = Self {
         escape: Duration::from_millis(100),
         sequence: Duration::from_secs(1),
     };
     /// A paste that stalls for this long has lost its end.
     const PASTE: Duration = Duration::from_secs(30);
 
-    fn of(self, waiting: Waiting) -> Option<Duration> {
-        match waiting {
-            Waiting::Nothing => None,
-            Waiting::Escape => Some(self.escape),
-            Waiting::Sequence => Some(self.sequence),
-            Waiting::Paste => Some(Self::PASTE),
+    fn of(self, pending: PendingInput) -> Option<Duration> {
+        match pending {
+            PendingInput::Nothing => None,
+            PendingInput::Escape => Some(self.escape),
+            PendingInput::Sequence => Some(self.sequence),
+            PendingInput::Paste => Some(Self::PASTE),
         }
     }
 }
 
-/// A running reader. Dropping it stops it.
+/// The handle of the reader thread. Dropping it stops the thread.
 #[derive(Debug)]
-pub struct Reader {
-    wake: Option<OwnedFd>,
+pub(crate) struct Reader {
+    stop_writer: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Reader {
-    /// Starts reading `tty` and sends what comes. The channel closes when the terminal hangs up.
-    pub fn start(
+    /// Starts reading `tty` and sends its events. The channel closes when the terminal hangs up.
+    pub(crate) fn start(
         tty: OwnedFd,
         timeouts: Timeouts,
         events: UnboundedSender<InputEvent>,
     ) -> io::Result<Self> {
-        // Closed in every child: one that kept the end open would keep the reader from stopping.
-        let (woken, wake) = io::pipe()?;
+        // The pipe is close-on-exec: a child that inherited it would prevent the stop.
+        let (stop_reader, stop_writer) = io::pipe()?;
         let thread = std::thread::Builder::new()
             .name("terminal-input".to_owned())
             .spawn(move || {
-                let mut source = Source {
+                let mut source = InputSource {
                     tty: tty.into(),
-                    woken: woken.into(),
+                    stop_reader: stop_reader.into(),
                 };
                 source.run(timeouts, &events);
             })?;
         Ok(Self {
-            wake: Some(wake.into()),
+            stop_writer: Some(stop_writer.into()),
             thread: Some(thread),
         })
     }
 
-    /// Stops reading. When this returns no byte is taken from the terminal any more.
-    pub fn stop(mut self) {
+    /// Stops reading. After it returns, no more bytes are read from the terminal.
+    pub(crate) fn stop(mut self) {
         self.join();
     }
 
     fn join(&mut self) {
-        // The other end of the pipe sees its end.
-        self.wake.take();
+        // Closing the write end wakes the thread.
+        self.stop_writer.take();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -94,32 +94,32 @@ impl Drop for Reader {
     }
 }
 
-struct Source {
+struct InputSource {
     tty: std::fs::File,
-    woken: OwnedFd,
+    stop_reader: OwnedFd,
 }
 
-/// What `wait` saw.
+/// The result of `wait`.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
+enum WaitResult {
     Input,
     Timeout,
     Stop,
 }
 
-impl Source {
+impl InputSource {
     fn run(&mut self, timeouts: Timeouts, sender: &UnboundedSender<InputEvent>) {
         let mut decoder = Decoder::default();
         let mut bytes = vec![0; 16 * 1024];
         let mut events = Vec::new();
         loop {
-            match self.wait(timeouts.of(decoder.waiting())) {
-                Ok(Seen::Stop) | Err(_) => return,
-                Ok(Seen::Timeout) => decoder.expire(&mut events),
-                Ok(Seen::Input) => match self.tty.read(&mut bytes) {
+            match self.wait(timeouts.of(decoder.pending())) {
+                Ok(WaitResult::Stop) | Err(_) => return,
+                Ok(WaitResult::Timeout) => decoder.expire(&mut events),
+                Ok(WaitResult::Input) => match self.tty.read(&mut bytes) {
                     Ok(0) => return,
                     Ok(count) => decoder.feed(&bytes[..count], &mut events),
-                    Err(error) if is_passing(&error) => {}
+                    Err(error) if is_transient(&error) => {}
                     Err(_) => return,
                 },
             }
@@ -131,28 +131,28 @@ impl Source {
         }
     }
 
-    fn wait(&self, timeout: Option<Duration>) -> io::Result<Seen> {
+    fn wait(&self, timeout: Option<Duration>) -> io::Result<WaitResult> {
         let mut fds = [
             PollFd::from_borrowed_fd(self.tty.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.woken.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.stop_reader.as_fd(), PollFlags::IN),
         ];
         let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
         match poll(&mut fds, timeout.as_ref()) {
-            Ok(0) => Ok(Seen::Timeout),
-            Ok(_) if !fds[1].revents().is_empty() => Ok(Seen::Stop),
-            Ok(_) => Ok(Seen::Input),
-            // Not a timeout: the input gets its whole time again.
+            Ok(0) => Ok(WaitResult::Timeout),
+            Ok(_) if !fds[1].revents().is_empty() => Ok(WaitResult::Stop),
+            Ok(_) => Ok(WaitResult::Input),
+            // A signal is not a timeout: wait again for the full time.
             Err(rustix::io::Errno::INTR) => self.wait_again(timeout.as_ref()),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn wait_again(&self, timeout: Option<&Timespec>) -> io::Result<Seen> {
+    fn wait_again(&self, timeout: Option<&Timespec>) -> io::Result<WaitResult> {
         self.wait(timeout.and_then(|timeout| Duration::try_from(*timeout).ok()))
     }
 }
 
-fn is_passing(error: &io::Error) -> bool {
+fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
@@ -167,7 +167,7 @@ mod tests {
     use crate::input::{KeyCode, KeyPress};
 
     #[tokio::test]
-    async fn it_reads_until_it_is_stopped_and_steals_nothing_after() {
+    async fn stopped_reader_leaves_later_input_unread() {
         let (tty, keyboard) = rustix::pipe::pipe().unwrap();
         let mut keyboard = std::fs::File::from(keyboard);
         let (sender, mut events) = tokio::sync::mpsc::unbounded_channel();

@@ -1,32 +1,32 @@
-//! Answers of the terminal to the questions asked at the start.
+//! Replies of the terminal to queries.
 
 /// A reply. Colours are red, green, blue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminalReply {
-    /// The Kitty keyboard protocol is there; its flags.
+    /// Flags of the Kitty keyboard protocol, which the terminal supports.
     KeyboardFlags(u16),
     Foreground((u8, u8, u8)),
     Background((u8, u8, u8)),
     /// One of the sixteen colours.
     Palette(u8, (u8, u8, u8)),
-    /// DECRPM: state 0 unknown, 1 set, 2 reset, 3 and 4 permanently so.
+    /// DECRPM: state 0 unknown, 1 set, 2 reset, 3 and 4 permanently set and reset.
     Mode {
         mode: u16,
         state: u16,
     },
-    /// DA1, which every terminal answers: whatever was asked before it is answered by now.
+    /// DA1. Every terminal answers it, so all earlier queries are answered by then.
     DeviceAttributes(Vec<u16>),
     /// XTVERSION.
     Version(String),
-    /// The terminal switched to dark or light colours.
+    /// Whether the terminal switched to a dark colour scheme.
     DarkScheme(bool),
     /// Pixels of one cell: width, height.
     CellSize(u16, u16),
-    /// Answer to a Kitty graphics query.
+    /// Reply to a Kitty graphics query.
     Graphics(bool),
 }
 
-/// Reads a string reply (OSC, DCS, APC) without its introducer and end.
+/// Parses a string reply (OSC, DCS, APC) without its introducer and terminator.
 pub(super) fn string_reply(introducer: u8, body: &str) -> Option<TerminalReply> {
     match introducer {
         b']' => {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_come_in_any_precision() {
+    fn colour_replies_are_parsed_at_any_precision() {
         for (value, expected) in [
             ("rgb:1e1e/2020/ffff", Some((30, 32, 255))),
             ("rgb:f/0/8", Some((255, 0, 136))),

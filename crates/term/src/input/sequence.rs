@@ -1,5 +1,5 @@
-//! The meaning of one complete control sequence: tables of finals and numbers, and the Kitty and xterm
-//! encodings of modified keys. What is not known is ignored, never typed.
+//! Parses one complete control sequence with tables of final bytes and numbers, and the Kitty and
+//! xterm encodings of modified keys. Unknown sequences are ignored, never typed.
 
 use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
 
@@ -7,15 +7,15 @@ use super::key::KeyPress;
 use super::reply::TerminalReply;
 use super::{InputEvent, MouseInput};
 
-/// What a control sequence means for the decoder.
+/// The result of a control sequence for the decoder.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum SequenceEvent {
     Event(InputEvent),
     PasteStart,
     Nothing,
 }
 
-/// Finals of `CSI` and `SS3` that are keys.
+/// Final bytes of `CSI` and `SS3` that are keys.
 const FINALS: &[(u8, KeyCode)] = &[
     (b'A', KeyCode::Up),
     (b'B', KeyCode::Down),
@@ -63,7 +63,7 @@ const NUMBERS: &[(u16, KeyCode)] = &[
     (34, KeyCode::F(20)),
 ];
 
-/// Kitty's numbers of keys that type nothing, and of the keypad.
+/// Kitty's numbers of function and keypad keys.
 const KITTY: &[(u32, KeyCode)] = &[
     (9, KeyCode::Tab),
     (13, KeyCode::Enter),
@@ -93,27 +93,27 @@ const KITTY: &[(u32, KeyCode)] = &[
     (57427, KeyCode::KeypadBegin),
 ];
 
-/// Finals of `SS3` from the keypad in application mode.
+/// Final bytes of `SS3` from the keypad in application mode.
 const KEYPAD: &str = "j*k+l,m-n.o/p0q1r2s3t4u5v6w7x8y9X=";
 
-/// Reads `CSI parameters final`; the parameters include intermediates.
-pub(super) fn csi(parameters: &str, end: u8) -> Meaning {
+/// Parses `CSI parameters final`; the parameters include intermediates.
+pub(super) fn csi(parameters: &str, end: u8) -> SequenceEvent {
     let event = match parameters.as_bytes().first() {
         Some(b'<') => mouse(&parameters[1..], end).map(InputEvent::Mouse),
         Some(b'?') => reply(&parameters[1..], end).map(InputEvent::Reply),
         Some(b'>' | b'=') => None,
         _ => match (end, parameters) {
-            (b'~', "200") => return Meaning::PasteStart,
+            (b'~', "200") => return SequenceEvent::PasteStart,
             (b'I', "") => Some(InputEvent::FocusGained),
             (b'O', "") => Some(InputEvent::FocusLost),
             (b't', _) => report(parameters),
             _ => key(parameters, end).map(InputEvent::Key),
         },
     };
-    event.map_or(Meaning::Nothing, Meaning::Event)
+    event.map_or(SequenceEvent::Nothing, SequenceEvent::Event)
 }
 
-/// Reads `SS3 final`, with an optional number of modifiers before it.
+/// Parses `SS3 final` with optional modifiers before the final byte.
 pub(super) fn ss3(modifiers: &str, end: u8) -> Option<KeyPress> {
     let modifiers = modifiers_of(modifiers.parse().unwrap_or(1));
     let keypad = || {
@@ -156,7 +156,7 @@ fn key(parameters: &str, end: u8) -> Option<KeyPress> {
             return Some(KeyPress::new(code_of(code), modifiers));
         }
         b'~' => find(NUMBERS, first.parse().ok()?)?,
-        // rxvt: the final tells the modifier.
+        // rxvt: the final byte encodes the modifier.
         b'^' | b'@' => {
             modifiers |= KeyModifiers::CONTROL;
             if end == b'@' {
@@ -185,12 +185,12 @@ fn kitty(first: &str, modifiers: KeyModifiers) -> Option<KeyPress> {
     let code = match code {
         57376..=57398 => KeyCode::F((code - 57376 + 13) as u8),
         57399..=57408 => KeyCode::Char(char::from_digit(code - 57399, 10)?),
-        // Modifiers, media keys and what is still to be named.
+        // Modifiers, media keys and unassigned codes.
         0xe000..=0xf8ff => return None,
         _ => {
             let command = modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
             let shift = modifiers.contains(KeyModifiers::SHIFT);
-            // A shortcut on a layout of another script means the key at its place on a Latin one.
+            // A shortcut on a non-Latin layout means the key at the same position of a Latin one.
             let code = match (base, shifted) {
                 (Some(base), _) if command && code > 0x7f => base,
                 (_, Some(shifted)) if shift && !modifiers.contains(KeyModifiers::CONTROL) => {

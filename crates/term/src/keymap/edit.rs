@@ -1,15 +1,21 @@
-//! Writes one binding into a keymap file. Every other byte of the file stays.
+//! Writes one binding into a keymap file and preserves every other byte.
 
 use toml::de::DeTable;
 
 use super::notation::{describe_all, parse_sequence};
 use crate::input::KeyPress;
 
-/// The text of a keymap file in which `keys` start `action` in a context; an empty action takes them away.
+/// The text of a keymap file with `keys` bound to `action` in a context. An empty action removes
+/// the binding.
 ///
 /// # Errors
-/// What is wrong with the text.
-pub fn set(text: &str, context: &str, keys: &[KeyPress], action: &str) -> Result<String, String> {
+/// The syntax error in `text`.
+pub fn set_binding(
+    text: &str,
+    context: &str,
+    keys: &[KeyPress],
+    action: &str,
+) -> Result<String, String> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
@@ -40,7 +46,7 @@ pub fn set(text: &str, context: &str, keys: &[KeyPress], action: &str) -> Result
     let bindings = bindings
         .get_ref()
         .as_table()
-        .ok_or_else(|| format!("`{context}` is no table"))?;
+        .ok_or_else(|| format!("`{context}` is not a table"))?;
     let same = bindings.iter().find(|(written, _)| {
         parse_sequence(written.get_ref(), leader.as_deref()).is_ok_and(|written| written == keys)
     });
@@ -48,12 +54,12 @@ pub fn set(text: &str, context: &str, keys: &[KeyPress], action: &str) -> Result
         changed.replace_range(value.span(), &quoted(action));
         return Ok(changed);
     }
-    // Behind the last binding of the context, or behind its heading.
+    // After the last binding of the context, or after its header.
     let ends = bindings.iter().map(|(_, value)| value.span().end);
-    let behind = ends.max().unwrap_or(name.span().end);
-    let at = text[behind..]
+    let insert_after = ends.max().unwrap_or(name.span().end);
+    let at = text[insert_after..]
         .find('\n')
-        .map_or(text.len(), |at| behind + at + 1);
+        .map_or(text.len(), |at| insert_after + at + 1);
     let before = if text[..at].ends_with('\n') { "" } else { "\n" };
     changed.insert_str(at, &format!("{before}{line}"));
     Ok(changed)
@@ -64,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_binding_changes_and_every_other_byte_stays() {
+    fn setting_a_binding_preserves_all_other_bytes() {
         let text =
             "leader = \"ctrl+x\"\n\n# mine\n[editor]\n\"leader s\" = \"submit\" # send\n\n[list]\n";
         for (context, keys, action, expected) in [
@@ -90,15 +96,18 @@ mod tests {
             ),
         ] {
             let keys = parse_sequence(keys, None).unwrap();
-            assert_eq!(set(text, context, &keys, action).as_deref(), Ok(&*expected));
+            assert_eq!(
+                set_binding(text, context, &keys, action).as_deref(),
+                Ok(&*expected)
+            );
         }
         let keys = parse_sequence("f3", None).unwrap();
         assert_eq!(
-            set("", "global", &keys, "help").as_deref(),
+            set_binding("", "global", &keys, "help").as_deref(),
             Ok("[global]\n\"f3\" = \"help\"\n")
         );
         assert!(
-            set("[a\n", "global", &keys, "help")
+            set_binding("[a\n", "global", &keys, "help")
                 .unwrap_err()
                 .starts_with("line 1")
         );

@@ -20,9 +20,9 @@ use crate::document::{Document, did_you_mean};
 use crate::input::KeyPress;
 use osier_base::problem::Problem;
 
-/// One line of a keymap file. No action takes a binding away.
+/// One binding in a keymap file. `None` as the action removes a binding.
 #[derive(Debug)]
-pub(super) struct Entry<C> {
+pub(super) struct KeymapEntry<C> {
     pub(super) context: Box<str>,
     pub(super) keys: Vec<KeyPress>,
     pub(super) action: Option<C>,
@@ -33,23 +33,23 @@ pub(super) struct Entry<C> {
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
-/// What stands at the top of a file.
+/// The settings at the top of a keymap file.
 #[derive(Debug, Default)]
-pub(super) struct Head {
+pub(super) struct Header {
     /// Whether the editor has modes.
     pub(super) modes: Option<bool>,
     pub(super) inherit: Option<Box<str>>,
 }
 
-/// Reads the top of a file alone; its faults are left to the reading that follows.
-pub(super) fn head(source: &KeymapSource) -> Head {
+/// Parses only the header. `read` reports its problems.
+pub(super) fn header(source: &KeymapSource) -> Header {
     let (_, table) = Document::parse(&source.path, &source.text);
-    head_of(&table)
+    header_of(&table)
 }
 
-fn head_of(table: &DeTable<'_>) -> Head {
+fn header_of(table: &DeTable<'_>) -> Header {
     let text = |value: &Value<'_>| value.get_ref().as_str().map(Box::from);
-    Head {
+    Header {
         modes: table
             .get("modes")
             .and_then(|value| value.get_ref().as_bool()),
@@ -57,10 +57,10 @@ fn head_of(table: &DeTable<'_>) -> Head {
     }
 }
 
-/// Keys that stand at the top, before any context.
-const HEAD: [&str; 3] = ["leader", "modes", "inherit"];
+/// Keys at the top of the file, before any context.
+const HEADER_KEYS: [&str; 3] = ["leader", "modes", "inherit"];
 
-/// Actions of earlier versions: keymaps that bind one get a warning that says so.
+/// Actions of earlier versions. A keymap that binds one gets a specific warning.
 const REMOVED_ACTIONS: &[&str] = &[
     "command_line",
     "end_keys",
@@ -72,12 +72,12 @@ const REMOVED_ACTIONS: &[&str] = &[
     "visual_block",
 ];
 
-/// The sound entries of a file in their order, its top, and the problems of the others.
+/// The valid bindings of a file in order, its header, and its problems.
 pub(super) fn read<C: Copy + Display>(
     source: &KeymapSource,
     contexts: &[&str],
     actions: &[(&str, C)],
-) -> (Vec<Entry<C>>, Head, Vec<Problem>) {
+) -> (Vec<KeymapEntry<C>>, Header, Vec<Problem>) {
     let (document, table) = Document::parse(&source.path, &source.text);
     let mut reader = Reader {
         document,
@@ -91,7 +91,7 @@ pub(super) fn read<C: Copy + Display>(
     for (name, value) in &table {
         let context = &**name.get_ref();
         match value.get_ref().as_table() {
-            _ if HEAD.contains(&context) => {}
+            _ if HEADER_KEYS.contains(&context) => {}
             Some(bindings) if contexts.contains(&context) => {
                 for (keys, action) in bindings {
                     reader.read_binding(context, keys.get_ref(), keys.span().start, action);
@@ -99,13 +99,13 @@ pub(super) fn read<C: Copy + Display>(
             }
             Some(_) => {
                 let hint = did_you_mean(context, contexts.iter().copied())
-                    .unwrap_or_else(|| format!("known are {}", contexts.join(", ")));
+                    .unwrap_or_else(|| format!("expected one of {}", contexts.join(", ")));
                 let message = format!("unknown context `{context}`");
                 reader.document.report(name.span(), message, Some(hint));
             }
             None => {
-                let message = format!("`{context}` stands outside of any context");
-                let hint = "write it under a heading such as `[editor]`".to_owned();
+                let message = format!("`{context}` is outside of any context");
+                let hint = "move it under a header such as `[editor]`".to_owned();
                 reader.document.report(name.span(), message, Some(hint));
             }
         }
@@ -115,14 +115,14 @@ pub(super) fn read<C: Copy + Display>(
     let entries = reader.entries;
     let problems = reader.document.finish();
     let problems = name_first_lines(problems, &source.text);
-    (entries, head_of(&table), problems)
+    (entries, header_of(&table), problems)
 }
 
 struct Reader<'a, C> {
     document: Document<'a>,
     actions: &'a [(&'a str, C)],
     leader: Option<Vec<KeyPress>>,
-    entries: Vec<Entry<C>>,
+    entries: Vec<KeymapEntry<C>>,
 }
 
 impl<C: Copy + Display> Reader<'_, C> {
@@ -130,14 +130,14 @@ impl<C: Copy + Display> Reader<'_, C> {
         let text = value.get_ref().as_str().unwrap_or_default();
         match parse_sequence(text, None) {
             Ok(keys) => self.leader = Some(keys),
-            Err(word) => self.unreadable(&word, value.span().start),
+            Err(word) => self.report_invalid_key(&word, value.span().start),
         }
     }
 
     fn read_binding(&mut self, context: &str, keys: &str, offset: usize, value: &Value<'_>) {
         let keys = match parse_sequence(keys, self.leader.as_deref()) {
             Ok(keys) => keys,
-            Err(word) => return self.unreadable(&word, offset),
+            Err(word) => return self.report_invalid_key(&word, offset),
         };
         let action = match value.get_ref() {
             DeValue::Boolean(false) => None,
@@ -149,22 +149,22 @@ impl<C: Copy + Display> Reader<'_, C> {
             }
             DeValue::String(action) => {
                 let mut names = self.actions.iter().map(|(name, _)| *name);
-                let Some(place) = names.position(|name| name == &**action) else {
+                let Some(index) = names.position(|name| name == &**action) else {
                     let names = self.actions.iter().map(|(name, _)| *name);
                     let hint = did_you_mean(action, names);
                     let message = format!("unknown action `{action}`");
                     return self.document.report(value.span(), message, hint);
                 };
-                Some(self.actions[place].1)
+                Some(self.actions[index].1)
             }
             other => {
                 let message = format!("expected the name of an action, found {}", other.type_str());
-                let hint = "an empty text takes the binding away".to_owned();
+                let hint = "use an empty string to remove the binding".to_owned();
                 return self.document.report(value.span(), message, Some(hint));
             }
         };
-        let (line, _) = self.document.place(offset);
-        self.entries.push(Entry {
+        let (line, _) = self.document.position(offset);
+        self.entries.push(KeymapEntry {
             context: context.into(),
             keys,
             action,
@@ -173,19 +173,20 @@ impl<C: Copy + Display> Reader<'_, C> {
         });
     }
 
-    fn unreadable(&mut self, word: &str, offset: usize) {
+    fn report_invalid_key(&mut self, word: &str, offset: usize) {
         let hint = if word == "leader" {
             "set one at the top of the file: leader = \"ctrl+x\""
         } else {
             "write keys as `ctrl+x`, `alt+left`, `shift+f5`, `pageup` or a character, and put a \
              space between the keys of a sequence"
         };
-        let message = format!("unreadable key `{word}`");
+        let message = format!("invalid key `{word}`");
         self.document
             .report(offset..offset, message, Some(hint.to_owned()));
     }
 
-    /// Two actions on the same keys, and sequences that another binding keeps from ever being reached.
+    /// Reports two actions on the same keys, and sequences that a shorter binding makes
+    /// unreachable.
     fn find_conflicts(&mut self) {
         let mut lost = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
@@ -203,16 +204,16 @@ impl<C: Copy + Display> Reader<'_, C> {
         }
         for (index, other, same) in &lost {
             let (entry, other) = (&self.entries[*index], &self.entries[*other]);
-            let (line, _) = self.document.place(other.offset);
+            let (line, _) = self.document.position(other.offset);
             let keys = describe_all(&entry.keys);
             let first = other
                 .action
                 .map_or_else(String::new, |action| action.to_string());
             let message = if *same {
-                format!("`{keys}` has an action already: `{first}` on line {line}")
+                format!("`{keys}` is already bound to `{first}` on line {line}")
             } else {
                 let prefix = describe_all(&other.keys);
-                format!("`{keys}` is never reached: line {line} binds `{prefix}` to `{first}`")
+                format!("`{keys}` is unreachable: line {line} binds `{prefix}` to `{first}`")
             };
             let offset = entry.offset;
             let hint = format!("in [{}] remove one of the two", entry.context);
@@ -227,7 +228,7 @@ impl<C: Copy + Display> Reader<'_, C> {
     }
 }
 
-/// The parser rejects the second of two equal keys without saying where the first one is.
+/// Adds the line of the first key to the parser's error for a duplicate key, which lacks it.
 fn name_first_lines(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
     let lines: Vec<&str> = text.lines().collect();
     let key = |line: &str| line.split('=').next().unwrap_or_default().trim().to_owned();
@@ -243,7 +244,7 @@ fn name_first_lines(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
             .iter()
             .rposition(|line| key(line) == wanted);
         if let Some(first) = first {
-            problem.message = format!("{wanted} has an action already on line {}", first + 1);
+            problem.message = format!("{wanted} is already bound on line {}", first + 1);
             "remove one of the two".clone_into(&mut problem.hint);
         }
     }

@@ -1,7 +1,8 @@
-//! Which key does what, and where. A keymap is a table per context of key sequences and the actions they
-//! start. The application defines the action type `C`; names become actions when the files are loaded.
+//! Keymaps: per context, key sequences and the actions bound to them. The application defines the
+//! action type `C`; names become actions when the files are loaded.
 //!
-//! Later files override earlier ones key by key. Lookups search the contexts from the innermost out.
+//! Later files override earlier ones key by key. A lookup searches the contexts from the innermost
+//! outwards.
 
 pub mod edit;
 mod file;
@@ -15,18 +16,18 @@ pub use notation::{describe, describe_all, parse_key, parse_sequence};
 use super::input::KeyPress;
 use osier_base::problem::Problem;
 
-/// The embedded default keymap.
+/// The built-in default keymap.
 pub const DEFAULT: &str = include_str!("../../../../keymaps/default.toml");
 
-/// Embedded keymaps that are laid over the default one.
+/// Built-in keymaps that extend the default one.
 pub const EMBEDDED: &[(&str, &str)] = &[
     ("emacs", include_str!("../../../../keymaps/emacs.toml")),
     ("vim", include_str!("../../../../keymaps/vim.toml")),
 ];
 
-/// The keymap that a file stands on beside the default one.
-pub fn inherits(source: &KeymapSource) -> Option<Box<str>> {
-    file::head(source).inherit
+/// The keymap that a file inherits from, in addition to the default one.
+pub fn inherited_keymap(source: &KeymapSource) -> Option<Box<str>> {
+    file::header(source).inherit
 }
 
 /// The text of a keymap file.
@@ -45,21 +46,34 @@ impl KeymapSource {
     }
 }
 
-/// One sequence of keys in one context.
+/// One key sequence in one context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Binding<C> {
     context: Box<str>,
     keys: Vec<KeyPress>,
     action: C,
-    /// Which of the sources it comes from, and its line there from 1.
+    /// Index of its source, and its line there from 1.
     origin: (usize, usize),
 }
 
-/// All bindings.
+/// A set of key bindings.
+///
+/// ```
+/// use osier_term::input::KeyPress;
+/// use osier_term::keymap::{Keymap, KeymapSource, Lookup};
+///
+/// let file = KeymapSource::new("keys.toml", "[editor]\n\"ctrl+x ctrl+s\" = \"save\"\n");
+/// let (keymap, problems) = Keymap::load(&[file], &["editor"], &[("save", "save")]);
+/// assert!(problems.is_empty());
+///
+/// let (x, s) = (KeyPress::ctrl('x'), KeyPress::ctrl('s'));
+/// assert_eq!(keymap.lookup(&["editor"], &[], x), Lookup::Prefix);
+/// assert_eq!(keymap.lookup(&["editor"], &[x], s), Lookup::Actions(vec!["save"]));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap<C> {
     bindings: Vec<Binding<C>>,
-    /// Where they come from.
+    /// Paths of the sources.
     paths: Vec<PathBuf>,
     modes: bool,
 }
@@ -74,9 +88,9 @@ impl<C> Default for Keymap<C> {
     }
 }
 
-/// A binding as it is shown.
+/// A binding with its origin, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bound<'a, C> {
+pub struct BindingInfo<'a, C> {
     pub context: &'a str,
     pub keys: String,
     pub action: C,
@@ -85,28 +99,28 @@ pub struct Bound<'a, C> {
     pub line: usize,
 }
 
-/// What a key means after the keys pressed before it.
+/// The meaning of a key after the pending keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup<C> {
-    /// The actions bound to the key, the innermost context first. When a component does not use an action,
-    /// the next one gets its turn (Ctrl+D deletes in an editor, and exits from an empty one).
+    /// The actions bound to the key, innermost context first. If a component does not use an
+    /// action, the next one is tried (Ctrl+D deletes in an editor and exits from an empty one).
     Actions(Vec<C>),
     /// The start of longer sequences.
     Prefix,
     None,
 }
 
-/// A key that can follow a prefix, and what it does.
+/// A key sequence that completes a prefix, and its action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyHint<C> {
-    /// The keys still missing, as they are written in a keymap.
+    /// The remaining keys in keymap notation.
     pub keys: String,
     pub action: C,
 }
 
 impl<C: Copy + PartialEq + Display> Keymap<C> {
-    /// Reads keymap files, later ones over earlier ones. `contexts` are the known contexts, `actions` the
-    /// known actions by their names.
+    /// Loads keymap files; later ones override earlier ones. `contexts` are the known contexts,
+    /// `actions` the known actions by name.
     pub fn load(
         sources: &[KeymapSource],
         contexts: &[&str],
@@ -115,9 +129,9 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
         let mut keymap = Self::default();
         let mut problems = Vec::new();
         for source in sources {
-            let (entries, head, mut found) = file::read(source, contexts, actions);
+            let (entries, header, mut found) = file::read(source, contexts, actions);
             problems.append(&mut found);
-            if let Some(modes) = head.modes {
+            if let Some(modes) = header.modes {
                 keymap.modes = modes;
             }
             keymap.paths.push(source.path.clone());
@@ -133,21 +147,21 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
         self.modes
     }
 
-    /// The bindings of `keys` in a context: the same, what they are the start of, and what keeps them from
-    /// being reached.
-    pub fn clashes(&self, context: &str, keys: &[KeyPress]) -> Vec<Bound<'_, C>> {
+    /// The bindings in a context that conflict with `keys`: the same keys, a prefix of them, or an
+    /// extension.
+    pub fn conflicts(&self, context: &str, keys: &[KeyPress]) -> Vec<BindingInfo<'_, C>> {
         self.in_context(context)
             .filter(|binding| binding.keys.starts_with(keys) || keys.starts_with(&binding.keys))
-            .map(|binding| self.bound(binding))
+            .map(|binding| self.info(binding))
             .collect()
     }
 
-    /// Every binding with where it comes from.
-    pub fn bindings(&self) -> impl Iterator<Item = Bound<'_, C>> {
-        self.bindings.iter().map(|binding| self.bound(binding))
+    /// Every binding with its origin.
+    pub fn bindings(&self) -> impl Iterator<Item = BindingInfo<'_, C>> {
+        self.bindings.iter().map(|binding| self.info(binding))
     }
 
-    /// What can follow the keys of a begun sequence.
+    /// The completions of a partly typed sequence.
     pub fn hints_after(&self, contexts: &[&str], pending: &[KeyPress]) -> Vec<KeyHint<C>> {
         match pending.split_last() {
             Some((last, before)) => self.hints(contexts, before, *last),
@@ -155,9 +169,9 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
         }
     }
 
-    fn bound<'a>(&'a self, binding: &'a Binding<C>) -> Bound<'a, C> {
+    fn info<'a>(&'a self, binding: &'a Binding<C>) -> BindingInfo<'a, C> {
         let (source, line) = binding.origin;
-        Bound {
+        BindingInfo {
             context: &binding.context,
             keys: describe_all(&binding.keys),
             action: binding.action,
@@ -169,22 +183,23 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
         }
     }
 
-    /// What `key` means after the `pending` keys in `contexts`, the innermost first.
+    /// The meaning of `key` after the `pending` keys. `contexts` are ordered from the innermost
+    /// outwards.
     pub fn lookup(&self, contexts: &[&str], pending: &[KeyPress], key: KeyPress) -> Lookup<C> {
-        for (place, context) in contexts.iter().enumerate() {
+        for (index, context) in contexts.iter().enumerate() {
             if self.exact(context, pending, key).is_some() {
-                let outward = contexts[place..].iter();
+                let outward = contexts[index..].iter();
                 let actions = outward.filter_map(|context| self.exact(context, pending, key));
                 return Lookup::Actions(actions.collect());
             }
-            if self.following(context, pending, key).next().is_some() {
+            if self.continuations(context, pending, key).next().is_some() {
                 return Lookup::Prefix;
             }
         }
         Lookup::None
     }
 
-    /// The keys of an action in a context, as they are written, in the order of the files.
+    /// The key sequences bound to an action in a context, in file order.
     pub fn keys_for(&self, context: &str, action: C) -> Vec<String> {
         self.bindings
             .iter()
@@ -193,7 +208,7 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
             .collect()
     }
 
-    /// Every binding: context, keys, action. For help and the palette.
+    /// Every binding as (context, keys, action), for help and the palette.
     pub fn all(&self) -> impl Iterator<Item = (&str, String, C)> {
         self.bindings.iter().map(|binding| {
             (
@@ -204,16 +219,16 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
         })
     }
 
-    /// Drops the bindings of the actions that `keep` does not want.
+    /// Removes the bindings of actions for which `keep` returns false.
     pub fn retain_actions(&mut self, keep: impl Fn(C) -> bool) {
         self.bindings.retain(|binding| keep(binding.action));
     }
 
-    /// Binds `keys` in a context where they are free.
+    /// Binds `keys` in a context if they are free.
     ///
     /// # Errors
-    /// Why they cannot be bound.
-    pub fn add_under(&mut self, context: &str, keys: &str, action: C) -> Result<(), String> {
+    /// The keys are invalid or conflict with a binding.
+    pub fn bind_if_free(&mut self, context: &str, keys: &str, action: C) -> Result<(), String> {
         let keys = parse_sequence(keys, None)?;
         let taken = self.bindings.iter().find(|binding| {
             *binding.context == *context
@@ -221,7 +236,7 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
         });
         if let Some(taken) = taken {
             let bound = describe_all(&taken.keys);
-            return Err(format!("`{bound}` is `{}`", taken.action));
+            return Err(format!("`{bound}` is bound to `{}`", taken.action));
         }
         self.bindings.push(Binding {
             context: context.into(),
@@ -240,8 +255,8 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
             .map(|binding| binding.action)
     }
 
-    /// Bindings that go on after `pending` and `key`.
-    fn following(
+    /// Bindings that continue after `pending` and `key`.
+    fn continuations(
         &self,
         context: &str,
         pending: &[KeyPress],
@@ -257,7 +272,7 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
     fn hints(&self, contexts: &[&str], pending: &[KeyPress], key: KeyPress) -> Vec<KeyHint<C>> {
         let mut hints: Vec<KeyHint<C>> = Vec::new();
         for context in contexts {
-            for binding in self.following(context, pending, key) {
+            for binding in self.continuations(context, pending, key) {
                 let keys = describe_all(&binding.keys[pending.len() + 1..]);
                 if hints.iter().all(|hint| hint.keys != keys) {
                     hints.push(KeyHint {
@@ -276,9 +291,9 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
             .filter(move |binding| *binding.context == *context)
     }
 
-    /// Adds a binding of a later file, or with no action takes one away. What it hides, or what would hide
-    /// it, goes.
-    fn bind(&mut self, entry: file::Entry<C>) {
+    /// Applies a binding of a later file: adds it, or removes one if it has no action. Conflicting
+    /// earlier bindings are removed.
+    fn bind(&mut self, entry: file::KeymapEntry<C>) {
         self.bindings.retain(|binding| {
             let clash = if entry.action.is_some() {
                 binding.keys.starts_with(&entry.keys) || entry.keys.starts_with(&binding.keys)

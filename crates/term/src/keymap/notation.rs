@@ -1,4 +1,4 @@
-//! How keys are written: `ctrl+x ctrl+s`, `alt+left`, `shift+f5`, `g`, `G`.
+//! The notation of keys: `ctrl+x ctrl+s`, `alt+left`, `shift+f5`, `g`, `G`.
 
 use crate::input::{KeyCode, KeyModifiers, KeyPress};
 
@@ -11,7 +11,7 @@ const MODIFIERS: [(&str, KeyModifiers); 6] = [
     ("meta", KeyModifiers::META),
 ];
 
-/// Names of keys that are no character. The first name of a key is the one that is shown.
+/// Names of keys that are not characters. The first name of a key is the one to display.
 const NAMES: &[(&str, KeyCode)] = &[
     ("enter", KeyCode::Enter),
     ("return", KeyCode::Enter),
@@ -35,7 +35,7 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("plus", KeyCode::Char('+')),
 ];
 
-/// Reads one key; `None` when it names none.
+/// Parses one key; `None` if it is invalid.
 pub fn parse_key(text: &str) -> Option<KeyPress> {
     let mut modifiers = KeyModifiers::NONE;
     let mut rest = text;
@@ -61,7 +61,7 @@ fn parse_code(text: &str) -> Option<KeyCode> {
     (1..=24).contains(&number).then_some(KeyCode::F(number))
 }
 
-/// Reads keys with spaces between them; the error is the one that could not be read.
+/// Parses keys separated by spaces. The error is the invalid key.
 pub fn parse_sequence(text: &str, leader: Option<&[KeyPress]>) -> Result<Vec<KeyPress>, String> {
     let mut keys = Vec::new();
     for word in text.split_whitespace() {
@@ -76,7 +76,7 @@ pub fn parse_sequence(text: &str, leader: Option<&[KeyPress]>) -> Result<Vec<Key
     Ok(keys)
 }
 
-/// A key as it is written in a keymap.
+/// A key in keymap notation.
 pub fn describe(key: KeyPress) -> String {
     let mut text = String::new();
     for (name, modifier) in MODIFIERS {
@@ -95,7 +95,7 @@ pub fn describe(key: KeyPress) -> String {
     text
 }
 
-/// A sequence as it is written in a keymap.
+/// A key sequence in keymap notation.
 pub fn describe_all(keys: &[KeyPress]) -> String {
     let keys: Vec<String> = keys.iter().copied().map(describe).collect();
     keys.join(" ")
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read_and_written_alike() {
+    fn keys_round_trip_through_their_notation() {
         for (text, written) in [
             ("ctrl+x", "ctrl+x"),
             ("Ctrl+X", "ctrl+x"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_know_the_leader() {
+    fn sequences_expand_the_leader() {
         let leader = [KeyPress::ctrl('x')];
         let keys = parse_sequence("leader s", Some(&leader)).unwrap();
         assert_eq!(keys, [KeyPress::ctrl('x'), KeyPress::char('s')]);

@@ -166,8 +166,8 @@ fn load(texts: &[&str]) -> (Keymap<&'static str>, Vec<String>) {
     (keymap, problems)
 }
 
-/// Whether every terminal sends the key as something of its own.
-fn is_everywhere(key: KeyPress) -> bool {
+/// Whether every terminal sends a distinct code for the key.
+fn works_everywhere(key: KeyPress) -> bool {
     let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
     let shift = key.modifiers.contains(KeyModifiers::SHIFT);
     match key.code {
@@ -182,19 +182,19 @@ fn is_everywhere(key: KeyPress) -> bool {
 }
 
 #[test]
-fn the_default_keymap_is_sound_and_needs_no_special_terminal() {
+fn default_keymap_is_valid_and_works_in_every_terminal() {
     let (keymap, problems) = load(&[DEFAULT]);
     assert_eq!(problems, [""; 0]);
     for action in ACTIONS {
         let reachable = keymap.bindings.iter().any(|binding| {
-            binding.action == *action && binding.keys.iter().copied().all(is_everywhere)
+            binding.action == *action && binding.keys.iter().copied().all(works_everywhere)
         });
         assert!(reachable, "{action}");
     }
 }
 
 #[test]
-fn a_key_is_asked_from_the_innermost_context_out() {
+fn lookup_searches_contexts_from_the_innermost() {
     let (keymap, _) = load(&[DEFAULT]);
     let ctrl_d = KeyPress::ctrl('d');
     let contexts = ["editor", "global"];
@@ -217,7 +217,7 @@ fn a_key_is_asked_from_the_innermost_context_out() {
 }
 
 #[test]
-fn a_prefix_shows_what_can_follow() {
+fn prefix_lists_its_continuations() {
     let (keymap, problems) = load(&[
         "leader = \"ctrl+x\"\n[editor]\n\"leader s\" = \"submit\"\n\"leader t t\" = \"toggle_tools\"\n\
          [global]\n\"ctrl+x ctrl+c\" = \"exit\"\n",
@@ -249,7 +249,7 @@ fn a_prefix_shows_what_can_follow() {
 }
 
 #[test]
-fn later_files_win_and_unbind() {
+fn later_files_override_and_unbind() {
     let (keymap, problems) = load(&[
         "[editor]\n\"ctrl+w\" = \"delete_word_backward\"\n\"ctrl+u\" = \"undo\"\n\"ctrl+k\" = \"redo\"\n",
         "[editor]\n\"ctrl+w\" = \"submit\"\n\"ctrl+u\" = \"\"\n\"ctrl+k ctrl+k\" = \"kill_to_line_end\"\n",
@@ -266,7 +266,7 @@ fn later_files_win_and_unbind() {
 }
 
 #[test]
-fn faults_name_their_line_and_the_mend() {
+fn problems_have_a_line_and_a_suggestion() {
     let (keymap, problems) = load(&["\
 [editor]
 \"ctrl+s\" = \"sumbit\"
@@ -287,26 +287,26 @@ fn faults_name_their_line_and_the_mend() {
         problems,
         [
             "0.toml:2:12: unknown action `sumbit`; did you mean `submit`?",
-            "0.toml:3:1: unreadable key `cmd+s`; write keys as `ctrl+x`, `alt+left`, `shift+f5`, \
+            "0.toml:3:1: invalid key `cmd+s`; write keys as `ctrl+x`, `alt+left`, `shift+f5`, \
              `pageup` or a character, and put a space between the keys of a sequence",
-            "0.toml:5:1: `ctrl+a` has an action already: `line_start` on line 4; in [editor] \
+            "0.toml:5:1: `ctrl+a` is already bound to `line_start` on line 4; in [editor] \
              remove one of the two",
-            "0.toml:7:1: `ctrl+b x` is never reached: line 6 binds `ctrl+b` to `left`; in [editor] \
+            "0.toml:7:1: `ctrl+b x` is unreachable: line 6 binds `ctrl+b` to `left`; in [editor] \
              remove one of the two",
-            "0.toml:9:1: \"ctrl+e\" has an action already on line 8; remove one of the two",
-            "0.toml:10:1: unreadable key `leader`; set one at the top of the file: leader = \
+            "0.toml:9:1: \"ctrl+e\" is already bound on line 8; remove one of the two",
+            "0.toml:10:1: invalid key `leader`; set one at the top of the file: leader = \
              \"ctrl+x\"",
-            "0.toml:11:12: expected the name of an action, found integer; an empty text takes the \
-             binding away",
+            "0.toml:11:12: expected the name of an action, found integer; use an empty string to \
+             remove the binding",
             "0.toml:13:2: unknown context `edtor`; did you mean `editor`?",
         ]
     );
-    let kept: Vec<String> = keymap.all().map(|(_, keys, _)| keys).collect();
-    assert_eq!(kept, ["ctrl+a", "ctrl+b", "ctrl+e"]);
+    let loaded: Vec<String> = keymap.all().map(|(_, keys, _)| keys).collect();
+    assert_eq!(loaded, ["ctrl+a", "ctrl+b", "ctrl+e"]);
 }
 
 #[test]
-fn removed_action_is_one_warning_and_the_other_bindings_load() {
+fn removed_action_gives_one_warning_and_other_bindings_load() {
     let (keymap, problems) = load(&["[editor]\n\"q\" = \"record\"\n\"ctrl+s\" = \"submit\"\n"]);
     assert_eq!(
         problems,

@@ -1,36 +1,36 @@
-//! Finds what moved inside a box narrower than the screen: the list of an overlay, a page of help. The
-//! columns in which several rows differ are the box; then it is the search of whole rows over again, with
-//! the hashes of those columns.
+//! Finds moves inside a box narrower than the screen: the list of an overlay, a page of help. The
+//! columns that differ in several rows are the box. The search for complete rows then runs on the
+//! hashes of these columns.
 
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 
-use super::{Detector, Rows, Screen, WORTH, row};
+use super::{MIN_GAIN, RowPairs, Screen, ScrollDetector, row};
 use crate::frame::glyph;
 
-/// Fewest changed cells among which a move is looked for.
-const CHANGES: u32 = 48;
-/// Fewest rows that must differ in a column for it to be an edge of the box.
-const ROWS: u32 = 2;
-/// Most columns without a change inside a box.
-const GAP: usize = 4;
-/// Most columns by which an edge gives way to wide glyphs.
-const WAY: usize = 2;
+/// Minimum number of changed cells for a search.
+const MIN_CHANGES: u32 = 48;
+/// Minimum number of rows that must differ in a column for it to be an edge of the box.
+const MIN_EDGE_ROWS: u32 = 2;
+/// Maximum number of unchanged columns inside a box.
+const MAX_GAP: usize = 4;
+/// Maximum number of columns that an edge moves to avoid cutting wide glyphs.
+const MAX_EDGE_SHIFT: usize = 2;
 
-/// Memory that is used again.
+/// Reused memory.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// In how many rows each column differs.
+    /// Per column, the number of rows that differ.
     counts: Vec<u32>,
     previous: [Vec<u64>; 2],
     next: [Vec<u64>; 2],
 }
 
-impl Detector {
-    /// The scrolls that might save bytes on the way to `next`: one between margins at the sides of the box,
-    /// if the terminal has `side_margins`, and one of whole rows, whose sides are then drawn anew.
-    pub fn detect_inside(
+impl ScrollDetector {
+    /// The scrolls that may save bytes on the way to `next`: one between side margins, if the
+    /// terminal has `side_margins`, and one of complete rows whose sides are redrawn.
+    pub(crate) fn detect_inside(
         &mut self,
         previous: Screen,
         next: Screen,
@@ -68,13 +68,13 @@ impl Detector {
                 hashes: wanted,
                 ..next
             };
-            let rows = Rows::new(previous, next, columns);
+            let rows = RowPairs::new(previous, next, columns);
             self.count_unmoved(&rows, &distances);
             distances
                 .iter()
                 .flatten()
                 .filter_map(|distance| self.best_block(&rows, *distance))
-                .filter(|(gain, _)| *gain >= WORTH)
+                .filter(|(gain, _)| *gain >= MIN_GAIN)
                 .max_by_key(|(gain, _)| *gain)
                 .map(|(_, scroll)| scroll)
         };
@@ -84,7 +84,7 @@ impl Detector {
 }
 
 impl Scratch {
-    /// The columns in which something seems to have moved, if they are not the whole width.
+    /// The columns that seem to have moved, unless they are the full width.
     fn find_box(&mut self, previous: Screen, next: Screen) -> Option<Range<usize>> {
         let width = usize::from(next.buffer.area.width);
         self.counts.clear();
@@ -97,34 +97,34 @@ impl Scratch {
             }
         }
         let previous = previous.buffer;
-        let is_edge = |count: &u32| *count >= ROWS;
+        let is_edge = |count: &u32| *count >= MIN_EDGE_ROWS;
         let first = self.counts.iter().position(is_edge)?;
         let last = self.counts.iter().rposition(is_edge)?;
-        let mut columns = self.grown(first, last);
-        for _ in 0..WAY {
+        let mut columns = self.extended(first, last);
+        for _ in 0..MAX_EDGE_SHIFT {
             columns.start -= usize::from(cuts_glyphs(previous, columns.start));
             columns.end += usize::from(cuts_glyphs(previous, columns.end));
         }
         let changes: u32 = self.counts[columns.clone()].iter().sum();
-        (changes >= CHANGES && columns.len() < width).then_some(columns)
+        (changes >= MIN_CHANGES && columns.len() < width).then_some(columns)
     }
 
-    /// The box with what stands out of it: a row that is longer than the others.
-    fn grown(&self, first: usize, last: usize) -> Range<usize> {
+    /// The box including rows that extend beyond it.
+    fn extended(&self, first: usize, last: usize) -> Range<usize> {
         let (mut start, mut end) = (first, last + 1);
         let differs = |column: &usize| self.counts[*column] > 0;
-        while let Some(column) = (start.saturating_sub(GAP + 1)..start).find(differs) {
+        while let Some(column) = (start.saturating_sub(MAX_GAP + 1)..start).find(differs) {
             start = column;
         }
         let width = self.counts.len();
-        while let Some(column) = (end..(end + GAP + 1).min(width)).rfind(differs) {
+        while let Some(column) = (end..(end + MAX_GAP + 1).min(width)).rfind(differs) {
             end = column + 1;
         }
         start..end
     }
 }
 
-/// Whether the edge left of `column` goes through a wide glyph in any row.
+/// Whether the edge left of `column` cuts a wide glyph in any row.
 fn cuts_glyphs(shown: &Buffer, column: usize) -> bool {
     let width = usize::from(shown.area.width);
     shown

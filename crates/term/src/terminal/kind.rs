@@ -1,68 +1,68 @@
-//! What the environment tells about the terminal, before it is asked anything itself.
+//! Detects the terminal from the environment, before any query.
 
 use crate::frame::Features;
 use crate::theme::ColourDepth;
 
-/// What stands between us and the glass.
+/// The program that shows the terminal output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Host {
+pub enum TerminalHost {
     #[default]
     Emulator,
     Tmux,
     Screen,
     /// The console of the Linux kernel.
     Console,
-    /// Cannot even move the cursor.
+    /// A terminal that cannot even move the cursor.
     Dumb,
 }
 
-/// How a desktop notification is written.
+/// How to send a desktop notification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Notice {
+pub enum NotificationProtocol {
     #[default]
     Bell,
     Osc9,
     Osc777,
-    /// Kitty's.
+    /// The protocol of Kitty.
     Osc99,
 }
 
-/// A terminal as its environment describes it.
+/// A terminal as described by its environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TerminalKind {
-    pub host: Host,
-    /// Reached over SSH: every byte and every round trip is paid for.
+    pub host: TerminalHost,
+    /// Connected over SSH, where bytes and round trips are expensive.
     pub remote: bool,
     pub depth: ColourDepth,
-    pub notice: Notice,
-    /// Whether OSC 9;4 is a progress bar, not a notification.
+    pub notification_protocol: NotificationProtocol,
+    /// Whether OSC 9;4 shows a progress bar and not a notification.
     pub progress: bool,
-    /// Whether the background is dark, where the environment tells.
+    /// Whether the background is dark, if the environment says so.
     pub dark: Option<bool>,
-    /// A terminal of the old days, or an emulation of one: it has a cursor and colours, but is not trusted to
-    /// move or erase a part of the screen.
+    /// An old terminal or an emulation of one: it supports the cursor and colours, but may not
+    /// support moving or erasing parts of the screen.
     pub limited: bool,
 }
 
-/// How `TERM` begins on a terminal without scroll regions, insert line or erase character.
-const LIMITED: &[&str] = &["ansi", "pcansi", "vt100", "vt52", "cons25", "cygwin", "sun"];
+/// Prefixes of `TERM` for terminals without scroll regions, insert line or erase character.
+const LIMITED_TERMS: &[&str] = &["ansi", "pcansi", "vt100", "vt52", "cons25", "cygwin", "sun"];
 
-/// Part of `TERM` or `TERM_PROGRAM`, whether it shows true colours, its notifications, its progress bar.
-const EMULATORS: &[(&str, bool, Notice, bool)] = &[
-    ("kitty", true, Notice::Osc99, false),
-    ("ghostty", true, Notice::Osc9, true),
-    ("wezterm", true, Notice::Osc9, true),
-    ("iterm", true, Notice::Osc9, false),
-    ("foot", true, Notice::Osc777, false),
-    ("alacritty", true, Notice::Bell, false),
-    ("contour", true, Notice::Osc777, false),
-    ("vscode", true, Notice::Bell, true),
-    ("rio", true, Notice::Bell, false),
-    ("rxvt", false, Notice::Osc777, false),
+/// Part of `TERM` or `TERM_PROGRAM`, support for true colours, notifications, and a progress bar.
+const EMULATORS: &[(&str, bool, NotificationProtocol, bool)] = &[
+    ("kitty", true, NotificationProtocol::Osc99, false),
+    ("ghostty", true, NotificationProtocol::Osc9, true),
+    ("wezterm", true, NotificationProtocol::Osc9, true),
+    ("iterm", true, NotificationProtocol::Osc9, false),
+    ("foot", true, NotificationProtocol::Osc777, false),
+    ("alacritty", true, NotificationProtocol::Bell, false),
+    ("contour", true, NotificationProtocol::Osc777, false),
+    ("vscode", true, NotificationProtocol::Bell, true),
+    ("rio", true, NotificationProtocol::Bell, false),
+    ("rxvt", false, NotificationProtocol::Osc777, false),
 ];
 
-/// How the names begin that terminals call themselves, and the colours that each shows, whatever `TERM` says.
-const NAMED: &[(&str, ColourDepth)] = &[
+/// Prefixes of reported terminal names and the colours they support, regardless of `TERM`.
+const REPORTED_NAMES: &[(&str, ColourDepth)] = &[
     ("kitty", ColourDepth::True),
     ("ghostty", ColourDepth::True),
     ("wezterm", ColourDepth::True),
@@ -72,29 +72,32 @@ const NAMED: &[(&str, ColourDepth)] = &[
     ("konsole", ColourDepth::True),
     ("vte(", ColourDepth::True),
     ("mlterm", ColourDepth::True),
-    // It takes true colours and shows the nearest of 256.
+    // xterm accepts true colours and shows the nearest of 256.
     ("xterm(", ColourDepth::Indexed),
 ];
 
 impl TerminalKind {
-    /// Takes note of what the terminal calls itself: it may show more colours than its environment told, as over
-    /// SSH or with a plain `TERM=xterm`. True when it does. Colours that are turned off stay off.
-    pub fn call(&mut self, name: &str) -> bool {
+    /// Applies the name that the terminal reports: it may support more colours than the environment
+    /// says, for example over SSH or with a plain `TERM=xterm`. Returns true if it does. Disabled
+    /// colours stay disabled.
+    pub fn apply_reported_name(&mut self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
-        let known = NAMED.iter().find(|(start, _)| name.starts_with(start));
+        let known = REPORTED_NAMES
+            .iter()
+            .find(|(start, _)| name.starts_with(start));
         let deeper = match (self.depth, known) {
             (ColourDepth::Ansi, Some((_, depth))) => *depth,
             (ColourDepth::Indexed, Some((_, ColourDepth::True))) => ColourDepth::True,
             _ => return false,
         };
-        let changes = self.host == Host::Emulator && !self.limited && self.depth != deeper;
+        let changes = self.host == TerminalHost::Emulator && !self.limited && self.depth != deeper;
         if changes {
             self.depth = deeper;
         }
         changes
     }
 
-    /// Reads the environment through `variable`, which gives a variable's value.
+    /// Detects the terminal. `variable` returns the value of an environment variable.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let value = |name: &str| variable(name).filter(|value| !value.is_empty());
         let term = value("TERM").unwrap_or_default().to_ascii_lowercase();
@@ -102,77 +105,72 @@ impl TerminalKind {
             .unwrap_or_default()
             .to_ascii_lowercase();
         let host = if term.is_empty() || term == "dumb" {
-            Host::Dumb
+            TerminalHost::Dumb
         } else if term == "linux" {
-            Host::Console
+            TerminalHost::Console
         } else if value("TMUX").is_some() || term.starts_with("tmux") {
-            Host::Tmux
+            TerminalHost::Tmux
         } else if value("STY").is_some() || term.starts_with("screen") {
-            Host::Screen
+            TerminalHost::Screen
         } else {
-            Host::Emulator
+            TerminalHost::Emulator
         };
         let known = EMULATORS
             .iter()
             .find(|(name, ..)| term.contains(name) || program.contains(name))
-            .filter(|_| host == Host::Emulator);
-        let vte = value("VTE_VERSION").is_some() && host == Host::Emulator;
+            .filter(|_| host == TerminalHost::Emulator);
+        let vte = value("VTE_VERSION").is_some() && host == TerminalHost::Emulator;
         let windows = value("WT_SESSION").is_some();
         let konsole = value("KONSOLE_VERSION").is_some();
         let true_colour = value("COLORTERM")
             .is_some_and(|depth| depth == "truecolor" || depth == "24bit")
             || term.ends_with("-direct")
             || known.is_some_and(|known| known.1);
-        let notice = match known {
-            Some((_, _, notice, _)) => *notice,
-            None if vte => Notice::Osc777,
-            None if windows => Notice::Osc9,
-            None => Notice::Bell,
+        let notification_protocol = match known {
+            Some((_, _, notification_protocol, _)) => *notification_protocol,
+            None if vte => NotificationProtocol::Osc777,
+            None if windows => NotificationProtocol::Osc9,
+            None => NotificationProtocol::Bell,
         };
         Self {
             host,
             remote: value("SSH_TTY").or(value("SSH_CONNECTION")).is_some(),
             depth: match host {
                 _ if value("NO_COLOR").is_some() => ColourDepth::None,
-                Host::Dumb => ColourDepth::None,
-                Host::Console => ColourDepth::Ansi,
+                TerminalHost::Dumb => ColourDepth::None,
+                TerminalHost::Console => ColourDepth::Ansi,
                 _ if true_colour => ColourDepth::True,
                 _ if term.contains("256color") => ColourDepth::Indexed,
                 _ => ColourDepth::Ansi,
             },
-            notice,
+            notification_protocol,
             progress: known.is_some_and(|known| known.3) || windows || konsole,
             dark: value("COLORFGBG").and_then(|colours| is_dark(&colours)),
-            limited: LIMITED.iter().any(|name| term.starts_with(name)),
+            limited: LIMITED_TERMS.iter().any(|name| term.starts_with(name)),
         }
     }
 
-    /// Whether a full-screen interface can be shown.
-    pub fn is_capable(&self) -> bool {
-        self.host != Host::Dumb
-    }
-
-    /// What frames may use before the terminal has answered anything.
+    /// The features to use before the terminal has replied.
     pub fn features(&self) -> Features {
         let strings = self.has_strings();
         Features {
             margins: !self.limited,
             erase_characters: !self.limited,
-            // The kernel fills what it erases with the colour in force, and repeats nothing.
-            erase_background: self.host == Host::Console,
-            bracketed: strings && self.host != Host::Screen,
-            links: strings && self.host != Host::Screen,
+            // The kernel erases with the current colour and does not support repetition.
+            erase_background: self.host == TerminalHost::Console,
+            bracketed: strings && self.host != TerminalHost::Screen,
+            links: strings && self.host != TerminalHost::Screen,
             ..Features::default()
         }
     }
 
-    /// Whether control strings (OSC, DCS) are understood or at least skipped.
+    /// Whether control strings (OSC, DCS) are supported or at least skipped.
     pub fn has_strings(&self) -> bool {
-        !self.limited && !matches!(self.host, Host::Console | Host::Dumb)
+        !self.limited && !matches!(self.host, TerminalHost::Console | TerminalHost::Dumb)
     }
 }
 
-/// `COLORFGBG` is foreground;background in numbers of the sixteen.
+/// `COLORFGBG` is `foreground;background` in numbers of the sixteen colours.
 fn is_dark(colours: &str) -> Option<bool> {
     let background: u8 = colours.rsplit(';').next()?.parse().ok()?;
     Some(matches!(background, 0..=6 | 8))
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_tells_the_kind() {
+    fn terminal_kind_is_detected_from_the_environment() {
         let plain = TerminalKind::default();
         let cases: &[(&[(&str, &str)], TerminalKind)] = &[
             (
@@ -209,7 +207,7 @@ mod tests {
                 TerminalKind {
                     remote: true,
                     depth: ColourDepth::True,
-                    notice: Notice::Osc99,
+                    notification_protocol: NotificationProtocol::Osc99,
                     dark: Some(true),
                     ..plain.clone()
                 },
@@ -221,7 +219,7 @@ mod tests {
                     ("TERM_PROGRAM", "tmux"),
                 ],
                 TerminalKind {
-                    host: Host::Tmux,
+                    host: TerminalHost::Tmux,
                     depth: ColourDepth::Indexed,
                     ..plain.clone()
                 },
@@ -230,7 +228,7 @@ mod tests {
                 &[("TERM", "xterm-ghostty"), ("NO_COLOR", "1")],
                 TerminalKind {
                     depth: ColourDepth::None,
-                    notice: Notice::Osc9,
+                    notification_protocol: NotificationProtocol::Osc9,
                     progress: true,
                     ..plain.clone()
                 },
@@ -238,7 +236,7 @@ mod tests {
             (
                 &[("TERM", "linux"), ("COLORTERM", "truecolor")],
                 TerminalKind {
-                    host: Host::Console,
+                    host: TerminalHost::Console,
                     ..plain.clone()
                 },
             ),
@@ -256,7 +254,7 @@ mod tests {
             (
                 &[],
                 TerminalKind {
-                    host: Host::Dumb,
+                    host: TerminalHost::Dumb,
                     depth: ColourDepth::None,
                     ..plain.clone()
                 },
@@ -268,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_use_what_the_kind_is_known_to_have() {
+    fn initial_features_depend_on_the_terminal_kind() {
         let safe = Features::default();
         let cases: &[(&[(&str, &str)], Features)] = &[
             (&[("TERM", "xterm-256color")], safe),
@@ -307,10 +305,10 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_that_says_its_name_shows_its_colours() {
+    fn reported_name_raises_the_colour_depth() {
         let after = |variables: &[(&str, &str)], name: &str| {
             let mut kind = detect(variables);
-            let changed = kind.call(name);
+            let changed = kind.apply_reported_name(name);
             (kind.depth, changed)
         };
         let xterm: &[(&str, &str)] = &[("TERM", "xterm")];

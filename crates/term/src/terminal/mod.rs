@@ -1,13 +1,13 @@
-//! The terminal while it is ours: raw, on the alternate screen, with the modes we need; and the way back,
-//! which is taken on every exit: return, panic, signal, suspend, or an external editor.
+//! Controls the terminal: raw mode, the alternate screen and other modes. Restores it on every
+//! exit: return, panic, signal, suspend or an external editor.
 //!
-//! `Terminal` is the one owner of both ends. Questions are asked in one batch and nothing waits for the
-//! answers: they come as events, and `on_reply` turns them into modes and features.
+//! [`Terminal`] owns both ends. It sends its queries in one batch and does not wait for the
+//! replies. They arrive as events, and [`Terminal::on_reply`] turns them into modes and features.
 
-mod ask;
+mod desktop;
 mod kind;
 mod modes;
-mod report;
+mod query;
 mod restore;
 mod signals;
 
@@ -20,23 +20,23 @@ use std::time::Duration;
 use ratatui::layout::Size;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-pub use ask::ask;
-pub use kind::{Host, Notice, TerminalKind};
-pub use modes::ASK_CELL;
-pub use report::Progress;
+pub use desktop::Progress;
+pub use kind::{NotificationProtocol, TerminalHost, TerminalKind};
+pub use modes::QUERY_CELL_SIZE;
+pub use query::query;
 pub use signals::{Signal, Signals};
 
-use self::modes::Keyboard;
-use self::restore::Restore;
+use self::modes::KeyboardProtocol;
+use self::restore::RestoreGuard;
 use super::frame::{Features, Output};
 use super::input::{InputEvent, Reader, TerminalReply, Timeouts};
 
-/// What the user may turn off.
+/// Features that the user can turn off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalOptions {
     /// Report the mouse; the terminal's own selection then needs Shift.
     pub mouse: bool,
-    /// Use the Kitty protocol or modifyOtherKeys where there is one.
+    /// Use the Kitty protocol or modifyOtherKeys if available.
     pub keyboard: bool,
     /// Use scroll regions.
     pub margins: bool,
@@ -63,44 +63,45 @@ pub enum TerminalError {
     Io(#[from] io::Error),
 }
 
-/// Names in replies to XTVERSION of terminals that repeat characters and erase to the background colour.
-const MODERN: [&str; 10] = [
+/// Parts of XTVERSION names of terminals that repeat characters and erase with the background
+/// colour.
+const CAPABLE: [&str; 10] = [
     "kitty", "ghostty", "wezterm", "foot", "xterm", "tmux", "iterm2", "vte", "contour", "rio",
 ];
 
 /// DA1, which every terminal answers.
 const FENCE: &[u8] = b"\x1b[c";
 
-/// How long the output may take to accept what is left when the screen is given back.
-const LAST_WRITE: Duration = Duration::from_secs(1);
+/// How long to wait for the last output before the screen is released.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The terminal, given back when dropped.
+/// Control of the terminal, released when dropped.
 #[derive(Debug)]
 pub struct Terminal {
     kind: TerminalKind,
     options: TerminalOptions,
-    keyboard: Keyboard,
+    keyboard: KeyboardProtocol,
     features: Features,
-    /// The fence of the questions has come.
+    /// Whether the initial queries are answered.
     answered: bool,
-    /// A frame ended with a fence that has not come back.
+    /// Whether the reply to a frame's fence is pending.
     fenced: bool,
-    restore: Arc<Restore>,
+    restore: Arc<RestoreGuard>,
     output: Output,
     reader: Option<Reader>,
     events: UnboundedSender<InputEvent>,
 }
 
 impl Terminal {
-    /// Takes the terminal of this process and asks its questions. The events of its input come through the
-    /// channel, which closes when the terminal is gone.
+    /// Takes control of the terminal of this process and sends the queries. The channel returns the
+    /// input events and closes when the terminal is gone.
     pub fn enter(
         kind: TerminalKind,
         options: TerminalOptions,
     ) -> Result<(Self, UnboundedReceiver<InputEvent>), TerminalError> {
         let input = match io::stdin() {
             stdin if stdin.is_terminal() => stdin.as_fd().try_clone_to_owned(),
-            // A prompt was piped in; keys still come from the terminal.
+            // Standard input is a pipe with a prompt; keys still come from the terminal.
             _ => File::open("/dev/tty").map(OwnedFd::from),
         };
         let input = input.map_err(TerminalError::NoInput)?;
@@ -110,20 +111,20 @@ impl Terminal {
         Ok(entered)
     }
 
-    /// The same on any terminal, without a panic hook.
-    pub fn enter_on(
+    /// Like [`Self::enter`], for any terminal and without a panic hook.
+    fn enter_on(
         input: OwnedFd,
         output: File,
         kind: TerminalKind,
         options: TerminalOptions,
     ) -> Result<(Self, UnboundedReceiver<InputEvent>), TerminalError> {
         let (events, receiver) = unbounded_channel();
-        let restore = Arc::new(Restore::new(input, output));
+        let restore = Arc::new(RestoreGuard::new(input, output));
         let mut terminal = Self {
-            features: first_features(&kind, options),
+            features: initial_features(&kind, options),
             kind,
             options,
-            keyboard: Keyboard::Plain,
+            keyboard: KeyboardProtocol::Plain,
             answered: false,
             fenced: false,
             output: Output::start(restore.output()?)?,
@@ -139,17 +140,17 @@ impl Terminal {
         &self.kind
     }
 
-    /// Where frames go.
+    /// The output for frames.
     pub fn output(&self) -> &Output {
         &self.output
     }
 
-    /// What is known of the terminal by now.
+    /// The features known so far.
     pub fn features(&self) -> Features {
         self.features
     }
 
-    /// Whether all questions asked at the start are answered.
+    /// Whether the initial queries are answered.
     pub fn is_answered(&self) -> bool {
         self.answered
     }
@@ -161,7 +162,7 @@ impl Terminal {
             .map_or(FALLBACK_SIZE, |output| size_of(&output))
     }
 
-    /// Pixels of a cell, width and height, where the size of the window is told in pixels.
+    /// Width and height of a cell in pixels, if the window size is known in pixels.
     pub fn cell(&self) -> Option<(u16, u16)> {
         let size = rustix::termios::tcgetwinsize(self.restore.output().ok()?).ok()?;
         let width = size.ws_xpixel.checked_div(size.ws_col)?;
@@ -169,11 +170,11 @@ impl Terminal {
         (width > 1 && height > 1).then_some((width, height))
     }
 
-    /// Takes note of an answer. `true` when `features` has changed.
+    /// Handles a reply. Returns `true` if `features` changed.
     pub fn on_reply(&mut self, reply: &TerminalReply) -> bool {
         let before = self.features;
         match reply {
-            TerminalReply::KeyboardFlags(_) => self.set_keyboard(Keyboard::Kitty),
+            TerminalReply::KeyboardFlags(_) => self.set_keyboard(KeyboardProtocol::Kitty),
             TerminalReply::Mode { mode: 2026, state } => {
                 self.features.synchronized = matches!(state, 1..=3);
             }
@@ -181,42 +182,42 @@ impl Terminal {
                 self.features.side_margins = matches!(state, 1..=3) && self.options.margins;
             }
             TerminalReply::Version(name) => {
-                self.kind.call(name);
+                self.kind.apply_reported_name(name);
                 let name = name.to_ascii_lowercase();
-                let modern = MODERN.iter().any(|known| name.contains(known));
+                let modern = CAPABLE.iter().any(|known| name.contains(known));
                 self.features.repeat |= modern;
                 self.features.erase_background |= modern;
             }
             TerminalReply::DeviceAttributes(_) if !self.answered => {
                 self.answered = true;
-                if self.keyboard == Keyboard::Plain && self.kind.has_strings() {
-                    self.set_keyboard(Keyboard::Xterm);
+                if self.keyboard == KeyboardProtocol::Plain && self.kind.has_strings() {
+                    self.set_keyboard(KeyboardProtocol::Xterm);
                 }
                 self.restore.update(self.leave_bytes(), None);
             }
             TerminalReply::DarkScheme(_) => self.output.send(modes::COLOURS.into()),
             TerminalReply::DeviceAttributes(_) => {
                 self.fenced = false;
-                self.restore.wait_for(None);
+                self.restore.set_reply_timeout(None);
             }
             _ => {}
         }
         self.features != before
     }
 
-    /// Ends a frame with a question whose answer says that the terminal has come so far. `false` when it is
-    /// not known to answer.
+    /// Ends a frame with a query, whose reply confirms that the terminal processed the frame.
+    /// Returns `false` if the terminal is not known to reply.
     pub fn fence(&mut self, frame: &mut Vec<u8>) -> bool {
         if !self.answered {
             return false;
         }
         frame.extend_from_slice(FENCE);
         self.fenced = true;
-        self.restore.wait_for(self.patience());
+        self.restore.set_reply_timeout(self.reply_timeout());
         true
     }
 
-    /// Turns the mouse reports on or off.
+    /// Turns mouse reports on or off.
     pub fn set_mouse(&mut self, mouse: bool) {
         if self.options.mouse == mouse {
             return;
@@ -228,11 +229,12 @@ impl Terminal {
         };
         self.options.mouse = mouse;
         self.output.send(switch.into());
-        self.restore.update(self.leave_bytes(), self.patience());
+        self.restore
+            .update(self.leave_bytes(), self.reply_timeout());
     }
 
-    /// Gives the terminal back to the shell until the user continues us. Repaint afterwards, the size may
-    /// have changed.
+    /// Releases the terminal to the shell until the process is continued. Repaint afterwards: the
+    /// size may have changed.
     pub fn suspend(&mut self) -> Result<(), TerminalError> {
         self.release();
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)
@@ -242,7 +244,7 @@ impl Terminal {
         self.resume()
     }
 
-    /// Gives the terminal to something else that uses it, such as an editor. Repaint afterwards.
+    /// Releases the terminal while `work` runs, for example an editor. Repaint afterwards.
     pub fn with_released<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, TerminalError> {
         self.release();
         let result = work();
@@ -250,23 +252,23 @@ impl Terminal {
         Ok(result)
     }
 
-    /// Gives the terminal back: nothing is read or written until `resume`. Does nothing twice.
-    pub fn release(&mut self) {
+    /// Releases the terminal: nothing is read or written until `resume`. Idempotent.
+    pub(crate) fn release(&mut self) {
         if let Some(reader) = self.reader.take() {
             reader.stop();
         }
-        self.output.flush_blocking(LAST_WRITE);
+        self.output.flush_blocking(FLUSH_TIMEOUT);
         self.restore.restore();
         self.fenced = false;
     }
 
-    /// Takes the terminal again after `release`, or after a stop from outside. Repaint afterwards.
+    /// Takes control of the terminal after `release` or an external stop. Repaint afterwards.
     pub fn resume(&mut self) -> Result<(), TerminalError> {
         self.acquire()
     }
 
-    /// Gives the terminal back for good. The texts are panics of background threads that could not be
-    /// shown before.
+    /// Releases the terminal for good. Returns the messages of panics on background threads, which
+    /// could not be printed before.
     pub fn leave(mut self) -> Vec<String> {
         self.release();
         self.restore.take_panics()
@@ -274,12 +276,13 @@ impl Terminal {
 
     fn acquire(&mut self) -> Result<(), TerminalError> {
         self.restore
-            .take(self.leave_bytes())
+            .enter_raw(self.leave_bytes())
             .map_err(TerminalError::Raw)?;
         let mut bytes = modes::enter(&self.kind, self.options, self.keyboard);
         if !self.answered {
             bytes.push_str(modes::probes(&self.kind));
-            self.restore.update(self.leave_bytes(), self.patience());
+            self.restore
+                .update(self.leave_bytes(), self.reply_timeout());
         }
         self.output.send(bytes.into_bytes());
         if self.reader.is_none() {
@@ -294,12 +297,13 @@ impl Terminal {
         Ok(())
     }
 
-    fn set_keyboard(&mut self, keyboard: Keyboard) {
+    fn set_keyboard(&mut self, keyboard: KeyboardProtocol) {
         if !self.options.keyboard || self.keyboard == keyboard {
             return;
         }
         self.keyboard = keyboard;
-        self.restore.update(self.leave_bytes(), self.patience());
+        self.restore
+            .update(self.leave_bytes(), self.reply_timeout());
         self.output.send(keyboard.enter().into());
     }
 
@@ -307,10 +311,10 @@ impl Terminal {
         modes::leave(&self.kind, self.options, self.keyboard)
     }
 
-    /// How long open answers are waited for on the way out.
-    fn patience(&self) -> Option<Duration> {
-        let patience = if self.kind.remote { 1000 } else { 100 };
-        (!self.answered || self.fenced).then_some(Duration::from_millis(patience))
+    /// How long to wait for pending replies on exit.
+    fn reply_timeout(&self) -> Option<Duration> {
+        let reply_timeout = if self.kind.remote { 1000 } else { 100 };
+        (!self.answered || self.fenced).then_some(Duration::from_millis(reply_timeout))
     }
 }
 
@@ -320,8 +324,8 @@ impl Drop for Terminal {
     }
 }
 
-/// What can be assumed before the terminal has answered.
-fn first_features(kind: &TerminalKind, options: TerminalOptions) -> Features {
+/// The features assumed before the terminal replies.
+fn initial_features(kind: &TerminalKind, options: TerminalOptions) -> Features {
     let features = kind.features();
     Features {
         margins: options.margins && features.margins,
@@ -344,11 +348,6 @@ fn size_of(tty: &impl AsFd) -> Size {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size::new(size.ws_col, size.ws_row),
         _ => FALLBACK_SIZE,
     }
-}
-
-/// Whether a full-screen interface has somewhere to be shown and keys to be read from.
-pub fn is_interactive() -> bool {
-    io::stdout().is_terminal() && (io::stdin().is_terminal() || File::open("/dev/tty").is_ok())
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
-//! The modes that are set while the screen is ours, and what undoes each of them. One table of switches,
-//! so that nothing can be set without being reset.
+//! The terminal modes of the interface. One table holds how to set and how to reset each mode, so
+//! that nothing stays set.
 
 use super::TerminalOptions;
-use super::kind::{Host, TerminalKind};
+use super::kind::{TerminalHost, TerminalKind};
 
 /// How modified keys are reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Keyboard {
-    /// As ever; Shift+Enter is Enter.
+pub(super) enum KeyboardProtocol {
+    /// The legacy encoding; Shift+Enter is Enter.
     #[default]
     Plain,
-    /// Kitty's protocol: disambiguated keys, with the key of a Latin layout for shortcuts.
+    /// The Kitty protocol: disambiguated keys, with the Latin layout key for shortcuts.
     Kitty,
-    /// xterm's modifyOtherKeys.
+    /// modifyOtherKeys of xterm.
     Xterm,
 }
 
-impl Keyboard {
+impl KeyboardProtocol {
     pub(super) const fn enter(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -41,17 +41,18 @@ const ALWAYS: Condition = |_, _| true;
 const MOUSE: Condition = |_, options| options.mouse;
 const NO_MOUSE: Condition = |kind, options| !options.mouse && kind.has_strings();
 const STRINGS: Condition = |kind, _| kind.has_strings();
-const PROGRESS: Condition = |kind, _| kind.progress && kind.host == Host::Emulator;
-/// Without an alternate screen, or not with it by default.
-const ONE_SCREEN: Condition = |kind, _| matches!(kind.host, Host::Console | Host::Screen);
-const EMULATOR: Condition = |kind, _| kind.host == Host::Emulator;
+const PROGRESS: Condition = |kind, _| kind.progress && kind.host == TerminalHost::Emulator;
+/// Terminals without an alternate screen, or with it disabled by default.
+const ONE_SCREEN: Condition =
+    |kind, _| matches!(kind.host, TerminalHost::Console | TerminalHost::Screen);
+const EMULATOR: Condition = |kind, _| kind.host == TerminalHost::Emulator;
 
-/// What sets a mode, what resets it, and when. Reset in the opposite order.
-const SWITCHES: &[(&str, &str, Condition)] = &[
-    // The title is put aside and taken back.
+/// How to set and reset a mode, and when. Reset in reverse order.
+const MODES: &[(&str, &str, Condition)] = &[
+    // Push and pop the window title.
     ("\x1b[22;2t", "\x1b[23;2t", EMULATOR),
     ("\x1b[?1049h", "\x1b[?1049l", ALWAYS),
-    // The shell's next line would stand in the middle of what is left on the screen.
+    // Otherwise the shell's next line would be in the middle of the remaining screen.
     ("", "\x1b[H\x1b[J", ONE_SCREEN),
     // Autowrap.
     ("\x1b[?7l", "\x1b[?7h", ALWAYS),
@@ -61,19 +62,20 @@ const SWITCHES: &[(&str, &str, Condition)] = &[
     ("\x1b[?2031h", "\x1b[?2031l", STRINGS),
     // Buttons, drags, coordinates of any size. No motion reports.
     ("\x1b[?1000;1002;1006h", "\x1b[?1006;1002;1000l", MOUSE),
-    // Without the mouse the wheel must not become arrow keys, which would walk through the history.
+    // Without the mouse, the wheel must not become arrow keys, which would move through the
+    // history.
     ("\x1b[?1007s\x1b[?1007l", "\x1b[?1007r", NO_MOUSE),
     // Cursor shape and progress bar.
     ("", "\x1b[0 q", STRINGS),
     ("", "\x1b]9;4;0;0\x1b\\", PROGRESS),
 ];
 
-/// Whatever was cut off or left set by a frame is put in order first: an open control string, a
-/// synchronized update, a hyperlink, margins on all sides, colours, a hidden cursor.
-const SETTLE: &str = "\x1b\\\x1b[?2026l\x1b]8;;\x1b\\\x1b[?69l\x1b[r\x1b[m\x1b[?25h";
-const SETTLE_CONSOLE: &str = "\x1b[r\x1b[m\x1b[?25h";
+/// Resets what an incomplete frame may leave behind: an open control string, a synchronized update,
+/// a hyperlink, margins on all sides, colours, a hidden cursor.
+const RESET: &str = "\x1b\\\x1b[?2026l\x1b]8;;\x1b\\\x1b[?69l\x1b[r\x1b[m\x1b[?25h";
+const RESET_CONSOLE: &str = "\x1b[r\x1b[m\x1b[?25h";
 
-/// Foreground, background, and those of the sixteen that `system` uses.
+/// Foreground, background, and the colours that the theme `system` uses.
 macro_rules! colours {
     () => {
         concat!(
@@ -83,35 +85,47 @@ macro_rules! colours {
     };
 }
 
-/// Questions, fenced by the one that every terminal answers: keyboard protocol, synchronized output,
-/// side margins, colours, dark or light, name, pixels of a cell, and device attributes.
+/// Queries for the keyboard protocol, synchronized output, side margins, colours, colour scheme,
+/// name and cell size. The last one, device attributes, is answered by every terminal.
 const PROBES: &str = concat!(
     "\x1b[?u\x1b[?2026$p\x1b[?69$p",
     colours!(),
     "\x1b[>q\x1b[16t\x1b[c"
 );
 
-/// The question for the pixels of a cell alone, which are others when the letters are.
-pub const ASK_CELL: &str = "\x1b[16t";
+/// Queries the cell size, which changes with the font size.
+pub const QUERY_CELL_SIZE: &str = "\x1b[16t";
 
-/// The questions for colours alone: they are asked again when the terminal turns dark or light.
+/// Queries the colours, again after the terminal switched between dark and light.
 pub(super) const COLOURS: &str = colours!();
 
-pub(super) fn enter(kind: &TerminalKind, options: TerminalOptions, keyboard: Keyboard) -> String {
-    let mut bytes: String = switches(kind, options).map(|(set, ..)| *set).collect();
+pub(super) fn enter(
+    kind: &TerminalKind,
+    options: TerminalOptions,
+    keyboard: KeyboardProtocol,
+) -> String {
+    let mut bytes: String = active_modes(kind, options).map(|(set, ..)| *set).collect();
     bytes.push_str(keyboard.enter());
     bytes
 }
 
-pub(super) fn leave(kind: &TerminalKind, options: TerminalOptions, keyboard: Keyboard) -> String {
-    let settle = if kind.has_strings() {
-        SETTLE
+pub(super) fn leave(
+    kind: &TerminalKind,
+    options: TerminalOptions,
+    keyboard: KeyboardProtocol,
+) -> String {
+    let reset = if kind.has_strings() {
+        RESET
     } else {
-        SETTLE_CONSOLE
+        RESET_CONSOLE
     };
-    let mut bytes = settle.to_owned();
+    let mut bytes = reset.to_owned();
     bytes.push_str(keyboard.leave());
-    bytes.extend(switches(kind, options).rev().map(|(_, reset, _)| *reset));
+    bytes.extend(
+        active_modes(kind, options)
+            .rev()
+            .map(|(_, reset, _)| *reset),
+    );
     bytes
 }
 
@@ -119,11 +133,11 @@ pub(super) fn probes(kind: &TerminalKind) -> &'static str {
     if kind.has_strings() { PROBES } else { "\x1b[c" }
 }
 
-fn switches(
+fn active_modes(
     kind: &TerminalKind,
     options: TerminalOptions,
 ) -> impl DoubleEndedIterator<Item = &'static (&'static str, &'static str, Condition)> {
-    SWITCHES
+    MODES
         .iter()
         .filter(move |(_, _, condition)| condition(kind, options))
 }
@@ -132,7 +146,7 @@ fn switches(
 mod tests {
     use super::*;
 
-    /// Modes (`CSI ? n h` and `l`) in the order they are switched.
+    /// Modes (`CSI ? n h` and `l`) in the order of the switches.
     fn modes(bytes: &str, end: char) -> Vec<u16> {
         let mut found = Vec::new();
         for sequence in bytes.split("\x1b[?").skip(1) {
@@ -152,18 +166,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_reset() {
+    fn every_mode_that_is_set_is_reset() {
         let kind = TerminalKind::default();
         for mouse in [false, true] {
             let options = TerminalOptions {
                 mouse,
                 ..TerminalOptions::default()
             };
-            let entered = enter(&kind, options, Keyboard::Kitty);
-            let left = leave(&kind, options, Keyboard::Kitty);
+            let entered = enter(&kind, options, KeyboardProtocol::Kitty);
+            let left = leave(&kind, options, KeyboardProtocol::Kitty);
             let mut set = modes(&entered, 'h');
             let mut reset = modes(&left, 'l');
-            // A frame sets these two, and autowrap is the other way round.
+            // A frame sets these two, and autowrap is reversed.
             reset.retain(|mode| ![69, 2026].contains(mode));
             assert_eq!(
                 modes(&entered, 'l').contains(&7),
@@ -180,18 +194,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_where_there_is_one_screen() {
+    fn screen_is_cleared_without_an_alternate_screen() {
         for (host, cleared) in [
-            (Host::Emulator, false),
-            (Host::Tmux, false),
-            (Host::Screen, true),
-            (Host::Console, true),
+            (TerminalHost::Emulator, false),
+            (TerminalHost::Tmux, false),
+            (TerminalHost::Screen, true),
+            (TerminalHost::Console, true),
         ] {
             let kind = TerminalKind {
                 host,
                 ..TerminalKind::default()
             };
-            let left = leave(&kind, TerminalOptions::default(), Keyboard::Plain);
+            let left = leave(&kind, TerminalOptions::default(), KeyboardProtocol::Plain);
             assert_eq!(
                 left.contains("\x1b[H\x1b[J\x1b[?1049l"),
                 cleared,
@@ -201,15 +215,15 @@ mod tests {
     }
 
     #[test]
-    fn the_console_gets_no_control_strings() {
+    fn console_receives_no_control_strings() {
         let kind = TerminalKind {
-            host: Host::Console,
+            host: TerminalHost::Console,
             ..TerminalKind::default()
         };
         let options = TerminalOptions::default();
         for bytes in [
-            enter(&kind, options, Keyboard::Plain),
-            leave(&kind, options, Keyboard::Plain),
+            enter(&kind, options, KeyboardProtocol::Plain),
+            leave(&kind, options, KeyboardProtocol::Plain),
             probes(&kind).to_owned(),
         ] {
             assert!(

@@ -1,22 +1,21 @@
-//! The way back: what the terminal was like before, and the bytes that bring it back there. Shared with the
-//! panic hook, so it works from any thread and only once.
+//! Restores the terminal to its previous state. Shared with the panic hook, so it works from any
+//! thread and runs only once.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::panic;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{panic, thread};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::input::{Decoder, InputEvent, TerminalReply};
 
-/// Holds both ends of the terminal and knows how to give it back.
+/// Owns both ends of the terminal and its saved state.
 #[derive(Debug)]
-pub(super) struct Restore {
+pub(super) struct RestoreGuard {
     input: OwnedFd,
     output: File,
     state: Mutex<State>,
@@ -24,20 +23,21 @@ pub(super) struct Restore {
 
 #[derive(Debug, Default)]
 struct State {
-    /// What to do on the way out; `None` while the screen is not ours.
-    held: Option<Held>,
+    /// The state to restore; `None` while the terminal is released.
+    saved: Option<SavedState>,
     panics: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct SavedState {
     termios: Termios,
     bytes: String,
-    /// A question is still open: its answer would be typed into the shell.
-    awaiting_reply: Option<Duration>,
+    /// Set while a reply is pending, which the shell would otherwise read as input: how long to
+    /// wait.
+    reply_timeout: Option<Duration>,
 }
 
-impl Restore {
+impl RestoreGuard {
     pub(super) fn new(input: OwnedFd, output: File) -> Self {
         Self {
             input,
@@ -54,66 +54,66 @@ impl Restore {
         self.output.try_clone()
     }
 
-    /// Makes the terminal raw. `bytes` bring it back.
-    pub(super) fn take(&self, bytes: String) -> io::Result<()> {
+    /// Switches to raw mode. `bytes` reset the modes on restore.
+    pub(super) fn enter_raw(&self, bytes: String) -> io::Result<()> {
         let mut state = self.lock();
-        // Taken already, or again after a stop in which the shell has changed it: the first state counts.
-        let termios = match state.held.take() {
-            Some(held) => held.termios,
+        // After a second call, or a stop in which the shell changed it, the first state counts.
+        let termios = match state.saved.take() {
+            Some(saved) => saved.termios,
             None => tcgetattr(&self.input)?,
         };
         let mut raw = termios.clone();
         raw.make_raw();
         let result = tcsetattr(&self.input, OptionalActions::Now, &raw);
-        state.held = Some(Held {
+        state.saved = Some(SavedState {
             termios,
             bytes,
-            awaiting_reply: None,
+            reply_timeout: None,
         });
         Ok(result?)
     }
 
-    /// Changes what brings the terminal back.
-    pub(super) fn update(&self, bytes: String, awaiting_reply: Option<Duration>) {
-        if let Some(held) = &mut self.lock().held {
-            held.bytes = bytes;
-            held.awaiting_reply = awaiting_reply;
+    /// Changes the bytes that reset the modes.
+    pub(super) fn update(&self, bytes: String, reply_timeout: Option<Duration>) {
+        if let Some(saved) = &mut self.lock().saved {
+            saved.bytes = bytes;
+            saved.reply_timeout = reply_timeout;
         }
     }
 
-    /// Changes how long an open answer is waited for.
-    pub(super) fn wait_for(&self, awaiting_reply: Option<Duration>) {
-        if let Some(held) = &mut self.lock().held {
-            held.awaiting_reply = awaiting_reply;
+    /// Changes how long to wait for a pending reply.
+    pub(super) fn set_reply_timeout(&self, reply_timeout: Option<Duration>) {
+        if let Some(saved) = &mut self.lock().saved {
+            saved.reply_timeout = reply_timeout;
         }
     }
 
-    /// Brings the terminal back. The second time nothing happens.
+    /// Restores the terminal. Idempotent.
     pub(super) fn restore(&self) {
-        let Some(held) = self.lock().held.take() else {
+        let Some(saved) = self.lock().saved.take() else {
             return;
         };
         let mut output = &self.output;
-        let _ = output.write_all(held.bytes.as_bytes());
+        let _ = output.write_all(saved.bytes.as_bytes());
         let _ = output.flush();
-        if let Some(patience) = held.awaiting_reply {
-            let _ = self.drain(patience);
+        if let Some(timeout) = saved.reply_timeout {
+            let _ = self.drain(timeout);
         }
-        let _ = tcsetattr(&self.input, OptionalActions::Now, &held.termios);
+        let _ = tcsetattr(&self.input, OptionalActions::Now, &saved.termios);
     }
 
-    pub(super) fn is_held(&self) -> bool {
-        self.lock().held.is_some()
+    pub(super) fn is_active(&self) -> bool {
+        self.lock().saved.is_some()
     }
 
-    /// Panics of other threads, which were not printed over the screen.
+    /// Messages of panics on other threads, which were not printed over the screen.
     pub(super) fn take_panics(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().panics)
     }
 
-    /// Reads until the fence comes, and gives what was read.
-    pub(super) fn drain(&self, patience: Duration) -> io::Result<Vec<InputEvent>> {
-        let deadline = Instant::now() + patience;
+    /// Reads until the device attributes arrive; returns the events.
+    pub(super) fn drain(&self, timeout: Duration) -> io::Result<Vec<InputEvent>> {
+        let deadline = Instant::now() + timeout;
         let mut decoder = Decoder::default();
         let mut events = Vec::new();
         let mut bytes = [0; 1024];
@@ -141,20 +141,20 @@ impl Restore {
     }
 }
 
-impl Drop for Restore {
+impl Drop for RestoreGuard {
     fn drop(&mut self) {
         self.restore();
     }
 }
 
-/// A panic of the calling thread restores the terminal before it is printed. One of another thread, which
-/// ends a task and not the program, is kept until the screen is given back.
-pub(super) fn hook_panics(restore: &Arc<Restore>) {
+/// Restores the terminal before a panic of the calling thread is printed. A panic of another thread
+/// ends a task but not the program, so its message is stored until the screen is released.
+pub(super) fn hook_panics(restore: &Arc<RestoreGuard>) {
     let restore = Arc::downgrade(restore);
     let owner = thread::current().id();
     let previous = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        match restore.upgrade().filter(|restore| restore.is_held()) {
+        match restore.upgrade().filter(|restore| restore.is_active()) {
             Some(restore) if thread::current().id() == owner => restore.restore(),
             Some(restore) => {
                 restore.lock().panics.push(info.to_string());

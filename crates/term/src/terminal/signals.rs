@@ -1,26 +1,27 @@
-//! Signals as events of the loop. The application awaits them and leaves in order, so that the terminal is
-//! restored by the same path as on any other exit.
+//! Signals as events. The application awaits them and exits regularly, so that the terminal is
+//! restored the same way on every exit.
 
 use std::io;
 
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
-/// A signal that concerns the terminal.
+/// A signal that affects the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// The window has a new size: ask `size()`.
+    /// The window size changed: call [`size`](super::size).
     Resize,
-    /// The process was stopped from outside and goes on: `Terminal::resume`, then repaint.
+    /// The process was continued after an external stop: call
+    /// [`Terminal::resume`](super::Terminal::resume), then repaint.
     Continue,
-    /// Leave now. The number gives the exit code 128 + n.
+    /// Exit now with the code 128 + n.
     Leave(i32),
 }
 
-/// The signals of this process.
+/// The signal handlers of this process.
 #[derive(Debug)]
 pub struct Signals {
     resize: Stream,
-    proceed: Stream,
+    continued: Stream,
     interrupt: Stream,
     terminate: Stream,
     hangup: Stream,
@@ -28,13 +29,13 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Starts listening. Needs a tokio runtime.
+    /// Starts listening. Requires a Tokio runtime.
     pub fn listen() -> io::Result<Self> {
-        // SIGCONT is the one signal here whose number differs between systems.
-        let proceed = rustix::process::Signal::CONT.as_raw();
+        // The number of SIGCONT differs between systems, so tokio has no constant for it.
+        let continued = rustix::process::Signal::CONT.as_raw();
         Ok(Self {
             resize: signal(SignalKind::window_change())?,
-            proceed: signal(SignalKind::from_raw(proceed))?,
+            continued: signal(SignalKind::from_raw(continued))?,
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: signal(SignalKind::hangup())?,
@@ -42,14 +43,14 @@ impl Signals {
         })
     }
 
-    /// The next signal. Safe to drop while waiting.
+    /// The next signal. Cancel safe.
     pub async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.hangup.recv() => Signal::Leave(1),
             _ = self.interrupt.recv() => Signal::Leave(2),
             _ = self.quit.recv() => Signal::Leave(3),
             _ = self.terminate.recv() => Signal::Leave(15),
-            _ = self.proceed.recv() => Signal::Continue,
+            _ = self.continued.recv() => Signal::Continue,
             _ = self.resize.recv() => Signal::Resize,
         }
     }

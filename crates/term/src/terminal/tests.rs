@@ -5,7 +5,7 @@ use portable_pty::{MasterPty, PtySize, native_pty_system};
 use super::*;
 use crate::input::KeyPress;
 
-/// A pseudo-terminal with us on the slave side.
+/// A pseudo-terminal with osier on the slave side.
 struct Pty {
     master: Box<dyn MasterPty + Send>,
     screen: Box<dyn Read + Send>,
@@ -44,7 +44,7 @@ impl Pty {
         Terminal::enter_on(input, output, kind, options).unwrap()
     }
 
-    /// Reads what was written up to and including `end`.
+    /// Reads the output up to and including `end`.
     fn written_until(&mut self, end: &str) -> String {
         let mut text = String::new();
         let mut bytes = [0; 1024];
@@ -64,7 +64,7 @@ impl Pty {
 }
 
 #[tokio::test]
-async fn the_terminal_is_taken_asked_and_given_back() {
+async fn terminal_is_entered_queried_and_restored() {
     let mut pty = Pty::open();
     assert!(!pty.is_raw());
     let (mut terminal, mut events) = pty.enter(TerminalKind::default());
@@ -94,7 +94,7 @@ async fn the_terminal_is_taken_asked_and_given_back() {
     assert!(features.side_margins);
     assert!(pty.written_until("\x1b[>5u").ends_with("\x1b[>5u"));
 
-    // For an editor it is as it was, and afterwards ours again.
+    // During an external editor the terminal is restored, afterwards it is raw again.
     let raw = terminal.with_released(|| pty.is_raw()).unwrap();
     assert!(!raw);
     assert!(pty.is_raw());
@@ -103,7 +103,7 @@ async fn the_terminal_is_taken_asked_and_given_back() {
         left.contains("\x1b[<u") && left.contains("\x1b[?1049l"),
         "{left:?}"
     );
-    assert!(!left.contains("\x1b[c"), "asked again: {left:?}");
+    assert!(!left.contains("\x1b[c"), "queried again: {left:?}");
 
     assert_eq!(terminal.leave(), [""; 0]);
     assert!(!pty.is_raw());
@@ -114,9 +114,9 @@ async fn the_terminal_is_taken_asked_and_given_back() {
 }
 
 #[tokio::test]
-async fn late_answers_are_not_left_for_the_shell() {
+async fn late_replies_are_not_left_for_the_shell() {
     let mut pty = Pty::open();
-    // A remote one is waited for longest.
+    // The timeout is longest over SSH.
     let kind = TerminalKind {
         remote: true,
         ..TerminalKind::default()
@@ -133,7 +133,7 @@ async fn late_answers_are_not_left_for_the_shell() {
     });
     terminal.leave();
     let pty = answers.join().unwrap();
-    assert!(!restore.is_held());
+    assert!(!restore.is_active());
     let waiting = rustix::io::ioctl_fionread(&pty.slave).unwrap();
     assert_eq!(waiting, 0);
 }

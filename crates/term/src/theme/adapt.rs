@@ -1,31 +1,30 @@
-//! The system theme once the terminal has told its colours: tints mixed from its own foreground and
-//! background, which no table of sixteen colours can hold, and its own hues, moved only as far as it takes to
-//! be read.
+//! Adapts the theme `system` to the colours that the terminal reports: tints mixed from its
+//! foreground and background, and its own hues, changed only as far as readability requires.
 
-use super::colour::{NAMES, luminance};
-use super::{Colour, ColourDepth, GROUNDS, READABLE, Theme, ThemeKind, contrast};
+use super::colour::{ANSI_NAMES, luminance};
+use super::{BACKGROUND_TOKENS, Colour, ColourDepth, MIN_CONTRAST, Theme, ThemeKind, contrast};
 use crate::face::Token;
 
-/// What a terminal said of its colours (red, green, blue).
+/// The colours that a terminal reports (red, green, blue).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TerminalColours {
     pub foreground: Option<(u8, u8, u8)>,
     pub background: Option<(u8, u8, u8)>,
-    /// The sixteen.
-    pub ansi: [Option<(u8, u8, u8)>; NAMES.len()],
-    /// Dark or light, as it said last; its background tells otherwise.
+    /// The sixteen colours.
+    pub ansi: [Option<(u8, u8, u8)>; ANSI_NAMES.len()],
+    /// The reported colour scheme; without it, the background decides.
     pub dark: Option<bool>,
 }
 
 impl TerminalColours {
-    /// Whether the terminal is dark; not known before it has answered.
+    /// Whether the terminal is dark; `None` before it has replied.
     pub fn is_dark(&self) -> Option<bool> {
-        let told = self.background.map(|ground| luminance(ground) < 0.2);
-        self.dark.or(told)
+        let reported = self.background.map(|base| luminance(base) < 0.2);
+        self.dark.or(reported)
     }
 }
 
-/// Token, what is mixed into the background, and how much of it.
+/// Token, the colour mixed into the background, and its proportion.
 const TINTS: &[(Token, Tint, f32)] = &[
     (Token::User, Tint::Foreground, 0.07),
     (Token::Selected, Tint::Foreground, 0.17),
@@ -37,8 +36,8 @@ const TINTS: &[(Token, Tint, f32)] = &[
     (Token::DiffRemovedWord, Tint::Red, 0.28),
 ];
 
-/// Tokens that are quieter than the text, and how much of the background they take.
-const QUIET: &[(Token, f32)] = &[
+/// Tokens that are less prominent than text, and the proportion of the background.
+const MUTED_TOKENS: &[(Token, f32)] = &[
     (Token::Muted, 0.45),
     (Token::Placeholder, 0.45),
     (Token::Thinking, 0.35),
@@ -49,14 +48,14 @@ const QUIET: &[(Token, f32)] = &[
     (Token::SyntaxComment, 0.45),
 ];
 
-/// Contrast of the text to the background that leaves room for tints under it.
-const ROOMY: f32 = 5.4;
+/// Contrast between text and background that leaves room for tints.
+const TEXT_CONTRAST: f32 = 5.4;
 
-/// A little more than what is promised: colours are rounded.
-const SAFE: f32 = READABLE + 0.05;
+/// Slightly above [`READABLE`], because colours are rounded.
+const SAFE_CONTRAST: f32 = MIN_CONTRAST + 0.05;
 
-/// Hues for a terminal that keeps its own to itself.
-const HUES: [(u8, u8, u8); 8] = [
+/// Hues for a terminal that does not report its own.
+const FALLBACK_HUES: [(u8, u8, u8); 8] = [
     (0, 0, 0),
     (205, 60, 60),
     (60, 160, 70),
@@ -75,47 +74,56 @@ enum Tint {
 }
 
 impl Theme {
-    /// The theme for a terminal with these colours. Only `system` changes. All its text then has a contrast of
-    /// 4.5:1 on everything it may stand on; with sixteen colours, those that cannot be read on the background
-    /// are left for brighter ones or for that of the text.
+    /// Adapts the theme `system` to these colours; other themes do not change. All its text then
+    /// has a contrast of 4.5:1 on every background it is used on. With sixteen colours, unreadable
+    /// ones are replaced by their bright variant or the text colour.
     #[must_use]
-    pub fn adapted(&self, told: &TerminalColours) -> Self {
+    pub fn adapted(&self, reported: &TerminalColours) -> Self {
         let mut theme = self.clone();
-        let Some(background) = told.background.filter(|_| self.kind == ThemeKind::System) else {
+        let Some(background) = reported
+            .background
+            .filter(|_| self.kind == ThemeKind::System)
+        else {
             return theme;
         };
         match self.depth {
             ColourDepth::True | ColourDepth::Indexed => {}
             ColourDepth::Ansi => {
-                theme.brighten(told, background);
+                theme.replace_unreadable(reported, background);
                 return theme;
             }
             ColourDepth::None => return theme,
         }
         let rgb = |(red, green, blue)| Colour::Rgb(red, green, blue);
-        let ground = rgb(background);
+        let base = rgb(background);
         let strongest = if luminance(background) < 0.2 {
             Colour::Rgb(255, 255, 255)
         } else {
             Colour::Rgb(0, 0, 0)
         };
-        let own = told.foreground.map_or(strongest, rgb);
-        let text = towards(own, strongest, &[ground], ROOMY);
-        theme.background = Some(ground);
-        theme.mix_tints(text, ground);
-        let grounds = theme.grounds();
-        for (token, part) in QUIET {
-            let look = &mut theme.looks[*token as usize];
-            look.fg = Some(towards(text.mixed(ground, *part), text, &grounds, SAFE));
-            look.modifier.remove(ratatui::style::Modifier::DIM);
+        let own = reported.foreground.map_or(strongest, rgb);
+        let text = mix_until_readable(own, strongest, &[base], TEXT_CONTRAST);
+        theme.background = Some(base);
+        theme.mix_tints(text, base);
+        let backgrounds = theme.backgrounds();
+        for (token, part) in MUTED_TOKENS {
+            let spec = &mut theme.specs[*token as usize];
+            spec.fg = Some(mix_until_readable(
+                text.mixed(base, *part),
+                text,
+                &backgrounds,
+                SAFE_CONTRAST,
+            ));
+            spec.modifier.remove(ratatui::style::Modifier::DIM);
         }
-        for look in &mut theme.looks {
-            look.fg = match look.fg {
+        for spec in &mut theme.specs {
+            spec.fg = match spec.fg {
                 Some(Colour::Default) if text != own => Some(text),
                 Some(Colour::Ansi(index)) => {
-                    let known = told.ansi[usize::from(index) % NAMES.len()].map(rgb);
-                    let hue = known.unwrap_or(rgb(HUES[usize::from(index) % HUES.len()]));
-                    let readable = towards(hue, text, &grounds, SAFE);
+                    let known = reported.ansi[usize::from(index) % ANSI_NAMES.len()].map(rgb);
+                    let hue = known
+                        .unwrap_or(rgb(FALLBACK_HUES[usize::from(index) % FALLBACK_HUES.len()]));
+                    let readable = mix_until_readable(hue, text, &backgrounds, SAFE_CONTRAST);
                     let same = known == Some(readable);
                     Some(if same { Colour::Ansi(index) } else { readable })
                 }
@@ -126,22 +134,23 @@ impl Theme {
         theme
     }
 
-    /// Leaves those of the sixteen that cannot be read on the terminal's background: its blue on black.
-    fn brighten(&mut self, told: &TerminalColours, background: (u8, u8, u8)) {
+    /// Replaces colours of the sixteen that are unreadable on the terminal's background, such as
+    /// blue on black.
+    fn replace_unreadable(&mut self, reported: &TerminalColours, background: (u8, u8, u8)) {
         let rgb = |(red, green, blue)| Colour::Rgb(red, green, blue);
         let is_readable = |index: u8| {
-            let hue = told.ansi[usize::from(index) % NAMES.len()]?;
+            let hue = reported.ansi[usize::from(index) % ANSI_NAMES.len()]?;
             let found = contrast(rgb(hue), rgb(background))?;
-            Some(found >= READABLE)
+            Some(found >= MIN_CONTRAST)
         };
         let dark = luminance(background) < 0.2;
-        for look in &mut self.looks {
-            if let (Some(Colour::Ansi(index)), None) = (look.fg, look.bg)
+        for spec in &mut self.specs {
+            if let (Some(Colour::Ansi(index)), None) = (spec.fg, spec.bg)
                 && is_readable(index) == Some(false)
             {
                 let bright = index | 8;
                 let helps = dark && index < 8 && is_readable(bright) != Some(false);
-                look.fg = Some(if helps {
+                spec.fg = Some(if helps {
                     Colour::Ansi(bright)
                 } else {
                     Colour::Default
@@ -151,9 +160,9 @@ impl Theme {
         self.resolve();
     }
 
-    /// Grounds of their own for what is set apart, no stronger than the text on them allows.
-    fn mix_tints(&mut self, text: Colour, ground: Colour) {
-        let dark = ground.rgb().is_some_and(|ground| luminance(ground) < 0.2);
+    /// Sets the tinted backgrounds, no stronger than the text on them allows.
+    fn mix_tints(&mut self, text: Colour, base: Colour) {
+        let dark = base.rgb().is_some_and(|base| luminance(base) < 0.2);
         for (token, tint, part) in TINTS {
             let other = match tint {
                 Tint::Foreground => text,
@@ -163,28 +172,34 @@ impl Theme {
                 Tint::Red => Colour::Rgb(220, 30, 40),
             };
             let mixed = (0..10)
-                .map(|step| ground.mixed(other, *part * 0.85_f32.powi(step)))
-                .find(|tint| contrast(text, *tint).is_some_and(|found| found >= SAFE));
-            let look = &mut self.looks[*token as usize];
-            look.bg = Some(mixed.unwrap_or(ground));
-            look.modifier.remove(ratatui::style::Modifier::REVERSED);
-            if matches!(look.fg, Some(Colour::Ansi(_))) {
-                look.fg = Some(Colour::Default);
+                .map(|step| base.mixed(other, *part * 0.85_f32.powi(step)))
+                .find(|tint| contrast(text, *tint).is_some_and(|found| found >= SAFE_CONTRAST));
+            let spec = &mut self.specs[*token as usize];
+            spec.bg = Some(mixed.unwrap_or(base));
+            spec.modifier.remove(ratatui::style::Modifier::REVERSED);
+            if matches!(spec.fg, Some(Colour::Ansi(_))) {
+                spec.fg = Some(Colour::Default);
             }
         }
         debug_assert!(
-            GROUNDS
+            BACKGROUND_TOKENS
                 .iter()
-                .all(|token| self.looks[*token as usize].bg.is_some())
+                .all(|token| self.specs[*token as usize].bg.is_some())
         );
     }
 }
 
-/// `colour` with as little of `strong` as makes it readable on every ground.
-pub(super) fn towards(colour: Colour, strong: Colour, grounds: &[Colour], least: f32) -> Colour {
+/// Mixes as little of `strong` into `colour` as makes it readable on every background.
+pub(super) fn mix_until_readable(
+    colour: Colour,
+    strong: Colour,
+    backgrounds: &[Colour],
+    least: f32,
+) -> Colour {
     let is_readable = |colour: Colour| {
-        let enough = |ground: &Colour| contrast(colour, *ground).is_none_or(|found| found >= least);
-        grounds.iter().all(enough)
+        let enough =
+            |background: &Colour| contrast(colour, *background).is_none_or(|found| found >= least);
+        backgrounds.iter().all(enough)
     };
     (0..=20)
         .map(|step| {

@@ -1,4 +1,4 @@
-//! Colours as themes write them, and as terminals of lesser depth show them.
+//! Colours of themes and their conversion to the colours that a terminal supports.
 
 use ratatui::style::Color;
 
@@ -6,17 +6,17 @@ use osier_base::ansi::Hue;
 
 /// A colour of a theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colour {
-    /// The terminal's own foreground or background.
+pub(crate) enum Colour {
+    /// The terminal's default foreground or background.
     Default,
-    /// One of the terminal's sixteen, as it shows them.
+    /// One of the terminal's sixteen colours.
     Ansi(u8),
     /// One of the fixed 240.
     Indexed(u8),
     Rgb(u8, u8, u8),
 }
 
-/// How many colours the terminal shows.
+/// The number of colours that a terminal supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ColourDepth {
     True,
@@ -28,8 +28,8 @@ pub enum ColourDepth {
     None,
 }
 
-/// Names in theme files, in the order of the terminal's sixteen.
-pub(super) const NAMES: [&str; 16] = [
+/// Names in theme files, in the order of the sixteen colours.
+pub(super) const ANSI_NAMES: [&str; 16] = [
     "black",
     "red",
     "green",
@@ -48,8 +48,8 @@ pub(super) const NAMES: [&str; 16] = [
     "bright-white",
 ];
 
-/// The sixteen as xterm shows them, for choosing the nearest.
-const XTERM: [(u8, u8, u8); 16] = [
+/// The sixteen colours of xterm, to find the nearest.
+const XTERM_RGB: [(u8, u8, u8); 16] = [
     (0, 0, 0),
     (205, 0, 0),
     (0, 205, 0),
@@ -68,7 +68,7 @@ const XTERM: [(u8, u8, u8); 16] = [
     (255, 255, 255),
 ];
 
-const TERMINAL: [Color; 16] = [
+const ANSI_COLOURS: [Color; 16] = [
     Color::Black,
     Color::Red,
     Color::Green,
@@ -87,12 +87,13 @@ const TERMINAL: [Color; 16] = [
     Color::White,
 ];
 
-/// Steps of the colour cube of the 256.
+/// Levels of the 256-colour cube.
 const CUBE: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
 impl Colour {
-    /// Reads `#rgb`, `#rrggbb`, a number of the 256, one of the sixteen names, or `default`.
-    pub fn parse(text: &str) -> Option<Self> {
+    /// Parses `#rrggbb`, `#rgb`, an index of the 256 colours, one of the sixteen names, or
+    /// `default`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix('#') {
             let number = u32::from_str_radix(digits, 16).ok()?;
             let [_, red, green, blue] = number.to_be_bytes();
@@ -116,26 +117,26 @@ impl Colour {
         match name.as_str() {
             "default" => Some(Self::Default),
             "gray" | "grey" => Some(Self::Ansi(8)),
-            name => NAMES
+            name => ANSI_NAMES
                 .iter()
                 .position(|known| *known == name)
                 .map(|index| Self::Ansi(index as u8)),
         }
     }
 
-    /// Red, green, blue, where they are known: the terminal's own colours are not.
-    pub fn rgb(self) -> Option<(u8, u8, u8)> {
+    /// Red, green, blue; `None` for the terminal's default.
+    pub(crate) fn rgb(self) -> Option<(u8, u8, u8)> {
         match self {
             Self::Default => None,
-            Self::Ansi(index) => XTERM.get(usize::from(index)).copied(),
+            Self::Ansi(index) => XTERM_RGB.get(usize::from(index)).copied(),
             Self::Indexed(index) => Some(indexed(index)),
             Self::Rgb(red, green, blue) => Some((red, green, blue)),
         }
     }
 
-    /// `self` with `part` (0 to 1) of `other`.
+    /// Mixes `part` (0 to 1) of `other` into `self`.
     #[must_use]
-    pub fn mixed(self, other: Self, part: f32) -> Self {
+    pub(crate) fn mixed(self, other: Self, part: f32) -> Self {
         match (self.rgb(), other.rgb()) {
             (Some(a), Some(b)) => {
                 let mix = |a: u8, b: u8| {
@@ -149,26 +150,31 @@ impl Colour {
 }
 
 impl ColourDepth {
-    /// The terminal's colour for a colour of a theme; `None` where there are no colours.
-    pub fn reduce(self, colour: Colour) -> Option<Color> {
+    /// The terminal colour for a theme colour; `None` without colours.
+    pub(crate) fn reduce(self, colour: Colour) -> Option<Color> {
         Some(match (self, colour) {
             (Self::None, _) => return None,
             (_, Colour::Default) => Color::Reset,
-            (_, Colour::Ansi(index)) => TERMINAL[usize::from(index.min(15))],
+            (_, Colour::Ansi(index)) => ANSI_COLOURS[usize::from(index.min(15))],
             (Self::True, Colour::Rgb(red, green, blue)) => Color::Rgb(red, green, blue),
             (Self::True | Self::Indexed, Colour::Indexed(index)) => Color::Indexed(index),
             (Self::Indexed, Colour::Rgb(red, green, blue)) => {
                 Color::Indexed(nearest_indexed((red, green, blue)))
             }
-            (Self::Ansi, colour) => TERMINAL[nearest_ansi(colour.rgb().unwrap_or_default())],
+            (Self::Ansi, colour) => ANSI_COLOURS[nearest_ansi(colour.rgb().unwrap_or_default())],
         })
     }
 }
 
 impl ColourDepth {
-    /// The nearest colour that has a contrast of `least` to all of `grounds` as the terminal shows them; the
-    /// nearest one where none has.
-    pub fn reduce_readable(self, colour: Colour, grounds: &[Colour], least: f32) -> Option<Color> {
+    /// The nearest colour with a contrast of at least `least` on all `grounds` as the terminal
+    /// shows them; the nearest one if none has it.
+    pub(crate) fn reduce_readable(
+        self,
+        colour: Colour,
+        backgrounds: &[Colour],
+        least: f32,
+    ) -> Option<Color> {
         let (Some(wanted), Colour::Rgb(..) | Colour::Indexed(_)) = (colour.rgb(), colour) else {
             return self.reduce(colour);
         };
@@ -177,15 +183,16 @@ impl ColourDepth {
             Self::Ansi => 0..=15,
             Self::True | Self::None => return self.reduce(colour),
         };
-        let shown = |ground: &Colour| match self {
-            Self::Ansi => Colour::Ansi(nearest_ansi(ground.rgb().unwrap_or_default()) as u8),
-            _ => Colour::Indexed(nearest_indexed(ground.rgb().unwrap_or_default())),
+        let shown = |background: &Colour| match self {
+            Self::Ansi => Colour::Ansi(nearest_ansi(background.rgb().unwrap_or_default()) as u8),
+            _ => Colour::Indexed(nearest_indexed(background.rgb().unwrap_or_default())),
         };
-        let grounds: Vec<Colour> = grounds.iter().map(shown).collect();
+        let backgrounds: Vec<Colour> = backgrounds.iter().map(shown).collect();
         let is_readable = |index: &u8| {
             let colour = Colour::Indexed(*index);
-            let enough = |ground| contrast(colour, ground).is_none_or(|found| found >= least);
-            grounds.iter().all(|ground| enough(*ground))
+            let enough =
+                |background| contrast(colour, background).is_none_or(|found| found >= least);
+            backgrounds.iter().all(|background| enough(*background))
         };
         let nearest = candidates
             .filter(is_readable)
@@ -199,8 +206,8 @@ impl ColourDepth {
 }
 
 impl ColourDepth {
-    /// The nearest colour that can be shown, for a pixel.
-    pub fn hue(self, red: u8, green: u8, blue: u8) -> Hue {
+    /// The nearest colour that the terminal supports, for a pixel.
+    pub(crate) fn hue(self, red: u8, green: u8, blue: u8) -> Hue {
         match self {
             Self::True => Hue::Rgb(red, green, blue),
             Self::Indexed => Hue::Indexed(nearest_indexed((red, green, blue))),
@@ -209,8 +216,8 @@ impl ColourDepth {
     }
 }
 
-/// The contrast of two colours after WCAG 2, 1 to 21; `None` where one is the terminal's own.
-pub fn contrast(a: Colour, b: Colour) -> Option<f32> {
+/// The WCAG 2 contrast of two colours, 1 to 21; `None` if one is the terminal's default.
+pub(crate) fn contrast(a: Colour, b: Colour) -> Option<f32> {
     let (a, b) = (luminance(a.rgb()?), luminance(b.rgb()?));
     Some((a.max(b) + 0.05) / (a.min(b) + 0.05))
 }
@@ -229,7 +236,7 @@ pub(super) fn luminance((red, green, blue): (u8, u8, u8)) -> f32 {
 
 fn indexed(index: u8) -> (u8, u8, u8) {
     match index {
-        0..16 => XTERM[usize::from(index)],
+        0..16 => XTERM_RGB[usize::from(index)],
         16..232 => {
             let step = |divisor: u8| CUBE[usize::from((index - 16) / divisor % 6)];
             (step(36), step(6), step(1))
@@ -249,11 +256,11 @@ fn nearest_indexed(colour: (u8, u8, u8)) -> u8 {
 
 fn nearest_ansi(colour: (u8, u8, u8)) -> usize {
     (0..16)
-        .min_by_key(|&index| distance(XTERM[index], colour))
+        .min_by_key(|&index| distance(XTERM_RGB[index], colour))
         .unwrap_or(7)
 }
 
-/// Distance as the eye weighs it ("redmean").
+/// Perceptual distance ("redmean").
 fn distance(a: (u8, u8, u8), b: (u8, u8, u8)) -> i32 {
     let mean = i32::midpoint(i32::from(a.0), i32::from(b.0));
     let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
@@ -267,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_read_in_every_notation() {
+    fn colours_are_parsed_in_every_notation() {
         for (text, expected) in [
             ("#1e2030", Some(Colour::Rgb(30, 32, 48))),
             ("#fa0", Some(Colour::Rgb(255, 170, 0))),
@@ -284,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_reduced_to_what_the_terminal_shows() {
+    fn colours_are_reduced_to_the_colour_depth() {
         let orange = Colour::Rgb(255, 135, 0);
         for (depth, expected) in [
             (ColourDepth::True, Some(Color::Rgb(255, 135, 0))),
@@ -305,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_that_of_the_standard() {
+    fn contrast_matches_wcag() {
         let black = Colour::Rgb(0, 0, 0);
         let white = Colour::Rgb(255, 255, 255);
         assert!((contrast(black, white).unwrap() - 21.0).abs() < 0.01);

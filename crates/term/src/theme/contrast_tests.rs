@@ -1,4 +1,4 @@
-//! What every theme promises: text is readable on everything it stands on.
+//! Checks the promise of every theme: text is readable on every background it is used on.
 
 #![expect(
     clippy::unreadable_literal,
@@ -7,11 +7,11 @@
 
 use std::fmt::Write as _;
 
-use super::colour::{NAMES, luminance};
+use super::colour::{ANSI_NAMES, luminance};
 use super::*;
 use crate::face::Token;
 
-/// Tokens that are not read: lines, marks and what is drawn under something.
+/// Tokens that are not text: lines, marks and backgrounds.
 const NOT_TEXT: &[Token] = &[
     Token::Border,
     Token::TableBorder,
@@ -19,10 +19,10 @@ const NOT_TEXT: &[Token] = &[
     Token::Backdrop,
 ];
 
-/// The worst of a theme: the contrast, the token, and what it stands on.
+/// The lowest contrast of a theme, its token and its background.
 type Worst = (f32, &'static str, &'static str);
 
-/// Foreground, background and the sixteen of terminals that people have.
+/// Foreground, background and the sixteen colours of common terminals.
 const TERMINALS: &[(&str, u32, u32, [u32; 8])] = &[
     (
         "xterm",
@@ -95,39 +95,40 @@ fn rgb(value: u32) -> (u8, u8, u8) {
     (red, green, blue)
 }
 
-/// Every token that is read, with what it stands on.
-fn places(theme: &Theme, default_fg: Colour) -> Vec<(f32, &'static str, &'static str)> {
+/// Every text token with its backgrounds.
+fn contrasts(theme: &Theme, default_fg: Colour) -> Vec<(f32, &'static str, &'static str)> {
     let background = theme.background.unwrap();
-    let fg = |token: Token| match theme.looks[token as usize].fg {
+    let fg = |token: Token| match theme.specs[token as usize].fg {
         Some(Colour::Default) | None => default_fg,
         Some(fg) => fg,
     };
-    let bg = |token: Token| theme.looks[token as usize].bg;
-    let mut places = Vec::new();
+    let bg = |token: Token| theme.specs[token as usize].bg;
+    let mut contrasts = Vec::new();
     for (token, name) in Token::ALL
         .iter()
         .filter(|(token, _)| !NOT_TEXT.contains(token))
     {
-        let mut grounds = vec![(bg(*token).unwrap_or(background), "itself")];
+        let mut backgrounds = vec![(bg(*token).unwrap_or(background), "itself")];
         if bg(*token).is_none() {
-            let others = GROUNDS
+            let others = BACKGROUND_TOKENS
                 .iter()
-                .filter_map(|ground| Some((bg(*ground)?, ground)));
-            grounds.extend(others.map(|(bg, ground)| (bg, Token::ALL[*ground as usize].1)));
+                .filter_map(|background| Some((bg(*background)?, background)));
+            backgrounds
+                .extend(others.map(|(bg, background)| (bg, Token::ALL[*background as usize].1)));
         }
-        for (ground, under) in grounds {
-            places.push((contrast(fg(*token), ground).unwrap(), *name, under));
+        for (background, under) in backgrounds {
+            contrasts.push((contrast(fg(*token), background).unwrap(), *name, under));
         }
     }
-    places
+    contrasts
 }
 
-fn worst(places: &[Worst]) -> Worst {
-    let least = places.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+fn worst(contrasts: &[Worst]) -> Worst {
+    let least = contrasts.iter().min_by(|a, b| a.0.total_cmp(&b.0));
     *least.unwrap()
 }
 
-fn all() -> Vec<(String, Theme)> {
+fn all_themes() -> Vec<(String, Theme)> {
     let store = ThemeStore::new(None, ColourDepth::True);
     let names = store.entries().into_iter().map(|entry| entry.name);
     names
@@ -136,28 +137,28 @@ fn all() -> Vec<(String, Theme)> {
 }
 
 #[test]
-fn every_text_token_of_every_theme_is_readable_wherever_it_stands() {
+fn text_is_readable_on_every_background_in_every_theme() {
     let mut table =
         String::from("| theme | kind | text | least | where |\n|---|---|---|---|---|\n");
     let mut themes = 0;
-    for (name, theme) in all() {
+    for (name, theme) in all_themes() {
         let Some(background) = theme.background else {
             continue;
         };
-        let places = places(&theme, theme.looks[0].fg.unwrap());
+        let contrasts = contrasts(&theme, theme.specs[0].fg.unwrap());
         let needed = if name.starts_with("high-contrast") {
             7.0
         } else {
-            READABLE
+            MIN_CONTRAST
         };
-        for (found, token, under) in &places {
+        for (found, token, under) in &contrasts {
             assert!(
                 *found >= needed,
                 "{name}: {token} on {under} has {found:.2}"
             );
         }
-        let (least, token, under) = worst(&places);
-        let text = contrast(theme.looks[0].fg.unwrap(), background).unwrap();
+        let (least, token, under) = worst(&contrasts);
+        let text = contrast(theme.specs[0].fg.unwrap(), background).unwrap();
         let kind = if theme.kind == ThemeKind::Dark {
             "dark"
         } else {
@@ -179,59 +180,61 @@ fn every_text_token_of_every_theme_is_readable_wherever_it_stands() {
 }
 
 #[test]
-fn the_kind_of_a_theme_is_that_of_its_ground() {
-    for (name, theme) in all() {
-        let Some(ground) = theme.background else {
+fn theme_kind_matches_its_background() {
+    for (name, theme) in all_themes() {
+        let Some(background) = theme.background else {
             continue;
         };
-        let dark = luminance(ground.rgb().unwrap()) < 0.2;
+        let dark = luminance(background.rgb().unwrap()) < 0.2;
         assert_eq!(dark, theme.kind == ThemeKind::Dark, "{name}");
     }
 }
 
 #[test]
-fn the_system_theme_is_readable_in_any_terminal_that_tells_its_colours() {
+fn system_theme_is_readable_with_reported_colours() {
     let (system, _) = ThemeStore::new(None, ColourDepth::True).load("system");
     for (name, foreground, background, hues) in TERMINALS {
-        let mut told = TerminalColours {
+        let mut reported = TerminalColours {
             foreground: Some(rgb(*foreground)),
             background: Some(rgb(*background)),
             ..TerminalColours::default()
         };
         for tells_hues in [false, true] {
             if tells_hues {
-                for (place, hue) in hues.iter().enumerate() {
-                    told.ansi[place] = Some(rgb(*hue));
+                for (index, hue) in hues.iter().enumerate() {
+                    reported.ansi[index] = Some(rgb(*hue));
                 }
             }
-            let mut theme = system.adapted(&told);
-            // What is left to the terminal is what it told.
-            for look in &mut theme.looks {
-                if let Some(Colour::Ansi(index)) = look.fg {
-                    let (red, green, blue) = told.ansi[usize::from(index) % NAMES.len()].unwrap();
-                    look.fg = Some(Colour::Rgb(red, green, blue));
+            let mut theme = system.adapted(&reported);
+            // Colours that stay the terminal's own are the reported ones.
+            for spec in &mut theme.specs {
+                if let Some(Colour::Ansi(index)) = spec.fg {
+                    let (red, green, blue) =
+                        reported.ansi[usize::from(index) % ANSI_NAMES.len()].unwrap();
+                    spec.fg = Some(Colour::Rgb(red, green, blue));
                 }
             }
             let (red, green, blue) = rgb(*foreground);
-            let places = places(&theme, Colour::Rgb(red, green, blue));
-            let (least, token, under) = worst(&places);
+            let contrasts = contrasts(&theme, Colour::Rgb(red, green, blue));
+            let (least, token, under) = worst(&contrasts);
             println!("{name}: {least:.2} ({token} on {under})");
             assert!(
-                least >= READABLE,
+                least >= MIN_CONTRAST,
                 "{name}: {token} on {under} has {least:.2}"
             );
         }
     }
     let (dark, _) = ThemeStore::new(None, ColourDepth::True).load("dark");
-    let told = TerminalColours {
+    let reported = TerminalColours {
         background: Some((255, 255, 255)),
         ..TerminalColours::default()
     };
-    assert_eq!(dark.adapted(&told), dark);
+    assert_eq!(dark.adapted(&reported), dark);
 }
 
-/// How an eye without one kind of cone sees a colour (Viénot, Brettel and Mollon 1999), as linear light.
-fn seen((red, green, blue): (u8, u8, u8), without_red: bool) -> [f32; 3] {
+/// How a person without one type of cone sees a colour (Viénot, Brettel and Mollon 1999), as linear
+/// light.
+fn perceived((red, green, blue): (u8, u8, u8), without_red: bool) -> [f32; 3] {
     let linear = |part: u8| (f32::from(part) / 255.0).powf(2.2);
     let [red, green, blue] = [linear(red), linear(green), linear(blue)];
     let (both, rest) = if without_red {
@@ -273,36 +276,36 @@ fn distance(one: [f32; 3], other: [f32; 3]) -> f32 {
 }
 
 #[test]
-fn the_colour_blind_themes_tell_good_from_bad_without_red_or_green() {
-    for (name, theme) in all()
+fn colour_blind_themes_distinguish_success_from_error() {
+    for (name, theme) in all_themes()
         .iter()
         .filter(|(name, _)| name.starts_with("colour-blind"))
     {
-        let look = |token: Token| theme.looks[token as usize];
+        let spec = |token: Token| theme.specs[token as usize];
         let pairs = [
             (
                 "success, error",
-                look(Token::Success).fg,
-                look(Token::Error).fg,
+                spec(Token::Success).fg,
+                spec(Token::Error).fg,
                 40.0,
             ),
             (
                 "added, removed",
-                look(Token::DiffAdded).bg,
-                look(Token::DiffRemoved).bg,
+                spec(Token::DiffAdded).bg,
+                spec(Token::DiffRemoved).bg,
                 15.0,
             ),
             (
                 "words",
-                look(Token::DiffAddedWord).bg,
-                look(Token::DiffRemovedWord).bg,
+                spec(Token::DiffAddedWord).bg,
+                spec(Token::DiffRemovedWord).bg,
                 40.0,
             ),
         ];
         for (pair, good, bad, least) in pairs {
             let (good, bad) = (good.unwrap().rgb().unwrap(), bad.unwrap().rgb().unwrap());
             for without_red in [false, true] {
-                let found = distance(seen(good, without_red), seen(bad, without_red));
+                let found = distance(perceived(good, without_red), perceived(bad, without_red));
                 assert!(found >= least, "{name}: {pair} are {found:.1} apart");
             }
         }
@@ -310,12 +313,12 @@ fn the_colour_blind_themes_tell_good_from_bad_without_red_or_green() {
 }
 
 #[test]
-fn fewer_colours_leave_text_readable() {
+fn text_is_readable_with_fewer_colours() {
     for depth in [ColourDepth::Indexed, ColourDepth::Ansi] {
         let store = ThemeStore::new(None, depth);
         for entry in store.entries() {
             let (theme, _) = store.load(&entry.name);
-            let Some(ground) = theme.base().bg else {
+            let Some(background) = theme.base().bg else {
                 continue;
             };
             for (token, name) in Token::ALL
@@ -323,9 +326,10 @@ fn fewer_colours_leave_text_readable() {
                 .filter(|(token, _)| !NOT_TEXT.contains(token))
             {
                 let style = theme.style(*token);
-                let (Some(fg), Some(bg)) =
-                    (as_colour(style.fg), as_colour(style.bg.or(Some(ground))))
-                else {
+                let (Some(fg), Some(bg)) = (
+                    as_colour(style.fg),
+                    as_colour(style.bg.or(Some(background))),
+                ) else {
                     continue;
                 };
                 let found = contrast(fg, bg).unwrap();
@@ -369,15 +373,15 @@ fn as_colour(colour: Option<Color>) -> Option<Colour> {
 }
 
 #[test]
-fn of_sixteen_colours_those_that_cannot_be_read_are_left() {
+fn unreadable_ones_of_sixteen_colours_are_replaced() {
     let (system, _) = ThemeStore::new(None, ColourDepth::Ansi).load("system");
     let fg = |background: u32, blue: u32| {
-        let mut told = TerminalColours {
+        let mut reported = TerminalColours {
             background: Some(rgb(background)),
             ..TerminalColours::default()
         };
-        told.ansi[4] = Some(rgb(blue));
-        let theme = system.adapted(&told);
+        reported.ansi[4] = Some(rgb(blue));
+        let theme = system.adapted(&reported);
         (theme.style(Token::Link).fg, theme.style(Token::Success).fg)
     };
     let green = Some(Color::Green);

@@ -1,4 +1,4 @@
-//! Reads a theme file. Every fault is reported with its place; what is sound still counts.
+//! Parses a theme file. Reports every problem with its position; valid entries still apply.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,20 +7,20 @@ use ratatui::style::Modifier;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::colour::NAMES;
-use super::{Colour, Look, TOKENS, ThemeKind};
+use super::colour::ANSI_NAMES;
+use super::{Colour, StyleSpec, TOKENS, ThemeKind};
 use crate::document::{Document, did_you_mean};
 use crate::face::Token;
 use osier_base::problem::Problem;
 
-/// A theme file as written, not yet laid over its parent.
+/// A theme file as written, without its parent.
 #[derive(Debug)]
 pub(super) struct ThemeFile {
     pub(super) name: Option<String>,
     pub(super) kind: Option<ThemeKind>,
     pub(super) background: Option<Colour>,
-    pub(super) paints: Option<bool>,
-    pub(super) looks: [Option<Look>; TOKENS],
+    pub(super) paints_background: Option<bool>,
+    pub(super) specs: [Option<StyleSpec>; TOKENS],
     pub(super) problems: Vec<Problem>,
 }
 
@@ -48,16 +48,16 @@ type Value<'a> = Spanned<DeValue<'a>>;
 /// Named colours of a theme.
 pub(super) type Palette = HashMap<String, Colour>;
 
-/// What has to be known of a theme before its parent is read.
+/// The part of a theme that is needed to find its parent.
 #[derive(Debug)]
-pub(super) struct Outline {
+pub(super) struct ThemeHeader {
     pub(super) kind: Option<ThemeKind>,
     pub(super) inherit: Option<String>,
     pub(super) palette: Palette,
 }
 
-impl Outline {
-    /// Its faults are left to the reading that follows.
+impl ThemeHeader {
+    /// `ThemeFile::parse` reports the problems.
     pub(super) fn parse(path: &Path, text: &str) -> Self {
         let (document, table) = Document::parse(path, text);
         let mut reader = Reader {
@@ -76,8 +76,8 @@ impl Outline {
 }
 
 impl ThemeFile {
-    /// Reads a theme by the names of `palette`, in which the colours of the themes that stand on this one have
-    /// replaced its own.
+    /// Parses a theme with the names in `palette`, where themes that inherit from this one have
+    /// replaced its colours.
     pub(super) fn parse(path: &Path, text: &str, palette: &Palette) -> Self {
         let (document, table) = Document::parse(path, text);
         let mut reader = Reader {
@@ -88,8 +88,8 @@ impl ThemeFile {
             name: None,
             kind: None,
             background: None,
-            paints: None,
-            looks: [None; TOKENS],
+            paints_background: None,
+            specs: [None; TOKENS],
             problems: Vec::new(),
         };
         for (key, value) in &table {
@@ -98,12 +98,12 @@ impl ThemeFile {
                 "kind" => file.kind = reader.kind(value),
                 "inherit" => drop(reader.text(value)),
                 "background" => file.background = reader.colour(value),
-                "paint_background" => file.paints = reader.flag(value),
-                "tokens" => reader.read_tokens(value, &mut file.looks),
+                "paint_background" => file.paints_background = reader.flag(value),
+                "tokens" => reader.read_tokens(value, &mut file.specs),
                 "palette" => {
-                    let whole = std::mem::take(&mut reader.palette);
+                    let merged = std::mem::take(&mut reader.palette);
                     reader.read_palette(value);
-                    reader.palette = whole;
+                    reader.palette = merged;
                 }
                 unknown => {
                     let hint = did_you_mean(unknown, KEYS);
@@ -126,7 +126,7 @@ impl Reader<'_> {
     fn text(&mut self, value: &Value<'_>) -> Option<String> {
         let text = value.get_ref().as_str();
         if text.is_none() {
-            self.expected(value, "a text in quotes");
+            self.report_expected(value, "a quoted string");
         }
         text.map(str::to_owned)
     }
@@ -134,7 +134,7 @@ impl Reader<'_> {
     fn flag(&mut self, value: &Value<'_>) -> Option<bool> {
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
-            self.expected(value, "`true` or `false`");
+            self.report_expected(value, "`true` or `false`");
         }
         flag
     }
@@ -145,7 +145,7 @@ impl Reader<'_> {
             Some("light") => Some(ThemeKind::Light),
             Some("system") => Some(ThemeKind::System),
             _ => {
-                self.expected(value, "`dark`, `light` or `system`");
+                self.report_expected(value, "`dark`, `light` or `system`");
                 None
             }
         }
@@ -154,7 +154,7 @@ impl Reader<'_> {
     fn table<'v, 'i>(&mut self, value: &'v Value<'i>) -> Option<&'v DeTable<'i>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.expected(value, "a table");
+            self.report_expected(value, "a table");
         }
         table
     }
@@ -167,7 +167,7 @@ impl Reader<'_> {
         }
     }
 
-    fn read_tokens(&mut self, value: &Value<'_>, looks: &mut [Option<Look>; TOKENS]) {
+    fn read_tokens(&mut self, value: &Value<'_>, specs: &mut [Option<StyleSpec>; TOKENS]) {
         for (name, value) in self.table(value).into_iter().flatten() {
             let known = Token::ALL
                 .iter()
@@ -178,21 +178,21 @@ impl Reader<'_> {
                 self.document.report(name.span(), message, hint);
                 continue;
             };
-            looks[index] = Some(self.look(value));
+            specs[index] = Some(self.spec(value));
         }
     }
 
-    fn look(&mut self, value: &Value<'_>) -> Look {
-        let mut look = Look::default();
+    fn spec(&mut self, value: &Value<'_>) -> StyleSpec {
+        let mut spec = StyleSpec::default();
         let Some(table) = value.get_ref().as_table() else {
-            look.fg = self.colour(value);
-            return look;
+            spec.fg = self.colour(value);
+            return spec;
         };
         for (key, value) in table {
             match &**key.get_ref() {
-                "fg" => look.fg = self.colour(value),
-                "bg" => look.bg = self.colour(value),
-                "modifiers" => look.modifier = self.modifiers(value),
+                "fg" => spec.fg = self.colour(value),
+                "bg" => spec.bg = self.colour(value),
+                "modifiers" => spec.modifier = self.modifiers(value),
                 unknown => {
                     let hint = did_you_mean(unknown, ["fg", "bg", "modifiers"]);
                     let message = format!("unknown key `{unknown}`");
@@ -200,12 +200,12 @@ impl Reader<'_> {
                 }
             }
         }
-        look
+        spec
     }
 
     fn modifiers(&mut self, value: &Value<'_>) -> Modifier {
         let Some(list) = value.get_ref().as_array() else {
-            self.expected(value, "a list such as `[\"bold\"]`");
+            self.report_expected(value, "a list such as `[\"bold\"]`");
             return Modifier::empty();
         };
         let mut all = Modifier::empty();
@@ -215,7 +215,7 @@ impl Reader<'_> {
                 all |= *modifier;
                 continue;
             }
-            let hint = "known are bold, dim, italic, underline, reverse, strike";
+            let hint = "expected one of bold, dim, italic, underline, reverse, strike";
             let message = format!("unknown modifier `{name}`");
             self.document
                 .report(item.span(), message, Some(hint.to_owned()));
@@ -229,7 +229,7 @@ impl Reader<'_> {
             .as_integer()
             .map(|number| number.as_str().to_owned());
         let Some(text) = number.or_else(|| value.get_ref().as_str().map(str::to_owned)) else {
-            self.expected(value, "a colour");
+            self.report_expected(value, "a colour");
             return None;
         };
         let colour = self.palette.get(&text).copied();
@@ -239,7 +239,7 @@ impl Reader<'_> {
                 .palette
                 .keys()
                 .map(String::as_str)
-                .chain(NAMES)
+                .chain(ANSI_NAMES)
                 .collect();
             let hint = did_you_mean(&text, names).unwrap_or_else(|| {
                 "write `#rrggbb`, 0 to 255, `default`, a terminal colour such as `bright-blue`, or \
@@ -252,7 +252,7 @@ impl Reader<'_> {
         colour
     }
 
-    fn expected(&mut self, value: &Value<'_>, what: &str) {
+    fn report_expected(&mut self, value: &Value<'_>, what: &str) {
         let message = format!("expected {what}, found {}", value.get_ref().type_str());
         self.document.report(value.span(), message, None);
     }

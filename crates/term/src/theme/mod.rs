@@ -1,26 +1,27 @@
-//! Colours. Layout speaks of tokens (`face.rs`); a theme is the table that turns them into styles, made
-//! once when it is loaded, with its colours already reduced to what the terminal can show.
+//! Themes. Layout uses tokens (`face.rs`); a theme is the table that maps them to styles. It is
+//! built once when the theme is loaded, with colours already reduced to what the terminal supports.
 //!
-//! Nothing else in the program names a colour of its own.
+//! Nothing else in the program names a colour.
 
 mod adapt;
 mod colour;
 #[cfg(test)]
 mod contrast_tests;
+mod explicit;
 mod file;
-mod ink;
 mod store;
 
 use ratatui::style::{Color, Modifier, Style};
 
 pub use adapt::TerminalColours;
-pub use colour::{Colour, ColourDepth, contrast};
+pub use colour::ColourDepth;
+pub(crate) use colour::{Colour, contrast};
 pub use store::{ThemeEntry, ThemeStore};
 
-use super::face::{Emphasis, Face, Ink, Token};
+use super::face::{Emphasis, Face, FaceColours, Token};
 use super::linear;
 
-/// What a theme is made for.
+/// The terminal background that a theme is made for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ThemeKind {
     Dark,
@@ -32,8 +33,8 @@ pub enum ThemeKind {
 
 const TOKENS: usize = Token::ALL.len();
 
-/// What text of other tokens is drawn on, beside the background.
-const GROUNDS: &[Token] = &[
+/// Tokens that text of other tokens is drawn on, apart from the background.
+const BACKGROUND_TOKENS: &[Token] = &[
     Token::User,
     Token::CodeBlock,
     Token::DiffAdded,
@@ -41,12 +42,12 @@ const GROUNDS: &[Token] = &[
     Token::Selected,
 ];
 
-/// Least contrast of text.
-const READABLE: f32 = 4.5;
+/// Minimum contrast of text.
+const MIN_CONTRAST: f32 = 4.5;
 
-/// The look of one token before the colours are reduced.
+/// The style of one token before its colours are reduced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Look {
+struct StyleSpec {
     fg: Option<Colour>,
     bg: Option<Colour>,
     modifier: Modifier,
@@ -58,17 +59,18 @@ pub struct Theme {
     name: String,
     kind: ThemeKind,
     depth: ColourDepth,
-    /// The background the theme is made for. Painted unless the theme leaves it to the terminal.
+    /// The background that the theme is made for. Painted unless the theme leaves it to the
+    /// terminal.
     background: Option<Colour>,
-    paints: bool,
-    looks: [Look; TOKENS],
+    paints_background: bool,
+    specs: [StyleSpec; TOKENS],
     styles: [Style; TOKENS],
-    /// What is selected bears the mark of a linear screen.
-    marks: bool,
+    /// Marks selected cells for screen reader output.
+    marks_selection: bool,
 }
 
-/// Where a colour alone tells something, a modifier tells it without colours.
-const WITHOUT_COLOUR: &[(Token, Modifier)] = &[
+/// Modifiers that replace colours with a meaning when there are no colours.
+const MODIFIERS_WITHOUT_COLOUR: &[(Token, Modifier)] = &[
     (Token::Selected, Modifier::REVERSED),
     (Token::Match, Modifier::REVERSED),
     (Token::Chip, Modifier::REVERSED),
@@ -97,43 +99,42 @@ impl Theme {
         self.kind
     }
 
-    /// Whether what is selected bears the mark that a linear screen looks for.
-    pub fn mark_selected(&mut self, marks: bool) {
-        self.marks = marks;
+    /// Sets whether selected cells get the mark for screen reader output.
+    pub fn mark_selected(&mut self, marks_selection: bool) {
+        self.marks_selection = marks_selection;
     }
 
     pub fn marks_selected(&self) -> bool {
-        self.marks
-    }
-
-    pub fn depth(&self) -> ColourDepth {
-        self.depth
+        self.marks_selection
     }
 
     /// The style of a face: that of its token, on the background of its ground, with its emphasis.
     pub fn style(&self, face: impl Into<Face>) -> Style {
         let face = face.into();
         let mut style = self.styles[face.token as usize];
-        if let Some(ground) = face.ground {
-            let ground = self.styles[ground as usize];
-            style.bg = ground.bg.or(style.bg);
-            if self.depth == ColourDepth::Ansi && ground.bg.is_some() {
-                // One of the sixteen as a ground is no tint: only its own text is sure to be seen on it.
-                style.fg = ground.fg;
+        if let Some(background) = face.background {
+            let background = self.styles[background as usize];
+            style.bg = background.bg.or(style.bg);
+            if self.depth == ColourDepth::Ansi && background.bg.is_some() {
+                // One of the sixteen colours is no tint: only the ground's own text is sure to be
+                // readable on it.
+                style.fg = background.fg;
             }
-            if ground.add_modifier.contains(Modifier::REVERSED) {
-                // A ground without a colour of its own shows by being reversed, and as one piece: another
-                // colour of the text would be another ground.
-                style.fg = ground.fg;
+            if background.add_modifier.contains(Modifier::REVERSED) {
+                // A ground without a colour is shown by reversing. Text in another colour would
+                // reverse to another background, so it gets the ground's colours.
+                style.fg = background.fg;
                 style.add_modifier -= Modifier::DIM;
                 style.add_modifier |= Modifier::REVERSED;
             }
         }
-        if face.ink != Ink::default() {
-            self.dip(&mut style, face);
+        if face.colours != FaceColours::default() {
+            self.apply_colours(&mut style, face);
         }
-        if self.marks && (face.token == Token::Selected || face.ground == Some(Token::Selected)) {
-            style.add_modifier |= linear::MARK;
+        if self.marks_selection
+            && (face.token == Token::Selected || face.background == Some(Token::Selected))
+        {
+            style.add_modifier |= linear::SELECTION_MARK;
         }
         if face.emphasis != Emphasis::default() {
             for (emphasis, modifier) in EMPHASES {
@@ -145,92 +146,99 @@ impl Theme {
         style
     }
 
-    /// Foreground and background of a token as `#rrggbb`, for what is shown elsewhere than in a terminal.
-    /// Colours that only a terminal knows are not set.
+    /// Foreground and background of a token as `#rrggbb`, for output other than a terminal. `None`
+    /// for the terminal's own colours.
     pub fn hex(&self, token: Token) -> (Option<String>, Option<String>) {
-        let look = self.looks[token as usize];
-        (look.fg.and_then(hex), look.bg.and_then(hex))
+        let spec = self.specs[token as usize];
+        (spec.fg.and_then(hex), spec.bg.and_then(hex))
     }
 
-    /// The background the theme is made for, where it is known.
+    /// The background that the theme is made for, if known.
     pub fn background_rgb(&self) -> Option<(u8, u8, u8)> {
         self.background?.rgb()
     }
 
-    /// The background the theme is made for, as `#rrggbb`.
+    /// The background that the theme is made for, as `#rrggbb`.
     pub fn background_hex(&self) -> Option<String> {
         self.background.and_then(hex)
     }
 
-    /// The style that the whole screen is filled with before anything is drawn.
+    /// The style that fills the screen before anything is drawn.
     pub fn base(&self) -> Style {
         let text = self.styles[Token::Text as usize];
-        let ground = self.background.filter(|_| self.paints);
+        let background = self.background.filter(|_| self.paints_background);
         Style {
-            bg: ground
-                .and_then(|ground| self.depth.reduce(ground))
+            bg: background
+                .and_then(|background| self.depth.reduce(background))
                 .or(text.bg),
             ..text
         }
     }
 
-    /// Fills the table from the looks.
+    /// Computes the styles from the unreduced ones.
     fn resolve(&mut self) {
         for index in 0..TOKENS {
             let (token, _) = Token::ALL[index];
-            let look = self.looks[index];
-            let bg = look.bg.filter(|bg| !self.is_lost_tint(token, *bg));
+            let spec = self.specs[index];
+            let bg = spec.bg.filter(|bg| !self.loses_tint(token, *bg));
             let mut style = Style {
-                fg: look.fg.and_then(|fg| self.shown(fg, bg)),
+                fg: spec.fg.and_then(|fg| self.reduced(fg, bg)),
                 bg: bg.and_then(|bg| self.depth.reduce(bg)),
                 ..Style::new()
             };
-            style.add_modifier = look.modifier;
+            style.add_modifier = spec.modifier;
             if self.depth == ColourDepth::Ansi && self.is_same_as_background(token, style.bg) {
                 (style.fg, style.bg) = (None, None);
                 style.add_modifier |= Modifier::REVERSED;
             }
             if self.depth == ColourDepth::None {
-                let told = WITHOUT_COLOUR.iter().find(|(other, _)| *other == token);
-                style.add_modifier |= told.map_or(Modifier::empty(), |(_, modifier)| *modifier);
+                let replacement = MODIFIERS_WITHOUT_COLOUR
+                    .iter()
+                    .find(|(other, _)| *other == token);
+                style.add_modifier |=
+                    replacement.map_or(Modifier::empty(), |(_, modifier)| *modifier);
             }
             self.styles[index] = style;
         }
     }
 
-    /// The nearest colour the terminal has that is as readable as this one where it stands.
-    fn shown(&self, fg: Colour, own: Option<Colour>) -> Option<Color> {
+    /// The nearest terminal colour that is as readable as this one on its backgrounds.
+    fn reduced(&self, fg: Colour, own: Option<Colour>) -> Option<Color> {
         if self.depth == ColourDepth::True {
             return self.depth.reduce(fg);
         }
-        let grounds: Vec<Colour> = match (own, self.depth) {
+        let backgrounds: Vec<Colour> = match (own, self.depth) {
             (Some(own), _) => vec![own],
-            (None, ColourDepth::Indexed) => self.grounds(),
+            (None, ColourDepth::Indexed) => self.backgrounds(),
             (None, _) => self.background.into_iter().collect(),
         };
-        let least = grounds
+        let least = backgrounds
             .iter()
-            .filter_map(|ground| contrast(fg, *ground))
-            .fold(READABLE, f32::min);
-        self.depth.reduce_readable(fg, &grounds, least)
+            .filter_map(|background| contrast(fg, *background))
+            .fold(MIN_CONTRAST, f32::min);
+        self.depth.reduce_readable(fg, &backgrounds, least)
     }
 
-    /// The background, and what else text may stand on.
-    fn grounds(&self) -> Vec<Colour> {
-        let tints = GROUNDS.iter().map(|token| self.looks[*token as usize].bg);
+    /// The background and all other backgrounds of text.
+    fn backgrounds(&self) -> Vec<Colour> {
+        let tints = BACKGROUND_TOKENS
+            .iter()
+            .map(|token| self.specs[*token as usize].bg);
         tints.chain([self.background]).flatten().collect()
     }
 
-    /// Whether what has to stand out would be one with the background.
+    /// Whether a token that must be visible has the same colour as the background.
     fn is_same_as_background(&self, token: Token, bg: Option<Color>) -> bool {
-        let background = self.background.and_then(|ground| self.depth.reduce(ground));
+        let background = self
+            .background
+            .and_then(|background| self.depth.reduce(background));
         matches!(token, Token::Selected | Token::Match | Token::Chip)
             && bg.is_some()
             && bg == background
     }
 
-    /// Sixteen colours have no tints: the nearest one would be a glaring block.
-    fn is_lost_tint(&self, token: Token, bg: Colour) -> bool {
+    /// Whether a tint is lost: the nearest of sixteen colours would be a glaring block.
+    fn loses_tint(&self, token: Token, bg: Colour) -> bool {
         let Some(background) = self.background else {
             return false;
         };
@@ -253,10 +261,10 @@ impl Default for Theme {
             kind: ThemeKind::System,
             depth: ColourDepth::None,
             background: None,
-            paints: false,
-            looks: [Look::default(); TOKENS],
+            paints_background: false,
+            specs: [StyleSpec::default(); TOKENS],
             styles: [Style::new(); TOKENS],
-            marks: false,
+            marks_selection: false,
         }
     }
 }

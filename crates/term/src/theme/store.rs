@@ -1,9 +1,9 @@
-//! Where themes come from: the embedded ones and the user's directory, whose files win.
+//! Loads the built-in themes and those in the user's directory, which take precedence.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::file::{Outline, Palette, ThemeFile};
-use super::{ColourDepth, Look, Theme, ThemeKind};
+use super::file::{Palette, ThemeFile, ThemeHeader};
+use super::{ColourDepth, StyleSpec, Theme, ThemeKind};
 use crate::document::did_you_mean;
 use osier_base::problem::Problem;
 
@@ -16,7 +16,7 @@ macro_rules! theme {
     };
 }
 
-/// Name and text of every embedded theme. Only the one in use is ever parsed.
+/// Name and text of every built-in theme. Only themes in use are parsed.
 const EMBEDDED: &[(&str, &str)] = &[
     theme!("system"),
     theme!("dark"),
@@ -47,25 +47,34 @@ const EMBEDDED: &[(&str, &str)] = &[
     theme!("tokyo-night"),
 ];
 
-/// Most parents in a row.
-const DEEPEST: usize = 8;
+/// Maximum depth of inheritance.
+const MAX_DEPTH: usize = 8;
 
-/// A theme that can be chosen.
+/// An available theme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeEntry {
     pub name: String,
-    /// The file of a theme of the user.
+    /// The file of a user's theme.
     pub path: Option<PathBuf>,
 }
 
-/// One file of a theme that stands on others.
-struct Link {
+/// One file in the inheritance chain of a theme.
+struct ThemeSource {
     path: PathBuf,
     text: String,
-    outline: Outline,
+    header: ThemeHeader,
 }
 
 /// Finds and loads themes.
+///
+/// ```
+/// use osier_term::theme::{ColourDepth, ThemeKind, ThemeStore};
+///
+/// let store = ThemeStore::new(None, ColourDepth::True);
+/// let (theme, problems) = store.load("nord");
+/// assert!(problems.is_empty());
+/// assert_eq!(theme.kind(), ThemeKind::Dark);
+/// ```
 #[derive(Debug, Clone)]
 pub struct ThemeStore {
     directory: Option<PathBuf>,
@@ -73,42 +82,38 @@ pub struct ThemeStore {
 }
 
 impl ThemeStore {
-    /// Themes in `directory` (`NAME.toml`) come before the embedded ones.
+    /// Creates a store. Themes in `directory` (`NAME.toml`) replace built-in ones.
     pub fn new(directory: Option<PathBuf>, depth: ColourDepth) -> Self {
         Self { directory, depth }
     }
 
-    pub fn directory(&self) -> Option<&Path> {
-        self.directory.as_deref()
-    }
-
-    /// The names of the embedded themes.
+    /// The names of the built-in themes.
     pub fn embedded() -> Vec<&'static str> {
         EMBEDDED.iter().map(|(name, _)| *name).collect()
     }
 
-    /// Themes are made for so many colours from now on. True when that is another number.
+    /// Sets the colour depth of loaded themes. Returns true if it changed.
     pub fn set_depth(&mut self, depth: ColourDepth) -> bool {
         std::mem::replace(&mut self.depth, depth) != depth
     }
 
-    /// What a theme says it is made for, without all of it being read.
+    /// The kind of a theme, without loading all of it.
     pub fn kind(&self, name: &str) -> ThemeKind {
         let mut next = Some(name.to_owned());
-        for _ in 0..DEEPEST {
+        for _ in 0..MAX_DEPTH {
             let Some((path, text, _)) = next.take().and_then(|name| self.read(&name, false)) else {
                 break;
             };
-            let outline = Outline::parse(&path, &text);
-            if let Some(kind) = outline.kind {
+            let header = ThemeHeader::parse(&path, &text);
+            if let Some(kind) = header.kind {
                 return kind;
             }
-            next = outline.inherit;
+            next = header.inherit;
         }
         ThemeKind::System
     }
 
-    /// Every theme by name, the embedded ones first.
+    /// Every theme by name, built-in ones first.
     pub fn entries(&self) -> Vec<ThemeEntry> {
         let mut entries: Vec<ThemeEntry> = EMBEDDED
             .iter()
@@ -117,7 +122,7 @@ impl ThemeStore {
                 path: None,
             })
             .collect();
-        let mut own: Vec<ThemeEntry> = self.own_files().collect();
+        let mut own: Vec<ThemeEntry> = self.user_files().collect();
         own.sort_by(|a, b| a.name.cmp(&b.name));
         for entry in own {
             match entries.iter_mut().find(|known| known.name == entry.name) {
@@ -128,8 +133,8 @@ impl ThemeStore {
         entries
     }
 
-    /// Loads a theme. What is wrong with it is told, and what it lacks comes from its parent; one that is
-    /// not there at all gives `system`.
+    /// Loads a theme and reports its problems. Missing tokens come from its parent; a missing theme
+    /// gives `system`.
     pub fn load(&self, name: &str) -> (Theme, Vec<Problem>) {
         let mut theme = Theme {
             name: name.to_owned(),
@@ -138,65 +143,61 @@ impl ThemeStore {
         };
         let mut problems = Vec::new();
         let chain = self.collect(name, &mut problems);
-        // A theme's own colours are those of every theme it stands on, too.
+        // A theme's palette also applies to the themes it inherits from.
         let mut palette = Palette::new();
         for link in chain.iter().rev() {
-            palette.extend(link.outline.palette.clone());
+            palette.extend(link.header.palette.clone());
         }
         let mut found = Vec::new();
         for link in chain.into_iter().rev() {
             let mut file = ThemeFile::parse(&link.path, &link.text, &palette);
             found.splice(0..0, file.problems.drain(..));
-            lay_over(&mut theme, file);
+            apply_file(&mut theme, file);
         }
         problems.append(&mut found);
         theme.resolve();
         (theme, problems)
     }
 
-    /// A theme and its parents, in this order.
-    fn collect(&self, name: &str, problems: &mut Vec<Problem>) -> Vec<Link> {
-        let mut chain: Vec<Link> = Vec::new();
+    /// A theme and its ancestors, in this order.
+    fn collect(&self, name: &str, problems: &mut Vec<Problem>) -> Vec<ThemeSource> {
+        let mut chain: Vec<ThemeSource> = Vec::new();
         let mut wanted = Some(name.to_owned());
-        let mut seen: Vec<(String, bool)> = Vec::new();
+        let mut visited: Vec<(String, bool)> = Vec::new();
         while let Some(name) = wanted.take() {
-            // A theme of the user may stand on the embedded one of the same name.
-            let again = seen.iter().any(|(known, _)| *known == name);
+            // A user's theme may inherit from the built-in one with the same name.
+            let again = visited.iter().any(|(known, _)| *known == name);
             let Some((path, text, own)) = self.read(&name, again) else {
                 problems.push(self.missing(&name));
-                if !seen.iter().any(|(known, _)| known == "system") {
+                if !visited.iter().any(|(known, _)| known == "system") {
                     wanted = Some("system".to_owned());
-                    seen.push((name, false));
+                    visited.push((name, false));
                 }
                 continue;
             };
-            if seen.contains(&(name.clone(), own)) || seen.len() >= DEEPEST {
+            if visited.contains(&(name.clone(), own)) || visited.len() >= MAX_DEPTH {
                 let message = format!("theme `{name}` inherits from itself");
-                problems.push(whole_file(path, message, None));
+                problems.push(file_problem(path, message, None));
                 break;
             }
-            let outline = Outline::parse(&path, &text);
-            wanted = match (&outline.inherit, outline.kind) {
+            let header = ThemeHeader::parse(&path, &text);
+            wanted = match (&header.inherit, header.kind) {
                 (Some(parent), _) => Some(parent.clone()),
                 (None, _) if !own => None,
                 (None, Some(ThemeKind::Dark)) => Some("dark".to_owned()),
                 (None, Some(ThemeKind::Light)) => Some("light".to_owned()),
                 (None, _) => Some("system".to_owned()),
             };
-            seen.push((name, own));
-            chain.push(Link {
-                path,
-                text,
-                outline,
-            });
+            visited.push((name, own));
+            chain.push(ThemeSource { path, text, header });
         }
         chain
     }
 
-    /// Path, text and whether it is the user's own.
+    /// Path, text, and whether the theme is the user's.
     fn read(&self, name: &str, embedded_only: bool) -> Option<(PathBuf, String, bool)> {
         let own = self
-            .own_path(name)
+            .user_path(name)
             .filter(|_| !embedded_only)
             .and_then(|path| {
                 let text = std::fs::read_to_string(&path).ok()?;
@@ -209,13 +210,13 @@ impl ThemeStore {
         })
     }
 
-    fn own_path(&self, name: &str) -> Option<PathBuf> {
+    fn user_path(&self, name: &str) -> Option<PathBuf> {
         let is_name = !name.is_empty() && !name.contains(['/', '\\']) && !name.starts_with('.');
         let directory = self.directory.as_ref().filter(|_| is_name)?;
         Some(directory.join(format!("{name}.toml")))
     }
 
-    fn own_files(&self) -> impl Iterator<Item = ThemeEntry> {
+    fn user_files(&self) -> impl Iterator<Item = ThemeEntry> {
         let files = self
             .directory
             .as_ref()
@@ -236,12 +237,12 @@ impl ThemeStore {
     fn missing(&self, name: &str) -> Problem {
         let entries = self.entries();
         let hint = did_you_mean(name, entries.iter().map(|entry| entry.name.as_str()));
-        let path = self.own_path(name).unwrap_or_else(|| PathBuf::from(name));
-        whole_file(path, format!("no theme is called `{name}`"), hint)
+        let path = self.user_path(name).unwrap_or_else(|| PathBuf::from(name));
+        file_problem(path, format!("unknown theme `{name}`"), hint)
     }
 }
 
-fn whole_file(path: PathBuf, message: String, hint: Option<String>) -> Problem {
+fn file_problem(path: PathBuf, message: String, hint: Option<String>) -> Problem {
     Problem {
         path,
         line: None,
@@ -251,15 +252,15 @@ fn whole_file(path: PathBuf, message: String, hint: Option<String>) -> Problem {
     }
 }
 
-fn lay_over(theme: &mut Theme, file: ThemeFile) {
+fn apply_file(theme: &mut Theme, file: ThemeFile) {
     theme.kind = file.kind.unwrap_or(theme.kind);
     theme.background = file.background.or(theme.background);
-    theme.paints = file.paints.unwrap_or(theme.paints);
+    theme.paints_background = file.paints_background.unwrap_or(theme.paints_background);
     theme.name = file.name.unwrap_or_else(|| std::mem::take(&mut theme.name));
-    let looks = theme.looks.iter_mut().zip(file.looks);
-    for (look, own) in looks {
-        let own: Option<Look> = own;
-        *look = own.unwrap_or(*look);
+    let specs = theme.specs.iter_mut().zip(file.specs);
+    for (spec, own) in specs {
+        let own: Option<StyleSpec> = own;
+        *spec = own.unwrap_or(*spec);
     }
 }
 
@@ -277,22 +278,22 @@ mod tests {
     }
 
     #[test]
-    fn every_embedded_theme_is_sound_and_complete() {
+    fn every_built_in_theme_is_valid_and_complete() {
         for entry in store(ColourDepth::True).entries() {
             let (theme, problems) = store(ColourDepth::True).load(&entry.name);
             assert_eq!(problems, [], "{}", entry.name);
             for (token, name) in Token::ALL {
-                let look = theme.looks[*token as usize];
-                assert_ne!(look, Look::default(), "{} lacks {name}", entry.name);
+                let spec = theme.specs[*token as usize];
+                assert_ne!(spec, StyleSpec::default(), "{} lacks {name}", entry.name);
             }
         }
     }
 
     #[test]
-    fn the_system_theme_has_only_the_colours_of_the_terminal() {
+    fn system_theme_uses_only_terminal_colours() {
         let (theme, _) = store(ColourDepth::True).load("system");
-        for look in theme.looks {
-            for colour in [look.fg, look.bg].into_iter().flatten() {
+        for spec in theme.specs {
+            for colour in [spec.fg, spec.bg].into_iter().flatten() {
                 assert!(
                     matches!(colour, Colour::Default | Colour::Ansi(_)),
                     "{colour:?}"
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_face_is_its_token_on_its_ground_with_its_emphasis() {
+    fn face_combines_token_background_and_emphasis() {
         let directory = TempDir::new().unwrap();
         let text = "kind = \"dark\"\n[palette]\nsky = \"#0080ff\"\n[tokens]\n\
             diff_added = { fg = \"sky\", bg = 22 }\n\
@@ -322,14 +323,14 @@ mod tests {
             .bg(Color::Indexed(22))
             .add_modifier(Modifier::BOLD | Modifier::ITALIC);
         assert_eq!(theme.style(face), expected);
-        // What it does not say comes from the embedded theme of its kind.
+        // Missing tokens come from the built-in theme of its kind.
         let (dark, _) = store.load("dark");
         assert_eq!(theme.style(Token::Error), dark.style(Token::Error));
         assert!(store.entries().iter().any(|entry| entry.name == "mine"));
     }
 
     #[test]
-    fn faults_are_told_with_their_place_and_the_rest_counts() {
+    fn problems_have_a_position_and_valid_entries_apply() {
         let directory = TempDir::new().unwrap();
         let text = "kind = \"drak\"\n[tokens]\nheadng = \"red\"\ntext = \"bleu\"\nerror = \"#ff0000\"\n\
             title = { fg = \"red\", modifiers = [\"blod\"] }\n";
@@ -338,12 +339,12 @@ mod tests {
             .unwrap();
         let store = ThemeStore::new(Some(directory.path().to_owned()), ColourDepth::True);
         let (theme, problems) = store.load("odd");
-        let told: Vec<(usize, &str)> = problems
+        let reported: Vec<(usize, &str)> = problems
             .iter()
             .map(|problem| (problem.line.unwrap_or(0), problem.message.as_str()))
             .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 (1, "expected `dark`, `light` or `system`, found string"),
                 (3, "unknown token `headng`"),
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn without_colours_the_selection_still_shows() {
+    fn selection_is_visible_without_colours() {
         let (theme, _) = store(ColourDepth::None).load("dark");
         let selected = theme.style(Token::Selected);
         assert_eq!((selected.fg, selected.bg), (None, None));

@@ -1,5 +1,5 @@
-//! Details that stand below each other: every row of a list has them at the same columns. Where there is
-//! little room whole columns are left out, the least important first; none is cut in the middle.
+//! Aligned detail columns for the rows of a list. If space is short, complete columns are dropped,
+//! the least important first; none is cut.
 
 use crate::face::{Face, Token};
 use crate::row::Row;
@@ -7,21 +7,21 @@ use osier_base::text::{head_bytes, single_line, truncate, width};
 
 /// Cells between columns.
 const GAP: usize = 2;
-/// Cells that the labels keep, when they are as long as that, before any column is shown.
-const LABEL: usize = 32;
-/// Bytes of a label that its width is measured by.
-const MEASURED: usize = 200;
+/// Cells reserved for labels of that length before any column is shown.
+const MIN_LABEL: usize = 32;
+/// Only this many bytes of a label count for its width.
+const MEASURED_BYTES: usize = 200;
 
-/// One column.
+/// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     name: &'static str,
     align: Align,
-    /// Columns of a rank come and go together; 0 goes last.
+    /// Columns with the same rank appear and disappear together; 0 disappears last.
     rank: u8,
-    /// Narrowest it gets when there is no room for its longest text: the texts end with `…` then.
+    /// Minimum width if there is no space for the longest text. Longer texts then end with `…`.
     least: usize,
-    /// Widest it gets, however long its longest text is.
+    /// Maximum width, regardless of the longest text.
     most: usize,
 }
 
@@ -34,7 +34,7 @@ enum Align {
 }
 
 impl Column {
-    /// A column of words; `name` stands above it, unless it is empty.
+    /// A column of words with the header `name`, which may be empty.
     pub const fn words(name: &'static str, rank: u8) -> Self {
         Self {
             name,
@@ -45,7 +45,7 @@ impl Column {
         }
     }
 
-    /// A column of numbers, or of anything else that ends at its right side.
+    /// A right-aligned column, for example of numbers.
     pub const fn numbers(name: &'static str, rank: u8) -> Self {
         Self {
             align: Align::Right,
@@ -53,19 +53,19 @@ impl Column {
         }
     }
 
-    /// Sentences and values: they may be cut, down to this many cells.
+    /// Allows cutting the texts down to `least` cells: for sentences and values.
     #[must_use]
     pub const fn at_least(self, least: usize) -> Self {
         Self { least, ..self }
     }
 
-    /// Takes at most this many cells: few texts are longer, and the labels need the room more.
+    /// Limits the width to `most` cells, to leave more space for the labels.
     #[must_use]
     pub const fn at_most(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// Stands before the labels.
+    /// Places the column before the labels.
     #[must_use]
     pub const fn first(self) -> Self {
         Self {
@@ -78,45 +78,45 @@ impl Column {
 /// The columns of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Columns {
-    /// Stands above the labels.
+    /// The header of the labels.
     pub label: &'static str,
-    /// In the order of the cells of its rows.
+    /// In the order of the cells of a row.
     pub details: &'static [Column],
 }
 
 impl Columns {
     /// One detail at the right edge.
-    pub const DETAIL: Self = Self {
+    pub(crate) const DETAIL: Self = Self {
         label: "",
         details: &[Column::numbers("", 0).at_least(8)],
     };
 
-    /// A sentence behind each label.
+    /// A sentence after each label.
     pub const SENTENCE: Self = Self {
         label: "",
         details: &[Column::words("", 0).at_least(12)],
     };
 
-    /// Whether the last one stands at the right edge, however short the labels are.
-    fn end_at_the_edge(&self) -> bool {
+    /// Whether the last column is at the right edge, however short the labels are.
+    fn end_at_right_edge(&self) -> bool {
         let last = self.details.last();
-        !self.are_named() && last.is_some_and(|column| column.align == Align::Right)
+        !self.have_header() && last.is_some_and(|column| column.align == Align::Right)
     }
 
-    /// Texts of a row that stand before its label.
-    pub fn before<'a>(&'a self, details: &'a [Cell]) -> impl Iterator<Item = &'a str> {
+    /// The texts of a row before its label.
+    pub(crate) fn before<'a>(&'a self, details: &'a [Cell]) -> impl Iterator<Item = &'a str> {
         let columns = self.details.iter().zip(details);
         let before = columns.filter(|(column, _)| column.align == Align::Before);
         before.map(|(_, cell)| cell.text.as_str())
     }
 
-    /// Whether there is a row of names above.
-    pub fn are_named(&self) -> bool {
+    /// Whether the columns have a header row.
+    pub(super) fn have_header(&self) -> bool {
         self.details.iter().any(|column| !column.name.is_empty())
     }
 }
 
-/// What stands in one column of one row.
+/// The content of one column in one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     pub text: String,
@@ -136,16 +136,16 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// The widest of each column in all rows of a list, in cells.
+/// The maximum width of each column over all rows of a list, in cells.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Measure {
+pub struct ColumnWidths {
     label: usize,
     details: Vec<usize>,
 }
 
-impl Measure {
+impl ColumnWidths {
     pub fn add(&mut self, label: &str, details: &[Cell]) {
-        self.label = self.label.max(width(head_bytes(label, MEASURED)));
+        self.label = self.label.max(width(head_bytes(label, MEASURED_BYTES)));
         if self.details.len() < details.len() {
             self.details.resize(details.len(), 0);
         }
@@ -154,37 +154,37 @@ impl Measure {
         }
     }
 
-    /// What fits in `room` cells.
-    pub fn fit(&self, columns: Columns, room: usize) -> Layout {
-        let wanted = |place: usize| match self.details.get(place) {
-            // A column that is empty everywhere takes no room.
+    /// Chooses the columns that fit into `room` cells.
+    pub fn fit(&self, columns: Columns, room: usize) -> ColumnLayout {
+        let wanted = |index: usize| match self.details.get(index) {
+            // A column that is empty in every row takes no space.
             None | Some(0) => 0,
             Some(widest) => {
-                let column = &columns.details[place];
+                let column = &columns.details[index];
                 (*widest).max(width(column.name)).min(column.most)
             }
         };
         let labels = self.label.min(room * 3 / 5);
-        let mut left = room.saturating_sub(labels.min(LABEL));
-        // What may be cut leaves the labels their room.
-        let kept = labels.saturating_sub(LABEL);
+        let mut left = room.saturating_sub(labels.min(MIN_LABEL));
+        // Columns that may be cut leave the labels their space.
+        let reserved = labels.saturating_sub(MIN_LABEL);
         let mut widths = vec![0; columns.details.len()];
         let mut ranks: Vec<u8> = columns.details.iter().map(|column| column.rank).collect();
         ranks.sort_unstable();
         ranks.dedup();
         for rank in ranks {
             let group = columns.details.iter().enumerate();
-            let group = group.filter(|(place, column)| column.rank == rank && wanted(*place) > 0);
+            let group = group.filter(|(index, column)| column.rank == rank && wanted(*index) > 0);
             let group: Vec<(usize, &Column)> = group.collect();
-            let needed: usize = group.iter().map(|(place, _)| wanted(*place) + GAP).sum();
-            let spare = |(place, column): &(usize, &Column)| {
-                wanted(*place).saturating_sub(column.least.min(wanted(*place)))
+            let needed: usize = group.iter().map(|(index, _)| wanted(*index) + GAP).sum();
+            let spare = |(index, column): &(usize, &Column)| {
+                wanted(*index).saturating_sub(column.least.min(wanted(*index)))
             };
             let spares: usize = group.iter().map(spare).sum();
             if needed.saturating_sub(left) > spares {
                 break;
             }
-            let mut missing = (needed + kept).saturating_sub(left).min(spares);
+            let mut missing = (needed + reserved).saturating_sub(left).min(spares);
             for shown in group {
                 let given = missing.min(spare(&shown));
                 missing -= given;
@@ -195,35 +195,35 @@ impl Measure {
         let shown = widths.iter().filter(|width| **width > 0);
         let taken: usize = shown.map(|width| width + GAP).sum();
         let label = room.saturating_sub(taken);
-        let behind = if columns.end_at_the_edge() {
+        let trailing = if columns.end_at_right_edge() {
             0
         } else {
-            // The columns stand near to what they belong to.
-            label.saturating_sub(self.label.max(LABEL))
+            // Keep the columns close to their labels.
+            label.saturating_sub(self.label.max(MIN_LABEL))
         };
-        Layout {
+        ColumnLayout {
             columns,
             widths,
-            label: label - behind,
-            behind,
+            label: label - trailing,
+            trailing,
         }
     }
 }
 
-/// Where everything stands in a row.
+/// The positions of the columns in a row.
 #[derive(Debug)]
-pub struct Layout {
+pub struct ColumnLayout {
     columns: Columns,
-    /// Zero for a column that is not shown.
+    /// Zero for a hidden column.
     widths: Vec<usize>,
     label: usize,
-    /// Blank cells behind the last column.
-    behind: usize,
+    /// Blank cells after the last column.
+    trailing: usize,
 }
 
-impl Layout {
-    /// Puts a row's label between its details. `label` writes it into the cells that it is told, and may take
-    /// fewer; `face` says how a token looks here.
+impl ColumnLayout {
+    /// Appends a row's label and details. `label` writes the label into at most the given number of
+    /// cells; `face` is the face of a token.
     pub fn write(
         &self,
         row: &mut Row,
@@ -238,14 +238,14 @@ impl Layout {
                 row.push(" ".repeat(GAP), face(Token::Text));
             }
         }
-        let behind: Vec<_> = self
+        let trailing: Vec<_> = self
             .shown(details)
             .filter(|(column, ..)| column.align != Align::Before)
             .collect();
-        // What a detail at the right edge leaves free in this row is the label's.
-        let free = behind
+        // The label may use the space that a detail at the right edge leaves free in this row.
+        let free = trailing
             .first()
-            .filter(|(column, ..)| column.align == Align::Right && !self.columns.are_named())
+            .filter(|(column, ..)| column.align == Align::Right && !self.columns.have_header())
             .map_or(0, |(_, cell, columns)| {
                 columns.saturating_sub(width(&cell.text))
             });
@@ -253,18 +253,18 @@ impl Layout {
         label(row, self.label + free);
         let mut gap = (begin + self.label).saturating_sub(row.width());
         let mut over = row.width().saturating_sub(begin + self.label);
-        for (column, cell, columns) in behind {
+        for (column, cell, columns) in trailing {
             let columns = columns - std::mem::take(&mut over);
             row.push(" ".repeat(gap + GAP), face(Token::Text));
             row.push(aligned(&cell.text, columns, column.align), face(cell.token));
             gap = 0;
         }
-        row.push(" ".repeat(gap + self.behind), face(Token::Text));
+        row.push(" ".repeat(gap + self.trailing), face(Token::Text));
     }
 
-    /// The names of what is shown, when the columns have any.
-    pub fn head(&self) -> Option<Row> {
-        if !self.columns.are_named() {
+    /// The header row, if the columns have names.
+    pub(crate) fn head(&self) -> Option<Row> {
+        if !self.columns.have_header() {
             return None;
         }
         let names = self.columns.details.iter();
@@ -315,7 +315,7 @@ mod tests {
             .iter()
             .map(|(label, cells)| (*label, cells.iter().map(|cell| (*cell).into()).collect()))
             .collect();
-        let mut measure = Measure::default();
+        let mut measure = ColumnWidths::default();
         for (label, cells) in &rows {
             measure.add(label, cells);
         }
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_align_and_the_least_important_go_first_and_whole() {
+    fn least_important_columns_are_dropped_first() {
         let rows: &[(&str, &[&str])] = &[
             ("anthropic/opus", &["here", "none", "5", "25"]),
             ("a/small", &["away", "", "0.1", "0.5"]),
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_are_cut_before_they_are_dropped_and_a_label_takes_what_is_free() {
+    fn sentences_are_cut_before_they_are_dropped_and_labels_use_free_space() {
         let rows: &[(&str, &[&str])] = &[
             ("one of a few", &["a sentence that goes on"]),
             ("a label that is longer still", &["x"]),

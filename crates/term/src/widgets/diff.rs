@@ -1,4 +1,4 @@
-//! A unified diff as rows: line numbers, tinted lines, changed words marked inside paired lines.
+//! Renders a unified diff as rows: line numbers, tinted lines, and highlighted words that changed.
 
 mod syntax;
 
@@ -10,16 +10,16 @@ use crate::wrap::Wrap;
 use osier_base::text::{expand_tabs, graphemes, sanitize};
 
 pub use syntax::Syntax;
-use syntax::dressed;
+use syntax::with_syntax;
 
-/// Longest line that is compared word by word, in bytes.
-const WORD_LIMIT: usize = 2000;
-/// Most removed lines in a row that are paired with added ones.
-const PAIR_LIMIT: usize = 40;
+/// Maximum length in bytes of lines that are compared word by word.
+const MAX_WORD_DIFF: usize = 2000;
+/// Maximum number of consecutive removed lines that are paired with added ones.
+const MAX_PAIRED: usize = 40;
 
 /// One line of the patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line<'a> {
+enum DiffLine<'a> {
     Hunk { old: usize, new: usize },
     Context(&'a str),
     Removed(&'a str),
@@ -27,36 +27,37 @@ enum Line<'a> {
     Note(&'a str),
 }
 
-/// How a patch is laid out.
+/// The layout of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum DiffLayout {
     /// Removed lines above the added ones.
     Unified,
-    /// The old file beside the new one.
-    Beside,
+    /// The old file to the left of the new one.
+    SideBySide,
 }
 
-/// Unified rows of `patch` for `width`, at most `limit` and then one that says how many lines follow.
+/// The unified rows of `patch` at `width`: at most `limit`, then one with the number of remaining
+/// lines.
 pub fn rows(patch: &str, width: u16, limit: usize) -> Vec<Row> {
-    laid_out(patch, width, limit, Layout::Unified)
+    rows_in_layout(patch, width, limit, DiffLayout::Unified)
 }
 
-/// `laid_out` without the colours of a language.
-pub fn laid_out(patch: &str, width: u16, limit: usize, layout: Layout) -> Vec<Row> {
-    laid_out_in(patch, width, limit, layout, &Syntax::default())
+/// Like [`rows`], with a layout.
+fn rows_in_layout(patch: &str, width: u16, limit: usize, layout: DiffLayout) -> Vec<Row> {
+    highlighted_rows(patch, width, limit, layout, &Syntax::default())
 }
 
-/// `rows` in a layout and in the colours of a language. Each hunk but the first begins with a row of
-/// `Token::DiffHunk`.
-pub fn laid_out_in(
+/// Like [`rows`], with a layout and syntax highlighting. Each hunk but the first begins with a row
+/// of [`Token::DiffHunk`].
+pub fn highlighted_rows(
     patch: &str,
     width: u16,
     limit: usize,
-    layout: Layout,
+    layout: DiffLayout,
     syntax: &Syntax,
 ) -> Vec<Row> {
-    let lines: Vec<Line<'_>> = patch.lines().filter_map(read).collect();
-    let mut painter = Painter {
+    let lines: Vec<DiffLine<'_>> = patch.lines().filter_map(parse_line).collect();
+    let mut painter = DiffPainter {
         width: usize::from(width),
         layout,
         digits: digits(&lines),
@@ -64,39 +65,39 @@ pub fn laid_out_in(
         new: 0,
         hunks: 0,
         syntax,
-        seen: (0, 0),
+        processed: (0, 0),
         rows: Vec::new(),
     };
-    let mut place = 0;
-    while place < lines.len() {
+    let mut index = 0;
+    while index < lines.len() {
         if painter.rows.len() >= limit {
-            let is_line = |line: &&Line<'_>| !matches!(line, Line::Hunk { .. });
+            let is_line = |line: &&DiffLine<'_>| !matches!(line, DiffLine::Hunk { .. });
             let cut = painter.rows.len() - limit;
-            let left = lines[place..].iter().filter(is_line).count() + cut;
+            let left = lines[index..].iter().filter(is_line).count() + cut;
             painter.rows.truncate(limit);
             painter
                 .rows
                 .push(Row::plain(format!("  … {left} more lines"), Token::Muted));
             break;
         }
-        place += painter.paint(&lines[place..]);
+        index += painter.paint(&lines[index..]);
     }
     painter.rows
 }
 
-/// Added and removed lines of `patch`.
+/// Number of added and removed lines of `patch`.
 pub fn counts(patch: &str) -> (usize, usize) {
     patch
         .lines()
-        .filter_map(read)
+        .filter_map(parse_line)
         .fold((0, 0), |(added, removed), line| match line {
-            Line::Added(_) => (added + 1, removed),
-            Line::Removed(_) => (added, removed + 1),
+            DiffLine::Added(_) => (added + 1, removed),
+            DiffLine::Removed(_) => (added, removed + 1),
             _ => (added, removed),
         })
 }
 
-fn read(line: &str) -> Option<Line<'_>> {
+fn parse_line(line: &str) -> Option<DiffLine<'_>> {
     if line.starts_with("--- ") || line.starts_with("+++ ") {
         return None;
     }
@@ -106,55 +107,55 @@ fn read(line: &str) -> Option<Line<'_>> {
             let range = ranges.next()?.strip_prefix(sign)?;
             range.split(',').next()?.parse().ok()
         };
-        return Some(Line::Hunk {
+        return Some(DiffLine::Hunk {
             old: start('-')?,
             new: start('+')?,
         });
     }
     Some(match line.as_bytes().first() {
-        None => Line::Context(""),
-        Some(b' ') => Line::Context(&line[1..]),
-        Some(b'-') => Line::Removed(&line[1..]),
-        Some(b'+') => Line::Added(&line[1..]),
-        Some(_) => Line::Note(line),
+        None => DiffLine::Context(""),
+        Some(b' ') => DiffLine::Context(&line[1..]),
+        Some(b'-') => DiffLine::Removed(&line[1..]),
+        Some(b'+') => DiffLine::Added(&line[1..]),
+        Some(_) => DiffLine::Note(line),
     })
 }
 
 /// Columns of the largest line number.
-fn digits(lines: &[Line<'_>]) -> usize {
+fn digits(lines: &[DiffLine<'_>]) -> usize {
     let last = lines.iter().rev().find_map(|line| match line {
-        Line::Hunk { old, new } => Some((*old).max(*new)),
+        DiffLine::Hunk { old, new } => Some((*old).max(*new)),
         _ => None,
     });
     (last.unwrap_or(0) + lines.len()).to_string().len().max(3)
 }
 
-struct Painter<'a> {
+struct DiffPainter<'a> {
     width: usize,
-    layout: Layout,
+    layout: DiffLayout,
     digits: usize,
     old: usize,
     new: usize,
     hunks: usize,
     syntax: &'a Syntax,
-    /// Lines of the old and the new file so far.
-    seen: (usize, usize),
+    /// Number of lines of the old and the new file so far.
+    processed: (usize, usize),
     rows: Vec<Row>,
 }
 
-/// A line of one side as it is shown.
-struct Side {
+/// A line of one side with its styles.
+struct DiffSide {
     number: usize,
     sign: char,
     spans: Vec<Span>,
     token: Token,
 }
 
-impl Painter<'_> {
-    /// Paints the first line, or a run of removed and added lines; returns how many lines that were.
-    fn paint(&mut self, lines: &[Line<'_>]) -> usize {
+impl DiffPainter<'_> {
+    /// Renders the first line, or a run of removed and added lines; returns the number of lines.
+    fn paint(&mut self, lines: &[DiffLine<'_>]) -> usize {
         match lines[0] {
-            Line::Hunk { old, new } => {
+            DiffLine::Hunk { old, new } => {
                 (self.old, self.new) = (old, new);
                 if self.hunks > 0 {
                     let dots = format!("{:>1$}", "⋮", self.digits + 2);
@@ -162,111 +163,113 @@ impl Painter<'_> {
                 }
                 self.hunks += 1;
             }
-            Line::Context(text) => {
+            DiffLine::Context(text) => {
                 let token = Token::DiffContext;
-                let tokens = self.syntax.new.get(self.seen.1);
-                let spans = dressed(vec![Span::new(&*clean(text), token)], token, tokens);
-                let side = |number| Side {
+                let tokens = self.syntax.new.get(self.processed.1);
+                let spans = with_syntax(vec![Span::new(&*clean(text), token)], token, tokens);
+                let side = |number| DiffSide {
                     number,
                     sign: ' ',
                     spans: spans.clone(),
                     token,
                 };
                 match self.layout {
-                    Layout::Unified => self.push(&side(self.new)),
-                    Layout::Beside => self.pair(Some(&side(self.old)), Some(&side(self.new))),
+                    DiffLayout::Unified => self.push(&side(self.new)),
+                    DiffLayout::SideBySide => {
+                        self.pair(Some(&side(self.old)), Some(&side(self.new)));
+                    }
                 }
                 self.old += 1;
                 self.new += 1;
-                self.seen = (self.seen.0 + 1, self.seen.1 + 1);
+                self.processed = (self.processed.0 + 1, self.processed.1 + 1);
             }
-            Line::Note(text) => {
+            DiffLine::Note(text) => {
                 self.rows
                     .push(Row::plain(format!("  {}", sanitize(text)), Token::Muted));
             }
-            Line::Added(_) | Line::Removed(_) => return self.change(lines),
+            DiffLine::Added(_) | DiffLine::Removed(_) => return self.change(lines),
         }
         1
     }
 
-    /// A run of removed lines and the added ones behind it.
-    fn change(&mut self, lines: &[Line<'_>]) -> usize {
+    /// Renders a run of removed lines and the added lines after it.
+    fn change(&mut self, lines: &[DiffLine<'_>]) -> usize {
         let removed: Vec<&str> = lines
             .iter()
             .map_while(|line| match line {
-                Line::Removed(text) => Some(*text),
+                DiffLine::Removed(text) => Some(*text),
                 _ => None,
             })
             .collect();
         let added: Vec<&str> = lines[removed.len()..]
             .iter()
             .map_while(|line| match line {
-                Line::Added(text) => Some(*text),
+                DiffLine::Added(text) => Some(*text),
                 _ => None,
             })
             .collect();
-        let paired = removed.len() == added.len() && removed.len() <= PAIR_LIMIT;
-        let old = removed.iter().enumerate().map(|(place, text)| Side {
-            number: self.old + place,
+        let paired = removed.len() == added.len() && removed.len() <= MAX_PAIRED;
+        let old = removed.iter().enumerate().map(|(index, text)| DiffSide {
+            number: self.old + index,
             sign: '-',
-            spans: dressed(
-                match added.get(place).filter(|_| paired) {
+            spans: with_syntax(
+                match added.get(index).filter(|_| paired) {
                     Some(new) => words(text, new, ChangeTag::Delete),
                     None => vec![Span::new(&*clean(text), Token::DiffRemoved)],
                 },
                 Token::DiffRemoved,
-                self.syntax.old.get(self.seen.0 + place),
+                self.syntax.old.get(self.processed.0 + index),
             ),
             token: Token::DiffRemoved,
         });
-        let new = added.iter().enumerate().map(|(place, text)| Side {
-            number: self.new + place,
+        let new = added.iter().enumerate().map(|(index, text)| DiffSide {
+            number: self.new + index,
             sign: '+',
-            spans: dressed(
-                match removed.get(place).filter(|_| paired) {
+            spans: with_syntax(
+                match removed.get(index).filter(|_| paired) {
                     Some(old) => words(old, text, ChangeTag::Insert),
                     None => vec![Span::new(&*clean(text), Token::DiffAdded)],
                 },
                 Token::DiffAdded,
-                self.syntax.new.get(self.seen.1 + place),
+                self.syntax.new.get(self.processed.1 + index),
             ),
             token: Token::DiffAdded,
         });
-        let (old, new): (Vec<Side>, Vec<Side>) = (old.collect(), new.collect());
+        let (old, new): (Vec<DiffSide>, Vec<DiffSide>) = (old.collect(), new.collect());
         match self.layout {
-            Layout::Unified => old.iter().chain(&new).for_each(|side| self.push(side)),
-            Layout::Beside => {
-                for place in 0..old.len().max(new.len()) {
-                    self.pair(old.get(place), new.get(place));
+            DiffLayout::Unified => old.iter().chain(&new).for_each(|side| self.push(side)),
+            DiffLayout::SideBySide => {
+                for index in 0..old.len().max(new.len()) {
+                    self.pair(old.get(index), new.get(index));
                 }
             }
         }
-        self.seen = (self.seen.0 + old.len(), self.seen.1 + new.len());
+        self.processed = (self.processed.0 + old.len(), self.processed.1 + new.len());
         self.old += old.len();
         self.new += new.len();
         old.len() + new.len()
     }
 
-    fn push(&mut self, side: &Side) {
+    fn push(&mut self, side: &DiffSide) {
         let rows = self.side_rows(side, self.width);
         self.rows.extend(rows);
     }
 
-    /// The two sides of a line, of which one may be missing, beside each other.
-    fn pair(&mut self, old: Option<&Side>, new: Option<&Side>) {
+    /// Renders two sides next to each other; one may be missing.
+    fn pair(&mut self, old: Option<&DiffSide>, new: Option<&DiffSide>) {
         let half = self.width.saturating_sub(1) / 2;
-        let rows = |side: Option<&Side>| match side {
+        let rows = |side: Option<&DiffSide>| match side {
             Some(side) => self.side_rows(side, half),
             None => Vec::new(),
         };
         let (left, right) = (rows(old), rows(new));
-        for place in 0..left.len().max(right.len()) {
-            let mut row = left.get(place).cloned().unwrap_or_default();
+        for index in 0..left.len().max(right.len()) {
+            let mut row = left.get(index).cloned().unwrap_or_default();
             let gap = half.saturating_sub(row.width());
             let fill = row.fill.take().unwrap_or(Face::from(Token::Text));
             row.push(" ".repeat(gap), fill);
             row.push("│", Token::Border);
-            if let Some(right) = right.get(place) {
+            if let Some(right) = right.get(index) {
                 row.spans.extend(right.spans.iter().cloned());
                 row.fill = right.fill;
             }
@@ -274,8 +277,8 @@ impl Painter<'_> {
         }
     }
 
-    fn side_rows(&self, side: &Side, width: usize) -> Vec<Row> {
-        let Side {
+    fn side_rows(&self, side: &DiffSide, width: usize) -> Vec<Row> {
+        let DiffSide {
             number,
             sign,
             spans,
@@ -304,8 +307,8 @@ impl Painter<'_> {
     }
 }
 
-/// A line as names and numbers, blanks, and single marks.
-fn pieces(line: &str) -> Vec<&str> {
+/// Splits a line into words, blanks and single punctuation marks.
+fn split_words(line: &str) -> Vec<&str> {
     #[derive(PartialEq)]
     enum Class {
         Word,
@@ -331,26 +334,26 @@ fn pieces(line: &str) -> Vec<&str> {
     ranges.map(|(start, end)| &line[*start..end]).collect()
 }
 
-/// One side of a changed line, with the words that only it has marked.
+/// One side of a changed line, with the words that only it has highlighted.
 fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
     let (own, token, word) = match side {
         ChangeTag::Delete => (old, Token::DiffRemoved, Token::DiffRemovedWord),
         _ => (new, Token::DiffAdded, Token::DiffAddedWord),
     };
-    if old.len() + new.len() > WORD_LIMIT {
+    if old.len() + new.len() > MAX_WORD_DIFF {
         return vec![Span::new(&*clean(own), token)];
     }
     let (old, new) = (clean(old), clean(new));
-    let (old_words, new_words) = (pieces(&old), pieces(&new));
+    let (old_words, new_words) = (split_words(&old), split_words(&new));
     let diff = TextDiff::configure().diff_slices(&old_words, &new_words);
-    // Lines that share little are clearer without marks.
-    let alike = diff.ratio() > 0.4;
+    // Lines with little in common are clearer without highlighted words.
+    let is_similar = diff.ratio() > 0.4;
     let is_shown = |tag: ChangeTag| tag == side || tag == ChangeTag::Equal;
     let changes = diff.iter_all_changes();
     let shown = changes.filter(|change| is_shown(change.tag()));
     shown
         .map(|change| {
-            let face = if change.tag() == side && alike {
+            let face = if change.tag() == side && is_similar {
                 Face::from(word).on(word)
             } else {
                 Face::from(token)
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_carry_numbers_and_signs() {
+    fn lines_have_numbers_and_signs() {
         assert_eq!(
             shown(&rows(PATCH, 40, 99)),
             [
@@ -393,11 +396,14 @@ mod tests {
     }
 
     #[test]
-    fn changed_words_of_paired_lines_are_marked() {
+    fn changed_words_of_paired_lines_are_highlighted() {
         let patch = "@@ -1,1 +1,1 @@\n-let a = 1;\n+let a = 2;\n";
         let rows = rows(patch, 40, 99);
         let words = |row: &Row| -> Vec<String> {
-            let marked = row.spans.iter().filter(|span| span.face.ground.is_some());
+            let marked = row
+                .spans
+                .iter()
+                .filter(|span| span.face.background.is_some());
             marked.map(|span| span.text.to_string()).collect()
         };
         assert_eq!(
@@ -407,19 +413,19 @@ mod tests {
     }
 
     #[test]
-    fn words_end_where_names_do() {
+    fn word_diff_splits_at_identifier_boundaries() {
         assert_eq!(
-            pieces("let _a1 =  f(x);"),
+            split_words("let _a1 =  f(x);"),
             ["let", " ", "_a1", " ", "=", "  ", "f", "(", "x", ")", ";"]
         );
-        assert_eq!(pieces("漢字 e\u{301}"), ["漢字", " ", "e\u{301}"]);
-        assert!(pieces("").is_empty());
+        assert_eq!(split_words("漢字 e\u{301}"), ["漢字", " ", "e\u{301}"]);
+        assert!(split_words("").is_empty());
     }
 
     #[test]
-    fn the_old_file_stands_beside_the_new_one() {
+    fn side_by_side_layout_shows_the_old_file_on_the_left() {
         assert_eq!(
-            shown(&laid_out(PATCH, 51, 99, Layout::Beside)),
+            shown(&rows_in_layout(PATCH, 51, 99, DiffLayout::SideBySide)),
             [
                 "    8   same             │    8   same",
                 "    9 - let a = 1;       │    9 + let a = 2;",
@@ -431,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_diff_says_how_much_is_left() {
+    fn truncated_diff_ends_with_the_number_of_remaining_lines() {
         let rows = rows(PATCH, 40, 2);
         assert_eq!(shown(&rows)[2], "  … 3 more lines");
     }

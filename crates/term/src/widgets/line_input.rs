@@ -1,8 +1,8 @@
-//! One line of text with a cursor: the query of a picker, a name.
+//! A single-line text input, for example for a search query or a name.
 
 use osier_base::text::{graphemes, single_line, width};
 
-/// The text and the cursor, which stands between graphemes.
+/// The text and a cursor between graphemes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineInput {
     text: String,
@@ -32,7 +32,7 @@ impl LineInput {
         width(&self.text[..self.cursor])
     }
 
-    /// Inserts text; line ends and control sequences in it cannot break the line.
+    /// Inserts text. Line breaks and control sequences are removed.
     pub fn insert(&mut self, text: &str) {
         let text = single_line(text);
         self.text.insert_str(self.cursor, &text);
@@ -40,13 +40,13 @@ impl LineInput {
     }
 
     pub fn delete_backward(&mut self) {
-        let start = self.before();
+        let start = self.previous_boundary();
         self.text.replace_range(start..self.cursor, "");
         self.cursor = start;
     }
 
     pub fn delete_forward(&mut self) {
-        let end = self.after();
+        let end = self.next_boundary();
         self.text.replace_range(self.cursor..end, "");
     }
 
@@ -66,11 +66,11 @@ impl LineInput {
     }
 
     pub fn left(&mut self) {
-        self.cursor = self.before();
+        self.cursor = self.previous_boundary();
     }
 
     pub fn right(&mut self) {
-        self.cursor = self.after();
+        self.cursor = self.next_boundary();
     }
 
     pub fn home(&mut self) {
@@ -81,13 +81,13 @@ impl LineInput {
         self.cursor = self.text.len();
     }
 
-    fn before(&self) -> usize {
+    fn previous_boundary(&self) -> usize {
         graphemes(&self.text[..self.cursor])
             .next_back()
             .map_or(0, |(offset, _)| offset)
     }
 
-    fn after(&self) -> usize {
+    fn next_boundary(&self) -> usize {
         let next = graphemes(&self.text[self.cursor..]).next();
         self.cursor + next.map_or(0, |(_, grapheme)| grapheme.len())
     }
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn graphemes_are_edited_whole() {
+    fn graphemes_are_edited_as_units() {
         let mut input = LineInput::new("a👨‍👩‍👧b");
         input.left();
         input.delete_backward();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_goes_with_its_space() {
+    fn deleting_a_word_deletes_its_space() {
         let mut input = LineInput::new("one two  ");
         input.delete_word_backward();
         assert_eq!(input.text(), "one ");

@@ -1,5 +1,4 @@
-//! What screens are made of. Widgets hold state and give rows; what an input means is their owner's
-//! business.
+//! Widgets. They hold state and produce rows; their owner interprets input.
 
 pub mod columns;
 pub mod diff;

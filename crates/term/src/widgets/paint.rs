@@ -1,4 +1,4 @@
-//! Puts laid-out rows into a buffer.
+//! Paints laid-out rows into a buffer.
 
 use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::Rect;
@@ -9,9 +9,8 @@ use crate::frame::Links;
 use crate::row::{Row, Span};
 use osier_base::text::{grapheme_width, graphemes};
 
-/// Paints `rows` from the top of `area` down. What they cover is replaced; rows that are missing leave
-/// the rest of the area blank; what does not fit is cut, wide graphemes whole. Links of spans become
-/// numbers of `links`.
+/// Paints `rows` from the top of `area` and blanks the rest of it. Text that does not fit is cut at
+/// a grapheme boundary. Links of spans become ids of `links`.
 pub fn paint_rows(
     rows: &[Row],
     area: Rect,
@@ -26,11 +25,11 @@ pub fn paint_rows(
     painter.finish();
 }
 
-/// Paints one row below the other.
+/// Paints rows one below another.
 #[derive(Debug)]
 pub struct Painter<'a, S> {
     area: Rect,
-    /// Lines that are painted.
+    /// Number of painted lines.
     painted: u16,
     buffer: &'a mut Buffer,
     links: &'a Links,
@@ -48,7 +47,7 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
         }
     }
 
-    /// Rows for which there is room.
+    /// Number of rows that still fit.
     pub fn room(&self) -> usize {
         usize::from(self.area.height - self.painted)
     }
@@ -57,14 +56,14 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
         self.joined(row, &[]);
     }
 
-    /// Paints a row with more spans behind its own; where it stands, when there is room.
+    /// Paints a row followed by more spans; returns its area if it fits.
     pub fn joined(&mut self, row: &Row, more: &[Span]) -> Option<Rect> {
         let line = self.next_line()?;
         paint_row((row, more), line, self.buffer, (self.links, &self.style));
         Some(line)
     }
 
-    /// Leaves cells to the terminal, which paints a picture over them.
+    /// Leaves cells to the terminal, which paints an image over them.
     pub fn leave(&mut self, cells: Rect) {
         let cells = cells.intersection(self.area);
         for position in cells.positions() {
@@ -72,7 +71,7 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
         }
     }
 
-    /// Leaves the rest of the area blank.
+    /// Blanks the rest of the area.
     pub fn finish(mut self) {
         while let Some(line) = self.next_line() {
             blank(cells(line, self.buffer), None);
@@ -96,14 +95,14 @@ fn paint_row(
     buffer: &mut Buffer,
     (links, style): (&Links, &impl Fn(Face) -> Style),
 ) {
-    let ground = row.fill.map(|fill| look(&Cell::EMPTY, style(fill)));
+    let background = row.fill.map(|fill| styled(&Cell::EMPTY, style(fill)));
     let cells = cells(line, buffer);
-    blank(cells, ground.as_ref());
-    let ground = ground.unwrap_or(Cell::EMPTY);
+    blank(cells, background.as_ref());
+    let background = background.unwrap_or(Cell::EMPTY);
     let mut x = 0;
     for span in row.spans.iter().chain(more) {
-        let covered = look(&ground, style(span.face));
-        let mut shown = covered.clone();
+        let base = styled(&background, style(span.face));
+        let mut shown = base.clone();
         if let Some(link) = span.link.as_ref().and_then(|target| links.intern(target)) {
             link.mark(&mut shown);
         }
@@ -112,7 +111,7 @@ fn paint_row(
                 let Some(cell) = cells.get_mut(x) else {
                     return;
                 };
-                wear(cell, &shown);
+                copy_style(cell, &shown);
                 cell.set_char(char::from(byte));
                 x += 1;
             }
@@ -126,27 +125,27 @@ fn paint_row(
             let Some([first, halves @ ..]) = cells.get_mut(x..x + width) else {
                 return;
             };
-            wear(first, &shown);
+            copy_style(first, &shown);
             first.set_symbol(grapheme);
-            blank(halves, Some(&covered));
+            blank(halves, Some(&base));
             x += width;
         }
     }
 }
 
-/// What a cell that looks like `ground` looks like with `style` on it.
-fn look(ground: &Cell, style: Style) -> Cell {
-    let mut cell = ground.clone();
+/// The appearance of a cell with `style` applied over `ground`.
+fn styled(background: &Cell, style: Style) -> Cell {
+    let mut cell = background.clone();
     cell.set_style(style);
     cell
 }
 
-/// Gives a cell the looks of another. Styles are worked out once a span, not once a cell.
-fn wear(cell: &mut Cell, looks: &Cell) {
-    cell.fg = looks.fg;
-    cell.bg = looks.bg;
-    cell.underline_color = looks.underline_color;
-    cell.modifier = looks.modifier;
+/// Copies the appearance of a cell, so that styles are computed once per span and not per cell.
+fn copy_style(cell: &mut Cell, source: &Cell) {
+    cell.fg = source.fg;
+    cell.bg = source.bg;
+    cell.underline_color = source.underline_color;
+    cell.modifier = source.modifier;
 }
 
 /// The cells of a line of the buffer.
@@ -159,11 +158,11 @@ fn cells(line: Rect, buffer: &mut Buffer) -> &mut [Cell] {
     &mut buffer.content[first..first + width]
 }
 
-fn blank(cells: &mut [Cell], ground: Option<&Cell>) {
+fn blank(cells: &mut [Cell], background: Option<&Cell>) {
     for cell in cells {
         cell.reset();
-        if let Some(ground) = ground {
-            wear(cell, ground);
+        if let Some(background) = background {
+            copy_style(cell, background);
         }
     }
 }

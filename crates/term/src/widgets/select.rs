@@ -1,48 +1,57 @@
-//! A list that is narrowed by typing. It knows labels, details and what is selected; what an item
-//! means is its owner's business.
+//! A list that is filtered by typing. It knows labels, details and the selection; its owner knows
+//! what an item means.
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use super::columns::{Cell, Columns, Layout, Measure};
+use super::columns::{Cell, ColumnLayout, ColumnWidths, Columns};
 use crate::face::{Face, Token};
 use crate::row::{Row, Span};
 use osier_base::text::{graphemes, single_line, truncate};
 
-/// One line of the list.
+/// An item of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Item {
-    /// Tells items apart when the list changes under the selection.
+    /// Identifies the item when the list changes.
     pub key: String,
     pub label: String,
     /// One for each column of the list.
     pub details: Vec<Cell>,
-    /// Also matched, never shown.
+    /// Additional text to match, never shown.
     pub keywords: String,
-    /// Shown dimmed: it can be chosen, but something is missing.
+    /// Shown dimmed: it can be selected, but something is missing.
     pub dimmed: bool,
 }
 
 /// The list.
+///
+/// ```
+/// use osier_term::widgets::select::{Item, Select};
+///
+/// let item = |label: &str| Item { label: label.to_owned(), ..Item::default() };
+/// let mut list = Select::new(vec![item("open file"), item("quit")]);
+/// list.set_query("qu");
+/// assert_eq!(list.selected(), Some(&item("quit")));
+/// ```
 #[derive(Debug)]
 pub struct Select {
     items: Vec<Item>,
     columns: Columns,
-    measure: Measure,
+    widths: ColumnWidths,
     query: String,
-    /// Places of the items that match, best first, with the matched characters of their labels.
+    /// Indices of the matching items, best first, with the matched characters of their labels.
     shown: Vec<(usize, Vec<u32>)>,
     selected: usize,
-    /// First visible place of `shown`.
+    /// Index in `shown` of the first visible item.
     top: usize,
     matcher: Matcher,
 }
 
 impl Select {
-    /// A list with one detail at the right edge.
+    /// Creates a list with one detail at the right edge.
     pub fn new(items: Vec<Item>) -> Self {
         let mut select = Self {
-            measure: measure(&items),
+            widths: measure(&items),
             items,
             columns: Columns::DETAIL,
             query: String::new(),
@@ -51,22 +60,22 @@ impl Select {
             top: 0,
             matcher: Matcher::new(Config::DEFAULT),
         };
-        select.narrow();
+        select.filter_items();
         select
     }
 
-    /// Shows its details in these columns.
+    /// Sets the columns of the details.
     #[must_use]
     pub fn with_columns(self, columns: Columns) -> Self {
         Self { columns, ..self }
     }
 
-    /// Other items; what is selected stays selected when it is still there.
+    /// Replaces the items and keeps the selection if its item is still there.
     pub fn set_items(&mut self, items: Vec<Item>) {
         let key = self.selected().map(|item| item.key.clone());
-        self.measure = measure(&items);
+        self.widths = measure(&items);
         self.items = items;
-        self.narrow();
+        self.filter_items();
         if let Some(key) = key {
             self.select_key(&key);
         }
@@ -75,19 +84,19 @@ impl Select {
     pub fn set_query(&mut self, query: &str) {
         if self.query != query {
             query.clone_into(&mut self.query);
-            self.narrow();
+            self.filter_items();
         }
     }
 
-    /// The item that would be taken.
+    /// The selected item.
     pub fn selected(&self) -> Option<&Item> {
         self.shown
             .get(self.selected)
-            .map(|(place, _)| &self.items[*place])
+            .map(|(index, _)| &self.items[*index])
     }
 
-    /// How many items stand above it.
-    pub fn place(&self) -> usize {
+    /// The index of the selection among the matching items.
+    pub fn selected_index(&self) -> usize {
         self.selected
     }
 
@@ -95,11 +104,11 @@ impl Select {
         let found = self
             .shown
             .iter()
-            .position(|(place, _)| self.items[*place].key == key);
+            .position(|(index, _)| self.items[*index].key == key);
         self.selected = found.unwrap_or(0);
     }
 
-    /// Items that match.
+    /// Number of matching items.
     pub fn len(&self) -> usize {
         self.shown.len()
     }
@@ -108,12 +117,12 @@ impl Select {
         self.shown.is_empty()
     }
 
-    /// All items, matching or not.
+    /// Number of all items.
     pub fn total(&self) -> usize {
         self.items.len()
     }
 
-    /// Moves the selection; past an end it comes back at the other.
+    /// Moves the selection by one and wraps around.
     pub fn step(&mut self, down: bool) {
         let count = self.shown.len();
         if count > 0 {
@@ -121,7 +130,7 @@ impl Select {
         }
     }
 
-    /// Moves the selection by a page, stopping at the ends.
+    /// Moves the selection by a page and stops at the ends.
     pub fn page(&mut self, down: bool, rows: usize) {
         let last = self.shown.len().saturating_sub(1);
         self.selected = if down {
@@ -139,15 +148,15 @@ impl Select {
         self.selected = self.shown.len().saturating_sub(1);
     }
 
-    /// Rows above the items that name the columns.
+    /// Number of header rows.
     pub fn head_rows(&self) -> usize {
-        usize::from(self.columns.are_named())
+        usize::from(self.columns.have_header())
     }
 
-    /// The visible rows for a viewport, the selected one among them, below the names of the columns.
+    /// The header and the visible rows, scrolled to show the selection.
     pub fn rows(&mut self, columns: usize, height: usize) -> Vec<Row> {
-        // The mark before a row, and a cell behind it.
-        let layout = self.measure.fit(self.columns, columns.saturating_sub(3));
+        // The selection marker, and one cell after the details.
+        let layout = self.widths.fit(self.columns, columns.saturating_sub(3));
         let head = layout.head().filter(|_| height > 1).map(|mut head| {
             head.spans.insert(0, Span::new("  ", Token::Muted));
             head
@@ -160,18 +169,18 @@ impl Select {
         }
         self.top = self.top.min(self.shown.len().saturating_sub(height));
         let visible = self.shown.iter().enumerate().skip(self.top).take(height);
-        let items = visible.map(|(place, (item, matched))| {
-            item_row(&self.items[*item], matched, place == self.selected, &layout)
+        let items = visible.map(|(index, (item, matched))| {
+            item_row(&self.items[*item], matched, index == self.selected, &layout)
         });
         head.into_iter().chain(items).collect()
     }
 
-    fn narrow(&mut self) {
+    fn filter_items(&mut self) {
         self.selected = 0;
         self.top = 0;
         if self.query.trim().is_empty() {
             self.shown = (0..self.items.len())
-                .map(|place| (place, Vec::new()))
+                .map(|index| (index, Vec::new()))
                 .collect();
             return;
         }
@@ -179,9 +188,9 @@ impl Select {
         let mut buffer = Vec::new();
         let mut text = String::new();
         let mut scored: Vec<(u32, usize)> = Vec::new();
-        for (place, item) in self.items.iter().enumerate() {
+        for (index, item) in self.items.iter().enumerate() {
             text.clear();
-            // What stands before the label is searched as a part of it.
+            // The columns before the label are searched as part of it.
             let before = self.columns.before(&item.details);
             for part in before.chain([item.label.as_str(), &item.keywords]) {
                 text.push_str(part);
@@ -189,38 +198,38 @@ impl Select {
             }
             let haystack = Utf32Str::new(&text, &mut buffer);
             if let Some(score) = pattern.score(haystack, &mut self.matcher) {
-                scored.push((score, place));
+                scored.push((score, index));
             }
         }
         scored.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
-        // Only what can be on screen needs its matched characters.
+        // Only items that may be visible need their matched characters.
         self.shown = scored
             .into_iter()
             .enumerate()
-            .map(|(rank, (_, place))| {
+            .map(|(rank, (_, index))| {
                 let mut matched = Vec::new();
                 if rank < 200 {
-                    let haystack = Utf32Str::new(&self.items[place].label, &mut buffer);
+                    let haystack = Utf32Str::new(&self.items[index].label, &mut buffer);
                     pattern.indices(haystack, &mut self.matcher, &mut matched);
                     matched.sort_unstable();
                     matched.dedup();
                 }
-                (place, matched)
+                (index, matched)
             })
             .collect();
     }
 }
 
-fn measure(items: &[Item]) -> Measure {
-    let mut measure = Measure::default();
+fn measure(items: &[Item]) -> ColumnWidths {
+    let mut widths = ColumnWidths::default();
     for item in items {
-        measure.add(&item.label, &item.details);
+        widths.add(&item.label, &item.details);
     }
-    measure
+    widths
 }
 
-fn item_row(item: &Item, matched: &[u32], selected: bool, layout: &Layout) -> Row {
-    let ground = selected.then_some(Token::Selected);
+fn item_row(item: &Item, matched: &[u32], selected: bool, layout: &ColumnLayout) -> Row {
+    let background = selected.then_some(Token::Selected);
     let base = if item.dimmed {
         Token::Muted
     } else {
@@ -228,7 +237,7 @@ fn item_row(item: &Item, matched: &[u32], selected: bool, layout: &Layout) -> Ro
     };
     let face = |token: Token| Face {
         token,
-        ground,
+        background,
         ..Face::default()
     };
     let mut row = Row::default();
@@ -244,13 +253,13 @@ fn item_row(item: &Item, matched: &[u32], selected: bool, layout: &Layout) -> Ro
     row
 }
 
-/// The label with its matched characters marked.
+/// Appends the label with its matched characters highlighted.
 fn push_marked(row: &mut Row, label: &str, matched: &[u32], plain: Face, marked: Face) {
     let mut run = String::new();
     let mut in_match = false;
-    for (place, (_, grapheme)) in graphemes(label).enumerate() {
+    for (index, (_, grapheme)) in graphemes(label).enumerate() {
         let is_match =
-            u32::try_from(place).is_ok_and(|place| matched.binary_search(&place).is_ok());
+            u32::try_from(index).is_ok_and(|index| matched.binary_search(&index).is_ok());
         if is_match != in_match && !run.is_empty() {
             row.push(
                 std::mem::take(&mut run),
@@ -279,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_narrows_and_the_best_comes_first() {
+    fn query_filters_items_best_match_first() {
         let mut list = select(&["anthropic/sonnet", "openai/gpt-5", "mistral/small"]);
         list.set_query("gpt");
         assert_eq!(
@@ -294,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_selection_survives_new_items_and_goes_round() {
+    fn selection_survives_new_items_and_wraps_around() {
         let mut list = select(&["a", "b", "c"]);
         list.step(false);
         assert_eq!(list.selected().map(|item| item.key.as_str()), Some("c"));
@@ -310,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_fit_and_follow_the_selection() {
+    fn rows_fit_and_scroll_to_the_selection() {
         let mut list = select(&["one", "two", "three"]);
         list.last();
         let rows = list.rows(20, 2);

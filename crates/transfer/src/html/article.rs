@@ -1,37 +1,42 @@
-//! The entries of a session as articles of a page, in the order they were stored. Those that are not on
-//! the current branch are there and out of sight.
+//! The entries of a session as articles of a page, in stored order. Entries on other branches are included but
+//! hidden.
 
 use std::io::{self, Write};
 
 use super::escape::{anchor, escape, picture};
-use super::look::Paint;
 use super::outline::Outline;
+use super::theme::Highlighter;
 use super::{prose, tool};
 use crate::plan::Plan;
-use osier_agent::message::CustomMessage;
+use osier_agent::CustomMessage;
 use osier_agent::{
     AgentMessage, Attachment, Notice, Severity, ShellRun, ToolResultMessage, UserMessage,
 };
 use osier_base::clock;
 use osier_llm::{AssistantBlock, AssistantMessage, StopReason, ToolCall};
-use osier_store::{Entry, EntryKind, Reading, Tag};
+use osier_protocol::{Entry, EntryKind, Tag};
+use osier_store::Reading;
 
-/// Writes one entry after the other.
+/// Writes the articles one by one.
 pub(super) struct Articles<'a> {
     reading: &'a Reading,
     plan: &'a Plan,
-    painter: &'a mut dyn Paint,
-    /// The answer read last whose calls results belong to.
+    highlighter: &'a mut dyn Highlighter,
+    /// The last answer with calls, whose results follow.
     answer: Option<(u32, AssistantMessage)>,
     unreadable: usize,
 }
 
 impl<'a> Articles<'a> {
-    pub(super) fn new(reading: &'a Reading, plan: &'a Plan, painter: &'a mut dyn Paint) -> Self {
+    pub(super) fn new(
+        reading: &'a Reading,
+        plan: &'a Plan,
+        highlighter: &'a mut dyn Highlighter,
+    ) -> Self {
         Self {
             reading,
             plan,
-            painter,
+            highlighter,
             answer: None,
             unreadable: 0,
         }
@@ -77,7 +82,7 @@ impl<'a> Articles<'a> {
         writeln!(out, "{inner}</article>")
     }
 
-    /// The way to the branches that part here.
+    /// Links to the other branches that start at this entry.
     fn beside(&self, number: u32, out: &mut dyn Write) -> io::Result<()> {
         let Some(siblings) = self.plan.siblings(number) else {
             return Ok(());
@@ -99,7 +104,7 @@ impl<'a> Articles<'a> {
         )
     }
 
-    /// The line of an entry in the outline, if it has one.
+    /// The outline item of an entry, if it has one.
     fn list(
         &self,
         number: u32,
@@ -151,9 +156,12 @@ impl<'a> Articles<'a> {
                 AgentMessage::ToolResult(result) => {
                     outline.tool();
                     let call = self.call_of(number, &result.result.tool_call_id);
-                    ("call", tool::answered(self.painter, call.as_ref(), result))
+                    (
+                        "call",
+                        tool::answered(self.highlighter, call.as_ref(), result),
+                    )
                 }
-                AgentMessage::ShellRun(run) => ("call", shell(self.painter, run)),
+                AgentMessage::ShellRun(run) => ("call", shell(self.highlighter, run)),
                 AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
                     ("summary", self.summary("Summary", &summary.summary, number))
                 }
@@ -184,7 +192,7 @@ impl<'a> Articles<'a> {
             match block {
                 AssistantBlock::Text { text, .. } if !text.trim().is_empty() => {
                     html.push_str("<div class=prose>");
-                    html.push_str(&prose::render(self.painter, text, &scope));
+                    html.push_str(&prose::render(self.highlighter, text, &scope));
                     html.push_str("</div>");
                 }
                 AssistantBlock::Thinking {
@@ -193,11 +201,11 @@ impl<'a> Articles<'a> {
                     html.push_str(
                         "<details class=thinking><summary>Thinking</summary><div class=prose>",
                     );
-                    html.push_str(&prose::render(self.painter, thinking, &scope));
+                    html.push_str(&prose::render(self.highlighter, thinking, &scope));
                     html.push_str("</div></details>");
                 }
                 AssistantBlock::ToolCall(call) if open.contains(&call.id) => {
-                    html.push_str(&tool::unanswered(self.painter, call));
+                    html.push_str(&tool::unanswered(self.highlighter, call));
                 }
                 _ => {}
             }
@@ -206,7 +214,7 @@ impl<'a> Articles<'a> {
         html
     }
 
-    /// Calls of the answer `number` for which no result is stored on any branch below it.
+    /// Calls of the answer `number` without a stored result on any branch below it.
     fn unanswered(&self, number: u32, answer: &AssistantMessage) -> Vec<String> {
         let mut open: Vec<String> = answer.tool_calls().map(|call| call.id.clone()).collect();
         let mut below: Vec<u32> = self.plan.children(Some(number)).collect();
@@ -227,7 +235,7 @@ impl<'a> Articles<'a> {
         open
     }
 
-    /// The call that the result `number` answers.
+    /// The call of the result `number`.
     fn call_of(&mut self, number: u32, call_id: &str) -> Option<ToolCall> {
         let mut above = self.plan.above(number);
         while let Some(other) = above
@@ -248,7 +256,7 @@ impl<'a> Articles<'a> {
     }
 
     fn summary(&mut self, title: &str, text: &str, number: u32) -> String {
-        let text = prose::render(self.painter, text, &number.to_string());
+        let text = prose::render(self.highlighter, text, &number.to_string());
         format!(
             "<details class=summed><summary>{}</summary><div class=prose>{text}</div></details>",
             escape(title)
@@ -259,7 +267,7 @@ impl<'a> Articles<'a> {
         if !custom.display || custom.text.trim().is_empty() {
             return String::new();
         }
-        let text = prose::render(self.painter, &custom.text, &number.to_string());
+        let text = prose::render(self.highlighter, &custom.text, &number.to_string());
         format!(
             "<details class=summed><summary>{}</summary><div class=prose>{text}</div></details>",
             escape(&custom.kind)
@@ -302,7 +310,7 @@ fn attached(attachment: &Attachment) -> String {
     html
 }
 
-fn shell(painter: &mut dyn Paint, run: &ShellRun) -> String {
+fn shell(highlighter: &mut dyn Highlighter, run: &ShellRun) -> String {
     let result = ToolResultMessage {
         duration_ms: run.duration_ms,
         ..ToolResultMessage::default()
@@ -310,7 +318,7 @@ fn shell(painter: &mut dyn Paint, run: &ShellRun) -> String {
     let failed = run.cancelled || run.exit_code != Some(0);
     let mark = if run.exclude_from_context { "!!" } else { "!" };
     tool::cell(
-        painter,
+        highlighter,
         &tool::Cell {
             name: mark,
             subject: &run.command,
@@ -331,7 +339,7 @@ fn told(notice: &Notice) -> String {
     format!("<p class=\"notice {class}\">{}</p>", escape(&notice.text))
 }
 
-/// The author and the time.
+/// Author and time.
 fn who(name: &str, facts: &str, when: &str) -> String {
     let name = if name.is_empty() { "assistant" } else { name };
     format!(
@@ -355,7 +363,7 @@ fn facts(answer: &AssistantMessage) -> String {
     facts.join(" · ")
 }
 
-/// Why an answer ended, where that is not the usual way.
+/// Why an answer ended, if not normally.
 fn ending(answer: &AssistantMessage) -> String {
     let text = match answer.stop_reason {
         StopReason::Stop | StopReason::ToolUse => return String::new(),

@@ -1,21 +1,21 @@
-//! Code and diffs as marked lines.
+//! Highlighted code and diffs.
 
 use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
 use super::escape::{clean, escape_clean};
-use super::look::Paint;
+use super::theme::Highlighter;
 
 /// Code longer than this stays plain: it is data, not code that someone reads.
 const MARKED_BYTES: usize = 256 * 1024;
-/// Longest line of a diff whose changed words are marked, in bytes.
+/// Maximum bytes of a diff line with word highlighting.
 const WORD_LIMIT: usize = 2000;
-/// Most removed lines in a row that are paired with added ones.
+/// Maximum number of consecutive removed lines that are paired with added ones.
 const PAIR_LIMIT: usize = 40;
 
-/// `<pre>` with `code`, marked as `language`.
-pub(super) fn block(painter: &mut dyn Paint, language: &str, code: &str) -> String {
+/// `<pre>` with `code`, highlighted as `language`.
+pub(super) fn block(highlighter: &mut dyn Highlighter, language: &str, code: &str) -> String {
     let code = clean(code);
     let code = code.strip_suffix('\n').unwrap_or(&code);
     let label = match language {
@@ -24,14 +24,14 @@ pub(super) fn block(painter: &mut dyn Paint, language: &str, code: &str) -> Stri
     };
     format!(
         "<div class=code>{label}<pre tabindex=0><code>{}</code></pre></div>",
-        marked(painter, language, code)
+        marked(highlighter, language, code)
     )
 }
 
 /// The lines of sanitized `code`, escaped, with highlighted parts of `language` in spans.
-pub(super) fn marked(painter: &mut dyn Paint, language: &str, code: &str) -> String {
+pub(super) fn marked(highlighter: &mut dyn Highlighter, language: &str, code: &str) -> String {
     let lines = if code.len() <= MARKED_BYTES && !language.is_empty() {
-        painter.lines(language, code)
+        highlighter.lines(language, code)
     } else {
         None
     };
@@ -72,19 +72,19 @@ pub(super) fn counts(patch: &str) -> (usize, usize) {
     (count('+', "+++ "), count('-', "--- "))
 }
 
-/// A unified diff: numbered lines, changed words marked in lines that replace each other.
+/// A unified diff with line numbers; changed words are marked in replaced lines.
 pub(super) fn diff(patch: &str) -> String {
     let patch = clean(patch);
-    let mut painter = Painter::default();
+    let mut highlighter = Painter::default();
     let lines: Vec<&str> = patch
         .lines()
         .filter(|line| !line.starts_with("--- ") && !line.starts_with("+++ "))
         .collect();
     let mut at = 0;
     while at < lines.len() {
-        at += painter.paint(&lines[at..]);
+        at += highlighter.paint(&lines[at..]);
     }
-    format!("<pre class=diff tabindex=0>{}</pre>", painter.html)
+    format!("<pre class=diff tabindex=0>{}</pre>", highlighter.html)
 }
 
 #[derive(Default)]
@@ -167,7 +167,7 @@ impl Painter {
     }
 }
 
-/// One side of a changed line, with the words that only it has marked.
+/// One side of a changed line, with the words marked that the other side does not have.
 fn words(old: &str, new: &str, side: ChangeTag) -> String {
     let own = if side == ChangeTag::Delete { old } else { new };
     if old.len() + new.len() > WORD_LIMIT {
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_has_line_numbers_and_marks_changes() {
+    fn diff_has_line_numbers_and_marks_changes() {
         let patch = "--- a\n+++ b\n@@ -8,2 +8,3 @@\n same<\n-let a = 1;\n+let a = 2;\n+new\n";
         assert_eq!(
             diff(patch),

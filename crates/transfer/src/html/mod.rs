@@ -8,9 +8,9 @@
 mod article;
 mod code;
 mod escape;
-pub(super) mod look;
 mod outline;
 pub(super) mod prose;
+pub(super) mod theme;
 mod tool;
 
 use std::io::{self, Write};
@@ -22,11 +22,12 @@ use sha2::{Digest as _, Sha256};
 
 use self::article::Articles;
 use self::escape::escape;
-use self::look::{Look, Palette, PlainLook};
 use self::outline::Outline;
-use super::error::ExchangeError;
-use super::export::{ExportOptions, ExportSummary, Scope};
+use self::theme::{HtmlThemes, Palette, PlainThemes};
+use super::error::TransferError;
+use super::export::ExportOptions;
 use super::plan::Plan;
+use osier_protocol::{ExportScope, ExportSummary};
 use osier_store::Reading;
 
 const STYLE: &str = include_str!("../../../../assets/page.css");
@@ -34,32 +35,49 @@ const SCRIPT: &str = include_str!("../../../../assets/page.js");
 
 pub(super) fn write(
     reading: &Reading,
-    scope: Scope,
+    scope: ExportScope,
     options: &ExportOptions,
     out: &mut dyn Write,
     place: &Path,
-) -> Result<ExportSummary, ExchangeError> {
+) -> Result<ExportSummary, TransferError> {
     let plan = Plan::new(reading, scope);
     if plan.shown.is_empty() {
-        return Err(ExchangeError::Empty);
+        return Err(TransferError::Empty);
     }
-    let look: &dyn Look = options.look.as_deref().unwrap_or(&PlainLook);
-    let (style, first) = style(look, options.theme.as_deref())?;
-    let failed = |error| ExchangeError::io("write", place, error);
-    body(reading, &plan, (look, &style, first), out).map_err(failed)
+    let themes: &dyn HtmlThemes = options.themes.as_deref().unwrap_or(&PlainThemes);
+    let (style, first) = style(themes, options.theme.as_deref())?;
+    let failed = |error| TransferError::io("write", place, error);
+    body(
+        reading,
+        &plan,
+        &Appearance {
+            themes,
+            style: &style,
+            mode: first,
+        },
+        out,
+    )
+    .map_err(failed)
+}
+
+/// The themes of a page, its style sheet and its initial colour mode.
+struct Appearance<'a> {
+    themes: &'a dyn HtmlThemes,
+    style: &'a str,
+    mode: &'a str,
 }
 
 fn body(
     reading: &Reading,
     plan: &Plan,
-    (look, style, first): (&dyn Look, &str, &str),
+    appearance: &Appearance<'_>,
     out: &mut dyn Write,
 ) -> io::Result<ExportSummary> {
     let title = title(reading);
-    head(out, &title, style, first)?;
-    let mut painter = look.painter();
+    head(out, &title, appearance.style, appearance.mode)?;
+    let mut highlighter = appearance.themes.highlighter();
     let mut outline = Outline::new(plan);
-    let mut articles = Articles::new(reading, plan, &mut *painter);
+    let mut articles = Articles::new(reading, plan, &mut *highlighter);
     write!(out, "<main id=top>")?;
     for number in &plan.shown {
         articles.write(*number, &mut outline, out)?;
@@ -100,8 +118,11 @@ fn hash(text: &str) -> String {
 }
 
 /// The page's style with the colours of both modes, and the initial mode.
-fn style(look: &dyn Look, theme: Option<&str>) -> Result<(String, &'static str), ExchangeError> {
-    let load = |name: &str| look.palette(name).map_err(ExchangeError::Theme);
+fn style(
+    themes: &dyn HtmlThemes,
+    theme: Option<&str>,
+) -> Result<(String, &'static str), TransferError> {
+    let load = |name: &str| themes.palette(name).map_err(TransferError::Theme);
     let (mut light, mut dark) = (load("light")?, load("dark")?);
     let mut first = "";
     if let Some(name) = theme.filter(|name| *name != "system") {
@@ -121,7 +142,7 @@ fn style(look: &dyn Look, theme: Option<&str>) -> Result<(String, &'static str),
     Ok((css, first))
 }
 
-/// The session's name, else where it ran.
+/// The session's name, else its directory.
 fn title(reading: &Reading) -> String {
     if let Some(name) = reading.tree().name() {
         return name.to_owned();

@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use osier_base::text;
 use osier_store::Reading;
 
-/// Characters of a line of the list.
+/// Maximum characters of an outline item.
 const WIDTH: usize = 90;
 /// Bytes of a message that are searched for its first line.
 const LOOKED_AT: usize = 8 * 1024;
@@ -19,7 +19,7 @@ const DEEPEST: usize = 9;
 #[derive(Debug)]
 pub(super) struct Outline {
     rows: HashMap<u32, Row>,
-    /// Models that answered, with the number of their answers, in the order they first did.
+    /// Models with the number of their answers, in order of first use.
     models: Vec<(String, usize)>,
     prompts: usize,
     tools: usize,
@@ -51,7 +51,7 @@ impl Outline {
         said: &str,
         label: Option<&str>,
     ) {
-        // Before it is cut: half a key is not recognised.
+        // Clean before cutting: a cut key would not be recognised.
         let said = clean(text::head_bytes(said.trim_start(), LOOKED_AT));
         let line = text::single_line(said.lines().next().unwrap_or_default());
         let row = Row {
@@ -154,7 +154,7 @@ impl Outline {
     }
 }
 
-/// `12 345`: digits in threes, parted by narrow spaces.
+/// `12 345`: groups of three digits, separated by narrow spaces.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -10,7 +10,7 @@ use pulldown_cmark::{
 
 use super::code;
 use super::escape::{address, clean, escape, escape_clean};
-use super::look::Paint;
+use super::theme::Highlighter;
 
 /// Longer texts are shown as they are.
 const LONGEST: usize = 2 << 20;
@@ -23,7 +23,7 @@ pub const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_GFM);
 
 /// `source` as blocks. `scope` separates footnotes of different messages.
-pub fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> String {
+pub fn render(highlighter: &mut dyn Highlighter, source: &str, scope: &str) -> String {
     let source = clean(source);
     if source.len() > LONGEST {
         return format!(
@@ -32,7 +32,7 @@ pub fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> String {
         );
     }
     let mut page = Page {
-        painter,
+        highlighter,
         scope,
         html: String::with_capacity(source.len() * 2),
         code: None,
@@ -49,12 +49,12 @@ pub fn render(painter: &mut dyn Paint, source: &str, scope: &str) -> String {
 }
 
 struct Page<'a> {
-    painter: &'a mut dyn Paint,
+    highlighter: &'a mut dyn Highlighter,
     scope: &'a str,
     html: String,
-    /// Language and text of the block of code that is open.
+    /// Language and text of the current code block.
     code: Option<(String, String)>,
-    /// Address and description of the picture that is open.
+    /// Address and description of the current image.
     picture: Option<(String, String)>,
     /// Whether each open link has a target.
     links: Vec<bool>,
@@ -147,7 +147,7 @@ impl Page<'_> {
             TagEnd::CodeBlock => {
                 if let Some((language, code)) = self.code.take() {
                     self.html
-                        .push_str(&code::block(self.painter, &language, &code));
+                        .push_str(&code::block(self.highlighter, &language, &code));
                 }
             }
             TagEnd::Image => self.end_picture(),
@@ -184,7 +184,7 @@ impl Page<'_> {
                 "<a href=\"{address}\" rel=\"noopener noreferrer nofollow\" target=_blank>"
             );
         } else {
-            // It can be read where it would have led.
+            // The address stays readable.
             let target = escape(target);
             let _ = write!(self.html, "<span class=nolink title=\"{target}\">");
         }
@@ -243,7 +243,7 @@ fn simple(tag: TagEnd) -> (&'static str, &'static str) {
     }
 }
 
-/// Levels below the page's own headings.
+/// Heading level below the page's own headings.
 fn rank(level: HeadingLevel) -> usize {
     (level as usize + 2).min(6)
 }
@@ -261,7 +261,7 @@ fn quote(kind: Option<BlockQuoteKind>) -> &'static str {
     }
 }
 
-/// The first word of a fence.
+/// The first word after a fence.
 fn language(kind: &CodeBlockKind<'_>) -> String {
     let info = match kind {
         CodeBlockKind::Fenced(info) => info,
@@ -274,10 +274,10 @@ fn language(kind: &CodeBlockKind<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Look as _, PlainLook};
+    use crate::{HtmlThemes as _, PlainThemes};
 
     fn html(source: &str) -> String {
-        render(&mut *PlainLook.painter(), source, "1")
+        render(&mut *PlainThemes.highlighter(), source, "1")
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::code;
 use super::escape::{clean, escape, escape_clean, picture};
-use super::look::Paint;
+use super::theme::Highlighter;
 use osier_agent::ToolResultMessage;
 use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
@@ -29,10 +29,10 @@ const SUBJECTS: &[(&str, &[&str])] = &[
 const LONGEST: usize = 512 * 1024;
 /// Diffs of up to this many lines are open from the start.
 const OPEN_DIFF: usize = 60;
-/// Columns of a call's line.
+/// Maximum columns of a call's summary line.
 const SUBJECT: usize = 200;
 
-/// One call as it is folded.
+/// A folded call.
 pub(super) struct Cell<'a> {
     pub name: &'a str,
     pub subject: &'a str,
@@ -44,7 +44,7 @@ pub(super) struct Cell<'a> {
     pub body: String,
 }
 
-pub(super) fn cell(painter: &mut dyn Paint, cell: &Cell<'_>) -> String {
+pub(super) fn cell(highlighter: &mut dyn Highlighter, cell: &Cell<'_>) -> String {
     let (class, mark) = if cell.failed {
         ("bad", "✗")
     } else {
@@ -55,7 +55,7 @@ pub(super) fn cell(painter: &mut dyn Paint, cell: &Cell<'_>) -> String {
     let line = text::single_line(&line);
     let line = text::truncate(&line, SUBJECT);
     let subject = if is_command(cell.name) {
-        code::marked(painter, "bash", &line)
+        code::marked(highlighter, "bash", &line)
     } else {
         escape_clean(&line)
     };
@@ -70,7 +70,7 @@ pub(super) fn cell(painter: &mut dyn Paint, cell: &Cell<'_>) -> String {
 
 /// A call and its result.
 pub(super) fn answered(
-    painter: &mut dyn Paint,
+    highlighter: &mut dyn Highlighter,
     call: Option<&ToolCall>,
     result: &ToolResultMessage,
 ) -> String {
@@ -86,16 +86,16 @@ pub(super) fn answered(
     });
     let mut body = String::new();
     if let Some(call) = call {
-        body.push_str(&arguments(painter, call, patch.is_some()));
+        body.push_str(&arguments(highlighter, call, patch.is_some()));
     }
     match patch {
         Some(patch) if !failed => body.push_str(&code::diff(patch)),
-        _ => body.push_str(&content(painter, call, &given.content)),
+        _ => body.push_str(&content(highlighter, call, &given.content)),
     }
     let name = call.map_or(given.tool_name.as_str(), |call| call.name.as_str());
     let exit = exit.and_then(|exit| i32::try_from(exit).ok());
     cell(
-        painter,
+        highlighter,
         &Cell {
             name,
             subject: &call.map(subject).unwrap_or_default(),
@@ -107,12 +107,12 @@ pub(super) fn answered(
     )
 }
 
-/// A call that was never answered.
-pub(super) fn unanswered(painter: &mut dyn Paint, call: &ToolCall) -> String {
-    let body = arguments(painter, call, false);
+/// A call without a result.
+pub(super) fn unanswered(highlighter: &mut dyn Highlighter, call: &ToolCall) -> String {
+    let body = arguments(highlighter, call, false);
     let subject = subject(call);
     cell(
-        painter,
+        highlighter,
         &Cell {
             name: &call.name,
             subject: &subject,
@@ -139,7 +139,7 @@ pub(super) fn meta(result: &ToolResultMessage, exit: Option<i32>, changed: &str)
     parts.join(" · ")
 }
 
-/// Output as it was printed.
+/// The printed output.
 pub(super) fn output(printed: &str) -> String {
     if printed.trim().is_empty() {
         return "<p class=empty>no output</p>".to_owned();
@@ -184,7 +184,7 @@ fn subject(call: &ToolCall) -> String {
 }
 
 /// The arguments that are not in the summary line, except those that the diff shows.
-fn arguments(painter: &mut dyn Paint, call: &ToolCall, has_diff: bool) -> String {
+fn arguments(highlighter: &mut dyn Highlighter, call: &ToolCall, has_diff: bool) -> String {
     let Value::Object(members) = &call.arguments else {
         let raw = call.arguments_error.as_deref().unwrap_or_default();
         return if raw.is_empty() {
@@ -206,20 +206,24 @@ fn arguments(painter: &mut dyn Paint, call: &ToolCall, has_diff: bool) -> String
     }
     if let ([(_, Value::String(text))], true) = (&rest.iter().collect::<Vec<_>>()[..], !one_line) {
         let language = if is_command(&call.name) { "bash" } else { "" };
-        return code::block(painter, language, text);
+        return code::block(highlighter, language, text);
     }
     let json = serde_json::to_string_pretty(&rest).unwrap_or_default();
-    code::block(painter, "json", text::head_bytes(&json, LONGEST))
+    code::block(highlighter, "json", text::head_bytes(&json, LONGEST))
 }
 
 /// The result for the model.
-fn content(painter: &mut dyn Paint, call: Option<&ToolCall>, content: &[ContentBlock]) -> String {
+fn content(
+    highlighter: &mut dyn Highlighter,
+    call: Option<&ToolCall>,
+    content: &[ContentBlock],
+) -> String {
     let mut html = String::new();
     for block in content {
         match block {
             ContentBlock::Text { text } => match read_language(call) {
                 Some(language) if text.len() <= LONGEST => {
-                    html.push_str(&code::block(painter, &language, text));
+                    html.push_str(&code::block(highlighter, &language, text));
                 }
                 _ => html.push_str(&output(text)),
             },

@@ -1,4 +1,4 @@
-//! Contents of messages, in the forms other programs write them.
+//! Message contents in the formats of other programs.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use osier_agent::{Attachment, AttachmentKind, UserMessage};
 use osier_base::ids;
 use osier_llm::ContentBlock;
 
-/// Milliseconds since the Unix epoch of a time in RFC 3339, or of a number that is one already.
+/// Milliseconds since the Unix epoch from an RFC 3339 time or a number.
 pub(super) fn milliseconds(value: Option<&Value>) -> i64 {
     match value {
         Some(Value::Number(number)) => number.as_i64().unwrap_or(0),
@@ -19,8 +19,8 @@ pub(super) fn milliseconds(value: Option<&Value>) -> i64 {
     }
 }
 
-/// Text and pictures of a prompt or a result: a text, or a list of blocks in the forms of Anthropic, of
-/// OpenAI's responses, or of pi. Other blocks are counted as dropped.
+/// The text and images of a prompt or a result: a string, or a list of blocks in the format of Anthropic, OpenAI
+/// Responses or pi. Other blocks are counted as dropped.
 pub(super) fn content(value: Option<&Value>, draft: &mut Draft) -> Vec<ContentBlock> {
     match value {
         Some(Value::String(text)) => vec![ContentBlock::text(text)],
@@ -62,7 +62,7 @@ fn image(block: &Value) -> Option<(String, String)> {
     Some((mime_type.to_owned(), data.to_owned()))
 }
 
-/// Blocks as a prompt: its text, and its pictures as attachments.
+/// Blocks as a prompt: text, with images as attachments.
 pub(super) fn prompt(blocks: Vec<ContentBlock>, timestamp: i64) -> UserMessage {
     let mut prompt = UserMessage::new("", timestamp);
     for block in blocks {

@@ -13,7 +13,7 @@ use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
 use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult, Usage,
 };
-use osier_store::EntryKind;
+use osier_protocol::EntryKind;
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {

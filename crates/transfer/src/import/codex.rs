@@ -13,7 +13,7 @@ use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, StopReason, ThinkingLevel, ToolCall,
     ToolResult, Usage,
 };
-use osier_store::EntryKind;
+use osier_protocol::EntryKind;
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -21,7 +21,7 @@ pub(super) struct Reader {
     at: Option<String>,
     /// The parent of each prompt.
     prompts: Vec<Option<String>>,
-    /// Blocks of the answer that is being read, and the time of the first.
+    /// Blocks of the current answer, and the time of the first.
     answer: Vec<AssistantBlock>,
     answered: String,
     /// Index of the last answer, for its usage.
@@ -31,13 +31,13 @@ pub(super) struct Reader {
     effort: String,
     calls: HashMap<String, String>,
     /// Data of events about a call, for the result that follows.
-    told: HashMap<String, Told>,
+    call_events: HashMap<String, CallEvent>,
     count: u64,
 }
 
 /// Data of an event about a call.
 #[derive(Debug, Default)]
-struct Told {
+struct CallEvent {
     details: Value,
     failed: bool,
     duration_ms: u64,
@@ -68,7 +68,7 @@ impl Read for Reader {
                 self.usage(item.get("usage"), draft);
             }
             Some("compacted") => self.compacted(item, &time, draft),
-            // Before there were envelopes a line was an item.
+            // Early versions have no envelope: a line is an item.
             Some("message" | "reasoning" | "function_call" | "function_call_output") => {
                 self.item(item, &time, draft);
             }
@@ -86,7 +86,7 @@ impl Read for Reader {
 impl Reader {
     fn meta(&mut self, item: &Value, draft: &mut Draft) {
         if draft.id.is_some() {
-            // Of the session this one was forked from, whose start is repeated.
+            // Belongs to the parent session, whose start a fork repeats.
             return;
         }
         draft.id = text(item, "id").map(str::to_owned);
@@ -98,7 +98,7 @@ impl Reader {
             .clone_into(&mut self.provider);
     }
 
-    /// Model and level of the turn.
+    /// Sets the model and level of the turn.
     fn context(&mut self, item: &Value, time: &str, draft: &mut Draft) {
         let model = text(item, "model").unwrap_or_default();
         if !model.is_empty() && model != self.model {
@@ -267,8 +267,8 @@ impl Reader {
         let success = output
             .and_then(|output| output.get("success"))
             .and_then(Value::as_bool);
-        let told = self.told.remove(&call_id).unwrap_or_default();
-        let is_error = told.failed || success == Some(false);
+        let call_events = self.call_events.remove(&call_id).unwrap_or_default();
+        let is_error = call_events.failed || success == Some(false);
         let said = content
             .iter()
             .find_map(ContentBlock::as_text)
@@ -288,8 +288,8 @@ impl Reader {
                 is_error,
                 timestamp: milliseconds(time),
             },
-            details: told.details,
-            duration_ms: told.duration_ms,
+            details: call_events.details,
+            duration_ms: call_events.duration_ms,
         };
         self.add(
             EntryKind::message(AgentMessage::ToolResult(message)),
@@ -327,7 +327,7 @@ impl Reader {
                 }
             }
             "error" | "stream_error" => draft.drop("errors that were shown"),
-            // The same as the items, for the screen.
+            // Screen output that repeats the items.
             _ => {}
         }
     }
@@ -337,22 +337,23 @@ impl Reader {
         let Some(call) = call.filter(|call| self.calls.contains_key(*call)) else {
             return;
         };
-        let mut told = Told::default();
+        let mut call_events = CallEvent::default();
         if let Some(exit) = item.get("exit_code").and_then(Value::as_i64) {
-            told.details = json!({"exitCode": exit});
-            told.failed = exit != 0;
+            call_events.details = json!({"exitCode": exit});
+            call_events.failed = exit != 0;
         }
         if let Some(Value::Object(changes)) = item.get("changes") {
-            told.details = changed(changes);
+            call_events.details = changed(changes);
             let failed = text(item, "status").is_some_and(|status| status != "completed");
-            told.failed = failed || item.get("success").and_then(Value::as_bool) == Some(false);
+            call_events.failed =
+                failed || item.get("success").and_then(Value::as_bool) == Some(false);
         }
-        told.duration_ms = item
+        call_events.duration_ms = item
             .get("duration_ms")
             .or_else(|| item.get("duration").and_then(|duration| duration.get("ms")))
             .and_then(Value::as_u64)
             .unwrap_or(0);
-        self.told.insert(call.to_owned(), told);
+        self.call_events.insert(call.to_owned(), call_events);
     }
 
     fn last_answer<'a>(&self, draft: &'a mut Draft) -> Option<&'a mut AssistantMessage> {

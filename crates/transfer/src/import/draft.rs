@@ -1,18 +1,18 @@
-//! A session in the making: entries in the order of the file, ids of this program for those of another.
+//! A session during its import: entries in file order, and osier's ids for the ids of the other program.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Dropped, ImportReport, NAMED, Source};
+use super::NAMED;
 use osier_agent::AgentMessage;
-use osier_store::{Entry, EntryKind};
+use osier_protocol::{Dropped, Entry, EntryKind, ImportReport, ImportSource};
 
 /// The session that a reader builds.
 #[derive(Debug)]
 pub(super) struct Draft {
-    source: Source,
+    source: ImportSource,
     /// The session's id in the other program.
     pub id: Option<String>,
     pub timestamp: Option<String>,
@@ -20,7 +20,7 @@ pub(super) struct Draft {
     /// Id of the parent session.
     pub parent: Option<String>,
     pub entries: Vec<Entry>,
-    /// Number of the line that is read.
+    /// Number of the current line.
     pub line: u64,
     ids: HashMap<String, String>,
     taken: HashSet<String>,
@@ -30,7 +30,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(source: Source) -> Self {
+    pub(super) fn new(source: ImportSource) -> Self {
         Self {
             source,
             id: None,
@@ -116,7 +116,7 @@ impl Draft {
         }
     }
 
-    /// Counts the line that is read as damaged.
+    /// Counts the current line as damaged.
     pub(super) fn damaged(&mut self) {
         self.damaged += 1;
         if self.damaged_lines.len() < NAMED {

@@ -1,4 +1,4 @@
-//! Which sessions of other programs there are on this machine.
+//! Finds sessions of other programs on this machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Source, files_below, lines_of, text};
+use super::{files_below, lines_of, text};
 use osier_base::text::head_bytes;
+use osier_protocol::ImportSource;
 
-/// Lines that are read for the summary of a file.
+/// Lines to read for the summary of a file.
 const LINES: usize = 200;
-/// Bytes of a first prompt.
+/// Maximum bytes of a first prompt.
 const PROMPT: usize = 400;
 
-/// Where the programs keep their sessions.
+/// The session folders of other programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFolders {
     pub pi: PathBuf,
@@ -23,7 +24,7 @@ pub struct SourceFolders {
 }
 
 impl SourceFolders {
-    /// As the programs themselves find them.
+    /// Finds the folders in the way of these programs.
     pub fn new(home: &Path, environment: &BTreeMap<String, String>) -> Self {
         let folder = |variable: &str, usual: &str| {
             let set = environment.get(variable).filter(|path| !path.is_empty());
@@ -36,12 +37,12 @@ impl SourceFolders {
         }
     }
 
-    fn of(&self, source: Source) -> Option<&Path> {
+    fn of(&self, source: ImportSource) -> Option<&Path> {
         match source {
-            Source::Osier => None,
-            Source::Pi => Some(&self.pi),
-            Source::Claude => Some(&self.claude),
-            Source::Codex => Some(&self.codex),
+            ImportSource::Osier => None,
+            ImportSource::Pi => Some(&self.pi),
+            ImportSource::Claude => Some(&self.claude),
+            ImportSource::Codex => Some(&self.codex),
         }
     }
 }
@@ -49,25 +50,29 @@ impl SourceFolders {
 /// A session of another program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
-    pub source: Source,
+pub struct ForeignSession {
+    pub source: ImportSource,
     pub path: PathBuf,
     /// The working directory; empty when it is unknown.
     pub cwd: String,
     pub first_prompt: Option<String>,
     /// Milliseconds since the Unix epoch.
     pub modified: i64,
-    /// Bytes.
+    /// Bytes of the file.
     pub size: u64,
 }
 
 /// The sessions of one program, most recently used first; with `cwd`, only those of this directory.
-pub fn find(folders: &SourceFolders, source: Source, cwd: Option<&Path>) -> Vec<Found> {
+pub fn find(
+    folders: &SourceFolders,
+    source: ImportSource,
+    cwd: Option<&Path>,
+) -> Vec<ForeignSession> {
     let mut paths = Vec::new();
     if let Some(folder) = folders.of(source) {
         files_below(folder, 5, &mut paths);
     }
-    let mut found: Vec<Found> = paths
+    let mut found: Vec<ForeignSession> = paths
         .into_iter()
         .filter_map(|path| describe(source, path))
         .filter(|found| cwd.is_none_or(|cwd| Path::new(&found.cwd) == cwd))
@@ -80,7 +85,7 @@ pub fn find(folders: &SourceFolders, source: Source, cwd: Option<&Path>) -> Vec<
 }
 
 /// The summary of a file; `None` when it contains no prompt.
-fn describe(source: Source, path: PathBuf) -> Option<Found> {
+fn describe(source: ImportSource, path: PathBuf) -> Option<ForeignSession> {
     let metadata = path.metadata().ok()?;
     let modified = metadata.modified().ok()?;
     let modified = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
@@ -105,7 +110,7 @@ fn describe(source: Source, path: PathBuf) -> Option<Found> {
     })
     .ok()?;
     prompt.as_ref()?;
-    Some(Found {
+    Some(ForeignSession {
         source,
         path,
         cwd,

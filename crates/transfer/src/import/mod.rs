@@ -11,50 +11,22 @@ mod draft;
 mod find;
 mod osier;
 mod pi;
-mod report;
 
+use osier_protocol::{ImportSource, Imported};
 use std::fs::{DirBuilder, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::find::{Found, SourceFolders, find};
-pub use self::report::{Dropped, ImportReport, Imported};
+pub use self::find::{ForeignSession, SourceFolders, find};
 
 use self::draft::Draft;
-use super::error::ExchangeError;
+use super::error::TransferError;
 use osier_base::{clock, ids, jsonl};
-use osier_store::{Header, Reading, SessionDirectory};
-
-/// Whose session a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "schema",
-    derive(schemars::JsonSchema),
-    schemars(rename = "ImportSource")
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    Osier,
-    Pi,
-    Claude,
-    Codex,
-}
-
-impl Source {
-    /// The name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Osier => "osier",
-            Self::Pi => "pi",
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex",
-        }
-    }
-}
+use osier_protocol::Header;
+use osier_store::{Reading, SessionDirectory};
 
 /// How a session is imported.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,11 +35,11 @@ pub struct ImportOptions {
     pub again: bool,
 }
 
-/// Lines that are read to detect the format.
+/// Lines to read for format detection.
 const FIRST_LINES: usize = 40;
-/// A line longer than this is not read; pictures are some megabytes.
+/// Longer lines are skipped; images take some megabytes.
 const LINE_LIMIT: u64 = 256 << 20;
-/// Damaged lines that a report names.
+/// Maximum number of damaged lines named in a report.
 const NAMED: usize = 20;
 
 const FILE_MODE: u32 = 0o600;
@@ -80,17 +52,17 @@ pub fn import(
     cwd: &Path,
     path: &Path,
     options: ImportOptions,
-) -> Result<Imported, ExchangeError> {
+) -> Result<Imported, TransferError> {
     let source = recognise(path)?;
     let mut draft = Draft::new(source);
     match source {
-        Source::Osier => osier::read(path, &mut draft)?,
-        Source::Pi => each_line(path, &mut draft, pi::Reader::default())?,
-        Source::Claude => each_line(path, &mut draft, claude::Reader::default())?,
-        Source::Codex => each_line(path, &mut draft, codex::Reader::default())?,
+        ImportSource::Osier => osier::read(path, &mut draft)?,
+        ImportSource::Pi => each_line(path, &mut draft, pi::Reader::default())?,
+        ImportSource::Claude => each_line(path, &mut draft, claude::Reader::default())?,
+        ImportSource::Codex => each_line(path, &mut draft, codex::Reader::default())?,
     }
     if !draft.has_messages() {
-        return Err(ExchangeError::NoMessages {
+        return Err(TransferError::NoMessages {
             path: path.to_owned(),
         });
     }
@@ -138,8 +110,8 @@ pub fn import(
 }
 
 /// Writes the file atomically.
-fn write(path: &Path, header: &Header, draft: &Draft) -> Result<(), ExchangeError> {
-    let failed = |error| ExchangeError::io("write", path, error);
+fn write(path: &Path, header: &Header, draft: &Draft) -> Result<(), TransferError> {
+    let failed = |error| TransferError::io("write", path, error);
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new()
         .recursive(true)
@@ -176,7 +148,7 @@ trait Read {
     fn end(&mut self, _draft: &mut Draft) {}
 }
 
-fn each_line(path: &Path, draft: &mut Draft, mut reader: impl Read) -> Result<(), ExchangeError> {
+fn each_line(path: &Path, draft: &mut Draft, mut reader: impl Read) -> Result<(), TransferError> {
     lines_of(path, |number, value| {
         draft.line = number;
         match value {
@@ -194,11 +166,11 @@ fn each_line(path: &Path, draft: &mut Draft, mut reader: impl Read) -> Result<()
 fn lines_of(
     path: &Path,
     mut take: impl FnMut(u64, Option<Value>) -> bool,
-) -> Result<(), ExchangeError> {
-    let failed = |error| ExchangeError::io("read", path, error);
+) -> Result<(), TransferError> {
+    let failed = |error| TransferError::io("read", path, error);
     let file = File::open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(ExchangeError::Unrecognised {
+        return Err(TransferError::Unrecognised {
             path: path.to_owned(),
             reason: "it is not a regular file".to_owned(),
         });
@@ -220,7 +192,7 @@ fn lines_of(
 }
 
 /// The program that wrote the file, detected from its first lines.
-pub(super) fn recognise(path: &Path) -> Result<Source, ExchangeError> {
+pub(super) fn recognise(path: &Path) -> Result<ImportSource, TransferError> {
     let mut source = None;
     let mut looked = 0;
     lines_of(path, |_, value| {
@@ -228,32 +200,32 @@ pub(super) fn recognise(path: &Path) -> Result<Source, ExchangeError> {
         source = value.as_ref().and_then(source_of);
         source.is_none() && looked < FIRST_LINES
     })?;
-    source.ok_or_else(|| ExchangeError::Unrecognised {
+    source.ok_or_else(|| TransferError::Unrecognised {
         path: path.to_owned(),
         reason: match looked {
             0 => "it is empty".to_owned(),
-            _ => "no line of its start is like theirs".to_owned(),
+            _ => "its first lines have none of their formats".to_owned(),
         },
     })
 }
 
-fn source_of(line: &Value) -> Option<Source> {
+fn source_of(line: &Value) -> Option<ImportSource> {
     let text = |name: &str| line.get(name).and_then(Value::as_str);
     let kind = text("type");
     match kind {
         Some("session") => match line.get("version").and_then(Value::as_u64) {
-            Some(1) => Some(Source::Osier),
-            // The first version of pi's had no number.
-            _ => Some(Source::Pi),
+            Some(1) => Some(ImportSource::Osier),
+            // The first version of pi's format has no number.
+            _ => Some(ImportSource::Pi),
         },
         Some("session_meta" | "response_item" | "event_msg" | "turn_context") => {
-            Some(Source::Codex)
+            Some(ImportSource::Codex)
         }
         _ if line.get("sessionId").is_some() || line.get("leafUuid").is_some() => {
-            Some(Source::Claude)
+            Some(ImportSource::Claude)
         }
         None if line.get("instructions").is_some() && line.get("id").is_some() => {
-            Some(Source::Codex)
+            Some(ImportSource::Codex)
         }
         _ => None,
     }
@@ -264,7 +236,7 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }
 
-/// The path of a file that tells of a project, where it is below `folder`.
+/// Files in `folder` up to `depth` directories deep.
 fn files_below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;

@@ -1,12 +1,12 @@
-//! A session of osier itself: an export, or a file of another machine.
+//! Imports osier's own sessions: exports, and files of other machines.
 
 use std::path::Path;
 
 use super::draft::Draft;
-use crate::error::ExchangeError;
+use crate::error::TransferError;
 use osier_store::load;
 
-pub(super) fn read(path: &Path, draft: &mut Draft) -> Result<(), ExchangeError> {
+pub(super) fn read(path: &Path, draft: &mut Draft) -> Result<(), TransferError> {
     let loaded = load(path)?;
     let header = loaded.header;
     draft.id = Some(header.id);

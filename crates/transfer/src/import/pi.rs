@@ -1,21 +1,21 @@
-//! Sessions of pi: a header, then entries that name their parents, much like ours. Versions before the
-//! third are read as far as they are alike: the first had neither ids nor parents.
+//! Imports sessions of pi: a header, then entries that name their parents, similar to osier's. The first version has
+//! neither ids nor parents; versions before the third are read as far as they agree.
 
 use serde_json::{Value, json};
 
 use super::draft::Draft;
 use super::{Read, blocks, text};
-use osier_agent::message::CustomMessage;
+use osier_agent::CustomMessage;
 use osier_agent::{AgentMessage, ShellRun, ToolResultMessage, ToolStatus};
 use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, StopReason, ThinkingLevel, ToolCall,
     ToolResult, Usage,
 };
-use osier_store::EntryKind;
+use osier_protocol::EntryKind;
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// Entries read, which are the ids of a file that has none.
+    /// Number of entries read; used as ids in files without ids.
     count: u64,
 }
 

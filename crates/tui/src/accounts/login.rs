@@ -9,7 +9,7 @@ use crate::app::layout::centred;
 use crate::command::Command;
 use crate::overlays::frame::{self, boxed};
 use osier_base::text;
-use osier_session::host::{Event, LoginInput, Op, Typed};
+use osier_protocol::{Event, LoginInput, Op, Typed};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::input::KeyPress;
@@ -69,7 +69,7 @@ impl Login {
         }
         if let Some(code) = &self.user_code {
             let face = Face::from(Token::Accent).emphasised(Emphasis::BOLD);
-            let mut row = Row::plain("and type this code: ", Token::Text);
+            let mut row = Row::plain("Enter this code: ", Token::Text);
             row.push(code.as_str(), face);
             rows.push(row);
         }
@@ -78,13 +78,13 @@ impl Login {
         };
         say(match self.input {
             LoginInput::None => {
-                "Waiting for the code to be typed. Enter copies the address, Esc gives up."
+                "Waiting for you to enter the code. Press enter to copy the address, esc to cancel."
             }
             LoginInput::Code => {
-                "If the browser is on another machine, paste the address it ends at. Enter copies the address above, Esc gives up."
+                "If the browser is on another machine, paste the address it ends at. Press enter to copy the address above, esc to cancel."
             }
             LoginInput::Key => {
-                "The key is stored in the credential store and not shown. $NAME and !COMMAND are stored as such."
+                "The key is stored in the credential store and not shown. $NAME and !COMMAND are stored as written."
             }
         });
         rows
@@ -157,7 +157,7 @@ impl Component<Command, Action> for Login {
                 y: (area.y + row).min(area.bottom().saturating_sub(1)),
             });
         }
-        let keys = frame::hints(view.keymap, "list", &[(Command::Cancel, "gives up")]);
+        let keys = frame::hints(view.keymap, "list", &[(Command::Cancel, "cancel")]);
         rows.push(frame::bottom(&keys, Token::Muted, inner + 2));
         paint_rows(&rows, area, buffer, view.links, |face| {
             view.theme.style(face)
@@ -188,7 +188,7 @@ impl Component<Command, Action> for Login {
             Command::DeleteBackward => self.line.delete_backward(),
             Command::DeleteWordBackward => self.line.delete_word_backward(),
             Command::KillToLineStart => self.line.clear(),
-            // A key is not walked through: its cursor stands at its end.
+            // The cursor stays at the end of a key.
             Command::Left if self.input == LoginInput::Code => self.line.left(),
             Command::Right if self.input == LoginInput::Code => self.line.right(),
             Command::First | Command::LineStart if self.input == LoginInput::Code => {

@@ -5,8 +5,7 @@ mod picker;
 
 use crate::overlays::{self, Overlays};
 use login::Login;
-use osier_session::accounts::Account;
-use osier_session::host::{Event, Op};
+use osier_protocol::{Account, Event, Op};
 
 /// Lists the providers to sign in to, or those to sign out of.
 pub(crate) fn open(sign_out: bool, overlays: &mut Overlays, ops: &mut Vec<Op>) {

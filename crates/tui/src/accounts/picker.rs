@@ -3,8 +3,7 @@
 use crate::action::Action;
 use crate::overlays::picker::Picker;
 use osier_llm::auth::Method;
-use osier_session::accounts::{Account, AccountSource};
-use osier_session::host::{LoginMethod, Op};
+use osier_protocol::{Account, AccountSource, LoginMethod, Op};
 use osier_term::widgets::columns::{Column, Columns};
 use osier_term::widgets::select::Item;
 
@@ -16,8 +15,8 @@ pub(super) fn id(sign_out: bool) -> &'static str {
 const COLUMNS: Columns = Columns {
     label: "provider",
     details: &[
-        Column::words("how", 0).at_least(8),
-        Column::words("there is", 1).at_least(12),
+        Column::words("method", 0).at_least(8),
+        Column::words("status", 1).at_least(12),
     ],
 };
 
@@ -33,19 +32,19 @@ pub(super) fn picker(accounts: &[Account], sign_out: bool) -> Picker {
         };
         return Picker::new(
             "Sign out",
-            "nothing is stored",
+            "no stored credentials",
             items.collect(),
             Box::new(take),
         )
         .with_columns(COLUMNS)
-        .taking("signs out");
+        .taking("sign out");
     }
     let items = accounts.iter().flat_map(|account| {
         let methods = account.methods.iter().map(|method| match method {
-            Method::Browser => ("browser", "sign in with a browser"),
-            Method::Device => ("device", "sign in with a code"),
+            Method::Browser => ("browser", "browser"),
+            Method::Device => ("device", "device code"),
         });
-        let all = methods.chain([("key", "a key")]);
+        let all = methods.chain([("key", "API key")]);
         all.map(|(word, way)| item(account, format!("{} {word}", account.provider), way))
     });
     Picker::new(
@@ -55,7 +54,7 @@ pub(super) fn picker(accounts: &[Account], sign_out: bool) -> Picker {
         Box::new(take),
     )
     .with_columns(COLUMNS)
-    .taking("signs in")
+    .taking("sign in")
 }
 
 fn take(key: &str) -> Vec<Action> {

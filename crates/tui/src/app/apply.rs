@@ -9,10 +9,10 @@ use crate::command::Command;
 use crate::sessions;
 use crate::tabs::TabRequest;
 use osier_agent::Op as AgentOp;
-use osier_session::host::Op;
+use osier_protocol::Op;
 use osier_term::component::{Cx, Handled};
 
-/// Two presses of Ctrl+C within this time exit: as long as the line that says so stands.
+/// Two presses of Ctrl+C within this time quit: as long as the hint is shown.
 const EXIT_WINDOW: Duration = TOAST_TIME;
 
 impl App {
@@ -36,7 +36,7 @@ impl App {
             return self.app_command(command, now);
         }
         if self.editor.on_command(command) {
-            // Walking the list or the history, and closing the list, must not offer it anew.
+            // Moving in the list or the history, and closing the list, must not open it again.
             if !matches!(command, Command::Interrupt | Command::Up | Command::Down) {
                 self.offer_completion();
             }
@@ -153,7 +153,7 @@ impl App {
         self.ops.push(Op::Agent(op));
     }
 
-    /// Stops what runs. What was queued here comes back into the editor first.
+    /// Stops the run. Messages queued here return to the editor first.
     pub(crate) fn interrupt(&mut self) {
         if self.activity.is_idle() {
             return;
@@ -182,6 +182,7 @@ impl App {
             return;
         }
         self.exit_armed = Some(now);
-        self.activity.toast("ctrl+c again exits", false, now);
+        self.activity
+            .toast("press ctrl+c again to quit", false, now);
     }
 }

@@ -6,9 +6,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Color;
 
-use super::App;
 use super::layout::{self, Areas, QUEUE_ROWS};
-use super::linear;
+use super::{App, linear};
 use crate::command::Command;
 use crate::welcome;
 use osier_base::text;
@@ -20,7 +19,7 @@ use osier_term::row::Row;
 use osier_term::widgets::paint::paint_rows;
 use osier_term::wrap::Wrap;
 
-/// What the prompt stands behind.
+/// The mark before the prompt.
 const PROMPT_MARK: &str = "❯ ";
 
 impl App {
@@ -70,11 +69,11 @@ impl App {
             let rows = welcome::rows(width, height, self.footer.model.as_ref());
             self.paint(&rows, areas.transcript, buffer, links);
         } else {
-            let looks = (links, &*self.theme);
+            let style = (links, &*self.theme);
             let area = areas.transcript;
             self.placed = self
                 .transcript
-                .render(area, buffer, looks, &mut self.pictures);
+                .render(area, buffer, style, &mut self.pictures);
             self.transcript.request_highlight(&mut self.highlighter);
         }
         if widgets.height > 0 {
@@ -132,14 +131,14 @@ impl App {
     }
 
     fn draw_status(&self, areas: Areas, buffer: &mut Buffer, links: &Links, now: Instant) {
-        // What is told for a moment goes before the keys of browsing.
+        // A toast has priority over the keys of browse mode.
         let told = self.browsing && self.activity.has_toast(now);
         let right = self.status_right().filter(|_| !told);
         let row = self.activity.row(now, areas.status.width, right.as_deref());
         self.paint(&[row], areas.status, buffer, links);
     }
 
-    /// The changes, and every layer of a linear screen, cover the line where things are told for a moment: then they are told on the last row.
+    /// The review, and every layer of a linear screen, cover the status line: then the toast is on the last row.
     fn draw_toast(&self, screen: Rect, buffer: &mut Buffer, links: &Links, now: Instant) {
         if let Some(row) = self.activity.toast_row(now, screen.width)
             && (self.linear || self.layers.top() == Some(crate::review::ID))
@@ -153,7 +152,7 @@ impl App {
         }
     }
 
-    /// Keys of a begun sequence, or what stands below the viewport.
+    /// Keys of a started sequence, or the number of rows below the viewport.
     fn status_right(&self) -> Option<String> {
         if !self.pending_keys.is_empty() {
             let keys: Vec<String> = self.pending_keys.iter().map(|key| describe(*key)).collect();
@@ -168,9 +167,9 @@ impl App {
         let keys = self.keymap.keys_for("global", Command::Bottom);
         let key = keys.first().map_or("scroll", String::as_str);
         Some(match self.transcript.unseen() {
-            0 => format!("↓ {key} to the end"),
-            1 => format!("↓ 1 new row · {key} to the end"),
-            unseen => format!("↓ {unseen} new rows · {key} to the end"),
+            0 => format!("↓ {key} go to end"),
+            1 => format!("↓ 1 new row · {key} go to end"),
+            unseen => format!("↓ {unseen} new rows · {key} go to end"),
         })
     }
 
@@ -179,8 +178,8 @@ impl App {
         let keys = [
             (Command::LineDown, "down"),
             (Command::LineUp, "up"),
-            (Command::PreviousPrompt, "prompt before"),
-            (Command::NextBlock, "pick"),
+            (Command::PreviousPrompt, "previous prompt"),
+            (Command::NextBlock, "select"),
             (Command::CopyBlock, "copy"),
             (Command::Bottom, "end"),
             (Command::Cancel, "back"),
@@ -200,8 +199,16 @@ impl App {
     }
 
     fn draw_queue(&self, areas: Areas, buffer: &mut Buffer, links: &Links) {
-        let steering = self.queue.steering.iter().map(|message| ("next", message));
-        let follow_up = self.queue.follow_up.iter().map(|message| ("then", message));
+        let steering = self
+            .queue
+            .steering
+            .iter()
+            .map(|message| ("Steering", message));
+        let follow_up = self
+            .queue
+            .follow_up
+            .iter()
+            .map(|message| ("Queued", message));
         let waiting: Vec<(&str, &String)> = steering.chain(follow_up).collect();
         if waiting.is_empty() {
             return;
@@ -209,7 +216,7 @@ impl App {
         let shown = usize::from(areas.queue.height);
         let width = usize::from(areas.queue.width);
         let keys = self.keymap.keys_for("global", Command::RecallQueue);
-        let hint = keys.first().map(|key| format!(" · {key} edits"));
+        let hint = keys.first().map(|key| format!(" · {key} to edit"));
         let hint = hint.filter(|hint| text::width(hint) * 2 < width);
         let mut rows = Vec::with_capacity(shown);
         for (place, (kind, message)) in waiting.iter().enumerate().take(shown) {

@@ -11,10 +11,10 @@ use crate::{accounts, hooks, jobs, models, permissions, sessions, skills, tree, 
 use osier_agent::{AgentMessage, RunOutcome, UserMessage};
 use osier_base::parts::Parts;
 use osier_base::text;
-use osier_context::AddedCommand;
-use osier_session::host::{Event, LineState, ModelInfo, Op, SessionContents, SessionInfo};
-use osier_session::spending::Spending;
-use osier_store::StoredMessage;
+use osier_protocol::{
+    AddedCommand, Event, LineState, ModelInfo, Op, SessionContents, SessionInfo, Spending,
+    StoredMessage,
+};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ impl App {
     }
 
     fn on_host(&mut self, event: &Event, now: Instant) {
-        // The transcript has said whether these change anything.
+        // The transcript has reported whether these change anything.
         self.dirty |= !matches!(
             event,
             Event::MessageStored { .. } | Event::TranscriptPage { .. }
@@ -56,7 +56,7 @@ impl App {
                 &mut self.transcript,
                 &mut self.layers,
             ),
-            // Told in the session that takes its place.
+            // Shown in the session that replaces this one.
             Event::SessionFailed { message, in_use } => {
                 self.failure = Some(message.clone()).filter(|_| in_use.is_none());
                 self.in_use.clone_from(in_use);
@@ -93,7 +93,7 @@ impl App {
             }
             Event::Checkpoint(event) => self.on_checkpoint(event, now),
             Event::Tree(event) => self.on_tree(event, now),
-            Event::Library(event) => self.on_library(event, now),
+            Event::Index(event) => self.on_library(event, now),
             Event::Stash { prompts } => self.stash.set_prompts(prompts, &mut self.layers),
             Event::UnsentFound { text } => self.restore_draft(text, now),
             Event::Todo { list } => self.todo.list.clone_from(list),
@@ -132,7 +132,7 @@ impl App {
         }
         self.take_contents(session.contents.unwrap_or_default());
         if session.recovered_draft {
-            let text = "the answer that was cut off by a crash was brought back";
+            let text = "restored the answer that a crash interrupted";
             self.transcript.notice(osier_agent::Severity::Info, text);
         }
         if let Some(message) = self.failure.take() {
@@ -148,17 +148,17 @@ impl App {
     fn restore_draft(&mut self, text: &Parts, now: Instant) {
         if self.editor.is_empty() {
             self.editor.set_parts(text);
-            return self.toast("what was typed and not sent is back", false, now);
+            return self.toast("restored the draft", false, now);
         }
         self.editor.remember(&text.to_string());
-        let told = "what was typed and not sent before is in the history";
+        let told = "the earlier draft is in the prompt history";
         self.toast(told, false, now);
     }
 
-    /// Keys, sign-ins and what they were used for; what the project and plug-ins add.
+    /// Keys, sign-ins and what they were used for; what the project and plugins add.
     fn on_account(&mut self, event: &Event, now: Instant) {
         match event {
-            Event::Exchange(event) => self.on_transfer(event),
+            Event::Transfer(event) => self.on_transfer(event),
             Event::Commands { commands } => self.take_commands(commands),
             Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
                 self.on_plugin(event);
@@ -266,7 +266,7 @@ impl App {
                 if level != effective {
                     let (asked, used) = (level.name(), effective.name());
                     let text =
-                        format!("this model has no level `{asked}`: `{used}` is the nearest");
+                        format!("this model has no thinking level `{asked}`; using `{used}`");
                     self.toast(&text, false, now);
                 }
             }
@@ -292,8 +292,8 @@ impl App {
         let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
         if long && !self.focused && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {
-                None => "it is done".to_owned(),
-                Some(error) => format!("it stopped: {error}"),
+                None => "done".to_owned(),
+                Some(error) => format!("failed: {error}"),
             };
             self.effects.push(Effect::Notify(text));
         }
@@ -314,7 +314,7 @@ impl App {
         self.show_tokens(message);
     }
 
-    /// How full the window is, as far as an answer says it.
+    /// Updates the context size from the usage of an answer.
     pub(crate) fn show_tokens(&mut self, message: &AgentMessage) {
         if let AgentMessage::Assistant(message) = message
             && message.usage.total_tokens() > 0
@@ -323,7 +323,7 @@ impl App {
         }
     }
 
-    /// Takes the commands that skills, templates and plug-ins bring. One of our own names stays ours.
+    /// Takes the commands of skills, templates and plugins. Built-in names have priority.
     fn take_commands(&mut self, commands: &[AddedCommand]) {
         let (taken, free): (Vec<_>, Vec<_>) = commands
             .iter()
@@ -332,8 +332,12 @@ impl App {
         for command in taken {
             let (name, origin) = (&command.name, &command.origin);
             let text = match origin.as_str() {
-                "skill" => format!("the skill `{name}` is called with `/skill:{name}`"),
-                _ => format!("`/{name}` of `{origin}` is hidden by osier's own: rename it"),
+                "skill" => format!(
+                    "skill `{name}` has the name of a built-in command; call it with `/skill:{name}`"
+                ),
+                _ => {
+                    format!("`/{name}` of `{origin}` has the name of a built-in command; rename it")
+                }
             };
             self.transcript
                 .notice(osier_agent::Severity::Warning, &text);
@@ -341,13 +345,13 @@ impl App {
         self.editor.set_commands(free);
     }
 
-    /// What the whole session holds is known.
+    /// Takes the contents of the complete session.
     fn take_contents(&mut self, contents: SessionContents) {
         self.usage = contents.usage;
         self.footer.total = self.usage;
         if contents.damaged_lines > 0 {
             let text = format!(
-                "{} damaged lines of the session file were skipped; they are still in {}",
+                "skipped {} damaged lines of the session file; they remain in {}",
                 contents.damaged_lines,
                 self.session.path.as_deref().unwrap_or("the file")
             );

@@ -44,7 +44,7 @@ impl App {
             let description = plugins::description(hint.action, &self.plugins.keys);
             (hint.keys.clone(), description.to_owned())
         };
-        let hints = fold_numbered(hints.iter().map(told).collect());
+        let hints = merge_numbered(hints.iter().map(told).collect());
         let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
         let keys = keys.unwrap_or_default();
         let room = areas.status.y.saturating_sub(areas.transcript.y + 1);
@@ -86,8 +86,8 @@ impl App {
     }
 }
 
-/// Entries that count, `alt+1` for `open session 1` and so on, are told as one.
-pub(crate) fn fold_numbered(entries: Vec<(String, String)>) -> Vec<(String, String)> {
+/// Merges numbered entries, such as `alt+1` for `Go to tab 1`, into one.
+pub(crate) fn merge_numbered(entries: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut folded: Vec<(String, String)> = Vec::with_capacity(entries.len());
     // The first entry of those that count, and the last so far.
     let mut run: Option<[(String, String); 2]> = None;
@@ -155,7 +155,7 @@ fn shortened(meaning: &str, room: usize) -> String {
     clause(meaning)
 }
 
-/// What stands before the first sign.
+/// The text before the first punctuation mark.
 fn clause(meaning: &str) -> String {
     let end = meaning.find([';', ':', ',']).unwrap_or(meaning.len());
     text::unticked(&meaning[..end])
@@ -166,12 +166,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hints_are_told_whole_or_by_their_first_clause() {
+    fn hints_are_shown_complete_or_by_their_first_clause() {
         let meanings = [
-            "undo",
-            "put the prompt aside; with nothing written, bring it back",
-            "the open sessions: what each does, and going to one",
-            "the keys",
+            "Undo",
+            "Stash the prompt; in an empty prompt, restore one",
+            "List tabs and their state: go to one, close one",
+            "Help",
         ];
         let told = |room: usize| -> Vec<Vec<String>> {
             let widths = widths(&meanings, 2, room);
@@ -185,41 +185,38 @@ mod tests {
                 })
                 .collect()
         };
-        assert_eq!(
-            told(120),
-            [["undo", meanings[1]], [meanings[2], "the keys"]]
-        );
+        assert_eq!(told(120), [["Undo", meanings[1]], [meanings[2], "Help"]]);
         assert_eq!(
             told(60),
             [
-                ["undo", "put the prompt aside"],
-                ["the open sessions", "the keys"]
+                ["Undo", "Stash the prompt"],
+                ["List tabs and their state", "Help"]
             ]
         );
         assert_eq!(
             told(30),
-            [["undo", "put the prompt…"], ["the open sessi…", "the keys"]]
+            [["Undo", "Stash the prom…"], ["List tabs and …", "Help"]]
         );
     }
 
     #[test]
-    fn what_counts_is_one_entry() {
+    fn numbered_entries_are_merged() {
         let entry = |keys: &str, what: &str| (keys.to_owned(), what.to_owned());
         let numbered =
-            |number: u32| entry(&format!("alt+{number}"), &format!("open session {number}"));
-        let mut entries = vec![entry("f1", "the keys")];
+            |number: u32| entry(&format!("alt+{number}"), &format!("Go to tab {number}"));
+        let mut entries = vec![entry("f1", "Help")];
         entries.extend((1..=9).map(numbered));
-        entries.push(entry("alt+0", "the open sessions"));
+        entries.push(entry("alt+0", "List tabs"));
         assert_eq!(
-            fold_numbered(entries),
+            merge_numbered(entries),
             [
-                entry("f1", "the keys"),
-                entry("alt+1 … alt+9", "open session 1 … 9"),
-                entry("alt+0", "the open sessions"),
+                entry("f1", "Help"),
+                entry("alt+1 … alt+9", "Go to tab 1 … 9"),
+                entry("alt+0", "List tabs"),
             ]
         );
-        // Bound otherwise they count no more.
-        let others = vec![numbered(1), entry("f7", "open session 2"), numbered(3)];
-        assert_eq!(fold_numbered(others.clone()), others);
+        // With other bindings they are not merged.
+        let others = vec![numbered(1), entry("f7", "Go to tab 2"), numbered(3)];
+        assert_eq!(merge_numbered(others.clone()), others);
     }
 }

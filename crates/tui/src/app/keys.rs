@@ -8,7 +8,7 @@ use osier_term::component::Cx;
 use osier_term::frame::CursorShape;
 use osier_term::input::{KeyCode, KeyPress};
 use osier_term::keymap::{KeyHint, Lookup};
-use osier_term::widgets::textarea::modal::{Edit, Mode, Outcome, RegionEdit, Request};
+use osier_term::widgets::textarea::modal::{Edit, EditorRequest, Mode, Outcome, RegionEdit};
 
 /// Keymap contexts while the conversation is browsed, innermost first.
 const BROWSE_CONTEXTS: &[&str] = &["transcript", "global"];
@@ -99,7 +99,7 @@ impl App {
 
     fn run_bound(&mut self, command: Command, key: KeyPress, now: Instant) -> bool {
         match command {
-            // The key says which digit.
+            // The key contains the digit.
             Command::Edit(Edit::Digit) => self.writes() && self.digit(key),
             Command::Edit(edit) => self.writes() && self.editor.edit(edit) == Outcome::Done,
             Command::Plugin(number) => self.press_plugin_key(number),
@@ -139,7 +139,7 @@ impl App {
         true
     }
 
-    /// A key that is bound to nothing: text for whoever is in front.
+    /// An unbound key: text for the layer in front.
     fn on_plain_key(&mut self, key: KeyPress, now: Instant) {
         if !self.layers.is_empty() {
             let _ = self.layers.on_key(
@@ -150,7 +150,7 @@ impl App {
                 },
             );
         } else if let Some(character) = key.typed() {
-            // Whoever begins to write has read enough; nothing typed is lost.
+            // Typing leaves browse mode, so that no typed text is lost.
             self.leave_browsing();
             if self.editor.modal().inserts() {
                 self.editor.insert_char(character);
@@ -165,8 +165,8 @@ impl App {
     pub(crate) fn serve_editor(&mut self) {
         for request in self.editor.take_requests() {
             match request {
-                Request::Copy(text) => self.effects.push(Effect::Copy(text)),
-                Request::Paste => self.effects.push(Effect::ReadClipboard),
+                EditorRequest::Copy(text) => self.effects.push(Effect::Copy(text)),
+                EditorRequest::Paste => self.effects.push(Effect::ReadClipboard),
             }
         }
     }

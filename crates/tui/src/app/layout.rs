@@ -89,7 +89,7 @@ pub(crate) fn centred(screen: Rect, width: u16, height: u16) -> Rect {
     }
 }
 
-/// A box over such a box: within its sides, which go on beside it.
+/// A box over such a box: within its sides.
 pub(crate) fn centred_over(screen: Rect, width: u16, height: u16) -> Rect {
     const SIDE: u16 = 4;
     let width = width.min(screen.width.saturating_sub(2 * SIDE)).max(1);

@@ -14,7 +14,7 @@ use osier_term::layers::Layers;
 use osier_term::linear;
 
 impl App {
-    /// What the settings say of the looks of the whole screen.
+    /// Applies the settings for the appearance of the screen.
     pub fn take_settings(&mut self, settings: &Settings) {
         self.set_linear(settings.screen_reader);
         self.footer.left.clone_from(&settings.footer_left);
@@ -46,7 +46,7 @@ impl App {
             ..areas.transcript
         };
         let selected = linear::strip(buffer, above);
-        let seen = selected.map(|at| linear::first_word(buffer, at));
+        let seen = selected.map(|at| linear::first_alphanumeric(buffer, at));
         if self.browsing {
             return Some(seen.unwrap_or(areas.transcript.as_position()));
         }
@@ -63,15 +63,15 @@ pub(crate) fn draw_layer(
 ) -> Option<Position> {
     buffer.reset();
     let area = Rect {
-        width: buffer.area.width.min(linear::COLUMNS),
+        width: buffer.area.width.min(linear::OVERLAY_COLUMNS),
         ..buffer.area
     };
     layers.render_top(area, buffer, view);
     let cursor = layers.cursor().map(|cursor| cursor.position);
     let mut places = [linear::strip(buffer, area), cursor];
-    linear::settle(buffer, &mut places);
+    linear::compact(buffer, &mut places);
     let [selected, cursor] = places;
-    let selected = selected.map(|at| linear::first_word(buffer, at));
+    let selected = selected.map(|at| linear::first_alphanumeric(buffer, at));
     // A line that narrows a list is typed without looking; any other is where one is.
     match cursor {
         Some(cursor) if layers.typed().is_none() => Some(cursor),

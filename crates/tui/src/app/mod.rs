@@ -1,4 +1,4 @@
-//! The whole interface as one value: what is shown and what is being written. It knows neither the
+//! The complete interface as one value: what is shown and what is typed. It knows neither the
 //! terminal nor the host: input and events go in, ops and effects come out, `draw` paints it.
 
 mod apply;
@@ -17,13 +17,12 @@ use ratatui::layout::Rect;
 use osier_agent::Severity;
 use osier_base::problem::Problem;
 use osier_llm::Usage;
-use osier_permissions::RuleInfo;
-use osier_session::host::{ModelInfo, Op, SessionInfo};
+use osier_protocol::{ModelInfo, Op, RuleInfo, SessionInfo};
 use osier_term::component::Cx;
 use osier_term::highlight::{Highlighted, Highlighter};
+use osier_term::images::{Canvas, ImageStore, PlacedStrip, RenderedImage};
 use osier_term::input::{InputEvent, KeyPress};
 use osier_term::keymap::Keymap;
-use osier_term::picture::{Canvas, Drawn, Pictures, Placed};
 use osier_term::theme::Theme;
 
 use crate::action::Action;
@@ -135,19 +134,19 @@ pub struct App {
     pub(crate) tools: Tools,
     pub(crate) servers: Servers,
     pub highlighter: Highlighter,
-    pub pictures: Pictures,
+    pub pictures: ImageStore,
     pub(crate) attachments: Attachments,
     /// Strips of pictures that the terminal paints over the last frame.
-    pub(crate) placed: Vec<Placed>,
+    pub(crate) placed: Vec<PlacedStrip>,
     pub(crate) questions: Questions,
     pub(crate) plugins: PluginView,
     pub(crate) todo: TodoView,
     pub(crate) search: Search,
     pub(crate) settings: SettingsEditor,
     pub(crate) stash: Stash,
-    /// How the open sessions stand, as it was told last.
+    /// The last reported summaries of the tabs.
     pub(crate) summaries: TabSummaries,
-    /// What the tree view looked like when it was last open.
+    /// The state of the tree view when it was last open.
     pub(crate) tree: TreeMemory,
     /// A move in the tree is on its way; whether its files were asked for.
     pub(crate) move_files: Option<bool>,
@@ -187,7 +186,7 @@ pub struct AppOptions {
     pub show_thinking: bool,
     pub reduced_motion: bool,
     pub cwd: String,
-    /// What the footer shows until the host has said which model it is.
+    /// What the footer shows until the session reports the model.
     pub model_hint: String,
 }
 
@@ -217,7 +216,7 @@ impl App {
             tools: Tools::default(),
             servers: Servers::default(),
             highlighter: options.highlighter,
-            pictures: Pictures::new(drop),
+            pictures: ImageStore::new(drop),
             attachments: Attachments::default(),
             placed: Vec::new(),
             questions: Questions::default(),
@@ -336,7 +335,7 @@ impl App {
     }
 
     /// A picture is ready to be shown.
-    pub fn on_picture(&mut self, drawn: Drawn) {
+    pub fn on_picture(&mut self, drawn: RenderedImage) {
         self.dirty |= self.pictures.apply(drawn);
     }
 
@@ -354,11 +353,11 @@ impl App {
     }
 
     /// The strips that the terminal has to paint over the last frame.
-    pub fn take_placed(&mut self) -> Vec<Placed> {
+    pub fn take_placed(&mut self) -> Vec<PlacedStrip> {
         std::mem::take(&mut self.placed)
     }
 
-    /// When the screen looks different without anything having happened.
+    /// When the screen changes next without an event.
     pub fn next_change(&self, now: Instant) -> Option<Instant> {
         let jobs = jobs::next_change(&self.layers, self.footer.jobs, now);
         let finding = self.editor.is_finding().then_some(now);

@@ -41,8 +41,8 @@ pub(crate) const CONTEXTS: &[&str] = &[
 pub struct Appearance {
     themes: ThemeStore,
     keymaps: PathBuf,
-    /// What the terminal has said of its colours.
-    told: TerminalColours,
+    /// The colours that the terminal has reported.
+    colours: TerminalColours,
 }
 
 /// A theme to choose from.
@@ -69,21 +69,21 @@ impl Appearance {
         Self {
             themes,
             keymaps: folders.keymaps(),
-            told: TerminalColours::default(),
+            colours: TerminalColours::default(),
         }
     }
 
-    /// The theme called `name`, or of `DARK/LIGHT` the one that suits the terminal; what is wrong with it is
-    /// told and the rest of it still counts.
+    /// The theme called `name`, or of `DARK/LIGHT` the one that suits the terminal. Invalid parts are returned
+    /// as problems; the rest applies.
     pub fn theme(&self, name: &str) -> (Theme, Vec<Problem>) {
         let (theme, problems) = self.themes.load(self.chosen(name));
-        (theme.adapted(&self.told), problems)
+        (theme.adapted(&self.colours), problems)
     }
 
     /// Which of the two in `DARK/LIGHT` is meant now.
     fn chosen<'a>(&self, name: &'a str) -> &'a str {
         match name.split_once('/') {
-            Some((_, light)) if self.told.is_dark() == Some(false) => light,
+            Some((_, light)) if self.colours.is_dark() == Some(false) => light,
             Some((dark, _)) => dark,
             None => name,
         }
@@ -122,25 +122,25 @@ impl Appearance {
         self.themes.set_depth(depth)
     }
 
-    /// Takes note of what the terminal says of its colours. True when that changes how a theme may look.
+    /// Records a colour report of the terminal. True when it may change a theme.
     pub fn on_reply(&mut self, reply: &TerminalReply) -> bool {
-        let before = self.told;
+        let before = self.colours;
         match reply {
-            TerminalReply::Foreground(colour) => self.told.foreground = Some(*colour),
-            TerminalReply::Background(colour) => self.told.background = Some(*colour),
+            TerminalReply::Foreground(colour) => self.colours.foreground = Some(*colour),
+            TerminalReply::Background(colour) => self.colours.background = Some(*colour),
             TerminalReply::Palette(index, colour) => {
-                if let Some(place) = self.told.ansi.get_mut(usize::from(*index)) {
+                if let Some(place) = self.colours.ansi.get_mut(usize::from(*index)) {
                     *place = Some(*colour);
                 }
             }
-            TerminalReply::DarkScheme(dark) => self.told.dark = Some(*dark),
+            TerminalReply::DarkScheme(dark) => self.colours.dark = Some(*dark),
             _ => {}
         }
-        self.told != before
+        self.colours != before
     }
 
-    /// The default keymap with what `name` means laid over it: an embedded one, and a file of the user, which
-    /// may stand on an embedded one.
+    /// The default keymap, extended by the keymap `name`: an embedded one, and a file of the user, which may
+    /// inherit from an embedded one.
     pub fn keymap(&self, name: &str) -> (Keymap<Command>, Vec<Problem>) {
         let mut sources = vec![KeymapSource::new("default.toml", keymap::DEFAULT)];
         let mut problems = Vec::new();
@@ -153,7 +153,7 @@ impl Appearance {
         match fs::read_to_string(&path) {
             Ok(text) => {
                 let own = KeymapSource::new(path, text);
-                let inherited = keymap::inherits(&own).and_then(|name| embedded(&name));
+                let inherited = keymap::inherited_keymap(&own).and_then(|name| embedded(&name));
                 sources.extend(below.or(inherited));
                 sources.push(own);
             }
@@ -162,8 +162,8 @@ impl Appearance {
                 sources.extend(below);
             }
             Err(error) => {
-                let message = format!("the keymap cannot be read: {error}");
-                problems.push(Problem::of_file(path, message, "the default keys are used"));
+                let message = format!("cannot read the keymap: {error}");
+                problems.push(Problem::of_file(path, message, "using the default keys"));
             }
         }
         let (keymap, mut found) = Keymap::load(&sources, CONTEXTS, &Command::names());
@@ -177,18 +177,18 @@ impl Appearance {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(format!("{} cannot be read: {error}", path.display())),
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
         };
         let NewBinding {
             context,
             keys,
             action,
         } = binding;
-        let changed = keymap::edit::set(&text, context, keys, action)
-            .map_err(|error| format!("{}: {error}; mend the file first", path.display()))?;
+        let changed = keymap::edit::set_binding(&text, context, keys, action)
+            .map_err(|error| format!("{}: {error}; fix the file first", path.display()))?;
         if let Some(folder) = path.parent() {
             let made = fs::create_dir_all(folder);
-            made.map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+            made.map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         }
         atomic_file::write(&path, changed.as_bytes()).map_err(|error| error.to_string())?;
         Ok(path)
@@ -217,13 +217,13 @@ impl App {
 /// What is wrong with the theme and the keymap that the settings name.
 pub fn check_files(folders: &Folders, settings: &Settings) -> Vec<Problem> {
     let kind = TerminalKind::detect(|_| None);
-    let looks = Appearance::new(folders, &kind);
-    let (_, mut problems) = looks.theme(&settings.theme);
-    problems.extend(looks.keymap(&settings.keymap).1);
+    let appearance = Appearance::new(folders, &kind);
+    let (_, mut problems) = appearance.theme(&settings.theme);
+    problems.extend(appearance.keymap(&settings.keymap).1);
     problems
 }
 
-/// What the terminal says of itself.
+/// The kind of terminal, from the environment.
 pub(crate) fn terminal_kind(environment: &BTreeMap<String, String>) -> TerminalKind {
     TerminalKind::detect(|name| environment.get(name).cloned())
 }

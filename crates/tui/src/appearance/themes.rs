@@ -14,14 +14,14 @@ pub(super) const ID: &str = "themes";
 /// The list, `current` selected.
 pub(super) fn picker(choices: &[ThemeChoice], current: &str) -> Picker {
     let items = choices.iter().map(item).collect();
-    Picker::new("Themes", "no theme has this name", items, Box::new(take))
-        .taking("keeps it")
+    Picker::new("Themes", "no theme matches", items, Box::new(take))
+        .taking("apply")
         .with_selected(current)
         .on_move(Box::new(|name| {
             vec![Action::PreviewTheme(Some(name.to_owned()))]
         }))
         .on_leave(vec![Action::PreviewTheme(None)])
-        .with_look(Box::new(|_| sample()))
+        .with_preview(Box::new(|_| sample()))
 }
 
 fn take(name: &str) -> Vec<Action> {
@@ -32,10 +32,10 @@ fn item(choice: &ThemeChoice) -> Item {
     let kind = match choice.kind {
         ThemeKind::Dark => "dark",
         ThemeKind::Light => "light",
-        ThemeKind::System => "as the terminal",
+        ThemeKind::System => "terminal colours",
     };
     let detail = match &choice.path {
-        Some(_) => format!("{kind}, yours"),
+        Some(_) => format!("{kind}, custom"),
         None => kind.to_owned(),
     };
     Item {

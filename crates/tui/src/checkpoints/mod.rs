@@ -1,4 +1,4 @@
-//! Bringing files back, as the screen tells of it.
+//! Restoring files: the previews and results on screen.
 
 mod picker;
 
@@ -6,12 +6,11 @@ use std::time::Instant;
 
 use crate::app::App;
 use osier_agent::Severity;
-use osier_checkpoint::Unrestored;
-use osier_session::host::{CheckpointEvent, FilesAt};
+use osier_protocol::{ChangeKind, CheckpointEvent, FilesAt, Unrestored};
 use picker::compare;
 pub(crate) use picker::{files, preview};
 
-/// Files that stayed as they are, named one by one.
+/// Unrestored files that have a notice each.
 const NAMED: usize = 10;
 
 impl App {
@@ -23,11 +22,11 @@ impl App {
                 ..
             } => self.tell_differing(changes.len()),
             CheckpointEvent::FilesPreview { known: false, .. } => {
-                let text = "no earlier state of the files is known here";
+                let text = "no checkpoint of the files at this point";
                 self.activity.toast(text, true, now);
             }
             CheckpointEvent::FilesPreview { changes, .. } if changes.is_empty() => {
-                let text = "the files are as they were";
+                let text = "no files to restore: none differ from this point";
                 self.activity.toast(text, false, now);
             }
             CheckpointEvent::FilesPreview { at, changes, .. } => {
@@ -35,10 +34,16 @@ impl App {
                 self.layers.push(picker::ID, picker);
             }
             CheckpointEvent::FilesRestored { changes, left } => {
-                let text = format!(
-                    "{} brought back; `/restore undo` takes that back",
-                    files(changes.len())
-                );
+                let deleted = changes
+                    .iter()
+                    .filter(|change| change.kind == ChangeKind::Remove)
+                    .count();
+                let counts = match (changes.len() - deleted, deleted) {
+                    (restored, 0) => format!("{} restored", files(restored)),
+                    (0, deleted) => format!("{} deleted", files(deleted)),
+                    (restored, deleted) => format!("{restored} restored, {deleted} deleted"),
+                };
+                let text = format!("{counts}; `/restore undo` reverts this");
                 self.transcript.notice(Severity::Info, &text);
                 self.tell_left(left);
                 if let Some(first) = left.first() {
@@ -56,7 +61,7 @@ impl App {
         }
     }
 
-    /// What follows a move: the list of files when it was wanted, else a word when they differ.
+    /// After a move: requests the file changes for review, or whether files differ.
     pub(crate) fn check_files_after_move(&mut self) {
         match self.move_files.take() {
             Some(true) => self.ops.push(preview(FilesAt::Here)),
@@ -68,23 +73,19 @@ impl App {
     fn tell_differing(&mut self, count: usize) {
         let text = match count {
             0 => return,
-            1 => {
-                "1 file is not as it was here: `/restore` looks at it and brings it back".to_owned()
-            }
-            count => format!(
-                "{count} files are not as they were here: `/restore` looks at them and brings them back"
-            ),
+            1 => "1 file differs from this point: `/restore` to review".to_owned(),
+            count => format!("{count} files differ from this point: `/restore` to review"),
         };
         self.transcript.notice(Severity::Info, &text);
     }
 
     fn tell_left(&mut self, left: &[Unrestored]) {
         for file in left.iter().take(NAMED) {
-            let text = format!("`{}` stays as it is: {}", file.path, file.reason);
+            let text = format!("`{}` was not restored: {}", file.path, file.reason);
             self.transcript.notice(Severity::Warning, &text);
         }
         if let Some(more) = left.len().checked_sub(NAMED).filter(|more| *more > 0) {
-            let text = format!("{} more stay as they are", files(more));
+            let text = format!("{} more were not restored", files(more));
             self.transcript.notice(Severity::Warning, &text);
         }
     }

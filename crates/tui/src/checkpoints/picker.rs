@@ -1,27 +1,26 @@
-//! What bringing files back would do, before it is done.
+//! The preview of a restore: what happens to each file.
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;
-use osier_checkpoint::{ChangeKind, FileChange};
-use osier_session::host::{CheckpointOp, FilesAt, Op};
+use osier_protocol::{ChangeKind, CheckpointOp, FileChange, FilesAt, Op};
 use osier_term::widgets::columns::Columns;
 use osier_term::widgets::select::Item;
 
 /// The layer of the list.
 pub(super) const ID: &str = "restore";
 
-/// Number of the question that opens no list.
+/// Number of the request whose reply opens no list.
 pub(super) const COMPARISON: u64 = 1;
 
 const ALL: &str = "\0all";
 const BY_HAND: &str = "\0by hand";
 
-/// Asks what bringing the files back would do; the answer opens the list.
+/// Requests a preview of restoring the files; the reply opens the list.
 pub(crate) fn preview(at: FilesAt) -> Op {
     Op::Checkpoint(CheckpointOp::PreviewFiles { request: 0, at })
 }
 
-/// Asks whether the files are as they were here; when they are not, that is told.
+/// Requests whether the files differ from this point; a notice appears when they do.
 pub(super) fn compare() -> Op {
     Op::Checkpoint(CheckpointOp::PreviewFiles {
         request: COMPARISON,
@@ -29,19 +28,19 @@ pub(super) fn compare() -> Op {
     })
 }
 
-/// What can be done, above the files it would be done to.
+/// The actions, above the files that they affect.
 pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
     let free = changes.iter().filter(|change| change.obstacle.is_none());
     let by_hand = free.clone().filter(|change| change.by_hand).count();
     let own = free.count() - by_hand;
     let mut items = Vec::with_capacity(changes.len() + 2);
     if own > 0 {
-        let label = format!("Bring {} back", files(own));
+        let label = format!("Restore {}", files(own));
         items.push(choice(ALL, label));
     }
     if by_hand > 0 {
         let label = format!(
-            "Bring {} back, with those changed by hand",
+            "Restore {}, including those changed by hand",
             files(own + by_hand)
         );
         items.push(choice(BY_HAND, label));
@@ -53,10 +52,12 @@ pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
             at: at.clone(),
             by_hand: key == BY_HAND,
         }))],
-        // A file alone is shown, not taken.
+        // Single files are only listed.
         _ => Vec::new(),
     };
-    Picker::new("Files", "no file matches", items, Box::new(take)).with_columns(Columns::SENTENCE)
+    Picker::new("Restore files", "no file matches", items, Box::new(take))
+        .with_columns(Columns::SENTENCE)
+        .taking("restore")
 }
 
 /// `1 file`, `2 files`.
@@ -77,13 +78,13 @@ fn choice(key: &str, label: String) -> Item {
 
 fn item(change: &FileChange) -> Item {
     let does = match change.kind {
-        ChangeKind::Create => "comes back",
-        ChangeKind::Modify => "changes back",
-        ChangeKind::Mode => "mode changes back",
-        ChangeKind::Remove => "goes",
+        ChangeKind::Create => "will be restored",
+        ChangeKind::Modify => "will be reverted",
+        ChangeKind::Mode => "mode will be reverted",
+        ChangeKind::Remove => "will be deleted",
     };
     let detail = match &change.obstacle {
-        Some(obstacle) => format!("stays: {obstacle}"),
+        Some(obstacle) => format!("will be skipped: {obstacle}"),
         None if change.by_hand => format!("changed by hand · {does}"),
         None => does.to_owned(),
     };

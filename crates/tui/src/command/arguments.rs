@@ -5,10 +5,9 @@ use crate::action::Action;
 use crate::checkpoints::preview;
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
-use osier_permissions::Mode;
-use osier_session::host::{CheckpointOp, DiffRange, ExchangeOp, FilesAt, Op, Opening, TreeOp};
-use osier_session::marks::Mark;
-use osier_session::roles::Role;
+use osier_protocol::{
+    CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, PermissionMode, Role, TransferOp, TreeOp,
+};
 
 /// Steps the conversation, the files, or both.
 pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
@@ -68,9 +67,7 @@ pub(super) fn mark(argument: &str, mark: Mark) -> Parsed {
 pub(super) fn show_tab(argument: &str) -> Parsed {
     match argument.parse() {
         Ok(number) => Ok(vec![Action::ShowSessionNumber(number)]),
-        Err(_) => Err(format!(
-            "`{argument}` is not the number of a tab: `/sessions` lists them"
-        )),
+        Err(_) => Err(format!("unknown tab `{argument}`; `/sessions` lists them")),
     }
 }
 
@@ -96,7 +93,7 @@ pub(super) fn diff(argument: &str) -> Parsed {
             from: Some(from.to_owned()),
             to: Some(to.to_owned()).filter(|to| to != "now"),
         },
-        _ => return Err("expected `last`, `session`, `head`, one entry or two".to_owned()),
+        _ => return Err("expected `last`, `session`, `head`, or one or two entries".to_owned()),
     };
     Ok(vec![Action::ShowChanges(range)])
 }
@@ -109,7 +106,7 @@ pub(super) fn fan(argument: &str) -> Parsed {
     };
     let models: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
     if models.len() < 2 {
-        return Err("name at least two models: `/fan MODEL MODEL -- PROMPT`".to_owned());
+        return Err("expected at least two models: `/fan MODEL MODEL -- PROMPT`".to_owned());
     }
     tell(Op::Tree(TreeOp::FanOut { models, prompt }))
 }
@@ -127,9 +124,13 @@ pub(super) fn compact(instructions: &str) -> Parsed {
 }
 
 pub(super) fn permissions(name: &str) -> Parsed {
-    match Mode::from_name(name) {
+    match PermissionMode::from_name(name) {
         Some(mode) => tell(Op::SetPermissions { mode }),
-        None => Err(unknown("mode", name, &Mode::ALL.map(Mode::name))),
+        None => Err(unknown(
+            "mode",
+            name,
+            &PermissionMode::ALL.map(PermissionMode::name),
+        )),
     }
 }
 
@@ -170,7 +171,7 @@ pub(super) fn rename(name: &str) -> Parsed {
 pub(super) fn export_to(argument: &str) -> Action {
     let force = argument.split_whitespace().any(|word| word == "--force");
     let path = argument.replace("--force", "").trim().to_owned();
-    Action::Tell(Op::Exchange(ExchangeOp::ExportSession {
+    Action::Tell(Op::Transfer(TransferOp::ExportSession {
         path: Some(path).filter(|path| !path.is_empty()),
         format: None,
         scope: None,
@@ -181,9 +182,9 @@ pub(super) fn export_to(argument: &str) -> Action {
 
 pub(super) fn import(path: &str) -> Parsed {
     if path.is_empty() {
-        return Err("name a file: `/import FILE`".to_owned());
+        return Err("expected a file: `/import FILE`".to_owned());
     }
-    tell(Op::Exchange(ExchangeOp::ImportSession {
+    tell(Op::Transfer(TransferOp::ImportSession {
         path: path.to_owned(),
         again: false,
         open: true,

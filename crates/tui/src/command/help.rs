@@ -5,13 +5,12 @@ use ratatui::layout::Rect;
 
 use super::{Command, commands, slash_commands};
 use crate::action::Action;
-use crate::app::key_hints::fold_numbered;
+use crate::app::key_hints::merge_numbered;
 use crate::app::layout::centred;
 use crate::overlays::frame::{self, boxed};
 use crate::plugins;
 use osier_base::text;
-use osier_context::AddedCommand;
-use osier_extensions::plugins::link::PluginKey;
+use osier_protocol::{AddedCommand, PluginKey};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::Keymap;
@@ -26,31 +25,31 @@ pub(super) const ID: &str = "help";
 const WIDTH: u16 = 100;
 
 const HINTS: &[(Command, &str)] = &[
-    (Command::Down, "scrolls"),
-    (Command::PageDown, "a page"),
-    (Command::Cancel, "closes"),
+    (Command::Down, "scroll"),
+    (Command::PageDown, "page"),
+    (Command::Cancel, "close"),
 ];
 
 /// Columns of the keys.
 const KEY_COLUMNS: usize = 28;
 
-/// Columns from which on what keys do stands beside them.
-const BESIDE: usize = 64;
+/// From this width on descriptions are next to their keys.
+const SIDE_BY_SIDE: usize = 64;
 
-/// Keys told of one action.
+/// Most keys shown for one command.
 const MOST_KEYS: usize = 4;
 
-/// What is told in one go, and where it is bound.
+/// The sections and the contexts of their bindings.
 const SECTIONS: &[(&str, &[&str])] = &[
-    ("Keys", &["global", "editor"]),
-    ("While browsing", &["transcript"]),
-    ("In lists", &["list"]),
-    ("In the list of sessions", &["sessions"]),
-    ("In the tree", &["tree"]),
-    ("In the changes", &["diff"]),
-    ("In questions", &["question"]),
-    ("In searches", &["search"]),
-    ("In a summary", &["summary"]),
+    ("Global", &["global", "editor"]),
+    ("Browsing", &["transcript"]),
+    ("Lists", &["list"]),
+    ("Sessions", &["sessions"]),
+    ("Tree", &["tree"]),
+    ("Changes", &["diff"]),
+    ("Questions", &["question"]),
+    ("Search", &["search"]),
+    ("Compaction summary", &["summary"]),
 ];
 
 /// Where steps of modal editing are bound.
@@ -94,7 +93,7 @@ pub(super) fn page(
                 section.push((keys.join(", "), info.description.to_owned()));
             }
         }
-        let section = fold_numbered(section).into_iter();
+        let section = merge_numbered(section).into_iter();
         let mut section: Vec<Line> = section
             .map(|(keys, what)| Line::Entry(keys, what))
             .collect();
@@ -121,9 +120,12 @@ pub(super) fn page(
         lines.push(Line::Entry(usage, text::single_line(&command.description)));
     }
     for (usage, description) in [
-        ("!COMMAND", "run a command; the model sees what it printed"),
-        ("!!COMMAND", "run a command; the model does not see it"),
-        ("@FILE", "name a file"),
+        ("!COMMAND", "run a command; the model sees the output"),
+        (
+            "!!COMMAND",
+            "run a command; the model does not see the output",
+        ),
+        ("@FILE", "attach a file"),
     ] {
         lines.push(Line::Entry(usage.to_owned(), description.to_owned()));
     }
@@ -151,7 +153,7 @@ fn steps(keymap: &Keymap<Command>) -> Vec<Line> {
         }
     }
     if !lines.is_empty() {
-        lines.splice(0..0, [Line::Blank, Line::Heading("Keys of the editor")]);
+        lines.splice(0..0, [Line::Blank, Line::Heading("Editor modes")]);
     }
     lines
 }
@@ -161,9 +163,9 @@ fn heading(text: &str) -> Row {
     Row::plain(format!(" {text}"), face)
 }
 
-/// The description goes on under itself when it is long; it stands below its keys where there is little room.
+/// A long description wraps in its column; on a narrow screen it is below its keys.
 fn entry(keys: &str, description: &str, width: usize, rows: &mut Vec<Row>) {
-    if width < BESIDE {
+    if width < SIDE_BY_SIDE {
         rows.push(Row::plain(format!("  {keys}"), Token::Accent));
         let indent = [Span::new("      ", Token::Text)];
         Wrap::new(width)
@@ -212,7 +214,7 @@ impl Component<Command, Action> for Help {
             0 => String::new(),
             last => format!("{}%", self.top * 100 / last),
         };
-        let mut rows = vec![frame::top("Help", &place, inner + 2)];
+        let mut rows = vec![frame::top("Keyboard shortcuts", &place, inner + 2)];
         rows.extend(shown.map(|row| boxed(row.clone(), inner)));
         let keys = frame::hints(view.keymap, "list", HINTS);
         rows.push(frame::bottom(&keys, Token::Muted, inner + 2));

@@ -194,11 +194,11 @@ impl CommandInfo {
 }
 
 impl Command {
-    /// What help says of it.
+    /// Its description in help.
     pub fn description(self) -> &'static str {
         match self {
             Self::Edit(edit) => edit.description(),
-            Self::Plugin(_) => "Run a plug-in",
+            Self::Plugin(_) => "Run a plugin",
             command => command.info().map_or("", |info| info.description),
         }
     }

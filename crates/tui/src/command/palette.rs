@@ -4,7 +4,7 @@ use super::{Command, CommandInfo, commands};
 use crate::action::Action;
 use crate::overlays::picker::Picker;
 use osier_base::text;
-use osier_context::AddedCommand;
+use osier_protocol::AddedCommand;
 use osier_term::keymap::Keymap;
 use osier_term::widgets::select::Item;
 

@@ -1,8 +1,6 @@
 //! The table of commands: one row each, with category, keymap name, description, slash command and action.
 
-use super::arguments;
-use super::{Category, CommandInfo};
-use super::{help, palette};
+use super::{Category, CommandInfo, arguments, help, palette};
 use crate::action::Action;
 use crate::app::{App, Effect, Viewer};
 use crate::checkpoints::preview;
@@ -10,10 +8,9 @@ use crate::tabs::TabRequest;
 use crate::{accounts, hooks, jobs, mcp, models, permissions, skills};
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
-use osier_permissions::Mode;
-use osier_session::host::{CheckpointOp, DiffRange, FilesAt, Op, TreeOp};
-use osier_session::marks::Mark;
-use osier_store::Landmark;
+use osier_protocol::{
+    CheckpointOp, DiffRange, FilesAt, Landmark, Mark, Op, PermissionMode, TreeOp,
+};
 use osier_term::theme::ThemeStore;
 use osier_term::widgets::textarea::modal::Edit;
 
@@ -25,7 +22,7 @@ macro_rules! commands {
             $($($id,)*)*
             /// A step of modal editing.
             Edit(Edit),
-            /// A key of a plug-in, by its place in their list.
+            /// A key of a plugin, by its place in their list.
             Plugin(u16),
         }
 
@@ -35,7 +32,7 @@ macro_rules! commands {
         )*)*];
 
         impl Command {
-            /// Its row; steps of modal editing and keys of plug-ins have none.
+            /// Its row; steps of modal editing and keys of plugins have none.
             pub fn info(self) -> Option<&'static CommandInfo> {
                 enum Row { $($($id,)*)* }
                 let row = match self {
@@ -91,7 +88,7 @@ commands! {
         Permissions "permissions" "Change the permission mode and rules"
             .run(|app, _| permissions::open(app.footer.permissions, &app.rules, &mut app.layers, &mut app.ops))
             .slash_with("permissions", "[MODE]", arguments::permissions)
-            .values(|| Mode::ALL.map(Mode::name).to_vec());
+            .values(|| PermissionMode::ALL.map(PermissionMode::name).to_vec());
         ToggleTodo "toggle_todo" "Toggle the to-do list"
             .run(|app, _| app.todo.toggle()).slash("todo");
         Jobs "jobs" "List background jobs"
@@ -130,7 +127,7 @@ commands! {
         SessionPicker "session_picker" "Resume a session"
             .run(|app, _| app.open_sessions())
             .slash_with("resume", "[ID]", |id| Ok(vec![arguments::open_session(id, false)]));
-        RenameSession "rename_session" "Rename the session; without a name, clear it"
+        RenameSession "rename_session" "Rename the session; without a name, clear the name"
             .typed("name", "[TEXT]", arguments::rename);
         ShowSession "session_info" "Show the session's file, counts and cost"
             .run(|app, _| app.show_session()).slash("session");
@@ -294,7 +291,7 @@ commands! {
             .run(|app, _| app.ops.push(app.changes.read(DiffRange::Session)))
             .slash_with("diff", "[last|session|head|ENTRY|FROM TO]", arguments::diff)
             .values(|| vec!["last", "session", "head"]);
-        RestoreFiles "restore_files" "Restore files to this point; `undo` reverts that"
+        RestoreFiles "restore_files" "Restore files to this point; `undo` reverts it"
             .run(|app, _| app.ops.push(preview(FilesAt::Here)))
             .slash_with("restore", "[ENTRY|undo]", arguments::restore);
         UndoPrompt "undo_prompt" "Go back to before the last prompt, with files or not"
@@ -331,7 +328,7 @@ commands! {
         TreeFilter "tree_filter" "Change the filter of the tree";
         TreeSummarize "tree_summarize" "Continue here and summarize the other branch";
         TreeWithFiles "tree_with_files" "Continue here and restore the files";
-        TreeFiles "tree_files" "Restore only the files to this point";
+        TreeFiles "tree_files" "Restore files only";
         TreeFork "tree_fork" "Continue in a new session with a copy";
         TreeCompare "tree_compare" "Mark a branch, then compare it with another";
         TreeLabel "tree_label" "Label the entry";

@@ -72,7 +72,7 @@ pub(crate) fn parse_slash(text: &str) -> Option<Parsed> {
     }
     let Some((info, slash)) = find_slash(name) else {
         return Some(Err(format!(
-            "unknown command `/{name}`: type `/` to list the commands"
+            "unknown command `/{name}`; type `/` to list the commands"
         )));
     };
     let argument = argument.trim();
@@ -89,7 +89,7 @@ mod tests {
     use crate::command::Command;
     use osier_agent::Op as AgentOp;
     use osier_llm::ThinkingLevel;
-    use osier_session::host::Op;
+    use osier_protocol::Op;
 
     #[test]
     fn slash_names_are_unique() {
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(
             parse_slash("/nothing"),
             Some(Err(
-                "unknown command `/nothing`: type `/` to list the commands".to_owned()
+                "unknown command `/nothing`; type `/` to list the commands".to_owned()
             ))
         );
         // Only commands with arguments read what follows.

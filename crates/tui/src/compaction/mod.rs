@@ -23,11 +23,7 @@ impl App {
                 if *reason == CompactionReason::Manual {
                     self.activity.work = Work::Working { since: now };
                 }
-                self.toast(
-                    "summarising the earlier part of the conversation",
-                    false,
-                    now,
-                );
+                self.toast("summarizing the earlier conversation", false, now);
             }
             AgentEvent::CompactionEnd { reason, outcome } => {
                 if *reason == CompactionReason::Manual {
@@ -48,7 +44,7 @@ impl App {
             } => {
                 self.footer.context_tokens = *tokens_after;
                 let text = format!(
-                    "compacted: about {tokens_before} tokens became {tokens_after}; the earlier messages are in the tree"
+                    "compacted about {tokens_before} tokens to {tokens_after}; the earlier messages stay in the tree"
                 );
                 self.transcript.notice(Severity::Info, &text);
             }

@@ -10,7 +10,7 @@ use crate::footer::tokens;
 use crate::overlays::frame;
 use crate::overlays::frame::boxed;
 use crate::prompt::editing::edit_area;
-use osier_session::host::{Op, TreeOp};
+use osier_protocol::{Op, TreeOp};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
 use osier_term::input::KeyPress;
@@ -20,10 +20,7 @@ use osier_term::widgets::textarea::{Motion, TextArea};
 
 pub(super) const ID: &str = "summary";
 
-const HINTS: &[(Command, &str)] = &[
-    (Command::Accept, "stores it"),
-    (Command::Cancel, "forgets it"),
-];
+const HINTS: &[(Command, &str)] = &[(Command::Accept, "save"), (Command::Cancel, "discard")];
 
 /// Widest the overlay gets.
 const WIDTH: u16 = 100;
@@ -32,14 +29,14 @@ const WIDTH: u16 = 100;
 #[derive(Debug)]
 pub(super) struct SummaryView {
     text: TextArea,
-    /// Tokens before, messages that go, messages that stay.
+    /// Tokens before, messages to summarize, messages that stay.
     numbers: (u64, usize, usize),
     cursor: Option<Position>,
 }
 
 impl SummaryView {
     pub(super) fn new(summary: &str, numbers: (u64, usize, usize)) -> Self {
-        let mut text = TextArea::new("an empty summary is not stored");
+        let mut text = TextArea::new("Summary; an empty one is not saved");
         text.set_text(summary);
         text.move_by(Motion::BufferStart);
         Self {
@@ -57,7 +54,7 @@ impl Component<Command, Action> for SummaryView {
         let height = usize::from(area.height.saturating_sub(2)).max(1);
         let (before, goes, stays) = self.numbers;
         let numbers = format!(
-            "of {goes} messages · {stays} stay · the context has {} tokens",
+            "{goes} messages summarized · {stays} unchanged · context {} tokens",
             tokens(before)
         );
         let keys = frame::hints(view.keymap, "summary", HINTS);

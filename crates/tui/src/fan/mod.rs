@@ -10,7 +10,7 @@ use crate::checkpoints;
 use crate::overlays::Overlays;
 use osier_agent::Severity;
 use osier_base::path;
-use osier_session::host::TreeEvent;
+use osier_protocol::TreeEvent;
 use view::FanView;
 
 impl App {
@@ -28,7 +28,7 @@ impl App {
                 }
             }
             TreeEvent::FanEnded { lanes } => {
-                // Its copies may be gone long after it has ended.
+                // Its copies may be removed long after it has ended.
                 if fan_view(&mut self.layers).is_none() {
                     return;
                 }
@@ -46,11 +46,11 @@ impl App {
                 self.layers.remove(view::ID);
                 let kept = kept.as_ref().map_or_else(String::new, |kept| {
                     format!(
-                        "; what was overwritten is kept in {}",
+                        "; overwritten files are saved in {}",
                         path::below_home(kept)
                     )
                 });
-                let text = format!("taken: {} written{kept}", checkpoints::files(files.len()));
+                let text = format!("applied: {} written{kept}", checkpoints::files(files.len()));
                 self.transcript.notice(Severity::Info, &text);
             }
             TreeEvent::LaneConflicts { files, .. } => {

@@ -13,8 +13,7 @@ use crate::overlays::preview_pane::written;
 use crate::tree::compare::changed_file;
 use osier_agent::Op as AgentOp;
 use osier_base::{clock, text};
-use osier_session::fan::{LaneState, LaneStatus};
-use osier_session::host::{Op, TreeOp};
+use osier_protocol::{LaneState, LaneStatus, Op, TreeOp};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::input::KeyPress;
@@ -42,7 +41,7 @@ pub(super) struct FanView {
     top: usize,
     /// Every lane has ended.
     ended: bool,
-    /// Files that keep the selected lane from being taken.
+    /// Conflicting files that prevent applying the selected lane.
     conflicts: Vec<PathBuf>,
     page: usize,
 }
@@ -89,7 +88,7 @@ impl FanView {
     fn take(&self, force: bool, cx: &mut Cx<'_, Action>) {
         if !self.ended {
             cx.push(Action::Toast {
-                text: "they are still working".to_owned(),
+                text: "models are still running".to_owned(),
                 error: false,
             });
             return;
@@ -104,7 +103,7 @@ impl FanView {
             cx.push(Action::CloseLayer);
             cx.push(Action::Tell(Op::Tree(TreeOp::EndFan)));
             cx.push(Action::Toast {
-                text: "the answers stay as branches: see /tree".to_owned(),
+                text: "the answers remain as branches: see /tree".to_owned(),
                 error: false,
             });
         } else {
@@ -153,7 +152,7 @@ impl FanView {
         let title = format!("{mark}{}", text::single_line(&column.model));
         let mut rows = vec![Row::plain(text::truncate(&title, width).into_owned(), face)];
         let Some(state) = &column.state else {
-            rows.push(Row::plain("  copying the files", Token::Muted));
+            rows.push(Row::plain("  copying files", Token::Muted));
             return rows;
         };
         rows.push(status_row(state, width));
@@ -171,15 +170,15 @@ impl FanView {
     fn bottom(&self, width: usize) -> Row {
         let line = if self.conflicts.is_empty() {
             let keys = if self.ended {
-                "enter take it · esc leave them as branches"
+                "enter apply · esc leave as branches"
             } else {
-                "esc stop them"
+                "esc stop"
             };
             return Row::plain(format!(" ←→ choose · ↑↓ scroll · {keys}"), Token::Muted);
         } else {
             let names = self.conflicts.iter().map(|path| path.to_string_lossy());
             let names = names.collect::<Vec<_>>().join(", ");
-            format!(" changed by hand since: {names} · F overwrites them and keeps a copy")
+            format!(" changed by hand since: {names} · F overwrite and save a copy")
         };
         let line = text::single_line(&line);
         Row::plain(text::truncate(&line, width).into_owned(), Token::Warning)

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::overlays::Overlays;
 use osier_agent::Output;
-use osier_session::host::Op;
-use osier_tools::JobInfo;
+use osier_protocol::{JobInfo, Op};
 use panel::{ID, Jobs};
 
 /// Opens the panel.

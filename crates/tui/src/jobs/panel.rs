@@ -1,5 +1,5 @@
 //! The background jobs: a list of them above the output of the selected one, as it comes. The list and
-//! the output are told by the host; here is what is selected, and whether a key has asked to kill it.
+//! the output come from the session; the panel has the selection and a pending kill.
 
 use std::any::Any;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::overlays::frame::{self, boxed};
 use crate::transcript::{Painted, tail_rows};
 use osier_agent::Output;
 use osier_base::{clock, text};
-use osier_session::host::Op;
+use osier_protocol::{JobInfo, Op};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
 use osier_term::input::KeyPress;
@@ -23,11 +23,10 @@ use osier_term::row::{Row, Span};
 use osier_term::widgets::columns::{Cell, Column, Columns};
 use osier_term::widgets::paint::paint_rows;
 use osier_term::widgets::select::{Item, Select};
-use osier_tools::JobInfo;
 
 pub(super) const ID: &str = "jobs";
 
-/// Bytes of output kept of the selected job.
+/// Bytes of output stored of the selected job.
 const KEPT: usize = 64 * 1024;
 /// Jobs shown at once while output is shown too.
 const LISTED: usize = 6;
@@ -37,13 +36,13 @@ const COLUMNS: Columns = Columns {
     label: "",
     details: &[Column::words("", 0).first(), Column::numbers("", 0)],
 };
-const EMPTY: &str = "no job was started in the background yet";
+const EMPTY: &str = "no background jobs yet";
 
 /// The panel.
 #[derive(Debug)]
 pub(super) struct Jobs {
     listed: Vec<JobInfo>,
-    /// When the list was told: running jobs have gone on since.
+    /// When the list arrived: running jobs have continued since.
     told_at: Instant,
     list: Select,
     /// The job whose output is shown.
@@ -193,27 +192,27 @@ impl Jobs {
 
     fn hint_row(&self, inner: usize, keymap: &Keymap<Command>) -> Row {
         if let Some(id) = &self.doomed {
-            let asked = format!("x again kills {id}");
+            let asked = format!("press x again to kill {id}");
             return frame::bottom(&[asked], Token::Warning, inner + 2);
         }
         let mut keys = Vec::new();
         if let Some(job) = self.selected() {
             let how = if self.wide {
-                "the list too"
+                "show list"
             } else {
-                "only the output"
+                "show output only"
             };
             keys.extend(frame::hints(keymap, "list", &[(Command::Accept, how)]));
             if job.running {
-                keys.push("x kills it".to_owned());
+                keys.push("x kill".to_owned());
             }
         }
-        keys.extend(frame::hints(keymap, "list", &[(Command::Cancel, "closes")]));
+        keys.extend(frame::hints(keymap, "list", &[(Command::Cancel, "close")]));
         frame::bottom(&keys, Token::Muted, inner + 2)
     }
 }
 
-/// Newest first: that is the one somebody looks for.
+/// Newest first.
 fn items(jobs: &[JobInfo], since: Duration) -> Vec<Item> {
     let items = jobs.iter().rev().map(|job| Item {
         key: job.id.clone(),
@@ -227,7 +226,7 @@ fn items(jobs: &[JobInfo], since: Duration) -> Vec<Item> {
     items.collect()
 }
 
-/// How the job is doing, `since` after it was told.
+/// The state of the job, `since` after it was reported.
 fn state(job: &JobInfo, since: Duration) -> Cell {
     let time = clock::human_duration(job.duration);
     let (token, text) = match (&job.signal, job.exit_code) {

@@ -1,4 +1,4 @@
-//! Waits for the keys of a command and says what they mean already, with file and line, before anything is
+//! Waits for the keys of a command and shows their present bindings, with file and line, before anything is
 //! written.
 
 use ratatui::buffer::Buffer;
@@ -43,13 +43,13 @@ impl Capture {
         }
     }
 
-    /// What stands against these keys.
+    /// Conflicts and limits of these keys.
     fn remarks(&self, keymap: &Keymap<Command>) -> Vec<(String, Token)> {
         let mut remarks = Vec::new();
         if self.keys.is_empty() {
             return remarks;
         }
-        let clashes = keymap.clashes(&self.context, &self.keys);
+        let clashes = keymap.conflicts(&self.context, &self.keys);
         for clash in clashes.iter().filter(|clash| clash.action != self.command) {
             let what = clash.action.description();
             let text = format!(
@@ -65,14 +65,14 @@ impl Capture {
             && only(KeyModifiers::CONTROL)
             && TAKEN.contains(char)
         {
-            remarks.push(("tmux or zellij may take it first".to_owned(), Token::Muted));
+            remarks.push(("tmux or zellij may intercept it".to_owned(), Token::Muted));
         }
         if self.keys.iter().any(|key| needs_protocol(*key)) {
-            let text = "only terminals with the Kitty protocol send it".to_owned();
+            let text = "requires a terminal with the Kitty keyboard protocol".to_owned();
             remarks.push((text, Token::Muted));
         }
         if remarks.is_empty() {
-            remarks.push(("free".to_owned(), Token::Success));
+            remarks.push(("not bound".to_owned(), Token::Success));
         }
         remarks
     }

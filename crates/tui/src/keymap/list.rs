@@ -1,26 +1,26 @@
-//! What every key does, where, and which line of which file says so. Enter waits for other keys.
+//! Every command with its keys, context, and the file and line of each binding. Enter captures new keys.
 
 use crate::action::Action;
 use crate::command::{Command, commands};
 use crate::overlays::picker::Picker;
 use crate::plugins;
 use osier_base::text;
-use osier_extensions::plugins::link::PluginKey;
+use osier_protocol::PluginKey;
 use osier_term::face::{Emphasis, Face, Token};
-use osier_term::keymap::{Bound, Keymap};
+use osier_term::keymap::{BindingInfo, Keymap};
 use osier_term::row::{Row, sentence};
 use osier_term::widgets::columns::{Cell, Column, Columns};
 use osier_term::widgets::select::Item;
 
 pub(super) const ID: &str = "keymap";
 
-/// Keys of an action in the list; the look has all of them.
+/// Keys of an action in the list; the preview has all of them.
 const LISTED: usize = 2;
 
 const COLUMNS: Columns = Columns {
     label: "command",
     details: &[
-        Column::words("where", 1).first(),
+        Column::words("context", 1).first(),
         Column::words("keys", 0).at_least(8).at_most(18),
     ],
 };
@@ -62,9 +62,9 @@ pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Pic
             split(key).map(unbind).into_iter().collect()
         }),
     )
-    .with_look(Box::new(move |key| {
+    .with_preview(Box::new(move |key| {
         let found = entries.iter().find(|entry| key_of(entry) == key);
-        found.map(look).unwrap_or_default()
+        found.map(preview).unwrap_or_default()
     }))
 }
 
@@ -100,9 +100,9 @@ fn entries(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Vec<Entry> {
 }
 
 /// The file and line of a binding.
-pub(crate) fn place(bound: &Bound<'_, Command>) -> String {
+pub(crate) fn place(bound: &BindingInfo<'_, Command>) -> String {
     if bound.line == 0 {
-        return "a plug-in".to_owned();
+        return "plugin".to_owned();
     }
     let name = bound.path.file_name().unwrap_or_default().to_string_lossy();
     format!("{name}:{}", bound.line)
@@ -126,7 +126,7 @@ fn item(entry: &Entry) -> Item {
     }
 }
 
-fn look(entry: &Entry) -> Vec<Row> {
+fn preview(entry: &Entry) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut rows = vec![Row::plain(entry.command.to_string(), bold)];
     rows.push(Row::new(sentence(&entry.description, Token::Text)));
@@ -137,9 +137,12 @@ fn look(entry: &Entry) -> Vec<Row> {
         rows.push(row);
     }
     if entry.keys.is_empty() {
-        rows.push(Row::plain("no key", Token::Muted));
+        rows.push(Row::plain("not bound", Token::Muted));
     }
     rows.push(Row::default());
-    rows.push(Row::plain(format!("in [{}]", entry.context), Token::Muted));
+    rows.push(Row::plain(
+        format!("context [{}]", entry.context),
+        Token::Muted,
+    ));
     rows
 }

@@ -5,11 +5,10 @@ mod picker;
 use crate::action::Action;
 use crate::overlays::{self, Overlays};
 use crate::prompt::Editor;
-use osier_context::AddedCommand;
-use osier_mcp::{ServerAction, ServerInfo, prompt_command};
-use osier_session::host::Op;
+use osier_mcp::prompt_command;
+use osier_protocol::{AddedCommand, Op, ServerAction, ServerInfo};
 
-/// What `/mcp ACTION SERVER` can say.
+/// The actions of `/mcp ACTION SERVER`.
 const ACTIONS: &[(&str, ServerAction)] = &[
     ("restart", ServerAction::Restart),
     ("enable", ServerAction::Enable),
@@ -34,7 +33,7 @@ pub(crate) fn slash(argument: &str) -> Result<Vec<Action>, String> {
         _ => {
             let names: Vec<&str> = ACTIONS.iter().map(|(name, _)| *name).collect();
             Err(format!(
-                "write `/mcp`, `/mcp SERVER` or `/mcp ACTION SERVER`: the actions are {}",
+                "expected `/mcp`, `/mcp SERVER` or `/mcp ACTION SERVER`; the actions are {}",
                 names.join(", ")
             ))
         }
@@ -61,9 +60,7 @@ impl Servers {
     pub(crate) fn open_menu(&self, name: &str, overlays: &mut Overlays) -> Result<(), String> {
         let mut servers = self.servers.iter();
         let Some(server) = servers.find(|server| server.name == name) else {
-            return Err(format!(
-                "there is no MCP server `{name}`: `/mcp` lists them"
-            ));
+            return Err(format!("unknown MCP server `{name}`; `/mcp` lists them"));
         };
         overlays.push(picker::MENU_ID, picker::menu(server));
         Ok(())

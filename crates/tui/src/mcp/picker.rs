@@ -3,8 +3,7 @@
 use crate::action::Action;
 use crate::overlays::picker::Picker;
 use osier_base::text;
-use osier_mcp::{ServerAction, ServerInfo, ServerState};
-use osier_session::host::Op;
+use osier_protocol::{Op, ServerAction, ServerInfo, ServerState};
 use osier_term::face::Token;
 use osier_term::widgets::columns::{Cell, Column, Columns};
 use osier_term::widgets::select::Item;
@@ -36,12 +35,12 @@ pub(super) fn picker(servers: &[ServerInfo]) -> Picker {
     });
     Picker::new(
         "MCP servers",
-        "no server is configured: osier mcp add",
+        "no servers configured: add one with osier mcp add",
         items.collect(),
         Box::new(|name| vec![Action::ShowServer(name.to_owned())]),
     )
     .with_columns(COLUMNS)
-    .taking("shows it")
+    .taking("open")
 }
 
 fn mark(state: ServerState) -> &'static str {
@@ -101,10 +100,11 @@ pub(super) fn menu(server: &ServerInfo) -> Picker {
         .map(|(word, what)| item(word, what, "", false))
         .collect();
     let state = detail(server);
+    let how = if server.remote { "URL" } else { "command" };
     let facts = [
         ("state", Some(state.as_str())),
-        ("runs", Some(server.shown.as_str())),
-        ("named in", Some(server.file.as_str())),
+        (how, Some(server.shown.as_str())),
+        ("configured in", Some(server.file.as_str())),
         ("log", Some(server.log.as_str())),
         ("version", server.version.as_deref()),
         ("protocol", server.protocol.as_deref()),
@@ -116,7 +116,7 @@ pub(super) fn menu(server: &ServerInfo) -> Picker {
     let tools = server.tools.iter();
     items.extend(tools.map(|tool| item(&format!("= {tool}"), "tool", tool, true)));
     if server.hidden_tools > 0 {
-        let hidden = format!("{} more are not offered", server.hidden_tools);
+        let hidden = format!("{} more are hidden", server.hidden_tools);
         items.push(item(&format!("= {hidden}"), "tool", &hidden, true));
     }
     let name = server.name.clone();
@@ -127,7 +127,7 @@ pub(super) fn menu(server: &ServerInfo) -> Picker {
         Box::new(move |key| take(&name, key)),
     )
     .with_columns(Columns::SENTENCE)
-    .taking("does or copies it")
+    .taking("run or copy")
 }
 
 fn item(key: &str, label: &str, detail: &str, dimmed: bool) -> Item {
@@ -144,14 +144,14 @@ fn item(key: &str, label: &str, detail: &str, dimmed: bool) -> Item {
 fn actions(server: &ServerInfo) -> Vec<(&'static str, &'static str)> {
     let mut actions = Vec::new();
     if server.state == ServerState::Disabled {
-        actions.push(("enable", "start it for this session"));
+        actions.push(("enable", "start for this session"));
     } else {
-        actions.push(("restart", "start it again"));
-        actions.push(("disable", "end it for this session"));
+        actions.push(("restart", "stop and start again"));
+        actions.push(("disable", "stop for this session"));
     }
     if server.remote {
         actions.push(("login", "sign in with a browser"));
-        actions.push(("logout", "forget its sign-in"));
+        actions.push(("logout", "delete the stored credentials"));
     }
     actions
 }

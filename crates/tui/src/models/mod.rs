@@ -4,7 +4,7 @@ mod picker;
 
 use crate::footer::Footer;
 use crate::overlays::{self, Overlays};
-use osier_session::host::{ModelInfo, Op};
+use osier_protocol::{ModelInfo, Op};
 
 /// Lists the models to switch to.
 pub(crate) fn open(

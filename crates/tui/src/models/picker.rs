@@ -6,7 +6,7 @@ use crate::footer::{Footer, tokens};
 use crate::overlays::picker::Picker;
 use osier_base::text;
 use osier_llm::Modality;
-use osier_session::host::{KeyState, ModelInfo, Op, TreeOp};
+use osier_protocol::{KeyState, ModelInfo, Op, TreeOp};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Row;
 use osier_term::widgets::columns::{Cell, Column, Columns};
@@ -15,20 +15,20 @@ use osier_term::widgets::select::Item;
 pub(super) const ID: &str = "model";
 pub(super) const RETRY_ID: &str = "retry_model";
 
-/// What is told of each model. A price is dollars for a million tokens.
+/// The columns of the list. Prices are dollars per million tokens.
 const COLUMNS: Columns = Columns {
     label: "model",
     details: &[
         Column::words("key", 2),
-        Column::words("think", 3),
-        Column::words("see", 3),
+        Column::words("thinking", 3),
+        Column::words("images", 3),
         Column::numbers("$ in", 1),
         Column::numbers("$ out", 1),
-        Column::numbers("window", 0),
+        Column::numbers("context", 0),
     ],
 };
 
-/// Stands before a favourite.
+/// The mark of a favourite.
 const FAVOURITE: &str = "★ ";
 
 /// The picker over `models`, with the one in use selected.
@@ -51,11 +51,11 @@ pub(super) fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
     let (listed, now) = (models.to_vec(), footer.clone());
     let picker = picker
         .with_columns(COLUMNS)
-        .taking("goes on with it")
+        .taking("switch")
         .on_favourite(Box::new(favour))
-        .with_look(Box::new(move |reference| {
+        .with_preview(Box::new(move |reference| {
             let model = listed.iter().find(|model| model.reference() == reference);
-            model.map(|model| look(model, &now)).unwrap_or_default()
+            model.map(|model| preview(model, &now)).unwrap_or_default()
         }));
     match &footer.model {
         Some(model) => picker.with_selected(&model.reference()),
@@ -63,7 +63,7 @@ pub(super) fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
     }
 }
 
-/// The picker whose model answers the last prompt once more.
+/// The picker for a model to retry the last prompt with.
 pub(super) fn retry_picker(models: &[ModelInfo]) -> Picker {
     let items = models.iter().map(item).collect();
     let take = |reference: &str| {
@@ -73,7 +73,7 @@ pub(super) fn retry_picker(models: &[ModelInfo]) -> Picker {
     let title = "Send the last prompt to";
     Picker::new(title, "no model matches", items, Box::new(take))
         .with_columns(COLUMNS)
-        .taking("sends it")
+        .taking("send")
 }
 
 fn item(model: &ModelInfo) -> Item {
@@ -93,12 +93,12 @@ fn item(model: &ModelInfo) -> Item {
     }
 }
 
-/// One for each column. What is not there is left blank, so that what is there is seen.
+/// One for each column. Missing abilities are blank, so that the others stand out.
 fn details(model: &ModelInfo) -> [Cell; 6] {
     let key = match model.key {
         KeyState::Present => Cell::new("✓", Token::Success),
         KeyState::NotNeeded => "free".into(),
-        KeyState::Absent => "none".into(),
+        KeyState::Absent => "no key".into(),
     };
     let mark = |has: bool| if has { "✓" } else { "" };
     let has_price = model.price.input + model.price.output > 0.0;
@@ -134,15 +134,15 @@ fn dollars(price: f64) -> String {
     }
 }
 
-/// What a model is, and what it would mean to go on with it.
-fn look(model: &ModelInfo, now: &Footer) -> Vec<Row> {
+/// The facts of a model and the consequences of switching to it.
+fn preview(model: &ModelInfo, now: &Footer) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut name = Row::plain(text::single_line(&model.name), bold);
     if model.favourite {
         name.push(" ★", Token::Accent);
     }
     let mut rows = vec![name];
-    // First, since the list has the rest: where the screen is low only this is seen.
+    // First: a low screen shows only this, and the list has the rest.
     let switch = consequences(model, now);
     rows.extend(
         switch
@@ -151,21 +151,21 @@ fn look(model: &ModelInfo, now: &Footer) -> Vec<Row> {
     );
     rows.push(Row::default());
     let mut fact = |name: &str, value: String| {
-        let mut row = Row::plain(format!("{name:<9}"), Token::Muted);
+        let mut row = Row::plain(format!("{name:<18}"), Token::Muted);
         row.push(value, Token::Text);
         rows.push(row);
     };
     let (window, output) = (tokens(model.context_window), tokens(model.max_tokens));
-    fact("window", format!("{window}, answers up to {output}"));
+    fact("context", format!("{window}, output up to {output}"));
     let price = model.price.of_prompt(now.context_tokens);
     if price.input + price.output > 0.0 {
         fact(
-            "in, out",
-            format!("${}, ${} a million tokens", price.input, price.output),
+            "price in, out",
+            format!("${}, ${} per 1M tokens", price.input, price.output),
         );
         fact(
-            "cached",
-            format!("${} read, ${} written", price.cache_read, price.cache_write),
+            "cache read, write",
+            format!("${}, ${}", price.cache_read, price.cache_write),
         );
     }
     if model.thinking_levels.len() > 1 {
@@ -175,67 +175,58 @@ fn look(model: &ModelInfo, now: &Footer) -> Vec<Row> {
     fact(
         "key",
         match model.key {
-            KeyState::Present => "present".to_owned(),
+            KeyState::Present => "found".to_owned(),
             KeyState::NotNeeded => "not needed".to_owned(),
-            KeyState::Absent => format!("none: /login {}", model.provider),
+            KeyState::Absent => format!("no key: /login {}", model.provider),
         },
     );
     rows
 }
 
-/// What going on with `model` means for the conversation so far, a line each.
+/// The consequences of switching to `model` for the conversation so far, a line each.
 fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
     let reference = model.reference();
     let current = now.model.as_ref();
     if current.is_some_and(|current| current.reference() == reference) {
-        return vec![("it answers now".to_owned(), Token::Success)];
+        return vec![("current model".to_owned(), Token::Success)];
     }
     let mut lines = Vec::new();
     if !model.thinking_levels.contains(&now.level) {
-        let text = format!(
-            "thinking {} is no level of it: the nearest is taken",
-            now.level.name()
-        );
+        let text = format!("no thinking level {}: uses the nearest", now.level.name());
         lines.push((text, Token::Warning));
     }
     let used = now.context_tokens;
     if used == 0 {
-        lines.push((
-            "nothing was said yet that has to come along".to_owned(),
-            Token::Muted,
-        ));
+        lines.push(("no conversation to carry over yet".to_owned(), Token::Muted));
         return lines;
     }
     let room = model
         .context_window
         .saturating_sub(model.max_tokens.min(model.context_window / 4));
     if used > room {
-        let text = format!(
-            "the context, {}, does not fit: it is compacted first",
-            tokens(used)
-        );
+        let text = format!("context of {} does not fit: compacted first", tokens(used));
         lines.push((text, Token::Warning));
     } else {
         let percent = used * 100 / model.context_window.max(1);
         lines.push((
-            format!("the context, {}, fits: {percent}%", tokens(used)),
+            format!("context of {} fits: {percent}%", tokens(used)),
             Token::Success,
         ));
     }
     let price = model.price.of_prompt(used);
     let cold = price.input.max(price.cache_write) * used as f64 / 1e6;
     if cold > 0.0 {
-        let text = format!("its cache is cold: the next request costs about ${cold:.2} more");
+        let text = format!("no cache yet: the next request costs about ${cold:.2} more");
         lines.push((text, Token::Text));
     }
     lines.push((
-        "thinking so far comes along as text, sealed thinking does not".to_owned(),
+        "earlier thinking is sent as text, without encrypted thinking".to_owned(),
         Token::Text,
     ));
     let sees = |model: &ModelInfo| model.input.contains(&Modality::Image);
     if !sees(model) && current.is_some_and(sees) {
         lines.push((
-            "pictures stay behind: it reads text only".to_owned(),
+            "images are not sent: the model accepts text only".to_owned(),
             Token::Warning,
         ));
     }
@@ -245,8 +236,8 @@ fn consequences(model: &ModelInfo, now: &Footer) -> Vec<(String, Token)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use osier_llm::Price;
     use osier_llm::ThinkingLevel;
-    use osier_llm::usage::Price;
 
     fn model(id: &str, window: u64) -> ModelInfo {
         ModelInfo {
@@ -270,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_told_before_it_is_made() {
+    fn the_preview_shows_the_consequences_of_a_switch() {
         let mut seeing = model("now", 200_000);
         seeing.input.push(Modality::Image);
         let now = Footer {
@@ -283,25 +274,25 @@ mod tests {
             let lines = consequences(model, &now);
             lines.into_iter().map(|(text, _)| text).collect()
         };
-        assert_eq!(told(&model("now", 200_000)), ["it answers now"]);
+        assert_eq!(told(&model("now", 200_000)), ["current model"]);
         assert_eq!(
             told(&model("other", 128_000)),
             [
-                "thinking high is no level of it: the nearest is taken",
-                "the context, 100k, fits: 78%",
-                "its cache is cold: the next request costs about $0.38 more",
-                "thinking so far comes along as text, sealed thinking does not",
-                "pictures stay behind: it reads text only",
+                "no thinking level high: uses the nearest",
+                "context of 100k fits: 78%",
+                "no cache yet: the next request costs about $0.38 more",
+                "earlier thinking is sent as text, without encrypted thinking",
+                "images are not sent: the model accepts text only",
             ]
         );
         assert_eq!(
             told(&model("small", 32_000))[1],
-            "the context, 100k, does not fit: it is compacted first"
+            "context of 100k does not fit: compacted first"
         );
     }
 
     #[test]
-    fn a_model_is_told_by_its_key_abilities_price_and_window() {
+    fn a_model_has_key_abilities_prices_and_context_window() {
         let model = ModelInfo {
             provider: "a".into(),
             id: "m".into(),
@@ -322,7 +313,7 @@ mod tests {
         let item = item(&model);
         assert_eq!((item.label.as_str(), item.dimmed), ("a/m ·", true));
         let told = |model: &ModelInfo| details(model).map(|cell| cell.text);
-        assert_eq!(told(&model), ["none", "✓", "✓", "3", "15", "200k"]);
+        assert_eq!(told(&model), ["no key", "✓", "✓", "3", "15", "200k"]);
         for (price, expected) in [
             (0.0, "0"),
             (0.137_5, "0.138"),

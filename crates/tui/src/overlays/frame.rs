@@ -1,4 +1,4 @@
-//! What every box over the conversation looks like: its name and a remark in the line above, its keys in the
+//! What every box over the conversation contains: its name and a remark in the line above, its keys in the
 //! line below.
 
 use crate::command::Command;
@@ -55,7 +55,7 @@ pub(crate) fn fitting(hints: &[String], width: usize) -> String {
     line
 }
 
-/// What keys do here, a hint for each that has a key in `context`: the one that is bound first.
+/// A hint for each command that has a key in `context`: its first key and a verb.
 pub(crate) fn hints(
     keymap: &Keymap<Command>,
     context: &str,
@@ -92,13 +92,13 @@ mod tests {
 
     #[test]
     fn hints_are_left_out_whole_and_a_title_makes_room() {
-        let hints = ["enter opens", "ctrl+d takes it away", "esc closes"].map(str::to_owned);
+        let hints = ["enter open", "ctrl+d delete it now", "esc close"].map(str::to_owned);
         let shown = |width| bottom(&hints, Token::Muted, width).text();
         assert_eq!(
             shown(56),
-            "╰─ enter opens · ctrl+d takes it away · esc closes ────╯"
+            "╰─ enter open · ctrl+d delete it now · esc close ──────╯"
         );
-        assert_eq!(shown(34), "╰─ enter opens · esc closes ─────╯");
+        assert_eq!(shown(34), "╰─ enter open · esc close ───────╯");
         assert_eq!(shown(10), "╰────────╯");
         assert_eq!(top("Models", "1/9", 24).text(), "╭─ Models ─────── 1/9 ─╮");
         assert_eq!(

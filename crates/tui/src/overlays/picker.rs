@@ -1,4 +1,4 @@
-//! The one picker: a query line over a list. What it lists and what taking an item does is given.
+//! The picker: a query line over a list. Callers provide the items and the action of each.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -19,13 +19,13 @@ use osier_term::widgets::paint::paint_rows;
 use osier_term::widgets::select::{Item, Select};
 use osier_term::wrap::Wrap;
 
-/// What taking the item with this key does.
+/// The actions of choosing the item with this key.
 pub(crate) type Take = Box<dyn Fn(&str) -> Vec<Action>>;
 
-/// What the look beside the list shows of the item with this key.
-pub(crate) type LookAt = Box<dyn Fn(&str) -> Vec<Row>>;
+/// The rows of the preview pane for the item with this key.
+pub(crate) type PreviewRows = Box<dyn Fn(&str) -> Vec<Row>>;
 
-const PLACEHOLDER: &str = "type to find";
+const PLACEHOLDER: &str = "type to filter";
 
 /// Rows that a picker may take on any screen that has them.
 const ALWAYS: u16 = 20;
@@ -33,8 +33,8 @@ const ALWAYS: u16 = 20;
 /// Rows of the lowest picker.
 const LEAST: u16 = 5;
 
-/// Rows from which on the look has room below the list.
-const LOOK_BELOW: u16 = 15;
+/// Rows from which on the preview has room below the list.
+const PREVIEW_BELOW: u16 = 15;
 
 /// A picker on screen.
 pub(crate) struct Picker {
@@ -47,16 +47,16 @@ pub(crate) struct Picker {
     /// Rows the list had in the last draw: a page.
     page: usize,
     cursor: Option<Position>,
-    /// It stays open when an item is taken.
+    /// It stays open when an item is chosen.
     staying: bool,
     /// What selecting another item does.
     moving: Option<Take>,
     /// What closing without taking does.
     leaving: Vec<Action>,
-    look: Option<LookAt>,
+    preview: Option<PreviewRows>,
     removing: Option<Take>,
     favouring: Option<Take>,
-    /// Commands of the list with a word for what they do, the most important first.
+    /// Commands of the list with their verbs for the key hints, the most important first.
     hints: Vec<(Command, &'static str)>,
 }
 
@@ -78,10 +78,10 @@ impl Picker {
             staying: false,
             moving: None,
             leaving: Vec::new(),
-            look: None,
+            preview: None,
             removing: None,
             favouring: None,
-            hints: vec![(Command::Accept, "takes it"), (Command::Cancel, "closes")],
+            hints: vec![(Command::Accept, "select"), (Command::Cancel, "close")],
         }
     }
 
@@ -92,28 +92,28 @@ impl Picker {
         self
     }
 
-    /// What taking an item means, in a word or a few: `opens it`.
+    /// The verb in the key hint of `enter`: `open`.
     #[must_use]
     pub(crate) fn taking(mut self, word: &'static str) -> Self {
         self.hints[0].1 = word;
         self
     }
 
-    /// Shows what the selected item means at once: `actions` whenever another one is selected.
+    /// Runs `actions` whenever another item is selected, for a live preview.
     #[must_use]
     pub(crate) fn on_move(mut self, actions: Take) -> Self {
         self.moving = Some(actions);
         self
     }
 
-    /// Undoes that when nothing is taken.
+    /// Runs `actions` when the picker is closed without a choice.
     #[must_use]
     pub(crate) fn on_leave(mut self, actions: Vec<Action>) -> Self {
         self.leaving = actions;
         self
     }
 
-    /// What the key that takes an item away does, in words and in actions.
+    /// The verb and the actions of the key that removes an item.
     #[must_use]
     pub(crate) fn on_remove(mut self, word: &'static str, actions: Take) -> Self {
         self.hints.insert(1, (Command::Remove, word));
@@ -121,7 +121,7 @@ impl Picker {
         self
     }
 
-    /// What the key that makes an item a favourite does.
+    /// The actions of the key that toggles a favourite.
     #[must_use]
     pub(crate) fn on_favourite(mut self, actions: Take) -> Self {
         self.hints.insert(1, (Command::Favourite, "favourite"));
@@ -129,14 +129,14 @@ impl Picker {
         self
     }
 
-    /// Shows something of the selected item beside the list, or below it where the screen is narrow.
+    /// Shows a preview of the selected item: next to the list, or below it on a narrow screen.
     #[must_use]
-    pub(crate) fn with_look(mut self, look: LookAt) -> Self {
-        self.look = Some(look);
+    pub(crate) fn with_preview(mut self, preview: PreviewRows) -> Self {
+        self.preview = Some(preview);
         self
     }
 
-    /// Stays open when an item is taken: for switches.
+    /// Stays open when an item is chosen: for switches.
     #[must_use]
     pub(crate) fn staying(mut self) -> Self {
         self.staying = true;
@@ -158,7 +158,7 @@ impl Picker {
         self
     }
 
-    /// What the list has of the columns beside a look: more when it has many of its own.
+    /// The list's share of the width next to a preview: more when it has several columns.
     fn share(&self) -> (u16, u16) {
         if self.list.head_rows() > 0 {
             (2, 3)
@@ -175,7 +175,7 @@ impl Picker {
         self.list.selected().map(|item| item.key.clone())
     }
 
-    /// Does what belongs to the selected item when it is another than before.
+    /// Runs the move actions when the selection has changed.
     fn tell_move(&self, before: Option<&str>, cx: &mut Cx<'_, Action>) {
         let Some(item) = self
             .list
@@ -189,17 +189,17 @@ impl Picker {
         }
     }
 
-    fn look_rows(&self, width: usize, height: usize) -> Vec<Row> {
+    fn preview_rows(&self, width: usize, height: usize) -> Vec<Row> {
         let inner = width.saturating_sub(2);
         let line = |left: &str, right: &str| {
             let line = format!("{left}{}{right}", "─".repeat(inner));
             Row::plain(line, Token::Border)
         };
         let key = self.selected_key().unwrap_or_default();
-        let looked = self.look.as_ref().map(|look| look(&key));
+        let previewed = self.preview.as_ref().map(|preview| preview(&key));
         let mut shown = Vec::new();
-        for row in looked.unwrap_or_default() {
-            // What the look is too narrow for goes on in the next row.
+        for row in previewed.unwrap_or_default() {
+            // Rows wider than the preview wrap.
             if row.width() < inner || row.fill.is_some() {
                 shown.push(row);
             } else {
@@ -259,13 +259,13 @@ impl Component<Command, Action> for Picker {
             .saturating_add(3 + self.list.head_rows() as u16);
         let most = (area.height * 7 / 10).max(area.height.min(ALWAYS));
         let height = wanted.clamp(LEAST, most);
-        let (width, height) = match self.look {
+        let (width, height) = match self.preview {
             Some(_) => (140, most),
             None => (100, height),
         };
         let area = centred(area, width, height);
-        let (area, look) = match self.look {
-            Some(_) => preview_pane::divide_for(area, LOOK_BELOW, self.share()),
+        let (area, preview) = match self.preview {
+            Some(_) => preview_pane::divide_for(area, PREVIEW_BELOW, self.share()),
             None => (area, None),
         };
         let paint = |rows: &[Row], area: Rect, buffer: &mut Buffer| {
@@ -279,9 +279,9 @@ impl Component<Command, Action> for Picker {
             view.keymap,
         );
         paint(&rows, area, buffer);
-        if let Some(look) = look {
-            let rows = self.look_rows(usize::from(look.width), usize::from(look.height));
-            paint(&rows, look, buffer);
+        if let Some(preview) = preview {
+            let rows = self.preview_rows(usize::from(preview.width), usize::from(preview.height));
+            paint(&rows, preview, buffer);
         }
         let column = 3 + self.query.cursor_column();
         let column = u16::try_from(column)

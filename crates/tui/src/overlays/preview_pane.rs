@@ -1,4 +1,4 @@
-//! A list with a look at what is selected: beside it, or below it where the screen is narrow.
+//! A list with a preview pane for the selected item: next to it, or below it on a narrow screen.
 
 use ratatui::layout::{Position, Rect};
 
@@ -9,17 +9,17 @@ use osier_term::component::Handled;
 use osier_term::row::{Row, Span};
 use osier_term::widgets::line_input::LineInput;
 
-/// From this width on the look stands beside the list.
-const BESIDE: u16 = 100;
+/// From this width on the preview is next to the list.
+const SIDE_BY_SIDE: u16 = 100;
 
-/// The list, and the look where there is room for one: below the list from `least` rows on.
+/// The areas of the list and of the preview, if there is room: below the list from `least` rows on.
 pub(crate) fn divide(area: Rect, least: u16) -> (Rect, Option<Rect>) {
     divide_for(area, least, (3, 5))
 }
 
-/// The same, with the share of the columns that the list has when the look stands beside it.
+/// The same, with the list's share of the width when the preview is next to it.
 pub(crate) fn divide_for(area: Rect, least: u16, share: (u16, u16)) -> (Rect, Option<Rect>) {
-    if area.width >= BESIDE {
+    if area.width >= SIDE_BY_SIDE {
         let width = area.width * share.0 / share.1;
         let preview = Rect {
             x: area.x + width,
@@ -52,7 +52,7 @@ pub(crate) fn above_keys(area: Rect) -> (Rect, Rect) {
     (Rect { height, ..area }, line)
 }
 
-/// Where the cursor stands that many columns into a row of the list.
+/// The cursor position at a column of a row of the list.
 pub(crate) fn at_column(list: Rect, y: u16, column: usize) -> Position {
     let column = u16::try_from(column).unwrap_or(u16::MAX);
     Position {
@@ -91,7 +91,7 @@ pub(crate) fn written(source: &str, indent: &[Span], (width, height): (usize, us
     rows
 }
 
-/// What a command does to the line that is typed for the list.
+/// Applies an editing command to the query line.
 pub(crate) fn edit(line: &mut LineInput, command: Command) -> Handled {
     match command {
         Command::Left => line.left(),

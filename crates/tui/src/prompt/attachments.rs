@@ -1,4 +1,4 @@
-//! Pictures that go along with the prompt: each has a chip in the editor, and is gone with it.
+//! Images attached to the prompt: each has a chip in the editor and is removed with it.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use osier_base::{percent, text};
 use osier_llm::Modality;
 use osier_term::face::Token;
 use osier_term::frame::Links;
-use osier_term::picture;
-use osier_term::picture::Shown;
+use osier_term::images;
+use osier_term::images::RowState;
 use osier_term::row::{Row, Span};
-use osier_term::widgets::textarea::{Chip, Piece};
+use osier_term::widgets::textarea::{Chip, DraftPart};
 
-/// Files that are kept for chips that an undo may bring back.
+/// Files stored for chips that an undo may restore.
 const KEPT: usize = 16;
 /// Most files of one paste that are taken for pictures.
 const DROPPED: usize = 16;
 /// Longest paste that may be paths of files.
 const LONGEST: usize = 8192;
-/// Names of pictures that are looked at when they are dropped.
+/// Extensions of dropped files that are attached as images.
 const EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 /// Cells of the picture above the editor.
 const PREVIEW: (u16, u16) = (28, 7);
@@ -63,21 +63,21 @@ impl Attachments {
     }
 
     /// The prompts as pieces for the editor, their files as chips.
-    fn pieces(&mut self, messages: &[UserMessage]) -> Vec<Piece> {
+    fn pieces(&mut self, messages: &[UserMessage]) -> Vec<DraftPart> {
         let mut pieces = Vec::new();
         for (place, message) in messages.iter().enumerate() {
             if place > 0 {
-                pieces.push(Piece::Text("\n\n".to_owned()));
+                pieces.push(DraftPart::Text("\n\n".to_owned()));
             }
             let mut rest = message.text.as_str();
             for file in &message.attachments {
                 let chip = self.add(file.clone());
                 let (before, after) = cut_at_mark(rest, &file.file_name).unwrap_or((rest, ""));
-                pieces.push(Piece::Text(before.to_owned()));
-                pieces.push(Piece::Chip(chip));
+                pieces.push(DraftPart::Text(before.to_owned()));
+                pieces.push(DraftPart::Chip(chip));
                 rest = after;
             }
-            pieces.push(Piece::Text(rest.to_owned()));
+            pieces.push(DraftPart::Text(rest.to_owned()));
         }
         pieces
     }
@@ -108,11 +108,11 @@ impl App {
         self.dirty = true;
     }
 
-    /// The files of the chips in the editor, for a prompt that is sent now; `None` when it had better not be.
+    /// The files of the chips in the editor; `None` when the user has to confirm that the model ignores images.
     pub(crate) fn attachments_to_send(&mut self, now: Instant) -> Option<Vec<Attachment>> {
         let numbers = self.editor.attachments();
         if !numbers.is_empty() && !self.model_sees() && self.attachments.warned != numbers {
-            let text = format!("{}: enter again sends it so", self.blindness());
+            let text = format!("{}; press enter again to send", self.blindness());
             self.toast(&text, true, now);
             self.attachments.warned = numbers;
             return None;
@@ -135,7 +135,7 @@ impl App {
             .model
             .as_ref()
             .map_or("the model", |model| &model.name);
-        format!("{name} cannot see pictures and is told that there was one")
+        format!("{name} does not accept images; it gets a placeholder")
     }
 
     /// Shows the picture of the last chip above the editor.
@@ -153,17 +153,17 @@ impl App {
             return;
         };
         let most = (PREVIEW.0.min(areas.transcript.width / 2), room - 1);
-        let rows = picture::rows(&file.content, cell, most).unwrap_or_default();
+        let rows = images::rows(&file.content, cell, most).unwrap_or_default();
         let mut shown = vec![Row::plain(label(file), Token::Muted)];
         for row in rows {
-            let Some(part) = row.picture.as_deref().copied() else {
+            let Some(part) = row.image.as_deref().copied() else {
                 continue;
             };
             match self.pictures.row(part) {
-                Shown::Missing => self.pictures.request(part.picture, &file.content),
+                RowState::Missing => self.pictures.request(part.image, &file.content),
                 // What is painted over cells would have to be taken away again at every key.
-                Shown::Blank | Shown::Ready(_, Some(_)) => {}
-                Shown::Ready(spans, None) => {
+                RowState::Blank | RowState::Ready(_, Some(_)) => {}
+                RowState::Ready(spans, None) => {
                     let mut row = Row::new(vec![Span::new(" ", Token::Text)]);
                     row.spans.extend(spans.iter().cloned());
                     shown.push(row);
@@ -206,7 +206,7 @@ fn label(file: &Attachment) -> String {
     };
     let name = text::single_line(&file.file_name);
     let pixels = (file.kind == AttachmentKind::Image)
-        .then(|| picture::dimensions(&file.content))
+        .then(|| images::dimensions(&file.content))
         .flatten();
     match pixels {
         Some((width, height)) => format!("[{name} {width}×{height} {size}]"),
@@ -267,7 +267,7 @@ fn unescaped(name: &str) -> String {
     let Some(rest) = name.strip_prefix("file://") else {
         return name.to_owned();
     };
-    // A host may stand before the path.
+    // The path may follow a host name.
     let path = rest.find('/').map_or(rest, |slash| &rest[slash..]);
     percent::decoded(path)
 }

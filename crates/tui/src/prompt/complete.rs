@@ -8,12 +8,12 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::command::{find_slash, slash_commands};
 use osier_base::text;
-use osier_context::AddedCommand;
+use osier_protocol::AddedCommand;
 
 /// Candidates shown at most.
 pub(super) const CANDIDATE_LIMIT: usize = 20;
 
-/// One way to go on.
+/// One completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// What takes the place of `Completion::range`.

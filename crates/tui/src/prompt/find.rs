@@ -1,5 +1,5 @@
-//! Finding files by a part of their name, however many there are: a slice at a time, so that keys go on being
-//! echoed, and from what was found for a shorter name where one goes on typing.
+//! Finds files by a part of their name in slices, so that keys are echoed meanwhile. A longer query searches the
+//! results of the shorter one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,19 +10,19 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::complete::CANDIDATE_LIMIT;
 
-/// Paths between two looks at the clock.
+/// Paths between two checks of the clock.
 const SLICE: usize = 256;
 
 /// How well a path matches, the best first: score, then the shorter, then the earlier in the alphabet.
 type Rank = (u32, Reverse<usize>, Reverse<u32>);
 
-/// A search that goes on, and what it found so far.
+/// A running search and its results so far.
 pub(super) struct Find {
     paths: Arc<Vec<String>>,
     query: String,
     pattern: Pattern,
     matcher: Matcher,
-    /// Which paths are looked through; all of them when not set.
+    /// The paths to search; all when not set.
     among: Option<Vec<u32>>,
     /// How many of them are done.
     next: usize,
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Find {
 }
 
 impl Find {
-    /// A search for `query`; what `before` has found is made use of where the one goes on with the other.
+    /// A search for `query`; it reuses the results of `before` when it extends its query.
     pub(super) fn new(query: &str, paths: &Arc<Vec<String>>, before: Option<Self>) -> Self {
         let narrows = |before: &Self| {
             Arc::ptr_eq(&before.paths, paths) && before.is_done() && narrows(&before.query, query)
@@ -79,7 +79,7 @@ impl Find {
         while !self.is_done() {
             let end = self.count().min(self.next + SLICE);
             for place in self.next..end {
-                changed |= self.look_at(place, &mut buffer);
+                changed |= self.visit(place, &mut buffer);
             }
             self.next = end;
             if is_enough() {
@@ -89,7 +89,7 @@ impl Find {
         changed
     }
 
-    fn look_at(&mut self, place: usize, buffer: &mut Vec<char>) -> bool {
+    fn visit(&mut self, place: usize, buffer: &mut Vec<char>) -> bool {
         let index = match &self.among {
             Some(among) => among[place],
             None => place as u32,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_find_what_one_look_finds() {
+    fn slices_find_what_one_search_finds() {
         let paths = paths(3_000);
         let expected = all(&mut Find::new("file29", &paths, None));
         assert_eq!(expected.len(), CANDIDATE_LIMIT);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_name_is_looked_for_among_what_the_shorter_one_found() {
+    fn a_longer_query_searches_the_results_of_the_shorter_one() {
         let paths = paths(3_000);
         let mut first = Find::new("file2", &paths, None);
         first.go_on(|| false);
@@ -174,7 +174,7 @@ mod tests {
             all(&mut longer),
             all(&mut Find::new("file29", &paths, None))
         );
-        // A sign that turns the pattern round begins anew, and so does another list.
+        // A negated pattern starts again, and so does another list.
         let again = Find::new("file29 !x", &paths, Some(longer));
         assert_eq!(again.count(), 3_000);
         let mut done = Find::new("file2", &paths, None);

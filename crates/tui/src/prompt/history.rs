@@ -45,7 +45,7 @@ impl History {
         self.prompts.get(place).map(String::as_str)
     }
 
-    /// The prompt after the one shown; past the newest the draft comes back.
+    /// The prompt after the one shown; after the newest, the draft.
     pub fn next(&mut self) -> Option<&str> {
         let place = self.place? + 1;
         if place < self.prompts.len() {

@@ -28,10 +28,10 @@ pub(super) fn picker(history: &History) -> Picker {
         }]
     };
     Picker::new(
-        "Earlier prompts",
-        "no earlier prompt matches",
+        "Prompt history",
+        "no prompt matches",
         items.collect(),
         Box::new(take),
     )
-    .taking("puts it into the editor")
+    .taking("insert")
 }

@@ -16,11 +16,12 @@ use std::time::{Duration, Instant};
 
 use osier_base::parts::Parts;
 use osier_base::path;
-use osier_context::{AddedCommand, slash_parts};
+use osier_context::slash_parts;
+use osier_protocol::AddedCommand;
 use osier_term::row::Row;
 use osier_term::widgets::select::{Item, Select};
 use osier_term::widgets::textarea::modal::Modal;
-use osier_term::widgets::textarea::{Chip, Draft, Motion, Piece, Position, TextArea};
+use osier_term::widgets::textarea::{Chip, Draft, DraftPart, Motion, Position, TextArea};
 
 use crate::command::{Category, Command};
 use complete::{Candidate, Completion};
@@ -30,7 +31,7 @@ use history::History;
 
 const PLACEHOLDER: &str = "Ask, or type / for commands";
 
-/// A list that completion needs and that nobody has brought yet.
+/// A list that completion needs and that is not loaded yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     Files,
@@ -40,7 +41,7 @@ pub enum Missing {
 /// Files that are offered before anything is typed.
 const FIRST: usize = complete::CANDIDATE_LIMIT;
 
-/// How long files are looked for at a time.
+/// Time per slice of a file search.
 const MOMENT: Duration = Duration::from_millis(4);
 
 /// Whether the moment is over that begins now.
@@ -69,7 +70,7 @@ pub struct Editor {
     prompts: Vec<AddedCommand>,
     /// `server:uri` of what MCP servers have to read.
     resources: Vec<String>,
-    /// Slash commands of skills, templates and plug-ins.
+    /// Slash commands of skills, templates and plugins.
     commands: Vec<AddedCommand>,
     completion: Option<Offer>,
     /// What relative paths are completed from.
@@ -118,7 +119,7 @@ impl Editor {
         self.area.text()
     }
 
-    /// The same, what a paste stands for shared and not copied.
+    /// The same; the text of a paste is shared, not copied.
     pub fn parts(&self) -> Parts {
         self.area.parts()
     }
@@ -142,7 +143,7 @@ impl Editor {
         self.history.leave();
     }
 
-    /// Replaces the text; undo brings the old one back.
+    /// Replaces the text; undo restores the old one.
     pub fn set_text(&mut self, text: &str) {
         self.area.set_text(text);
         self.modal.reset(&mut self.area);
@@ -171,14 +172,17 @@ impl Editor {
     }
 
     /// Puts a prompt with its chips in front of what is there, with a blank line between.
-    pub fn put_draft_before(&mut self, mut pieces: Vec<Piece>) {
+    pub fn put_draft_before(&mut self, mut pieces: Vec<DraftPart>) {
         let rest = self.area.snapshot();
         if !rest.is_empty() {
-            pieces.push(Piece::Text("\n\n".to_owned()));
-            pieces.extend(rest.pieces);
+            pieces.push(DraftPart::Text("\n\n".to_owned()));
+            pieces.extend(rest.parts);
         }
         let cursor = Position::new(usize::MAX, usize::MAX);
-        self.area.restore(&Draft { pieces, cursor });
+        self.area.restore(&Draft {
+            parts: pieces,
+            cursor,
+        });
         self.modal.reset(&mut self.area);
         self.completion = None;
     }
@@ -210,8 +214,8 @@ impl Editor {
     }
 
     /// What is typed, with its chips.
-    pub fn pieces(&self) -> Vec<Piece> {
-        self.area.snapshot().pieces
+    pub fn pieces(&self) -> Vec<DraftPart> {
+        self.area.snapshot().parts
     }
 
     /// Numbers of the attachments whose chips are in the text, in their order.
@@ -245,7 +249,7 @@ impl Editor {
 
     pub fn set_files(&mut self, files: Arc<Vec<String>>) {
         self.files = Some(files);
-        // Who has gone into the list chooses among what stands there.
+        // A selection in the list chooses among the shown items.
         if !self.is_choosing() {
             self.offer_completion();
         }
@@ -265,7 +269,7 @@ impl Editor {
         self.resources = resources;
     }
 
-    /// Slash commands beside the built-in ones.
+    /// Slash commands in addition to the built-in ones.
     pub fn set_commands(&mut self, commands: Vec<AddedCommand>) {
         self.commands = commands;
     }
@@ -274,7 +278,7 @@ impl Editor {
         &self.commands
     }
 
-    /// Whether `text` calls a skill, a template or a plug-in: the host knows what it means.
+    /// Whether `text` calls a skill, a template or a plugin: the session resolves it.
     pub fn is_added_command(&self, text: &str) -> bool {
         slash_parts(text).is_some_and(|(name, _)| {
             name.starts_with("skill:") || self.commands.iter().any(|known| known.name == name)
@@ -314,7 +318,7 @@ impl Editor {
         true
     }
 
-    /// Shows what the word at the cursor may become; or says, once, which list has to be asked for first.
+    /// Offers completions for the word at the cursor; or returns, once, which list has to be loaded first.
     pub fn offer_completion(&mut self) -> Option<Missing> {
         self.completion = None;
         let before = self.area.before_cursor().to_owned();
@@ -374,7 +378,7 @@ impl Editor {
         None
     }
 
-    /// Whether a search goes on.
+    /// Whether a search is running.
     pub fn is_finding(&self) -> bool {
         self.find.as_ref().is_some_and(|find| !find.is_done())
     }
@@ -399,9 +403,9 @@ impl Editor {
             self.find = None;
             return false;
         }
-        // Who has gone into the list chooses among what stands there.
+        // A selection in the list chooses among the shown items.
         let chooses = self.completion.as_ref();
-        let chooses = chooses.is_some_and(|offer| offer.list.place() > 0);
+        let chooses = chooses.is_some_and(|offer| offer.list.selected_index() > 0);
         if !changed || chooses {
             return false;
         }
@@ -441,10 +445,10 @@ impl Editor {
         self.completion.as_mut().map(|offer| &mut offer.list)
     }
 
-    /// Whether one has gone down in that list.
+    /// Whether an item of that list was selected.
     pub fn is_choosing(&self) -> bool {
         let list = self.completion.as_ref().map(|offer| &offer.list);
-        list.is_some_and(|list| list.place() > 0)
+        list.is_some_and(|list| list.selected_index() > 0)
     }
 
     /// Rows the text wants at `width`.

@@ -2,7 +2,7 @@
 //! text step through the prompt history.
 
 use super::Editor;
-use osier_term::widgets::textarea::modal::{Edit, Modal, Mode, Outcome, Request};
+use osier_term::widgets::textarea::modal::{Edit, EditorRequest, Modal, Mode, Outcome};
 
 impl Editor {
     /// Sets whether there are modes; a change drops the pending command.
@@ -16,7 +16,7 @@ impl Editor {
         &self.modal
     }
 
-    pub fn take_requests(&mut self) -> Vec<Request> {
+    pub fn take_requests(&mut self) -> Vec<EditorRequest> {
         self.modal.take_requests()
     }
 

@@ -8,7 +8,7 @@ use crate::app::{App, Effect};
 use crate::command::{Command, parse_slash};
 use crate::stash;
 use osier_agent::{Op as AgentOp, UserMessage};
-use osier_session::host::Op;
+use osier_protocol::Op;
 
 impl App {
     /// Sends the editor's text: a slash command, a shell command, or a prompt.
@@ -35,10 +35,10 @@ impl App {
             return;
         }
         if self.session.read_only {
-            let text = "this session is only looked at: `/clone` goes on in a copy of it";
+            let text = "read-only session: `/clone` continues in a copy";
             return self.toast(text, true, Instant::now());
         }
-        if self.is_held(Instant::now()) {
+        if self.is_controlled_elsewhere(Instant::now()) {
             return;
         }
         // The first line of a paste may begin with spaces that mean something.
@@ -83,7 +83,7 @@ impl App {
         });
     }
 
-    /// Shows what the word at the cursor may become; asks for a list when it is first needed.
+    /// Offers completions for the word at the cursor; requests a list when it is first needed.
     pub(crate) fn offer_completion(&mut self) {
         let missing = self.editor.offer_completion();
         self.ask_for(missing);
@@ -131,7 +131,7 @@ impl App {
         self.editor.clear();
         let keys = self.keymap.keys_for("global", Command::Stash);
         let key = keys.first().map_or("/stash", String::as_str);
-        let text = format!("stashed; {key} in an empty prompt restores it");
+        let text = format!("stashed; press {key} in an empty prompt to restore");
         self.toast(&text, false, now);
     }
 }

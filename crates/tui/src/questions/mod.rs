@@ -10,8 +10,8 @@ use crate::app::{App, Effect};
 use crate::overlays::Overlays;
 use dialog::Dialog;
 use osier_base::text;
-use osier_protocol::questions::{Answer, Question, Subject};
-use osier_session::host::{Event, Op};
+use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
+use osier_protocol::{Event, Op};
 use osier_term::face::Token;
 use osier_term::row::Row;
 use osier_term::widgets::diff;
@@ -35,18 +35,18 @@ struct Waiting {
 }
 
 impl Questions {
-    /// Those that have a line: what is asked in an open dialog is not said twice.
+    /// The questions with a line: the one in the open dialog has none.
     fn lines(&self) -> impl Iterator<Item = &Waiting> {
         let waiting = self.waiting.iter();
         waiting.filter(|waiting| self.open.as_ref() != Some(&waiting.question.id))
     }
 
-    /// Rows its lines take. That of an open dialog stays free, so that nothing moves behind it.
+    /// Rows of the lines. The row of an open dialog stays free, so that nothing moves behind it.
     pub(crate) fn height(&self) -> u16 {
         u16::try_from(self.waiting.len()).unwrap_or(ROWS).min(ROWS)
     }
 
-    /// A line a question; the last one tells how many are left out. `key` enters the first.
+    /// A line per question; the last one counts those that do not fit. `key` opens the first.
     pub(crate) fn rows(&self, width: usize, key: Option<&str>) -> Vec<Row> {
         let count = self.lines().count();
         let shown = count.min(usize::from(self.height()));
@@ -61,9 +61,9 @@ impl Questions {
             }
             let hint = match (place, key) {
                 (0, Some(key)) if self.waiting.len() > 1 => {
-                    format!(" · {key} answers (1 of {})", self.waiting.len())
+                    format!(" · {key} to answer (1 of {})", self.waiting.len())
                 }
-                (0, Some(key)) => format!(" · {key} answers"),
+                (0, Some(key)) => format!(" · {key} to answer"),
                 _ => String::new(),
             };
             let hint = text::truncate(&hint, width).into_owned();
@@ -154,7 +154,7 @@ impl Questions {
     }
 }
 
-/// The origin and the title of a question, on one line.
+/// A question on one line: its origin, except for a permission question, and its title.
 fn describe(question: &Question) -> String {
     let about = match &question.subject {
         None => String::new(),
@@ -167,8 +167,11 @@ fn describe(question: &Question) -> String {
             format!(" {}", text::single_line(text::head_bytes(text, 200)))
         }
     };
-    let origin = text::unticked(&text::single_line(&question.origin));
     let title = text::unticked(&text::single_line(&question.title));
+    if let QuestionKind::Permission { .. } = question.kind {
+        return format!("{title}{about}");
+    }
+    let origin = text::unticked(&text::single_line(&question.origin));
     format!("{origin}: {title}{about}")
 }
 
@@ -194,7 +197,7 @@ impl App {
         if let Some(text) = self.questions.add(question)
             && !self.focused
         {
-            let text = format!("waits for you: {text}");
+            let text = format!("waiting for you: {text}");
             let text = text::truncate(&text, 200).into_owned();
             self.effects.push(Effect::Notify(text));
         }
@@ -211,7 +214,7 @@ impl App {
 
     pub(crate) fn answer_question(&mut self, id: String, answer: Answer, now: Instant) {
         // Another client has control: the dialog stays.
-        if !self.is_held(now) && self.questions.answer(&id, &mut self.layers) {
+        if !self.is_controlled_elsewhere(now) && self.questions.answer(&id, &mut self.layers) {
             self.ops.push(Op::AnswerQuestion { id, answer });
         }
     }

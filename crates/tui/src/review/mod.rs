@@ -1,4 +1,4 @@
-//! Changes of files, as the screen asks for them and shows them.
+//! Review of file changes: requests and display.
 
 mod verdicts;
 mod view;
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::app::App;
 use crate::overlays::Overlays;
-use osier_session::host::{CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
+use osier_protocol::{CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
 pub(crate) use view::ID;
 use view::{DiffView, title};
 
@@ -47,14 +47,14 @@ impl App {
         self.ops.extend(self.changes.reload(&mut self.layers));
     }
 
-    /// Sends a review, unless it has to wait: files are not changed under the model's hands.
+    /// Sends a review; rejected changes wait while a run may edit the same files.
     pub(crate) fn send_review(&mut self, pieces: Vec<Reviewed>, now: Instant) {
         if pieces.is_empty() {
             let text = "nothing to send: reject or comment a change first";
             return self.activity.toast(text, false, now);
         }
         if pieces.iter().any(|piece| piece.rejected) && !self.activity.is_idle() {
-            let text = "the model works: send the review when it is done, or stop it with esc";
+            let text = "the model is running: wait, or stop it with esc, then send the review";
             return self.activity.toast(text, true, now);
         }
         self.layers.remove(ID);
@@ -72,28 +72,28 @@ impl App {
         now: Instant,
     ) {
         if request != self.changes.request {
-            // Something else is wanted by now.
+            // A newer request replaces this one.
             return;
         }
-        // Whoever goes from one range to the next can go on from one in which nothing changed.
+        // When switching ranges, an empty range is shown, so that the user can switch further.
         let before = diff_view(&mut self.layers);
-        let goes_on = before.is_some();
+        let continues = before.is_some();
         let had_git = before.is_some_and(|view| view.has_git());
-        if goes_on || known && !files.is_empty() {
+        if continues || known && !files.is_empty() {
             let compares_with_git = known && *range == DiffRange::Head;
             let has_git = had_git || compares_with_git || self.footer.branch.is_some();
             let mut view = DiffView::new(range.clone(), has_git, files.to_vec());
             if let Some(before) = diff_view(&mut self.layers) {
-                view = view.going_on(before);
+                view = view.continuing(before);
             }
             self.layers.remove(ID);
             return self.layers.push_modal(ID, view);
         }
         self.layers.remove(ID);
         let text = if known {
-            format!("no file changed {}", title(range))
+            format!("no files changed {}", title(range))
         } else {
-            format!("no changes of files were recorded {}", title(range))
+            format!("no file changes were recorded {}", title(range))
         };
         self.activity.toast(&text, !known, now);
     }

@@ -1,22 +1,22 @@
-//! What a person says of changes while looking at them: accepted, rejected, commented. Kept by the change
-//! itself, so that it stands when the files are looked at again.
+//! The review of changes: accepted, rejected, commented. Stored by the text of the change, so that it applies when
+//! the files are loaded again.
 
 use std::collections::BTreeMap;
 
 use crate::command::Command;
 use osier_base::text;
 use osier_checkpoint::hunks;
-use osier_session::host::{FileDiff, Reviewed};
+use osier_protocol::{FileDiff, Reviewed};
 use osier_term::component::Handled;
 use osier_term::face::Token;
 use osier_term::keymap::Keymap;
 use osier_term::row::Row;
 use osier_term::widgets::line_input::LineInput;
 
-/// What stands in front of a comment that is written.
+/// The label of the comment line.
 const MARK: &str = " comment: ";
 
-/// What was said of one change.
+/// The review of one change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HunkReview {
     pub verdict: Option<Verdict>,
@@ -29,7 +29,7 @@ pub(super) enum Verdict {
     Rejected,
 }
 
-/// A review that is going on.
+/// The review in progress.
 #[derive(Debug, Default)]
 pub(super) struct Review {
     /// By path and text of the change.
@@ -43,8 +43,8 @@ impl Review {
         self.said.get(&(path.to_owned(), piece.to_owned()))
     }
 
-    /// Takes a word on a change; whether the next one comes then. The same word again takes it back.
-    pub(super) fn say(&mut self, command: Command, path: String, piece: String) -> bool {
+    /// Sets the verdict of a change, or clears it when it is set already; true when the cursor moves on.
+    pub(super) fn set_verdict(&mut self, command: Command, path: String, piece: String) -> bool {
         let verdict = match command {
             Command::AcceptHunk => Verdict::Accepted,
             Command::RejectHunk => Verdict::Rejected,
@@ -61,8 +61,8 @@ impl Review {
         is_new
     }
 
-    /// Forgets what was said of changes that are no longer there.
-    pub(super) fn keep(&mut self, files: &[FileDiff]) {
+    /// Drops the reviews of changes that no longer exist.
+    pub(super) fn retain(&mut self, files: &[FileDiff]) {
         let is_there = |path: &str, piece: &str| {
             let mut same = files.iter().filter(|file| file.change.path == path);
             same.any(|file| hunks(&file.diff).contains(&piece))
@@ -70,7 +70,7 @@ impl Review {
         self.said.retain(|(path, piece), _| is_there(path, piece));
     }
 
-    /// What is to be done and told.
+    /// The rejections and comments to send.
     pub(super) fn pieces(&self) -> Vec<Reviewed> {
         let said = self.said.iter().map(|((path, hunk), said)| Reviewed {
             path: path.clone(),
@@ -116,7 +116,7 @@ impl Review {
         self.writing.is_some()
     }
 
-    /// The line of the comment that is written, and where the cursor stands in it.
+    /// The comment line and its cursor column.
     pub(super) fn writing(&self, width: usize) -> Option<(Row, u16)> {
         let (input, ..) = self.writing.as_ref()?;
         let room = width.saturating_sub(text::width(MARK) + 1);
@@ -163,7 +163,7 @@ impl Review {
     }
 }
 
-/// How a word on a change is shown.
+/// The sign of a review.
 pub(super) fn mark(said: &HunkReview) -> (&'static str, Token) {
     match said.verdict {
         Some(Verdict::Accepted) => ("✓", Token::Success),
@@ -173,7 +173,7 @@ pub(super) fn mark(said: &HunkReview) -> (&'static str, Token) {
     }
 }
 
-/// The keys that matter, from the live bindings: as many as fit, and how one gets back.
+/// The key hints that fit, from the current bindings; the one that closes the view always.
 pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
     const KEYS: &[(Command, &str)] = &[
         (Command::NextHunk, "change"),
@@ -182,9 +182,9 @@ pub(super) fn keys(keymap: &Keymap<Command>, width: usize) -> String {
         (Command::RejectHunk, "reject"),
         (Command::CommentHunk, "comment"),
         (Command::SendReview, "send"),
-        (Command::RevertHunk, "take back"),
+        (Command::RevertHunk, "revert"),
         (Command::EditHunk, "edit"),
-        (Command::DiffLayout, "two sides"),
+        (Command::DiffLayout, "side by side"),
         (Command::OtherRange, "range"),
         (Command::Cancel, "back"),
     ];

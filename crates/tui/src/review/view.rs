@@ -9,25 +9,25 @@ use super::verdicts::{Review, keys, mark};
 use crate::action::Action;
 use crate::command::Command;
 use osier_base::text;
-use osier_checkpoint::{ChangeKind, hunks};
-use osier_session::host::{CheckpointOp, DiffRange, FileDiff, Op};
+use osier_checkpoint::hunks;
+use osier_protocol::{ChangeKind, CheckpointOp, DiffRange, FileDiff, Op};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::input::KeyPress;
 use osier_term::row::Row;
 use osier_term::widgets::diff;
-use osier_term::widgets::diff::{Layout, Syntax};
+use osier_term::widgets::diff::{DiffLayout, Syntax};
 use osier_term::widgets::paint::paint_rows;
 
 /// The layer of the overlay.
 pub(crate) const ID: &str = "diff";
 
-/// From this width on the list stands beside the changes.
-const BESIDE: u16 = 90;
+/// From this width on the list is next to the changes.
+const SIDE_BY_SIDE: u16 = 90;
 /// Columns of the list.
 const LIST: u16 = 34;
-/// From this width on the old file stands beside the new one, unless the reader wants it otherwise.
+/// From this width on old and new file are side by side, unless the user has switched.
 const TWO_SIDES: u16 = 130;
 /// Rows of one file; its diff is of bounded length.
 const MOST_ROWS: usize = 20_000;
@@ -51,7 +51,7 @@ pub(super) struct DiffView {
     /// The first row of the changes that is shown.
     top: usize,
     page: usize,
-    layout: Option<Layout>,
+    layout: Option<DiffLayout>,
     laid_out: Option<LaidOut>,
     /// Show the end of the file once it is laid out: it was entered from below.
     from_below: bool,
@@ -66,7 +66,7 @@ pub(super) struct DiffView {
 struct LaidOut {
     file: usize,
     width: u16,
-    layout: Layout,
+    layout: DiffLayout,
     rows: Vec<Row>,
     /// Where its changes begin.
     hunks: Vec<usize>,
@@ -75,7 +75,7 @@ struct LaidOut {
 /// What is compared, as the end of a sentence.
 pub(super) fn title(range: &DiffRange) -> &'static str {
     match range {
-        DiffRange::Session => "since the session began",
+        DiffRange::Session => "since the session start",
         DiffRange::LastPrompt => "since the last prompt",
         DiffRange::Head => "against HEAD",
         DiffRange::Turn { .. } => "in that turn",
@@ -116,7 +116,8 @@ impl DiffView {
         self.stale = false;
         if !file.diff.is_empty() {
             let syntax = &self.syntax[laid.file];
-            laid.rows = diff::laid_out_in(&file.diff, laid.width, MOST_ROWS, laid.layout, syntax);
+            laid.rows =
+                diff::highlighted_rows(&file.diff, laid.width, MOST_ROWS, laid.layout, syntax);
         }
     }
 
@@ -125,9 +126,9 @@ impl DiffView {
         self.has_git
     }
 
-    /// Goes on where `before` was: what was said of changes that are still there is kept.
+    /// Takes over the position and the reviews of `before`.
     #[must_use]
-    pub(super) fn going_on(mut self, before: &mut Self) -> Self {
+    pub(super) fn continuing(mut self, before: &mut Self) -> Self {
         let path = before.files.get(before.selected);
         let path = path.map(|file| file.change.path.clone());
         let same = self
@@ -139,13 +140,13 @@ impl DiffView {
             self.hunk = before.hunk;
             self.top = before.top;
         } else {
-            // What was selected has gone: what came behind it stands there.
+            // The selected change is gone: select the one after it.
             let last = self.files.len().saturating_sub(1);
             self.selected = before.selected.min(last);
         }
         self.layout = before.layout;
         self.review = std::mem::take(&mut before.review);
-        self.review.keep(&self.files);
+        self.review.retain(&self.files);
         self
     }
 
@@ -190,7 +191,7 @@ impl DiffView {
         }
     }
 
-    /// Brings the change that keys are for onto the screen.
+    /// Scrolls to the selected change.
     fn show_hunk(&mut self) {
         let last = self.count().saturating_sub(self.page);
         if let Some(start) = self.starts().get(self.hunk) {
@@ -221,9 +222,9 @@ impl DiffView {
     /// Lays the selected file out.
     fn lay_out(&mut self, width: u16) {
         let auto = if width >= TWO_SIDES {
-            Layout::Beside
+            DiffLayout::SideBySide
         } else {
-            Layout::Unified
+            DiffLayout::Unified
         };
         let layout = self.layout.unwrap_or(auto);
         let current =
@@ -240,7 +241,7 @@ impl DiffView {
             vec![Row::plain(format!("  {}", unshown(file)), Token::Muted)]
         } else {
             let syntax = &self.syntax[self.selected];
-            diff::laid_out_in(&file.diff, width, MOST_ROWS, layout, syntax)
+            diff::highlighted_rows(&file.diff, width, MOST_ROWS, layout, syntax)
         };
         let begins = |(place, row): (usize, &Row)| {
             let mark = row.spans.first().map(|span| span.face.token);
@@ -263,7 +264,7 @@ impl DiffView {
         }
     }
 
-    /// The two columns in front of the rows: where keys work, and what was said of each change.
+    /// The two columns before the rows: the selected change and the review of each change.
     fn gutter(&self) -> Vec<Row> {
         let rows = self.top..self.count().min(self.top + self.page);
         let starts = self.starts();
@@ -278,7 +279,7 @@ impl DiffView {
             if is_current && self.linear {
                 shown = Row::plain(" ", Token::Selected);
             }
-            // A row of dots stands in front of all changes but the first.
+            // A row of dots is before every change but the first.
             let named = starts
                 .get(place)
                 .map(|start| start + usize::from(place > 0));
@@ -341,7 +342,7 @@ impl DiffView {
     fn named(&self, width: usize) -> Row {
         let place = match self.files.len() {
             0 => {
-                let text = format!("  nothing changed {}", title(&self.range));
+                let text = format!("  no changes {}", title(&self.range));
                 return Row::plain(text, Token::Muted);
             }
             1 => String::new(),
@@ -375,10 +376,10 @@ impl DiffView {
 fn unshown(file: &FileDiff) -> &'static str {
     match file.change.kind {
         ChangeKind::Mode => "only its permissions changed",
-        ChangeKind::Create => "a new file that is empty, no text, or too large to be kept",
-        ChangeKind::Remove => "removed; it was empty, no text, or too large to be kept",
-        ChangeKind::Modify if file.from.is_some() => "renamed; its lines are the same or not shown",
-        ChangeKind::Modify => "no text, or too large to be shown",
+        ChangeKind::Create => "new file: empty, binary or too large to store",
+        ChangeKind::Remove => "deleted file: empty, binary or too large to store",
+        ChangeKind::Modify if file.from.is_some() => "renamed; lines unchanged or not shown",
+        ChangeKind::Modify => "binary or too large to show",
     }
 }
 
@@ -396,7 +397,7 @@ fn first_line(piece: &str) -> usize {
 impl Component<Command, Action> for DiffView {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.linear = view.theme.marks_selected();
-        let wide = area.width >= BESIDE && self.files.len() > 1;
+        let wide = area.width >= SIDE_BY_SIDE && self.files.len() > 1;
         let list = if wide { LIST } else { 0 };
         let body = area.height.saturating_sub(2);
         // On a narrow screen the selected file has a line of its own.
@@ -519,15 +520,15 @@ impl Component<Command, Action> for DiffView {
             Command::DiffLayout => {
                 let shown = self.laid_out.as_ref().map(|laid| laid.layout);
                 self.layout = Some(match shown {
-                    Some(Layout::Beside) => Layout::Unified,
-                    _ => Layout::Beside,
+                    Some(DiffLayout::SideBySide) => DiffLayout::Unified,
+                    _ => DiffLayout::SideBySide,
                 });
             }
             Command::AcceptHunk | Command::RejectHunk | Command::CommentHunk => {
                 if let Some((path, piece)) = self.current() {
                     let (path, piece) = (path.to_owned(), piece.to_owned());
-                    let goes_on = self.review.say(command, path, piece);
-                    if goes_on {
+                    let continues = self.review.set_verdict(command, path, piece);
+                    if continues {
                         self.next_hunk();
                     }
                 }

@@ -11,11 +11,11 @@ use crate::appearance::NewBinding;
 use crate::command::Command;
 use osier_base::path;
 use osier_base::watch::Watcher;
-use osier_session::host::Op;
+use osier_protocol::Op;
 use osier_settings::Settings;
 use osier_term::keymap::describe_all;
 
-/// Settings that the host does not ask for.
+/// Settings that only the screen uses.
 const OF_THE_SCREEN: &[&str] = &[
     "theme",
     "keymap",
@@ -42,7 +42,7 @@ impl Screen {
     /// Takes a theme and writes it into the settings.
     pub(super) fn keep_theme(&mut self, name: &str) {
         if !self.appearance.has_theme(name) {
-            let text = format!("there is no theme `{name}`");
+            let text = format!("unknown theme `{name}`; `/theme` lists them");
             return self.tabs.front.app.toast(&text, true, Instant::now());
         }
         let (theme, problems) = self.appearance.theme(name);
@@ -52,7 +52,7 @@ impl Screen {
         self.write_setting("theme", Some(&osier_settings::quoted(name)));
     }
 
-    /// Shows every setting as it stands.
+    /// Shows every setting with its value.
     pub(super) fn list_settings(&mut self) {
         let place = PathBuf::from(&self.tabs.front.app.session.cwd);
         let settings = osier_settings::list(&self.options.folders, &place);
@@ -93,7 +93,7 @@ impl Screen {
         self.reload_appearance();
     }
 
-    /// Writes one setting of the user and says where, or why not.
+    /// Writes a setting of the user and reports where, or the error.
     pub(super) fn write_setting(&mut self, name: &str, value: Option<&str>) {
         let path = self.options.folders.settings();
         let now = Instant::now();
@@ -101,8 +101,8 @@ impl Screen {
             Ok(()) => {
                 let shown = path::below_home(&path);
                 let text = match value {
-                    Some(value) => format!("`{name} = {value}` is in {shown}"),
-                    None => format!("`{name}` is no longer in {shown}"),
+                    Some(value) => format!("Saved `{name} = {value}` to {shown}"),
+                    None => format!("Removed `{name}` from {shown}"),
                 };
                 self.tabs.front.app.toast(&text, false, now);
             }
@@ -110,8 +110,8 @@ impl Screen {
         }
     }
 
-    /// The terminal told its colours, or others than before.
-    pub(super) fn follow_colours(&mut self) {
+    /// The terminal has reported its colours, or other ones than before.
+    pub(super) fn apply_colours(&mut self) {
         let front = &mut self.tabs.front.app;
         let (mut theme, _) = self.appearance.theme(&self.options.settings.theme);
         theme.mark_selected(front.theme.marks_selected());
@@ -154,7 +154,7 @@ impl Screen {
             }
             tab.app.take_settings(&self.options.settings);
             if are_other_favourites {
-                tab.app.follow_favourites();
+                tab.app.reload_models();
             }
             tab.app.set_keymap(keymap.clone());
         }
@@ -163,7 +163,7 @@ impl Screen {
     }
 
     /// Takes over what the project of the session in front has set, when it is another than before.
-    pub(super) fn follow_project(&mut self) {
+    pub(super) fn watch_project(&mut self) {
         let place = &self.tabs.front.app.session.cwd;
         if !place.is_empty() && self.place != *place {
             self.reload_appearance();

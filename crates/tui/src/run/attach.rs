@@ -1,4 +1,4 @@
-//! Files and the clipboard's picture for the prompt, read beside the loop.
+//! Files and the clipboard's image for the prompt, read in the background.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,8 +7,7 @@ use super::effects::Finished;
 use super::screen::Screen;
 use osier_agent::Attachment;
 use osier_base::process::run_printing;
-use osier_tools::attachment;
-use osier_tools::image;
+use osier_tools::{attachment, image};
 
 /// How long a clipboard program may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -48,7 +47,7 @@ impl Screen {
         tokio::spawn(async move {
             let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
             let found = if is_set("SSH_CONNECTION") || is_set("SSH_TTY") {
-                let text = "over SSH the clipboard is on your side: drop the picture as a file, or copy it here and name it with @";
+                let text = "cannot read your clipboard over SSH: drop the image as a file, or copy it to this machine and name it with @";
                 Finished::Attached(Err(text.to_owned()))
             } else if let Some(picture) = picture(is_set).await {
                 Finished::Attached(Ok(Box::new(picture)))
@@ -93,8 +92,7 @@ fn advice(is_set: impl Fn(&str) -> bool) -> String {
     } else if is_set("DISPLAY") {
         "`xclip`"
     } else {
-        return "there is no clipboard here: drop the picture as a file, or name it with @"
-            .to_owned();
+        return "no clipboard found: drop the image as a file, or name it with @".to_owned();
     };
-    format!("the clipboard holds no picture; pictures need {needs}")
+    format!("no image in the clipboard; reading images requires {needs}")
 }

@@ -1,5 +1,4 @@
-//! What the terminal is told beside the cells: its title, the progress in the taskbar, notifications. They name
-//! the session that is meant when several are open.
+//! The title, the progress in the taskbar, and notifications. They name the session when several are open.
 
 use super::screen::Screen;
 use crate::tabs::TabState;
@@ -8,9 +7,9 @@ use osier_term::terminal::Progress;
 /// The program's name, as notifications and titles begin with it.
 const NAME: &str = "osier";
 
-/// What the terminal was told last.
+/// The title and the progress sent last.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct AttentionState {
     title: String,
     progress: Option<Progress>,
 }
@@ -25,19 +24,19 @@ impl Screen {
         }
     }
 
-    /// Tells the terminal what is shown and how all sessions stand, when that is otherwise than before.
-    pub(super) fn follow_attention(&mut self) {
+    /// Sends the title and the progress of all tabs to the terminal when they have changed.
+    pub(super) fn update_attention(&mut self) {
         let state = self.tabs.most_urgent();
         let is_working = self.tabs.has(TabState::Working);
         if self.options.settings.title {
             let title = self.title(state);
-            // The loop looks whenever anything happens: the terminal hears of what is new alone.
-            if title != self.told.title {
-                if self.told.title.is_empty() {
-                    self.writer.queue(self.terminal.kind().keep_title());
+            // This runs after every event: only changes are sent.
+            if title != self.attention.title {
+                if self.attention.title.is_empty() {
+                    self.writer.queue(self.terminal.kind().save_title());
                 }
                 self.writer.queue(self.terminal.kind().title(&title));
-                self.told.title = title;
+                self.attention.title = title;
             }
         }
         let progress = match state {
@@ -46,7 +45,7 @@ impl Screen {
             TabState::Failed => Progress::Failed,
             _ => Progress::None,
         };
-        let before = self.told.progress.replace(progress);
+        let before = self.attention.progress.replace(progress);
         if before.unwrap_or(Progress::None) != progress {
             self.writer.queue(self.terminal.kind().progress(progress));
         }
@@ -63,11 +62,11 @@ impl Screen {
         parts.copied().collect::<Vec<_>>().join(" · ")
     }
 
-    /// Takes back what was told.
+    /// Resets the title and the progress.
     pub(super) fn forget_attention(&mut self) {
-        let progress = self.told.progress.take().unwrap_or(Progress::None);
+        let progress = self.attention.progress.take().unwrap_or(Progress::None);
         let mut bytes = Vec::new();
-        if !std::mem::take(&mut self.told.title).is_empty() {
+        if !std::mem::take(&mut self.attention.title).is_empty() {
             bytes = self.terminal.kind().restore_title();
         }
         if progress != Progress::None {

@@ -7,21 +7,21 @@ use super::screen::Screen;
 use crate::app::Effect;
 use osier_agent::Attachment;
 use osier_base::browser;
-use osier_term::clipboard::{ClipboardError, Copied};
-use osier_term::picture::{Around, Drawn};
+use osier_term::clipboard::{ClipboardError, CopyResult};
+use osier_term::images::{OuterTerminal, RenderedImage};
 
-/// What comes back from work done beside the loop.
+/// Results of background work.
 #[derive(Debug)]
 pub(super) enum Finished {
-    Copied(Result<Copied, ClipboardError>),
+    CopyResult(Result<CopyResult, ClipboardError>),
     /// The clipboard's text, where it can be read.
     Pasted(Option<String>),
     /// An address was shown in the browser, or could not be.
     Opened(bool),
     /// A picture is ready to be shown.
-    Picture(Drawn),
+    Picture(RenderedImage),
     /// What tmux knows of the terminal around it.
-    Around(Around),
+    OuterTerminal(OuterTerminal),
     /// A file for the prompt was read, or why not.
     Attached(Result<Box<Attachment>, String>),
     /// A picture that an answer in this directory names by this path, in base64, or why it is not shown.
@@ -41,11 +41,11 @@ impl Screen {
         match result {
             Finished::Pasted(Some(text)) => app.pasted(&text),
             Finished::Pasted(None) => {
-                let text = "the clipboard cannot be read here: paste with the terminal's own key";
+                let text = "cannot read the clipboard: paste with the terminal's own key";
                 app.toast(text, true, now);
             }
             Finished::Picture(drawn) => app.on_picture(drawn),
-            Finished::Around(around) => self.on_around(around),
+            Finished::OuterTerminal(around) => self.on_around(around),
             Finished::Illustration { cwd, path, read } => {
                 for tab in self.tabs.tabs().filter(|tab| tab.app.session.cwd == cwd) {
                     tab.app.set_illustration(&path, &read);
@@ -56,14 +56,14 @@ impl Screen {
             Finished::ClipboardText(text) => app.insert_paste(&text),
             Finished::Opened(true) => app.toast("opened in the browser", false, now),
             Finished::Opened(false) => {
-                let text = "no browser can be opened here: copy the address";
+                let text = "cannot open a browser: copy the address";
                 app.toast(text, true, now);
             }
-            Finished::Copied(Ok(Copied { route, bytes })) => {
+            Finished::CopyResult(Ok(CopyResult { route, bytes })) => {
                 self.writer.queue(bytes);
                 app.toast(&route.to_string(), false, now);
             }
-            Finished::Copied(Err(error)) => app.toast(&error.to_string(), true, now),
+            Finished::CopyResult(Err(error)) => app.toast(&error.to_string(), true, now),
         }
     }
 
@@ -82,12 +82,12 @@ impl Screen {
         let now = Instant::now();
         match effect {
             Effect::Quit => return true,
-            Effect::Tabs(request) => self.on_deck_request(request),
+            Effect::Tabs(request) => self.on_tab_request(request),
             Effect::Repaint => self.repaint(),
             Effect::Copy(text) => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
                 tokio::spawn(async move {
-                    let _ = results.send(Finished::Copied(clipboard.copy(&text).await));
+                    let _ = results.send(Finished::CopyResult(clipboard.copy(&text).await));
                 });
             }
             Effect::ReadPicture => self.read_clipboard_picture(),
@@ -108,7 +108,7 @@ impl Screen {
             Effect::ExternalEditor(text) => self.edit_externally(&text),
             Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),
             Effect::EditFile { path, .. } => {
-                let text = format!("`{path}` is on the other machine: it cannot be opened here");
+                let text = format!("cannot open `{path}`: it is on the server's machine");
                 self.tabs.front.app.toast(&text, true, now);
             }
             Effect::View { text, with } => self.view_externally(&text, with),

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use tokio::sync::mpsc;
 
-use self::attention::Told;
+use self::attention::AttentionState;
 use self::outside::leave_behind;
 use self::pictures::Painted;
 use self::screen::{STREAM_FRAME, Screen};
@@ -29,18 +29,18 @@ use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::text::sanitize;
-use osier_session::host::{Event, Host, HostSetup, SessionChoice};
-use osier_session::user_prompt::Prompt;
+use osier_protocol::{Event, Prompt};
+use osier_session::host::{Host, HostSetup, SessionChoice};
 use osier_settings::Settings;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{FrameClock, FrameWriter};
 use osier_term::highlight::Highlighter;
 use osier_term::terminal::{Signals, Terminal, TerminalOptions};
 
-/// How long the hosts may take to end what runs after the screen is gone.
+/// How long the sessions may take to end after the screen is closed.
 const LAST_WORK: Duration = Duration::from_secs(3);
 
-/// What the interface starts with, beside the host's setup.
+/// What the interface starts with, in addition to the session setup.
 #[derive(Debug)]
 pub struct Options {
     pub prompts: Vec<Prompt>,
@@ -70,7 +70,7 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
     let (here, template) = (setup.clone(), setup.clone());
     let open = Open::new(move |wanted, opening| {
         let choice = match (&wanted.session, &template.session) {
-            (Some(target), _) => opening.choice(target.clone()),
+            (Some(target), _) => SessionChoice::opening(opening, target.clone()),
             (None, SessionChoice::Unstored) => SessionChoice::Unstored,
             (None, _) => SessionChoice::New,
         };
@@ -116,7 +116,7 @@ async fn run_with(
         .any(|name| options.environment.contains_key(*name));
     let clipboard = Clipboard::new(&kind, display, options.folders.data.join("clipboard.txt"));
     // Before the size is read: a resize from here on is not missed.
-    let signals = Signals::listen().context("signals cannot be listened to")?;
+    let signals = Signals::listen().context("cannot listen for signals")?;
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
     let writer = FrameWriter::new(terminal.size(), terminal.features());
     let (results, finished) = mpsc::unbounded_channel();
@@ -131,20 +131,20 @@ async fn run_with(
         clipboard,
         results,
         options,
-        colours_told: false,
+        colours_changed: false,
         painted: Painted::default(),
-        told: Told::default(),
+        attention: AttentionState::default(),
         open,
         place: setup.cwd.clone(),
     });
     screen.start_pictures();
-    screen.clock.asked(Instant::now());
+    screen.clock.queries_sent(Instant::now());
     screen.draw();
     let left = screen.serve((signals, input), highlighted, finished).await;
     leave(screen, left).await
 }
 
-/// Gives the terminal back, ends every session and says how to come back to each.
+/// Restores the terminal, ends every session and prints how to resume each.
 async fn leave(mut screen: Box<Screen>, left: anyhow::Result<()>) -> anyhow::Result<()> {
     screen.tabs.shut_down();
     screen.take_pictures_back();
@@ -163,15 +163,12 @@ async fn leave(mut screen: Box<Screen>, left: anyhow::Result<()>) -> anyhow::Res
     leave_behind(&options, &said, &sessions);
     left?;
     match panics.first() {
-        Some(panic) => Err(anyhow::anyhow!(
-            "a part of osier failed: {}",
-            sanitize(panic)
-        )),
+        Some(panic) => Err(anyhow::anyhow!("internal error: {}", sanitize(panic))),
         None => Ok(()),
     }
 }
 
-/// The app as it looks before the host has said anything.
+/// The app before the first event of the session.
 fn new_app(
     setup: &HostSetup,
     options: &Options,

@@ -10,7 +10,7 @@ use super::screen::Screen;
 use crate::app::Viewer;
 use osier_base::foreground;
 use osier_base::text::{sanitize, single_line};
-use osier_session::host::SessionInfo;
+use osier_protocol::SessionInfo;
 use osier_settings::ExitOutput;
 
 impl Screen {
@@ -34,7 +34,7 @@ impl Screen {
         elsewhere.is_none_or(|elsewhere| elsewhere.files_are_here)
     }
 
-    /// Opens a file of the working directory at a line; what changed in it is looked at again.
+    /// Opens a file of the working directory at a line, then reloads the shown changes.
     pub(super) fn edit_file(&mut self, path: &str, line: usize) {
         let editor = self.program(Viewer::Editor);
         let path = Path::new(&self.tabs.front.app.session.cwd).join(path);
@@ -64,7 +64,7 @@ impl Screen {
         program.map_or(default, String::as_str).to_owned()
     }
 
-    /// What a program left in a file that had `text`; a failure is told of.
+    /// The text that a program saved in a file with `text`; a failure is shown.
     fn run_on(&mut self, program: &str, text: &str) -> Option<String> {
         let now = Instant::now();
         let edited = self.terminal.with_released(|| edit(program, text));
@@ -85,7 +85,7 @@ impl Screen {
     }
 }
 
-/// How an editor is told of a file and a line; most know `+LINE`.
+/// The arguments of an editor for a file and a line; most accept `+LINE`.
 fn at_line(editor: &str, line: usize) -> String {
     let program = editor.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next().unwrap_or_default() {
@@ -109,7 +109,7 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
     std::fs::read_to_string(file.path())
 }
 
-/// What stays in the terminal: the answer or the transcript, and how to come back.
+/// Prints the answer or the transcript, and how to resume.
 pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &[SessionInfo]) {
     let mut out = std::io::stdout().lock();
     if options.settings.exit_output != ExitOutput::Nothing {
@@ -118,7 +118,11 @@ pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &
         }
     }
     if let Some(elsewhere) = &options.elsewhere {
-        let _ = writeln!(out, "it goes on over there: {}", elsewhere.way_back);
+        let _ = writeln!(
+            out,
+            "The session continues on the server. Reconnect with: {}",
+            elsewhere.way_back
+        );
         return;
     }
     for session in sessions {
@@ -127,7 +131,7 @@ pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &
             let name = session.name.as_deref().filter(|_| sessions.len() > 1);
             let name = name.map(|name| format!("  ({})", single_line(&sanitize(name))));
             let name = name.unwrap_or_default();
-            let _ = writeln!(out, "to go on: osier --resume {}{name}", session.id);
+            let _ = writeln!(out, "Resume with: osier --resume {}{name}", session.id);
         }
     }
 }

@@ -9,64 +9,64 @@ use ratatui::layout::Position;
 use super::effects::Finished;
 use super::screen::Screen;
 use osier_settings::Images;
+use osier_term::images::{Canvas, DEFAULT_CELL, ImageStore, OuterTerminal, PlacedStrip, Protocol};
 use osier_term::input::TerminalReply;
-use osier_term::picture::{Around, Canvas, Pictures, Placed, Protocol, USUAL_CELL};
-use osier_term::terminal::{ASK_CELL, Host};
+use osier_term::terminal::{QUERY_CELL_SIZE, TerminalHost};
 use osier_term::theme::ColourDepth;
 use osier_tools::illustration;
 
-/// What the terminal has said of pictures, and the strips that are on it.
+/// The terminal's picture support, and the strips on screen.
 #[derive(Debug, Default)]
 pub(super) struct Painted {
-    told: Option<Protocol>,
-    /// What tmux has said of the terminal around it.
-    around: Around,
+    protocol: Option<Protocol>,
+    /// What tmux reports of the outer terminal.
+    around: OuterTerminal,
     cell: Option<(u16, u16)>,
     /// Pixels of a cell by the size of the window, for a terminal that does not answer.
     window: Option<(u16, u16)>,
-    strips: Vec<Placed>,
+    strips: Vec<PlacedStrip>,
 }
 
 impl Painted {
-    /// Takes note of an answer. True when pictures may look otherwise after it.
+    /// Records a reply. True when it may change how pictures are shown.
     pub(super) fn on_reply(&mut self, reply: &TerminalReply) -> bool {
-        let before = (self.told, self.cell);
-        self.told = Protocol::after(self.told, reply);
+        let before = (self.protocol, self.cell);
+        self.protocol = Protocol::with_reply(self.protocol, reply);
         match reply {
             TerminalReply::CellSize(width, height) if *width > 1 && *height > 1 => {
                 self.cell = Some((*width, *height));
             }
             _ => {}
         }
-        (self.told, self.cell) != before
+        (self.protocol, self.cell) != before
     }
 
-    /// The way that suits what stands before the glass.
-    fn protocol(&self, host: Host) -> Protocol {
+    /// The picture protocol of the outermost terminal.
+    fn protocol(&self, host: TerminalHost) -> Protocol {
         match host {
-            Host::Screen => Protocol::Blocks,
-            Host::Tmux => self.around.shows(),
-            _ => self.told.unwrap_or_default(),
+            TerminalHost::Screen => Protocol::Blocks,
+            TerminalHost::Tmux => self.around.protocol_in_tmux(),
+            _ => self.protocol.unwrap_or_default(),
         }
     }
 
-    /// The window has another size, or its letters have. Says whether the terminal is to be asked anew.
+    /// The size of the window or of its cells has changed. True when the terminal has to be queried again.
     pub(super) fn resized(&mut self, window: Option<(u16, u16)>) -> bool {
         self.window = window;
         self.strips.clear();
         self.cell.is_some()
     }
 
-    /// The strips that are not where they were, of those that nothing stands before.
-    fn changed(&mut self, placed: Vec<Placed>, cells: &Buffer) -> Vec<Placed> {
-        let is_whole = |strip: &Placed| {
+    /// The strips that have moved and that nothing covers.
+    fn changed(&mut self, placed: Vec<PlacedStrip>, cells: &Buffer) -> Vec<PlacedStrip> {
+        let is_whole = |strip: &PlacedStrip| {
             (strip.x..strip.x + strip.columns).all(|x| {
                 let cell = cells.cell(Position::new(x, strip.y));
                 cell.is_some_and(|cell| cell.diff_option == CellDiffOption::Skip)
             })
         };
-        let whole: Vec<Placed> = placed.into_iter().filter(is_whole).collect();
-        let place = |strip: &Placed| (strip.x, strip.y, strip.part);
+        let whole: Vec<PlacedStrip> = placed.into_iter().filter(is_whole).collect();
+        let place = |strip: &PlacedStrip| (strip.x, strip.y, strip.part);
         let before: Vec<_> = self.strips.iter().map(place).collect();
         let changed = whole.iter().filter(|strip| !before.contains(&place(strip)));
         let changed = changed.cloned().collect();
@@ -84,26 +84,26 @@ impl Screen {
     /// Has pictures come back to the loop when they are ready.
     pub(super) fn start_pictures(&mut self) {
         self.painted.resized(self.terminal.cell());
-        if self.terminal.kind().host == Host::Tmux {
+        if self.terminal.kind().host == TerminalHost::Tmux {
             let results = self.results.clone();
             tokio::spawn(async move {
-                drop(results.send(Finished::Around(Around::ask().await)));
+                drop(results.send(Finished::OuterTerminal(OuterTerminal::query().await)));
             });
         }
         let results = self.results.clone();
         let deliver = move |drawn| drop(results.send(Finished::Picture(drawn)));
-        self.tabs.front.app.pictures = Pictures::new(deliver);
+        self.tabs.front.app.pictures = ImageStore::new(deliver);
     }
 
     /// The terminal has another size.
     pub(super) fn resize_pictures(&mut self) {
         if self.painted.resized(self.terminal.cell()) {
-            self.terminal.output().send(ASK_CELL.into());
+            self.terminal.output().send(QUERY_CELL_SIZE.into());
         }
     }
 
     /// Shows pictures as the terminal around tmux can.
-    pub(super) fn on_around(&mut self, around: Around) {
+    pub(super) fn on_around(&mut self, around: OuterTerminal) {
         self.painted.around = around;
         self.clock.request_now(Instant::now());
     }
@@ -140,16 +140,16 @@ impl Screen {
                 .painted
                 .cell
                 .or(self.painted.window)
-                .unwrap_or(USUAL_CELL),
+                .unwrap_or(DEFAULT_CELL),
             depth,
-            ground: self
+            background: self
                 .tabs
                 .front
                 .app
                 .theme
                 .background_rgb()
                 .unwrap_or_default(),
-            passes_through: kind.host == Host::Tmux,
+            passes_through: kind.host == TerminalHost::Tmux,
         })
     }
 
@@ -169,7 +169,7 @@ impl Screen {
         }
     }
 
-    /// Reads the files of pictures in answers that came into view, beside the loop.
+    /// Reads the image files of answers in view, in the background.
     pub(super) fn read_illustrations(&mut self) {
         let app = &mut self.tabs.front.app;
         let wanted = app.transcript.take_wanted();
@@ -183,7 +183,7 @@ impl Screen {
                 let read = if is_here {
                     illustration::read(Path::new(&cwd), &path)
                 } else {
-                    Err("it is on the other machine".to_owned())
+                    Err("the file is on the server's machine".to_owned())
                 };
                 let cwd = cwd.clone();
                 let _ = results.send(Finished::Illustration { cwd, path, read });
@@ -203,13 +203,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_terminal_says_how_it_shows_pictures() {
+    fn replies_choose_the_picture_protocol() {
         let told = |replies: &[TerminalReply]| {
             let mut painted = Painted::default();
             for reply in replies {
                 painted.on_reply(reply);
             }
-            painted.told
+            painted.protocol
         };
         let version = |name: &str| TerminalReply::Version(name.to_owned());
         let sixel = || TerminalReply::DeviceAttributes(vec![62, 4, 22]);

@@ -11,14 +11,14 @@ use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use super::Options;
-use super::attention::Told;
+use super::attention::AttentionState;
 use super::effects::Finished;
 use super::pictures::Painted;
 use super::sessions::Open;
 use crate::appearance::Appearance;
 use crate::command::Command;
 use crate::tabs::Tabs;
-use osier_session::host::Op;
+use osier_protocol::Op;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{Cursor, FrameClock, FrameWriter};
 use osier_term::highlight::Highlighted;
@@ -49,11 +49,11 @@ pub(super) struct Screen {
     pub(super) clipboard: Clipboard,
     pub(super) results: mpsc::UnboundedSender<Finished>,
     pub(super) options: Options,
-    /// The terminal has said something of its colours that no theme knows yet.
-    pub(super) colours_told: bool,
+    /// The terminal has reported colours that are not applied yet.
+    pub(super) colours_changed: bool,
     pub(super) painted: Painted,
     /// What the terminal shows beside the cells.
-    pub(super) told: Told,
+    pub(super) attention: AttentionState,
     /// How one more session is opened.
     pub(super) open: Open,
     /// The directory whose settings hold.
@@ -105,7 +105,7 @@ impl Screen {
                     self.draw();
                 }
                 // Pieces of an answer wait for their frame; its end, and what tools do, do not.
-                () = events.whole_ready(), if deadline.is_some() => {
+                () = events.urgent_ready(), if deadline.is_some() => {
                     self.take_events();
                     self.clock.request(Instant::now());
                 }
@@ -144,7 +144,7 @@ impl Screen {
                 return true;
             }
         }
-        if self.follow_sessions() {
+        if self.update_tabs() {
             return true;
         }
         let front = &mut self.tabs.front;
@@ -195,11 +195,11 @@ impl Screen {
         if self.painted.on_reply(reply) {
             self.clock.request_now(Instant::now());
         }
-        self.colours_told |= self.appearance.on_reply(reply);
-        self.colours_told |= self.appearance.set_depth(self.terminal.kind().depth);
-        // The answers of the start come one by one: their fence says when all are there.
-        if self.terminal.is_answered() && std::mem::take(&mut self.colours_told) {
-            self.follow_colours();
+        self.colours_changed |= self.appearance.on_reply(reply);
+        self.colours_changed |= self.appearance.set_depth(self.terminal.kind().depth);
+        // The replies at the start arrive one by one; a fence marks the last.
+        if self.terminal.is_answered() && std::mem::take(&mut self.colours_changed) {
+            self.apply_colours();
         }
     }
 
@@ -250,7 +250,7 @@ impl Screen {
         self.drawn = Instant::now();
         let cost = self.drawn.saturating_duration_since(now);
         self.pace = (cost * DRAWING_SHARE).clamp(STREAM_FRAME, SLOWEST_STREAM_FRAME);
-        self.clock.drawn(self.drawn, drain, bytes, fenced);
+        self.clock.frame_sent(self.drawn, drain, bytes, fenced);
     }
 }
 

@@ -1,5 +1,4 @@
-//! The open sessions while the program runs: one more, another in front, one less, and what is told of those
-//! that are not shown.
+//! The tabs while the program runs: open, switch, close, and the alerts of background tabs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,12 +9,13 @@ use crate::app::{App, AppOptions, Effect};
 use crate::tabs::{Tab, TabRequest};
 use osier_agent::Subscription;
 use osier_hub::Wanted;
-use osier_session::host::{Event, Host, Op, Opening};
+use osier_protocol::{Event, Op, Opening};
+use osier_session::host::Host;
 use osier_term::highlight::Highlighter;
 
 type Opener = dyn Fn(Wanted, Opening) -> Result<(Host, Subscription<Event>), String>;
 
-/// How one more session is opened beside those that are there.
+/// How another session is opened in a new tab.
 pub struct Open(Box<Opener>);
 
 impl Open {
@@ -35,7 +35,7 @@ impl fmt::Debug for Open {
 }
 
 impl Screen {
-    pub(super) fn on_deck_request(&mut self, request: TabRequest) {
+    pub(super) fn on_tab_request(&mut self, request: TabRequest) {
         match request {
             TabRequest::Begin => self.begin(None, Opening::Itself),
             TabRequest::Open {
@@ -49,7 +49,7 @@ impl Screen {
             }
             TabRequest::Close(number) => {
                 if !self.tabs.close(number) {
-                    let text = "this is the only open session";
+                    let text = "this is the only tab";
                     self.tabs.front.app.toast(text, false, Instant::now());
                 }
                 self.shown();
@@ -61,7 +61,7 @@ impl Screen {
     fn begin(&mut self, target: Option<(String, Option<String>)>, opening: Opening) {
         let front = &self.tabs.front.app;
         let (session, cwd) = target.unzip();
-        // What is gone cannot be worked in: then it is opened here.
+        // If its directory is gone, the session opens in the current one.
         let stored = cwd.flatten().map(PathBuf::from).filter(|cwd| cwd.is_dir());
         let here = PathBuf::from(&front.session.cwd);
         let here = Some(here).filter(|here| here.is_absolute());
@@ -92,7 +92,7 @@ impl Screen {
         }
     }
 
-    /// The interface of one more session. What belongs to the terminal comes when it is shown.
+    /// The interface of another session. It gets what belongs to the terminal when it is shown.
     fn new_app(&self) -> App {
         let settings = &self.options.settings;
         let front = &self.tabs.front.app;
@@ -112,14 +112,14 @@ impl Screen {
         app
     }
 
-    /// Another session is in front.
+    /// Another tab is shown.
     fn shown(&mut self) {
-        // What stood on the screen until now came from another.
+        // The screen still shows another tab.
         self.painted.forget();
         self.clock.request_now(Instant::now());
     }
 
-    /// Applies what has happened in sessions that are not shown, and tells of what wants somebody.
+    /// Applies the events of background tabs and alerts the user to those that need attention.
     pub(super) fn take_events_of_others(&mut self) {
         let now = Instant::now();
         for entry in self.tabs.take_events_of_others(&mut self.options, now) {
@@ -127,7 +127,7 @@ impl Screen {
         }
     }
 
-    /// Sends what every session wants of its host. What was sent is in the history of all of them.
+    /// Sends the ops of every tab. Sent prompts are in the history of all tabs.
     pub(super) fn send_ops(&mut self) {
         let sent = self.tabs.front.send_ops();
         for tab in self.tabs.others() {
@@ -138,27 +138,27 @@ impl Screen {
         }
     }
 
-    /// Takes note of how the sessions stand. True when the last one has ended.
-    pub(super) fn follow_sessions(&mut self) -> bool {
+    /// Updates the tabs. True when the last session has ended.
+    pub(super) fn update_tabs(&mut self) -> bool {
         for number in self.tabs.ended() {
             if !self.tabs.is_several() {
                 return true;
             }
-            let text = format!("session {number} has ended");
+            let text = format!("session {number} ended");
             self.tabs.close(number);
             self.tabs.front.app.toast(&text, false, Instant::now());
             self.shown();
         }
         if self.tabs.front.app.focused {
-            self.tabs.front.look_at();
+            self.tabs.front.mark_seen();
         }
         self.notify_of_others();
         if self.tabs.is_several() || self.tabs.front.app.summaries.is_several() {
             let summaries = self.tabs.summaries();
             self.tabs.front.app.set_summaries(summaries);
-            self.follow_project();
+            self.watch_project();
         }
-        self.follow_attention();
+        self.update_attention();
         false
     }
 

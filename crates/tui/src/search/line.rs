@@ -1,5 +1,5 @@
-//! The search line: takes the place of the footer while somebody looks for something in the
-//! conversation. Scrolling goes on working under it.
+//! The search line: replaces the footer during a search in the
+//! conversation. Scrolling still works.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -28,7 +28,7 @@ pub(super) struct SearchLine {
 }
 
 impl SearchLine {
-    /// A line that says `query`, with what the search has found.
+    /// A line with `query` and the status of the search.
     pub(super) fn new(query: &str, status: String) -> Self {
         Self {
             query: LineInput::new(query),

@@ -5,8 +5,8 @@ mod line;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use line::{ID, SearchLine};
-use osier_session::host::Op;
-use osier_store::{Needle, SearchHit};
+use osier_protocol::{Op, SearchHit};
+use osier_store::Needle;
 
 /// The current search.
 #[derive(Debug, Default)]
@@ -118,7 +118,7 @@ impl Search {
     fn status(&self) -> String {
         let more = if self.cut { "+" } else { "" };
         match (self.hits.len(), self.done) {
-            _ if self.query.is_empty() => "enter, ↑ older · ↓ newer · esc closes".to_owned(),
+            _ if self.query.is_empty() => "enter, ↑ older · ↓ newer · esc close".to_owned(),
             (0, false) => "searching…".to_owned(),
             (0, true) => "not found".to_owned(),
             (count, true) => format!("{}/{count}{more}", self.at + 1),

@@ -1,15 +1,14 @@
-//! What the app does about stored sessions: opens their list and hands it what the host says.
+//! Stored sessions in the app: opens their list and applies events to it.
 
 use std::time::Instant;
 
-use super::in_use;
 use super::view::Found;
-use super::{ID, SessionsView};
+use super::{ID, SessionsView, in_use};
 use crate::app::App;
 use crate::overlays::Overlays;
 use osier_agent::Severity;
 use osier_base::{path, text};
-use osier_session::host::{Description, LibraryEvent, LibraryOp, Op};
+use osier_protocol::{Description, IndexEvent, IndexOp, Op};
 
 /// Asks what to do with a session that is open elsewhere.
 pub(crate) fn offer_in_use(target: &str, overlays: &mut Overlays) {
@@ -44,21 +43,21 @@ impl App {
         }
     }
 
-    pub(crate) fn on_library(&mut self, event: &LibraryEvent, now: Instant) {
-        if let LibraryEvent::SessionDescribed { description } = event {
+    pub(crate) fn on_library(&mut self, event: &IndexEvent, now: Instant) {
+        if let IndexEvent::SessionDescribed { description } = event {
             for line in lines(description) {
                 self.transcript.notice(Severity::Info, &line);
             }
             return;
         }
         let Some(view) = view(&mut self.layers) else {
-            if let LibraryEvent::LibraryRefused { message } = event {
+            if let IndexEvent::LibraryRefused { message } = event {
                 self.activity.toast(message, true, now);
             }
             return;
         };
         match event {
-            LibraryEvent::SessionsFound {
+            IndexEvent::SessionsFound {
                 request,
                 sessions,
                 total,
@@ -76,28 +75,28 @@ impl App {
                 self.actions.extend(actions);
                 self.apply_actions(now);
             }
-            LibraryEvent::Indexing {
+            IndexEvent::Indexing {
                 done,
                 total,
                 finished,
                 read,
             } => view.set_indexing((*done, *total), *finished, *read),
-            LibraryEvent::SessionPreview { path, preview, .. } => view.set_preview(path, preview),
-            LibraryEvent::SessionsChanged => view.refresh(),
-            LibraryEvent::SessionDeleted { path, trashed } => view.set_deleted(path, trashed),
-            LibraryEvent::LibraryRefused { message } => view.refuse(message),
-            LibraryEvent::SessionDescribed { .. } => {}
+            IndexEvent::SessionPreview { path, preview, .. } => view.set_preview(path, preview),
+            IndexEvent::SessionsChanged => view.refresh(),
+            IndexEvent::SessionDeleted { path, trashed } => view.set_deleted(path, trashed),
+            IndexEvent::LibraryRefused { message } => view.refuse(message),
+            IndexEvent::SessionDescribed { .. } => {}
         }
     }
 
     /// Tells about the open session.
     pub(crate) fn show_session(&mut self) {
-        self.ops.push(Op::Library(LibraryOp::DescribeSession));
+        self.ops.push(Op::Index(IndexOp::DescribeSession));
         self.ops.push(Op::GetUsage);
     }
 }
 
-/// What `/session` says.
+/// The lines of `/session`.
 fn lines(description: &Description) -> Vec<String> {
     let session = &description.session;
     let clean = |text: &str| text::single_line(&text::sanitize(text));
@@ -120,7 +119,7 @@ fn lines(description: &Description) -> Vec<String> {
         format!("file: {path}"),
         format!("directory: {}", clean(&session.cwd)),
         format!(
-            "{} entries, {} branches, {} recorded states of the files",
+            "{} entries, {} branches, {} checkpoints",
             description.entries, description.branches, description.checkpoints
         ),
     ];
@@ -137,10 +136,7 @@ fn lines(description: &Description) -> Vec<String> {
         lines.push(format!("fork {}: {}", fork.id, clean(fork.title())));
     }
     if session.damaged > 0 {
-        lines.push(format!(
-            "{} damaged lines, which are skipped",
-            session.damaged
-        ));
+        lines.push(format!("{} damaged lines (skipped)", session.damaged));
     }
     lines
 }

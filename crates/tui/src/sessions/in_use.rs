@@ -2,7 +2,7 @@
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;
-use osier_session::host::Opening;
+use osier_protocol::Opening;
 use osier_term::widgets::columns::Columns;
 use osier_term::widgets::select::Item;
 
@@ -11,14 +11,14 @@ pub(super) const ID: &str = "in-use";
 
 const CHOICES: &[(&str, Opening, &str)] = &[
     (
-        "Go on in a copy",
+        "Continue in a copy",
         Opening::Copy,
-        "a session of its own, from where that one stands",
+        "new session starting from the same point",
     ),
     (
-        "Look at it",
+        "Open read-only",
         Opening::ReadOnly,
-        "as it is now; nothing is stored",
+        "current state; nothing is stored",
     ),
 ];
 
@@ -41,12 +41,7 @@ pub(super) fn picker(target: &str) -> Picker {
         });
         action.into_iter().collect()
     };
-    let title = "This session is open in another osier";
-    Picker::new(
-        title,
-        "nothing of that name",
-        items.collect(),
-        Box::new(take),
-    )
-    .with_columns(Columns::SENTENCE)
+    let title = "Session open elsewhere";
+    Picker::new(title, "no choice matches", items.collect(), Box::new(take))
+        .with_columns(Columns::SENTENCE)
 }

@@ -1,5 +1,5 @@
-//! The stored sessions: found by name or by what was said in them, looked at, named, deleted and brought
-//! back. The host finds; what is held here is one page of it, however many there are.
+//! The stored sessions: search by name or text, preview, rename, delete and
+//! restore. The session searches; the view has one page of the results.
 
 mod app;
 mod in_use;

@@ -1,4 +1,4 @@
-//! Drawing the sessions: the query, the list, and the selected one beside it, below it where the screen is
+//! Drawing the sessions: the query, the list, and the preview next to it, or below it where the screen is
 //! narrow. Only rows on the screen are made.
 
 use std::path::Path;
@@ -10,33 +10,32 @@ use super::view::SessionsView;
 use crate::command::Command;
 use crate::overlays::preview_pane::{above_keys, at_column, divide, fit, written};
 use osier_base::{clock, path, text};
-use osier_index::{PreviewLine, Source};
-use osier_session::host::{FoundSession, FoundText, SessionState};
+use osier_protocol::{FoundSession, FoundText, PreviewLine, SessionState, TextSource};
 use osier_term::component::View;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
-use osier_term::widgets::columns::{Cell, Column, Columns, Layout, Measure};
+use osier_term::widgets::columns::{Cell, Column, ColumnLayout, ColumnWidths, Columns};
 use osier_term::widgets::paint::paint_rows;
 use osier_term::wrap::Wrap;
 
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 20;
 
-/// Keys told below the list, with a word for each: the first ones where there is little room.
+/// Key hints below the list: the first ones where there is little room.
 const HINTS: &[(Command, &str)] = &[
     (Command::Accept, "open"),
     (Command::SessionInTab, "new tab"),
-    (Command::SessionWords, "names/words"),
+    (Command::SessionWords, "names/text"),
     (Command::SessionScope, "here/all"),
     (Command::SessionSort, "sort"),
     (Command::SessionPin, "pin"),
     (Command::SessionArchive, "archive"),
-    (Command::SessionArchived, "archived"),
-    (Command::SessionNamed, "named"),
-    (Command::SessionName, "name"),
+    (Command::SessionArchived, "show archived"),
+    (Command::SessionNamed, "only named"),
+    (Command::SessionName, "rename"),
     (Command::SessionDelete, "delete"),
-    (Command::SessionRestore, "bring back"),
+    (Command::SessionRestore, "restore"),
 ];
 
 const COLUMNS: Columns = Columns {
@@ -49,10 +48,10 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
-/// Rows of what somebody said in the preview.
+/// Rows of a message in the preview.
 const SAID_ROWS: usize = 12;
 
-/// Stands before the title of a session that is pinned.
+/// The mark of a pinned session.
 const PIN: &str = "▲ ";
 
 impl SessionsView {
@@ -79,7 +78,7 @@ impl SessionsView {
         }
     }
 
-    /// Whether what was found stands below each session.
+    /// Whether each session has a row with its match.
     fn shows_hits(&self) -> bool {
         self.found.sessions.iter().any(|found| found.hit.is_some())
     }
@@ -88,19 +87,15 @@ impl SessionsView {
         let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let mut row = Row::plain(" Sessions ", bold);
         let scope = if self.query.all {
-            "every directory"
+            "all directories"
         } else {
             "this directory"
         };
-        let how = if self.query.in_words {
-            "what was said"
-        } else {
-            "names"
-        };
+        let how = if self.query.in_words { "text" } else { "names" };
         let is_sorted = !self.query.in_words || self.query.text.is_empty();
         let sort = is_sorted.then(|| self.query.sort.word().to_owned());
         let reading = self.indexing.filter(|(done, total)| done < total);
-        let reading = reading.map(|(done, total)| format!("reading {done}/{total}"));
+        let reading = reading.map(|(done, total)| format!("indexing {done}/{total}"));
         let parts = [
             (Some(scope.to_owned()), Token::Muted),
             (self.query.named.then(|| "named".to_owned()), Token::Warning),
@@ -116,7 +111,7 @@ impl SessionsView {
         let place = (self.selected + 1).min(count);
         let more = if self.found.cut { "+" } else { "" };
         let count = format!(" {place}/{}{more} ", self.found.total);
-        // What does not fit is left out whole.
+        // Parts that do not fit are left out.
         for (part, token) in parts {
             let Some(part) = part.map(|part| format!("· {part} ")) else {
                 continue;
@@ -140,9 +135,9 @@ impl SessionsView {
         let mut row = Row::plain(mark, Token::Accent);
         if self.input.is_empty() {
             let placeholder = if self.query.in_words {
-                "words that were said, called or printed"
+                "search prompts, answers, tool calls and output"
             } else {
-                "letters of a name or a first prompt"
+                "search names and first prompts"
             };
             row.push(placeholder, Token::Placeholder);
         } else {
@@ -155,12 +150,10 @@ impl SessionsView {
         if self.found.sessions.is_empty() {
             let text = match (self.found.current, self.found.ready) {
                 (true, true) if self.query.archived && self.input.is_empty() => {
-                    "   nothing is archived here"
+                    "   no archived sessions"
                 }
-                (true, true) if self.input.is_empty() && !self.query.named => {
-                    "   no session is stored here yet"
-                }
-                (true, true) => "   nothing matches",
+                (true, true) if self.input.is_empty() && !self.query.named => "   no sessions yet",
+                (true, true) => "   no session matches",
                 _ => "   …",
             };
             return vec![Row::plain(text, Token::Muted)];
@@ -174,7 +167,7 @@ impl SessionsView {
             .iter()
             .map(|found| self.details(found, now))
             .collect();
-        let mut measure = Measure::default();
+        let mut measure = ColumnWidths::default();
         for (found, details) in self.found.sessions.iter().zip(&details) {
             measure.add(&title(found), details);
         }
@@ -190,17 +183,17 @@ impl SessionsView {
             .collect()
     }
 
-    /// What stands behind the title of a session.
+    /// The columns after the title of a session.
     fn details(&self, found: &FoundSession, now: i64) -> [Cell; 4] {
         let session = &found.session;
         let state = match (self.number_of(&session.path), found.state) {
-            (_, SessionState::Here) => Cell::new("◂ here", Token::Success),
-            (Some(number), _) => Cell::new(format!("◂ open, {number}"), Token::Success),
+            (_, SessionState::Here) => Cell::new("◂ current", Token::Success),
+            (Some(number), _) => Cell::new(format!("◂ tab {number}"), Token::Success),
             (None, SessionState::Free) => "".into(),
             (None, SessionState::Elsewhere { .. }) if self.joins => {
-                Cell::new("▶ open there", Token::Success)
+                Cell::new("▶ open on the server", Token::Success)
             }
-            (None, SessionState::Elsewhere { .. }) => Cell::new("▶ runs elsewhere", Token::Warning),
+            (None, SessionState::Elsewhere { .. }) => Cell::new("▶ open elsewhere", Token::Warning),
         };
         let folder = Path::new(&session.cwd).file_name();
         let folder = folder.map_or("/".into(), |name| name.to_string_lossy());
@@ -222,7 +215,7 @@ impl SessionsView {
         &self,
         found: &FoundSession,
         details: &[Cell],
-        layout: &Layout,
+        layout: &ColumnLayout,
         selected: bool,
     ) -> Row {
         let ground = |face: Face| {
@@ -253,7 +246,7 @@ impl SessionsView {
         row
     }
 
-    /// The line under the list: what is typed or to be confirmed, else the keys.
+    /// The line below the list: the input, a confirmation, or the key hints.
     fn bottom(&mut self, area: Rect, keymap: &Keymap<Command>) -> Row {
         let width = usize::from(area.width);
         if let Some(line) = &self.naming {
@@ -271,13 +264,13 @@ impl SessionsView {
             shortest.unwrap_or_default()
         };
         if self.armed.is_some() {
-            let text = format!(" {} again deletes it", key(Command::SessionDelete));
+            let text = format!(" press {} again to delete", key(Command::SessionDelete));
             return fit(Row::plain(text, Token::Warning), width);
         }
         if let Some(status) = &self.status {
             let mut text = format!(" {}", text::single_line(&text::sanitize(status)));
             if self.can_restore() {
-                text = format!("{text} · {} brings it back", key(Command::SessionRestore));
+                text = format!("{text} · {} restore", key(Command::SessionRestore));
             }
             return fit(Row::plain(text, Token::Warning), width);
         }
@@ -314,7 +307,7 @@ impl SessionsView {
             if let Some((_, preview)) = preview {
                 let room = (width, height);
                 for said in &preview.first {
-                    rows.extend(said_rows(said, side, room));
+                    rows.extend(text_rows(said, side, room));
                 }
                 if !preview.last.is_empty() {
                     let mut more = Row::new(indent.to_vec());
@@ -322,7 +315,7 @@ impl SessionsView {
                     rows.push(more);
                 }
                 for said in &preview.last {
-                    rows.extend(said_rows(said, side, room));
+                    rows.extend(text_rows(said, side, room));
                 }
             }
         }
@@ -378,19 +371,19 @@ fn facts(found: &FoundSession) -> Vec<String> {
     lines
 }
 
-/// What one of them said, as far as it fits.
-fn said_rows(said: &PreviewLine, side: &str, (width, height): (usize, usize)) -> Vec<Row> {
+/// The text of a message, as far as it fits.
+fn text_rows(said: &PreviewLine, side: &str, (width, height): (usize, usize)) -> Vec<Row> {
     let side = Span::new(side, Token::Border);
     let (mark, token) = match said.source {
-        Source::Prompt => ("❯ ", Token::UserMarker),
-        Source::Summary => ("≡ ", Token::Heading),
+        TextSource::Prompt => ("❯ ", Token::UserMarker),
+        TextSource::Summary => ("≡ ", Token::Heading),
         _ => ("● ", Token::Accent),
     };
     let first = [side.clone(), Span::new(mark, token)];
     let rest = [side, Span::new("  ", Token::Text)];
     let height = height.min(SAID_ROWS);
     let mut rows = Vec::new();
-    if said.source == Source::Prompt {
+    if said.source == TextSource::Prompt {
         let clean = text::sanitize(&said.text);
         let clean = text::expand_tabs(clean.trim());
         let mut lines = clean.lines().filter(|line| !line.trim().is_empty());
@@ -459,7 +452,7 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use osier_index::{HitText, SessionRow};
+    use osier_protocol::{HitText, SessionRow};
 
     fn found(name: Option<&str>, state: SessionState) -> FoundSession {
         FoundSession {
@@ -477,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_told_in_columns_by_name_or_first_prompt() {
+    fn rows_show_the_name_or_first_prompt_in_columns() {
         let mut view = SessionsView::new();
         let shown = |view: &SessionsView| -> Vec<String> {
             let now = 90 * 60_000;
@@ -486,7 +479,7 @@ mod tests {
                 found(Some("mine"), SessionState::Free),
             ];
             let details = all.each_ref().map(|found| view.details(found, now));
-            let mut measure = Measure::default();
+            let mut measure = ColumnWidths::default();
             for (found, details) in all.iter().zip(&details) {
                 measure.add(&title(found), details);
             }
@@ -498,7 +491,7 @@ mod tests {
         assert_eq!(
             shown(&view),
             [
-                "   fix⏎it               ◂ here  1 h ago",
+                "   fix⏎it            ◂ current  1 h ago",
                 "   mine                         1 h ago",
             ]
         );
@@ -506,7 +499,7 @@ mod tests {
         assert_eq!(
             shown(&view),
             [
-                "   fix⏎it            ◂ here  a  1 h ago",
+                "   fix⏎it         ◂ current  a  1 h ago",
                 "   mine                      a  1 h ago",
             ]
         );
@@ -515,7 +508,7 @@ mod tests {
     #[test]
     fn marks_that_do_not_fit_their_text_are_left_out() {
         let mut hit = FoundText {
-            source: Source::Answer,
+            source: TextSource::Answer,
             entry_id: None,
             text: HitText {
                 text: "käse und brot".into(),

@@ -8,9 +8,9 @@ use ratatui::layout::{Position, Rect};
 use crate::action::Action;
 use crate::command::Command;
 use crate::overlays::preview_pane::edit;
-use osier_index::{Preview, Sort};
-use osier_session::host::{FoundSession, LibraryOp, Op, Opening, SessionQuery, SessionState};
-use osier_session::marks::Mark;
+use osier_protocol::{
+    FoundSession, IndexOp, Mark, Op, Opening, Preview, SessionQuery, SessionState, Sort,
+};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::input::KeyPress;
 use osier_term::widgets::line_input::LineInput;
@@ -46,7 +46,7 @@ pub(crate) struct SessionsView {
     pub(super) page: usize,
     pub(super) preview: Option<(PathBuf, Preview)>,
     asked: Option<PathBuf>,
-    /// Opens the selected session, beside the open ones or not, as soon as what was typed is answered.
+    /// Opens the selected session, in a new tab or not, as soon as the results for the query are there.
     hurried: Option<bool>,
     /// The sessions that are open here, with their numbers.
     open: Vec<(PathBuf, usize)>,
@@ -58,7 +58,7 @@ pub(crate) struct SessionsView {
     pub(super) armed: Option<PathBuf>,
     /// Where deleted sessions are now, the last one last.
     deleted: Vec<PathBuf>,
-    /// Something to say in place of the keys.
+    /// A status shown instead of the key hints.
     pub(super) status: Option<String>,
     ops: Vec<Op>,
     pub(super) cursor: Option<Position>,
@@ -103,7 +103,7 @@ impl SessionsView {
         let wanted = self.selected().map(|found| found.session.path.clone());
         if wanted.is_some() && wanted != self.asked {
             self.asked.clone_from(&wanted);
-            self.tell(LibraryOp::PreviewSession {
+            self.tell(IndexOp::PreviewSession {
                 request: self.request,
                 path: wanted.unwrap_or_default(),
             });
@@ -111,11 +111,11 @@ impl SessionsView {
         std::mem::take(&mut self.ops)
     }
 
-    fn tell(&mut self, op: LibraryOp) {
-        self.ops.push(Op::Library(op));
+    fn tell(&mut self, op: IndexOp) {
+        self.ops.push(Op::Index(op));
     }
 
-    /// Asks for what is typed and chosen, and has new sessions read beside it.
+    /// Requests the sessions for the query, and the indexing of new ones.
     pub(super) fn refresh(&mut self) {
         self.ask(false);
     }
@@ -124,7 +124,7 @@ impl SessionsView {
         self.request += 1;
         self.found.current = false;
         self.input.text().clone_into(&mut self.query.text);
-        self.tell(LibraryOp::FindSessions {
+        self.tell(IndexOp::FindSessions {
             request: self.request,
             query: self.query.clone(),
             as_is,
@@ -132,20 +132,20 @@ impl SessionsView {
     }
 
     /// Asks for something else: the best of it is selected.
-    fn ask_anew(&mut self) {
+    fn ask_again(&mut self) {
         self.selected = 0;
         self.top = 0;
         self.found.sessions.truncate(self.page);
         self.ask(true);
     }
 
-    /// Takes an answer; what it lets happen that somebody was in a hurry for.
+    /// Takes a reply; returns the actions that waited for it.
     pub(super) fn set_found(&mut self, request: u64, found: Found) -> Vec<Action> {
         if request != self.request {
             return Vec::new();
         }
         let before = self.selected().map(|found| found.session.path.clone());
-        // A list that is renewed keeps its selection.
+        // A refresh preserves the selection.
         let place = before.filter(|_| self.selected > 0).and_then(|path| {
             let mut paths = found.sessions.iter().map(|found| &found.session.path);
             paths.position(|other| *other == path)
@@ -167,7 +167,7 @@ impl SessionsView {
         read: usize,
     ) {
         self.indexing = (!finished).then_some((done, total));
-        // A question that is being answered is left alone: asking again would begin it anew.
+        // A pending request is not repeated: that would restart it.
         let waits = self.found.current && !self.found.ready;
         if (finished && read > 0) || waits {
             self.ask(true);
@@ -261,17 +261,17 @@ impl SessionsView {
         };
         if self.armed.as_ref() == Some(&path) {
             self.armed = None;
-            self.tell(LibraryOp::DeleteSession { path });
+            self.tell(IndexOp::DeleteSession { path });
         } else {
             self.armed = Some(path);
         }
     }
 
-    /// Sets the selected session apart, or no longer.
+    /// Pins or archives the selected session, or undoes that.
     fn mark(&mut self, mark: Mark) {
-        // What is selected now may not be what was typed for.
+        // The results may not match the query yet.
         if !self.found.current {
-            self.status = Some("the list is being read: once more, please".to_owned());
+            self.status = Some("still loading, try again".to_owned());
             return;
         }
         let Some(found) = self.selected() else { return };
@@ -282,28 +282,28 @@ impl SessionsView {
         let session = found.session.id.clone();
         self.status = Some(
             match (mark, on) {
-                (Mark::Pinned, true) => "pinned: it stands first",
-                (Mark::Pinned, false) => "no longer pinned",
-                (Mark::Archived, true) => "archived: out of sight, nothing is deleted",
-                (Mark::Archived, false) => "back among the others",
+                (Mark::Pinned, true) => "pinned to the top",
+                (Mark::Pinned, false) => "unpinned",
+                (Mark::Archived, true) => "archived: hidden from the list, not deleted",
+                (Mark::Archived, false) => "unarchived",
             }
             .to_owned(),
         );
-        self.tell(LibraryOp::MarkSession { session, mark, on });
+        self.tell(IndexOp::MarkSession { session, mark, on });
     }
 
     fn restore(&mut self) {
         if let Some(path) = self.deleted.pop() {
-            self.tell(LibraryOp::RestoreSession { path });
+            self.tell(IndexOp::RestoreSession { path });
         }
     }
 
-    /// Goes on to the next order.
+    /// Switches to the next order.
     fn sort(&mut self) {
         let place = Sort::ALL.iter().position(|sort| *sort == self.query.sort);
         let next = place.map_or(0, |place| (place + 1) % Sort::ALL.len());
         self.query.sort = Sort::ALL[next];
-        self.ask_anew();
+        self.ask_again();
     }
 
     /// A command for the line a name is typed in.
@@ -315,7 +315,7 @@ impl SessionsView {
             Command::Accept => {
                 if let Some(path) = self.selected().map(|found| found.session.path.clone()) {
                     let name = line.text().trim().to_owned();
-                    self.tell(LibraryOp::NameSession { path, name });
+                    self.tell(IndexOp::NameSession { path, name });
                 }
                 return;
             }
@@ -340,19 +340,19 @@ impl SessionsView {
             Command::SessionInTab => cx.actions.extend(self.accept(true)),
             Command::SessionWords => {
                 self.query.in_words = !self.query.in_words;
-                self.ask_anew();
+                self.ask_again();
             }
             Command::SessionScope => {
                 self.query.all = !self.query.all;
-                self.ask_anew();
+                self.ask_again();
             }
             Command::SessionNamed => {
                 self.query.named = !self.query.named;
-                self.ask_anew();
+                self.ask_again();
             }
             Command::SessionArchived => {
                 self.query.archived = !self.query.archived;
-                self.ask_anew();
+                self.ask_again();
             }
             Command::SessionPin => self.mark(Mark::Pinned),
             Command::SessionArchive => self.mark(Mark::Archived),
@@ -369,7 +369,7 @@ impl SessionsView {
                     return Handled::No;
                 }
                 if self.input.text().len() != before {
-                    self.ask_anew();
+                    self.ask_again();
                 }
             }
         }
@@ -384,7 +384,7 @@ impl SessionsView {
             line.insert(text);
         } else {
             self.input.insert(text);
-            self.ask_anew();
+            self.ask_again();
         }
     }
 }

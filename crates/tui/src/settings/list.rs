@@ -1,5 +1,5 @@
-//! Every setting with its value. Enter goes to its next value, or lets one be written; the look says what it
-//! is and which file says so.
+//! Every setting with its value. Enter switches to the next value or opens a line to type one; the preview describes
+//! it and names the file that sets it.
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;
@@ -16,16 +16,16 @@ const COLUMNS: Columns = Columns {
     label: "setting",
     details: &[
         Column::words("value", 0).at_least(12),
-        Column::words("said in", 0),
+        Column::words("set in", 0),
     ],
 };
 
 /// The list.
 pub(super) fn picker(settings: &[SettingInfo]) -> Picker {
     let items = settings.iter().map(item).collect();
-    let looks: Vec<(&'static str, Vec<Row>)> = settings
+    let previews: Vec<(&'static str, Vec<Row>)> = settings
         .iter()
-        .map(|info| (info.name, look(info)))
+        .map(|info| (info.name, preview(info)))
         .collect();
     let edit = |name: &str| vec![Action::EditSetting(name.to_owned())];
     let remove = |name: &str| {
@@ -35,10 +35,10 @@ pub(super) fn picker(settings: &[SettingInfo]) -> Picker {
     Picker::new("Settings", "no setting matches", items, Box::new(edit))
         .staying()
         .with_columns(COLUMNS)
-        .taking("changes it")
-        .on_remove("back to the default", Box::new(remove))
-        .with_look(Box::new(move |name| {
-            let found = looks.iter().find(|(known, _)| *known == name);
+        .taking("change")
+        .on_remove("reset", Box::new(remove))
+        .with_preview(Box::new(move |name| {
+            let found = previews.iter().find(|(known, _)| *known == name);
             found.map(|(_, rows)| rows.clone()).unwrap_or_default()
         }))
 }
@@ -66,7 +66,7 @@ fn item(info: &SettingInfo) -> Item {
     }
 }
 
-fn look(info: &SettingInfo) -> Vec<Row> {
+fn preview(info: &SettingInfo) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut rows = vec![Row::plain(info.name, bold)];
     rows.push(Row::new(sentence(info.description, Token::Text)));
@@ -80,7 +80,7 @@ fn look(info: &SettingInfo) -> Vec<Row> {
     };
     rows.push(Row::plain(format!("default {default}"), Token::Muted));
     let source = match &info.source {
-        Source::Default => "no file says otherwise".to_owned(),
+        Source::Default => "using the default".to_owned(),
         Source::File { path, line } => format!("set in {}:{line}", path::below_home(path)),
     };
     rows.push(Row::plain(source, Token::Muted));

@@ -5,7 +5,7 @@ mod value;
 
 use crate::app::{App, Effect};
 use crate::overlays::{self, Overlays};
-use osier_session::host::Op;
+use osier_protocol::Op;
 use osier_settings::SettingInfo;
 
 /// The settings as the editor shows them.
@@ -53,7 +53,7 @@ impl App {
     }
 
     /// Updates an open list of models after the favourites have changed.
-    pub fn follow_favourites(&mut self) {
+    pub fn reload_models(&mut self) {
         self.ops.push(Op::ListModels);
     }
 

@@ -1,4 +1,4 @@
-//! A line in which the value of a setting is written. What it does not accept is told, and the line stays.
+//! A line to type the value of a setting. An invalid value shows an error, and the line stays.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -19,10 +19,7 @@ use osier_term::widgets::paint::paint_rows;
 
 pub(super) const ID: &str = "value";
 
-const HINTS: &[(Command, &str)] = &[
-    (Command::Accept, "writes it"),
-    (Command::Cancel, "leaves it"),
-];
+const HINTS: &[(Command, &str)] = &[(Command::Accept, "save"), (Command::Cancel, "cancel")];
 
 /// The line on screen.
 #[derive(Debug)]
@@ -85,7 +82,7 @@ impl Component<Command, Action> for ValueLine {
         let shown = text::truncate(below.0, inner.saturating_sub(2));
         let below = Row::plain(format!(" {shown}"), below.1);
         let mut keys = frame::hints(view.keymap, "list", HINTS);
-        keys.push("an empty line is the default".to_owned());
+        keys.push("leave empty for the default".to_owned());
         let rows = [
             frame::top(self.name, "", inner + 2),
             boxed(line, inner),

@@ -5,9 +5,8 @@ mod picker;
 use crate::overlays::{self, Overlays};
 use crate::prompt::Editor;
 use crate::prompt::attachments::Attachments;
-use osier_session::host::Op;
-use osier_session::stash::{PromptPart, Stashed};
-use osier_term::widgets::textarea::{Chip, Piece};
+use osier_protocol::{Op, PromptPart, Stashed};
+use osier_term::widgets::textarea::{Chip, DraftPart};
 
 /// The stashed prompts that the host reported last.
 #[derive(Debug, Default)]
@@ -61,17 +60,20 @@ pub(crate) fn stash(editor: &Editor, attachments: &Attachments) -> Op {
     let text = editor.text();
     let pieces = editor.pieces();
     let mut parts = Vec::new();
-    if pieces.iter().any(|piece| matches!(piece, Piece::Chip(_))) {
+    if pieces
+        .iter()
+        .any(|piece| matches!(piece, DraftPart::Chip(_)))
+    {
         let pieces = pieces.into_iter();
         parts.extend(pieces.map(|piece| part(piece, attachments)));
     }
     Op::StashPrompt { text, parts }
 }
 
-fn part(piece: Piece, attachments: &Attachments) -> PromptPart {
+fn part(piece: DraftPart, attachments: &Attachments) -> PromptPart {
     let chip = match piece {
-        Piece::Text(text) => return PromptPart::Text { text },
-        Piece::Chip(chip) => chip,
+        DraftPart::Text(text) => return PromptPart::Text { text },
+        DraftPart::Chip(chip) => chip,
     };
     match chip.attachment {
         None => PromptPart::Paste {
@@ -88,14 +90,14 @@ fn part(piece: Piece, attachments: &Attachments) -> PromptPart {
     }
 }
 
-fn piece(part: &PromptPart, attachments: &mut Attachments) -> Piece {
+fn piece(part: &PromptPart, attachments: &mut Attachments) -> DraftPart {
     match part {
-        PromptPart::Text { text } => Piece::Text(text.clone()),
-        PromptPart::Paste { label, text } => Piece::Chip(Chip {
+        PromptPart::Text { text } => DraftPart::Text(text.clone()),
+        PromptPart::Paste { label, text } => DraftPart::Chip(Chip {
             label: label.clone(),
             text: text.as_str().into(),
             attachment: None,
         }),
-        PromptPart::File { file } => Piece::Chip(attachments.add(file.clone())),
+        PromptPart::File { file } => DraftPart::Chip(attachments.add(file.clone())),
     }
 }

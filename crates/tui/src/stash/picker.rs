@@ -3,8 +3,7 @@
 use crate::action::Action;
 use crate::overlays::picker::Picker;
 use osier_base::{clock, text};
-use osier_session::host::Op;
-use osier_session::stash::Stashed;
+use osier_protocol::{Op, Stashed};
 use osier_term::face::Token;
 use osier_term::row::Row;
 use osier_term::widgets::columns::{Column, Columns};
@@ -14,8 +13,8 @@ pub(super) const ID: &str = "stash";
 
 /// Bytes of a prompt that are matched and shown in the list.
 const LABEL_LIMIT: usize = 500;
-/// Lines of a prompt that the look shows.
-const LOOK: usize = 100;
+/// Lines of a prompt that the preview shows.
+const PREVIEW_LINES: usize = 100;
 
 const COLUMNS: Columns = Columns {
     label: "prompt",
@@ -35,16 +34,16 @@ pub(super) fn picker(prompts: &[Stashed]) -> Picker {
         vec![Action::Tell(Op::DropStashed { stashed })]
     };
     let texts = prompts.to_vec();
-    let look = move |id: &str| {
+    let preview = move |id: &str| {
         let found = texts.iter().find(|prompt| prompt.id == id);
-        found.map(look).unwrap_or_default()
+        found.map(preview).unwrap_or_default()
     };
     let (title, empty) = ("Stashed prompts", "no stashed prompts");
     Picker::new(title, empty, items, Box::new(take))
         .with_columns(COLUMNS)
         .taking("restore")
         .on_remove("delete", Box::new(forget))
-        .with_look(Box::new(look))
+        .with_preview(Box::new(preview))
 }
 
 fn item(prompt: &Stashed, now: i64) -> Item {
@@ -59,8 +58,8 @@ fn item(prompt: &Stashed, now: i64) -> Item {
     }
 }
 
-fn look(prompt: &Stashed) -> Vec<Row> {
-    let lines = prompt.text.lines().take(LOOK);
+fn preview(prompt: &Stashed) -> Vec<Row> {
+    let lines = prompt.text.lines().take(PREVIEW_LINES);
     let rows = lines.map(|line| {
         let clean = text::sanitize(line);
         Row::plain(text::expand_tabs(&clean).into_owned(), Token::Text)

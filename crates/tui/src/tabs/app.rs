@@ -2,15 +2,13 @@
 
 use std::time::Instant;
 
-use super::leaving;
-use super::list;
 use super::summary::{TabState, TabSummaries, TabSummary};
+use super::{leaving, list};
 use crate::app::{App, Effect};
 use crate::command::Command;
 use crate::mouse::Pointer;
 use crate::overlays;
-use osier_session::host::{LibraryOp, Op, Opening};
-use osier_session::marks::Mark;
+use osier_protocol::{IndexOp, Mark, Op, Opening};
 
 /// A request about the tabs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +29,8 @@ pub enum TabRequest {
 }
 
 impl App {
-    /// Takes the terminal over from the session that was shown: what belongs to it goes along.
-    pub(crate) fn come_forward(&mut self, from: &mut Self) {
+    /// Takes what belongs to the terminal from the tab that was shown.
+    pub(crate) fn take_terminal_from(&mut self, from: &mut Self) {
         std::mem::swap(&mut self.highlighter, &mut from.highlighter);
         std::mem::swap(&mut self.pictures, &mut from.pictures);
         self.theme.clone_from(&from.theme);
@@ -59,12 +57,12 @@ impl App {
         self.dirty = true;
     }
 
-    /// Tells that something has happened in a session that is not shown.
+    /// Shows a toast about an event in a background tab.
     pub(crate) fn alert(&mut self, entry: &TabSummary, now: Instant) {
         let keys = self.keymap.keys_for("global", Command::NextWaiting);
         let key = keys.first().map(|key| format!(" · {key}"));
         let text = format!(
-            "{} {}{}",
+            "{}: {}{}",
             entry.label(),
             entry.state.word(),
             key.unwrap_or_default()
@@ -103,7 +101,7 @@ impl App {
         let open = self.summaries.find(&target).map(|entry| entry.number);
         if let (Some(number), Opening::Itself) = (open, opening) {
             if number == self.summaries.shown {
-                let text = "this is that session";
+                let text = "already in this session";
                 return self.toast(text, false, Instant::now());
             }
             return self.effects.push(Effect::Tabs(TabRequest::Show(number)));
@@ -128,12 +126,12 @@ impl App {
     pub(crate) fn mark_session(&mut self, mark: Mark, on: bool, now: Instant) {
         let session = self.session.id.clone();
         self.ops
-            .push(Op::Library(LibraryOp::MarkSession { session, mark, on }));
+            .push(Op::Index(IndexOp::MarkSession { session, mark, on }));
         let text = match (mark, on) {
-            (Mark::Pinned, true) => "pinned: it stands first among the sessions",
-            (Mark::Pinned, false) => "no longer pinned",
-            (Mark::Archived, true) => "archived: the list of sessions shows it only when asked",
-            (Mark::Archived, false) => "no longer archived",
+            (Mark::Pinned, true) => "pinned to the top of the session list",
+            (Mark::Pinned, false) => "unpinned",
+            (Mark::Archived, true) => "archived: hidden from the session list",
+            (Mark::Archived, false) => "unarchived",
         };
         self.toast(text, false, now);
     }
@@ -141,7 +139,7 @@ impl App {
     /// Closes an open session; asks first when that would cut something off.
     pub(crate) fn close_session(&mut self, number: usize, now: Instant) {
         if !self.summaries.is_several() {
-            let text = "this is the only open session: `/quit` leaves, `/new` begins another";
+            let text = "this is the only tab: `/quit` quits, `/new` starts a new session";
             return self.toast(text, false, now);
         }
         let entry = self

@@ -1,6 +1,6 @@
-//! What is asked before sessions are left that still do something.
+//! The confirmation before running sessions are stopped.
 
-use super::TabSummary;
+use super::{TabState, TabSummary};
 use crate::action::Action;
 use crate::overlays::picker::Picker;
 use osier_term::widgets::columns::Columns;
@@ -14,13 +14,16 @@ const GO: &str = "go";
 
 /// Asks before the program is left while these sessions are busy.
 pub(super) fn quitting(busy: &[&TabSummary]) -> Picker {
-    let title = match busy {
-        [one] => format!("Session {} {}", one.number, one.state.word()),
-        several => format!("{} sessions are not done", several.len()),
+    let (title, quit) = match busy {
+        [one] => (title(one), "Quit and stop it"),
+        several => (
+            format!("{} sessions are still running", several.len()),
+            "Quit and stop them",
+        ),
     };
     let mut items = vec![
-        item(STAY, "Stay", "nothing is stopped"),
-        item(GO, "Leave", "they are stopped; what was said is stored"),
+        item(STAY, "Cancel", "keep running"),
+        item(GO, quit, "the conversations are stored"),
     ];
     items.extend(busy.iter().map(|entry| {
         let label = format!("Go to {}", entry.label());
@@ -34,24 +37,30 @@ pub(super) fn quitting(busy: &[&TabSummary]) -> Picker {
             number.map(Action::ShowSessionNumber).into_iter().collect()
         }
     };
-    Picker::new(title, "nothing of that name", items, Box::new(take))
-        .with_columns(Columns::SENTENCE)
+    Picker::new(title, "no choice matches", items, Box::new(take)).with_columns(Columns::SENTENCE)
 }
 
 /// Asks before this session is closed.
 pub(super) fn closing(entry: &TabSummary) -> Picker {
-    let title = format!("Session {} {}", entry.number, entry.state.word());
+    let title = title(entry);
     let items = vec![
-        item(STAY, "Keep it open", "nothing is stopped"),
-        item(GO, "Close it", "it is stopped; what was said is stored"),
+        item(STAY, "Cancel", "keep running"),
+        item(GO, "Close and stop it", "the conversation is stored"),
     ];
     let number = entry.number;
     let take = move |key: &str| match key {
         GO => vec![Action::CloseSessionAnyway(number)],
         _ => Vec::new(),
     };
-    Picker::new(title, "nothing of that name", items, Box::new(take))
-        .with_columns(Columns::SENTENCE)
+    Picker::new(title, "no choice matches", items, Box::new(take)).with_columns(Columns::SENTENCE)
+}
+
+fn title(entry: &TabSummary) -> String {
+    let state = match entry.state {
+        TabState::Working => "still running",
+        state => state.word(),
+    };
+    format!("Session {} is {state}", entry.number)
 }
 
 fn item(key: &str, label: &str, detail: &str) -> Item {

@@ -1,4 +1,4 @@
-//! The list of the open sessions: what each does, with a look at the selected one.
+//! The list of tabs: the state of each, with a preview of the selected one.
 
 use super::summary::{TabSummaries, TabSummary};
 use crate::action::Action;
@@ -11,8 +11,8 @@ use osier_term::wrap::Wrap;
 
 pub(super) const ID: &str = "open_sessions";
 
-/// Columns of a look beside the list.
-const LOOK_COLUMNS: usize = 46;
+/// Columns of the preview.
+const PREVIEW_COLUMNS: usize = 46;
 
 const COLUMNS: Columns = Columns {
     label: "",
@@ -23,24 +23,24 @@ const COLUMNS: Columns = Columns {
     ],
 };
 
-/// The picker over the open sessions. It is made anew whenever one stands otherwise.
+/// The picker over the tabs. It is rebuilt whenever the state of one changes.
 pub(super) fn picker(summaries: &TabSummaries) -> Picker {
     let shown = summaries.shown;
     let items = summaries.entries.iter().map(|entry| item(entry, shown));
     let take = |key: &str| wanted(key, Action::ShowSessionNumber);
     let remove = |key: &str| wanted(key, Action::CloseSession);
-    let (title, empty) = ("Open sessions", "no open session matches");
+    let (title, empty) = ("Tabs", "no tab matches");
     let picker = Picker::new(title, empty, items.collect(), Box::new(take));
     let entries = summaries.entries.clone();
-    let look = move |key: &str| {
+    let preview = move |key: &str| {
         let entry = entries.iter().find(|entry| entry.number.to_string() == key);
-        entry.map(look).unwrap_or_default()
+        entry.map(preview).unwrap_or_default()
     };
     picker
-        .with_look(Box::new(look))
+        .with_preview(Box::new(preview))
         .with_columns(COLUMNS)
-        .taking("shows it")
-        .on_remove("closes it", Box::new(remove))
+        .taking("go to tab")
+        .on_remove("close tab", Box::new(remove))
         .with_selected(&shown.to_string())
 }
 
@@ -53,7 +53,7 @@ fn wanted(key: &str, action: impl Fn(usize) -> Action) -> Vec<Action> {
 fn item(entry: &TabSummary, shown: usize) -> Item {
     let draft = if entry.has_draft { "draft" } else { "" };
     let state = if entry.number == shown {
-        "shown".into()
+        "current".into()
     } else {
         Cell::new(entry.state.word(), entry.state.token())
     };
@@ -70,7 +70,7 @@ fn item(entry: &TabSummary, shown: usize) -> Item {
     }
 }
 
-fn look(entry: &TabSummary) -> Vec<Row> {
+fn preview(entry: &TabSummary) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let mut title = Row::plain(entry.state.word(), entry.state.token());
     title.push(format!(" · {}", entry.title), bold);
@@ -82,7 +82,7 @@ fn look(entry: &TabSummary) -> Vec<Row> {
     ] {
         if !said.is_empty() {
             let mark = [Span::new(mark, Token::Accent)];
-            Wrap::new(LOOK_COLUMNS)
+            Wrap::new(PREVIEW_COLUMNS)
                 .prefixed(&mark)
                 .text(said, token, &mut rows);
         }

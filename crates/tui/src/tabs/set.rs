@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::summary::{TabState, TabSummaries, TabSummary};
 use super::tab::Tab;
 use crate::run::Options;
-use osier_session::host::{Op, SessionInfo};
+use osier_protocol::{Op, SessionInfo};
 
 /// The open sessions: the one that is shown in front, the others in the order of their numbers.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Tabs {
         self.show(number);
     }
 
-    /// Brings a session to the front; false when there is none of this number.
+    /// Shows a tab; false when there is none with this number.
     pub(crate) fn show(&mut self, number: usize) -> bool {
         if number == self.front.number {
             return true;
@@ -71,14 +71,14 @@ impl Tabs {
         self.before = Some(self.front.number);
         let behind = &mut self.others[place];
         std::mem::swap(&mut self.front, behind);
-        self.front.app.come_forward(&mut behind.app);
-        behind.look_at();
-        self.front.look_at();
+        self.front.app.take_terminal_from(&mut behind.app);
+        behind.mark_seen();
+        self.front.mark_seen();
         self.others.sort_by_key(|tab| tab.number);
         true
     }
 
-    /// Takes a session away and lets it store what there is; what is left comes to the front. False for the last
+    /// Closes a tab and lets its session store its state; another tab is shown. False for the last
     /// one.
     pub(crate) fn close(&mut self, number: usize) -> bool {
         if number == self.front.number && !self.show_another() {
@@ -114,13 +114,13 @@ impl Tabs {
     /// Waits until something has happened in a session that is not shown. Pieces of an answer wait.
     pub(crate) async fn others_ready(&self) {
         let waiting = self.others.iter().map(|tab| {
-            // Only one that is pinned can be waited for beside others.
-            Box::pin(tab.events.whole_ready())
+            // A future must be pinned to be selected with others.
+            Box::pin(tab.events.urgent_ready())
         });
         select_all(waiting).await;
     }
 
-    /// Applies what has happened in sessions that are not shown; those that want somebody now.
+    /// Applies the events of background tabs; returns those that need attention now.
     pub(crate) fn take_events_of_others(
         &mut self,
         options: &mut Options,
@@ -138,7 +138,7 @@ impl Tabs {
         alerts
     }
 
-    /// How all of them stand.
+    /// The summaries of all tabs.
     pub(crate) fn summaries(&self) -> TabSummaries {
         let tabs = std::iter::once(&self.front).chain(&self.others);
         let mut entries: Vec<TabSummary> = tabs.map(Tab::entry).collect();
@@ -149,7 +149,7 @@ impl Tabs {
         }
     }
 
-    /// The state that somebody should know of first.
+    /// The most urgent state.
     pub(crate) fn most_urgent(&self) -> TabState {
         let found = TabState::BY_URGENCY
             .into_iter()
@@ -157,7 +157,7 @@ impl Tabs {
         found.unwrap_or(TabState::Idle)
     }
 
-    /// What the session in front is called where it has to be told from others.
+    /// The name of the shown session where there are several.
     pub(crate) fn front_name(&self) -> Option<String> {
         self.is_several().then(|| self.front.title())
     }

@@ -13,9 +13,9 @@ use osier_term::row::Span;
 pub enum TabState {
     /// A question waits for the person.
     Waiting,
-    /// The last run failed and nobody has looked since.
+    /// The last run failed and was not seen yet.
     Failed,
-    /// Something has ended that nobody has looked at.
+    /// A run has ended and was not seen yet.
     Done,
     Working,
     /// Nothing happens, nothing is new.
@@ -24,15 +24,15 @@ pub enum TabState {
 
 /// States in the order of their urgency: sign, word and colour.
 const SIGNS: &[(TabState, &str, &str, Token)] = &[
-    (TabState::Waiting, "?", "waits for you", Token::Warning),
+    (TabState::Waiting, "?", "waiting for you", Token::Warning),
     (TabState::Failed, "✗", "failed", Token::Error),
     (TabState::Done, "✓", "done", Token::Success),
-    (TabState::Working, "…", "works", Token::Working),
+    (TabState::Working, "…", "running", Token::Working),
     (TabState::Idle, " ", "idle", Token::Muted),
 ];
 
 impl TabState {
-    /// The one that somebody should know of first, first.
+    /// The most urgent state first.
     pub const BY_URGENCY: [Self; 5] = [
         Self::Waiting,
         Self::Failed,
@@ -61,7 +61,7 @@ impl TabState {
         self.row().2
     }
 
-    /// Whether somebody should look.
+    /// Whether the tab needs attention.
     pub fn needs_person(self) -> bool {
         matches!(self, Self::Waiting | Self::Failed | Self::Done)
     }
@@ -101,19 +101,19 @@ impl TabSummary {
     }
 }
 
-/// Characters of an id that say when it was made: two sessions hardly share them.
+/// Characters of an id that encode its time: two sessions hardly share them.
 const TIME: usize = 13;
 
 /// All open sessions by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TabSummaries {
     pub entries: Vec<TabSummary>,
-    /// Number of the one that is shown.
+    /// Number of the shown tab.
     pub shown: usize,
 }
 
 impl TabSummaries {
-    /// There is more than the one that is shown.
+    /// Whether there are several tabs.
     pub fn is_several(&self) -> bool {
         self.entries.len() > 1
     }
@@ -142,7 +142,7 @@ impl TabSummaries {
             .filter(|_| !target.is_empty())
     }
 
-    /// Number of the one after the one that is shown, round the end; of those that need somebody if `needing`.
+    /// Number of the next tab, wrapping at the end; with `needing`, of those that need attention.
     fn step(&self, backward: bool, needing: bool) -> Option<usize> {
         let count = self.entries.len();
         let here = self
@@ -164,10 +164,10 @@ impl TabSummaries {
     pub(crate) fn numbered(&self, number: usize) -> Result<Option<usize>, String> {
         if !self.entries.iter().any(|entry| entry.number == number) {
             let count = match self.entries.len() {
-                0 | 1 => "one is".to_owned(),
-                count => format!("{count} are"),
+                0 | 1 => "1 tab is".to_owned(),
+                count => format!("{count} tabs are"),
             };
-            return Err(format!("there is no session {number}: {count} open"));
+            return Err(format!("no tab {number}: {count} open"));
         }
         Ok((number != self.shown).then_some(number))
     }
@@ -179,8 +179,8 @@ impl TabSummaries {
     pub(crate) fn next(&self, backward: bool, needing: bool) -> Result<Option<usize>, String> {
         match self.step(backward, needing) {
             Some(number) => Ok(Some(number)),
-            None if self.is_several() => Err("no other session waits for you".to_owned()),
-            None => Err("no other session is open".to_owned()),
+            None if self.is_several() => Err("no other tab needs attention".to_owned()),
+            None => Err("no other tab is open".to_owned()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! One open session: its interface, the handle of its host, and what the loop keeps between the two.
+//! One open session: its interface, its session handle, and the state between the two.
 
 use std::io::Write;
 use std::time::Instant;
@@ -9,14 +9,14 @@ use crate::run::Options;
 use osier_agent::{AgentMessage, RunOutcome, Subscription};
 use osier_base::parts::Parts;
 use osier_markdown::plain;
-use osier_session::host::{Event, Host, ModelInfo, Op, TreeEvent};
-use osier_session::user_prompt::Prompt;
+use osier_protocol::{Event, ModelInfo, Op, Prompt, TreeEvent};
+use osier_session::host::Host;
 use osier_settings::ExitOutput;
 
-/// Events applied between two looks at the keyboard.
+/// Events applied between two polls of the keyboard.
 const EVENT_BATCH: usize = 512;
 
-/// A session and everything that is kept for it while another is shown.
+/// A session with its state, also while another is shown.
 #[derive(Debug)]
 pub(crate) struct Tab {
     /// What it is called by; it stays while the session is open.
@@ -29,7 +29,7 @@ pub(crate) struct Tab {
     running: bool,
     /// What one waits for has come and was not drawn yet: the end of an answer, what was asked for.
     pub answered: bool,
-    /// What was said, for the scrollback.
+    /// The conversation, for the scrollback.
     pub said: Vec<String>,
     unsent: Unsent,
     seen: Seen,
@@ -37,14 +37,14 @@ pub(crate) struct Tab {
     pub ended: bool,
 }
 
-/// The editor's text as the host keeps it.
+/// The draft that the session has stored.
 #[derive(Debug)]
 struct Unsent {
-    /// Unknown where the host has told of another.
+    /// Not set where the session has reported another.
     kept: Option<Parts>,
     /// It may be another now.
     stale: bool,
-    /// How many edits the editor had seen when it was looked at.
+    /// The edit count of the editor when the draft was last compared.
     edits: Option<u64>,
 }
 
@@ -65,7 +65,7 @@ struct Seen {
     prompt: String,
     answer: String,
     failed: bool,
-    /// Something has ended since it was looked at.
+    /// A run has ended since the tab was last shown.
     unread: bool,
 }
 
@@ -98,7 +98,7 @@ impl Tab {
             };
             self.remember(&event, options);
             let moved = matches!(event, Event::Tree(TreeEvent::Moved { .. }));
-            self.answered |= moved || event.only_answers();
+            self.answered |= moved || !event.delivery().is_replayed();
             if event == Event::ShutDown {
                 self.ended = true;
                 break;
@@ -108,7 +108,7 @@ impl Tab {
         self.ended |= self.events.is_closed();
     }
 
-    /// Sends the host what the interface wants of it, and the prompts of the command line one after the other.
+    /// Sends the ops of the interface, and the prompts of the command line one after the other.
     pub(crate) fn send_ops(&mut self) -> Vec<String> {
         if !self.running
             && let Some(prompt) = self.prompts.pop()
@@ -132,7 +132,7 @@ impl Tab {
         self.unsent.stale = true;
     }
 
-    /// Has the host keep what is typed, when it has changed. Behind the op that sends it.
+    /// Stores the draft when it has changed. After the op that sends the prompt.
     fn keep_unsent(&mut self) {
         let unsent = &mut self.unsent;
         let edits = Some(self.app.editor.edits());
@@ -148,8 +148,8 @@ impl Tab {
         }
     }
 
-    /// Somebody looks at it.
-    pub(crate) fn look_at(&mut self) {
+    /// The user sees the tab.
+    pub(crate) fn mark_seen(&mut self) {
         self.seen.failed = false;
         self.seen.unread = false;
     }
@@ -168,7 +168,7 @@ impl Tab {
         }
     }
 
-    /// How it is told to the one that is shown.
+    /// Its summary for the shown tab.
     pub(crate) fn entry(&self) -> TabSummary {
         let (session, footer) = (&self.app.session, &self.app.footer);
         let model = footer.model.as_ref().map(ModelInfo::reference);
@@ -199,10 +199,10 @@ impl Tab {
         }
     }
 
-    /// Keeps what the scrollback, the accounting file and the list of sessions want.
+    /// Records what the scrollback, the accounting file and the list of sessions need.
     fn remember(&mut self, event: &Event, options: &mut Options) {
         match event {
-            // What is typed goes along to the session; else what was left in it comes back.
+            // Typed text moves to the session; an empty editor gets the session's draft.
             Event::SessionOpened { messages, .. } => {
                 self.unsent = Unsent {
                     stale: true,
@@ -214,7 +214,7 @@ impl Tab {
                     self.hear(&stored.message);
                 }
             }
-            // It may be cleared before this is looked at: that has to be told as well.
+            // It may be cleared before this runs: that has to be stored as well.
             Event::UnsentFound { .. } => {
                 self.unsent = Unsent {
                     kept: None,
@@ -277,7 +277,7 @@ impl Tab {
         }
     }
 
-    /// Keeps what stays in the terminal at the end.
+    /// Records what stays in the terminal at the end.
     fn leave_behind(&mut self, message: &AgentMessage, output: ExitOutput) {
         match (message, output) {
             (AgentMessage::Assistant(answer), ExitOutput::Answer) => {
@@ -293,7 +293,7 @@ impl Tab {
         }
     }
 
-    /// Waits until the host has ended, which it was told to.
+    /// Waits until the session, which was told to end, has ended.
     pub(crate) fn ending(self) -> impl Future<Output = ()> + Send + 'static {
         let (mut events, ended) = (self.events, self.ended);
         async move {

@@ -4,7 +4,7 @@ mod picker;
 
 use crate::overlays::{self, Overlays};
 use osier_agent::{Op as AgentOp, ToolInfo};
-use osier_session::host::Op;
+use osier_protocol::Op;
 
 /// The tools that the agent reported last.
 #[derive(Debug, Default)]

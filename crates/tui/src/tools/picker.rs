@@ -16,8 +16,8 @@ const BYTES_A_TOKEN: usize = 4;
 const COLUMNS: Columns = Columns {
     label: "tool",
     details: &[
-        Column::words("rights", 2),
-        Column::words("from", 1).at_least(10),
+        Column::words("access", 2),
+        Column::words("source", 1).at_least(10),
         Column::numbers("tokens", 0),
     ],
 };
@@ -27,13 +27,13 @@ pub(super) fn picker(tools: &[ToolInfo]) -> Picker {
     let offered = tools.iter().filter(|tool| tool.offered);
     let cost: u64 = offered.clone().map(cost).sum();
     let count = offered.count();
-    let title = format!("Tools: {count} offered, about {} tokens", tokens(cost));
+    let title = format!("Tools: {count} enabled, about {} tokens", tokens(cost));
     let items = tools.iter().map(item).collect();
     let take = |name: &str| vec![Action::ToggleTool(name.to_owned())];
     Picker::new(title, "no tool matches", items, Box::new(take))
         .staying()
         .with_columns(COLUMNS)
-        .taking("turns it off or on")
+        .taking("turn on or off")
 }
 
 fn cost(tool: &ToolInfo) -> u64 {
@@ -44,11 +44,11 @@ fn item(tool: &ToolInfo) -> Item {
     let mark = if tool.offered { "✓" } else { "·" };
     let origin = match &tool.origin {
         ToolOrigin::Program => "built in".to_owned(),
-        ToolOrigin::Plugin { name } => format!("plug-in {name}"),
-        ToolOrigin::Server { server, .. } => format!("server {server}"),
+        ToolOrigin::Plugin { name } => format!("plugin {name}"),
+        ToolOrigin::Server { server, .. } => format!("MCP server {server}"),
     };
     let reads = tool.hints.read_only == Some(true);
-    let rights = if reads { "reads only" } else { "" };
+    let rights = if reads { "read-only" } else { "" };
     Item {
         key: tool.name.clone(),
         label: format!("{mark} {}", tool.name),
@@ -68,7 +68,7 @@ mod tests {
     use osier_agent::ToolHints;
 
     #[test]
-    fn a_tool_says_whence_it_is_and_what_it_costs() {
+    fn a_tool_has_access_source_and_cost() {
         let tool = ToolInfo {
             name: "grep".into(),
             description: "Search".into(),
@@ -86,7 +86,7 @@ mod tests {
             let cells = item.details.iter();
             cells.map(|cell| cell.text.clone()).collect()
         };
-        assert_eq!(told(&shown), ["reads only", "built in", "~120"]);
+        assert_eq!(told(&shown), ["read-only", "built in", "~120"]);
         let server = ToolOrigin::Server {
             server: "git".into(),
             tool: "log".into(),
@@ -98,6 +98,6 @@ mod tests {
             ..tool
         });
         assert_eq!((off.label.as_str(), off.dimmed), ("· grep", true));
-        assert_eq!(told(&off), ["", "server git", "~120"]);
+        assert_eq!(told(&off), ["", "MCP server git", "~120"]);
     }
 }

@@ -63,9 +63,9 @@ impl Transcript {
     }
 
     fn near_height(&mut self, cell: usize) -> usize {
-        let (width, look) = (self.viewport.0, self.look);
+        let (width, style) = (self.viewport.0, self.style);
         let gap = self.near.gap(cell);
         let cell = self.near.cells.get_mut(cell);
-        cell.map_or(0, |cell| gap + cell.height(width, look))
+        cell.map_or(0, |cell| gap + cell.height(width, style))
     }
 }

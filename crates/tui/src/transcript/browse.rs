@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::action::Action;
 use crate::app::{App, Effect, Viewer};
-use osier_store::Landmark;
+use osier_protocol::Landmark;
 
 impl App {
     /// Scrolls by a line, or extends the selected lines while browsing.
@@ -77,9 +77,7 @@ impl App {
             .or_else(|| self.transcript.last_answer());
         match text {
             Some(text) => self.actions.push(Action::Copy(text)),
-            None => self
-                .activity
-                .toast("there is nothing to copy yet", true, now),
+            None => self.activity.toast("nothing to copy yet", true, now),
         }
         self.transcript.clear_selection();
     }
@@ -87,9 +85,7 @@ impl App {
     pub(crate) fn copy_command(&mut self, now: Instant) {
         match self.transcript.picked_command() {
             Some(command) => self.actions.push(Action::Copy(command)),
-            None => self
-                .activity
-                .toast("pick a call first: its command is copied", true, now),
+            None => self.activity.toast("select a tool call first", true, now),
         }
     }
 
@@ -97,9 +93,7 @@ impl App {
         let text = self.transcript.picked_text();
         match text.or_else(|| self.transcript.last_answer()) {
             Some(text) => self.effects.push(Effect::View { text, with }),
-            None => self
-                .activity
-                .toast("there is nothing to open yet", true, now),
+            None => self.activity.toast("nothing to open yet", true, now),
         }
     }
 
@@ -107,9 +101,7 @@ impl App {
     pub(crate) fn copy_answer(&mut self, now: Instant) {
         match self.transcript.last_answer() {
             Some(answer) => self.effects.push(Effect::Copy(answer)),
-            None => self
-                .activity
-                .toast("there is no answer to copy yet", true, now),
+            None => self.activity.toast("no answer to copy yet", true, now),
         }
     }
 }

@@ -9,7 +9,7 @@ use osier_base::text;
 use osier_markdown::Markdown;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::picture;
+use osier_term::images;
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
 
@@ -20,14 +20,14 @@ use super::tool::ToolCell;
 /// Rows that a picture of a prompt may take.
 const PROMPT_ROWS: u16 = 16;
 
-/// What decides how cells are laid out, beside the width.
+/// How cells are laid out, in addition to the width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct CellStyle {
     pub show_thinking: bool,
     pub expand_tools: bool,
     /// Pixels of a cell, where pictures are shown.
     pub cell: Option<(u16, u16)>,
-    /// Who speaks is said in words, and nothing is drawn.
+    /// The speaker is written out, and nothing is drawn.
     pub linear: bool,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Body {
     Tool(Box<ToolCell>),
     Shell(Box<ShellCell>),
     Notice(Notice),
-    /// What a plug-in shows.
+    /// The lines of a plugin.
     Lines(Vec<Row>),
     Summary {
         title: &'static str,
@@ -59,15 +59,15 @@ pub(crate) struct Cell {
     pub entry: Option<Arc<str>>,
     /// The entry that a call's result is stored as.
     pub result_entry: Option<Arc<str>>,
-    /// It goes on with the text of the cell above.
+    /// It continues the text of the cell above.
     pub continues: bool,
-    /// Overrides the look for this cell; toggled by a click.
+    /// Overrides the style for this cell; toggled by a click.
     pub expanded: Option<bool>,
     /// Pictures that its text names, shown below it.
     illustrations: Vec<Illustration>,
-    /// Rows of the bodies that do not keep their own, and of pictures below a text, for a width and look.
-    cache: Option<(u16, Look, Vec<Row>)>,
-    /// The row that stands for a prompt above what answers it, for a width.
+    /// Rows of bodies without a cache of their own, and of pictures below a text, for a width and style.
+    cache: Option<(u16, CellStyle, Vec<Row>)>,
+    /// The sticky prompt row above the answer, for a width.
     sticky: Option<Box<(u16, Row)>>,
 }
 
@@ -93,7 +93,7 @@ impl Cell {
         }
     }
 
-    /// Paths of pictures that nobody has asked for yet.
+    /// Paths of images that were not requested yet.
     pub(super) fn ask_for_illustrations(&mut self) -> impl Iterator<Item = String> {
         self.illustrations.iter_mut().filter_map(Illustration::ask)
     }
@@ -115,7 +115,7 @@ impl Cell {
         self.sticky = None;
     }
 
-    /// The row that stands for the prompt above what answers it; `None` for what is no prompt.
+    /// The sticky row of the prompt above the answer; `None` for other cells.
     pub(super) fn sticky_row(&mut self, width: u16) -> Option<&Row> {
         let Body::User(message) = &self.body else {
             return None;
@@ -153,7 +153,7 @@ impl Cell {
         text + files.map(str::len).sum::<usize>() + size_of::<Self>()
     }
 
-    /// Drops the rows that are kept: the cell is far off the screen.
+    /// Drops the cached rows: the cell is far off the screen.
     pub(crate) fn release(&mut self) {
         self.cache = None;
         self.sticky = None;
@@ -182,11 +182,11 @@ impl Cell {
         }
     }
 
-    /// Who speaks, for the row above what says it of nobody.
-    pub(super) fn speaker(&self, look: Look) -> Option<&'static str> {
+    /// The speaker, for a row above a cell that does not name it.
+    pub(super) fn speaker(&self, style: CellStyle) -> Option<&'static str> {
         match &self.body {
             Body::Text(_) if !self.continues => Some("Answer:"),
-            Body::Thinking { .. } if self.expanded.unwrap_or(look.show_thinking) => {
+            Body::Thinking { .. } if self.expanded.unwrap_or(style.show_thinking) => {
                 Some("Thinking:")
             }
             _ => None,
@@ -199,28 +199,28 @@ impl Cell {
     }
 
     /// Rows at `width`.
-    pub(crate) fn height(&mut self, width: u16, look: Look) -> usize {
+    pub(crate) fn height(&mut self, width: u16, style: CellStyle) -> usize {
         let text = self
-            .markdown(look)
+            .markdown(style)
             .map(|markdown| markdown.height(usize::from(width)));
         if text.is_some() && self.illustrations.is_empty() {
             return text.unwrap_or_default();
         }
-        text.unwrap_or_default() + self.rows(width, look).len()
+        text.unwrap_or_default() + self.rows(width, style).len()
     }
 
     /// Shows the rows of `range` at `width`, one after the other.
     pub(crate) fn each_row(
         &mut self,
         width: u16,
-        look: Look,
+        style: CellStyle,
         range: std::ops::Range<usize>,
         show: &mut dyn FnMut(&Row),
     ) {
         let is_thinking = matches!(self.body, Body::Thinking { .. });
         let mut range = range;
         let has_more = !self.illustrations.is_empty();
-        if let Some(markdown) = self.markdown(look) {
+        if let Some(markdown) = self.markdown(style) {
             let text = if has_more {
                 markdown.height(usize::from(width))
             } else {
@@ -238,7 +238,7 @@ impl Cell {
             }
             range = range.start.saturating_sub(text)..range.end - text;
         }
-        let all = self.rows(width, look);
+        let all = self.rows(width, style);
         let range = range.start.min(all.len())..range.end.min(all.len());
         all[range].iter().for_each(show);
     }
@@ -268,49 +268,49 @@ impl Cell {
     }
 
     /// The document, when the cell is nothing but one.
-    fn markdown(&mut self, look: Look) -> Option<&mut Markdown> {
+    fn markdown(&mut self, style: CellStyle) -> Option<&mut Markdown> {
         let markdown = match &mut self.body {
             Body::Text(markdown) => markdown,
-            Body::Thinking { markdown, .. } if self.expanded.unwrap_or(look.show_thinking) => {
+            Body::Thinking { markdown, .. } if self.expanded.unwrap_or(style.show_thinking) => {
                 markdown
             }
             _ => return None,
         };
-        markdown.set_linear(look.linear);
+        markdown.set_linear(style.linear);
         Some(markdown)
     }
 
-    fn rows(&mut self, width: u16, look: Look) -> &[Row] {
+    fn rows(&mut self, width: u16, style: CellStyle) -> &[Row] {
         let stale = self
             .cache
             .as_ref()
-            .is_none_or(|(at, with, _)| (*at, *with) != (width, look));
+            .is_none_or(|(at, with, _)| (*at, *with) != (width, style));
         if stale {
-            let rows = self.lay_out(width, look);
-            self.cache = Some((width, look, rows));
+            let rows = self.lay_out(width, style);
+            self.cache = Some((width, style, rows));
         }
         self.cache.as_ref().map_or(&[], |(_, _, rows)| rows)
     }
 
-    fn lay_out(&mut self, width: u16, look: Look) -> Vec<Row> {
+    fn lay_out(&mut self, width: u16, style: CellStyle) -> Vec<Row> {
         match &mut self.body {
-            Body::User(message) => user_rows(message, width, look),
+            Body::User(message) => user_rows(message, width, style),
             Body::Thinking { open, .. } => vec![thinking_row(*open)],
             Body::Text(_) => {
                 let several = self.illustrations.len() > 1;
                 let rows = self.illustrations.iter();
-                rows.flat_map(|one| one.rows(width, look, several))
+                rows.flat_map(|one| one.rows(width, style, several))
                     .collect()
             }
             Body::Tool(tool) => {
-                let expanded = self.expanded.unwrap_or(look.expand_tools);
-                tool.rows(width, expanded, look)
+                let expanded = self.expanded.unwrap_or(style.expand_tools);
+                tool.rows(width, expanded, style)
             }
             Body::Shell(shell) => {
-                let expanded = self.expanded.unwrap_or(look.expand_tools);
-                shell.rows(width, expanded, look.linear)
+                let expanded = self.expanded.unwrap_or(style.expand_tools);
+                shell.rows(width, expanded, style.linear)
             }
-            Body::Notice(notice) => notice_rows(notice, width, look.linear),
+            Body::Notice(notice) => notice_rows(notice, width, style.linear),
             Body::Lines(lines) => {
                 let mut rows = Vec::with_capacity(lines.len());
                 for line in lines {
@@ -320,7 +320,7 @@ impl Cell {
             }
             Body::Summary { title, markdown } => {
                 let mut rows = vec![Row::plain(*title, Token::Muted)];
-                markdown.set_linear(look.linear);
+                markdown.set_linear(style.linear);
                 let width = usize::from(width);
                 let height = markdown.height(width);
                 markdown.rows(width, 0..height, &mut rows);
@@ -346,8 +346,8 @@ pub(super) fn plain(
 }
 
 /// What was typed, literally, behind a bar.
-fn user_rows(message: &UserMessage, width: u16, look: Look) -> Vec<Row> {
-    let (first, bar) = if look.linear {
+fn user_rows(message: &UserMessage, width: u16, style: CellStyle) -> Vec<Row> {
+    let (first, bar) = if style.linear {
         ("You: ", "  ")
     } else {
         ("▌ ", "▌ ")
@@ -356,20 +356,20 @@ fn user_rows(message: &UserMessage, width: u16, look: Look) -> Vec<Row> {
     let bar = [Span::new(bar, Token::UserMarker)];
     let fill = Face::from(Token::User);
     // A prompt of nothing but a file has no empty row above it.
-    let has_text = look.linear || !message.text.is_empty() || message.attachments.is_empty();
+    let has_text = style.linear || !message.text.is_empty() || message.attachments.is_empty();
     let mut rows = if has_text {
         plain(&message.text, Token::User, width, &first, &bar)
     } else {
         Vec::new()
     };
     for attachment in &message.attachments {
-        let mark = if look.linear { "Attached:" } else { "▣" };
+        let mark = if style.linear { "Attached:" } else { "▣" };
         let label = format!(
             "{mark} {} ({}, {} bytes)",
             attachment.file_name, attachment.mime_type, attachment.size
         );
         rows.extend(plain(&label, Token::Muted, width, &bar, &bar));
-        if let Some(cell) = look
+        if let Some(cell) = style
             .cell
             .filter(|_| attachment.kind == AttachmentKind::Image)
         {
@@ -396,7 +396,7 @@ pub(super) fn picture_rows(
 ) -> Vec<Row> {
     let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
     let room = width.saturating_sub(columns as u16 + 1);
-    let mut rows = picture::rows(base64, cell, (room, height)).unwrap_or_default();
+    let mut rows = images::rows(base64, cell, (room, height)).unwrap_or_default();
     for row in &mut rows {
         row.spans = indent.to_vec();
         // Nothing of it is text to be copied.
@@ -413,7 +413,7 @@ fn named(message: &UserMessage) -> Cow<'_, str> {
     }
 }
 
-/// The first line of a prompt, as it stands above what answers it.
+/// The first line of a prompt, as the sticky row above the answer.
 fn sticky_row(text: &str, width: u16) -> Row {
     let line = text::single_line(text::head_bytes(text.trim_start(), 4 * usize::from(width)));
     let room = usize::from(width).saturating_sub(2);
@@ -426,7 +426,7 @@ fn sticky_row(text: &str, width: u16) -> Row {
     row
 }
 
-/// Thinking reads as one quiet voice: plain text takes its colour, the rest keeps its own.
+/// Thinking is dimmed: plain text takes its colour, other text keeps its own.
 fn as_thinking(row: &Row) -> Row {
     let mut row = row.clone();
     for span in row

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::Transcript;
 use super::cell::Body;
 use super::pages::Purpose;
-use osier_store::{Needle, PageAt};
+use osier_protocol::PageAt;
+use osier_store::Needle;
 use osier_term::face::{Emphasis, Token};
 use osier_term::row::{Row, Span};
 
@@ -48,21 +49,21 @@ impl Transcript {
     /// The first row of a cell with a match; unfolds it when that is what it takes.
     fn matching_row(&mut self, cell: usize) -> Option<usize> {
         let needle = self.needle.clone()?;
-        let ((width, _), look) = (self.viewport, self.look);
+        let ((width, _), style) = (self.viewport, self.style);
         let cell = &mut self.strip_mut().cells[cell];
         let folds = matches!(
             cell.body,
             Body::Tool(_) | Body::Shell(_) | Body::Thinking { .. }
         );
-        let folded = cell.expanded;
-        for expanded in [folded, Some(true)] {
+        let collapsed = cell.expanded;
+        for expanded in [collapsed, Some(true)] {
             if cell.expanded != expanded {
                 cell.expanded = expanded;
                 cell.changed();
             }
-            let height = cell.height(width, look);
+            let height = cell.height(width, style);
             let (mut place, mut row) = (0, None);
-            cell.each_row(width, look, 0..height, &mut |shown| {
+            cell.each_row(width, style, 0..height, &mut |shown| {
                 if row.is_none() && needle.find(&shown.text()).is_some() {
                     row = Some(place);
                 }
@@ -72,7 +73,7 @@ impl Transcript {
                 return row;
             }
         }
-        cell.expanded = folded;
+        cell.expanded = collapsed;
         cell.changed();
         None
     }

@@ -4,12 +4,12 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-use super::cell::{Look, picture_rows};
+use super::cell::{CellStyle, picture_rows};
 use osier_base::text;
 use osier_markdown::plain;
 use osier_markdown::plain::Image;
 use osier_term::face::Token;
-use osier_term::picture;
+use osier_term::images;
 use osier_term::row::Row;
 use osier_tools::image::FILE_LIMIT;
 
@@ -30,7 +30,7 @@ enum File {
     /// Nobody has read it yet.
     Unread,
     /// It is on its way.
-    Asked,
+    Requested,
     /// In base64.
     Read(String),
     /// Why there is none.
@@ -62,13 +62,13 @@ impl Illustration {
         if self.file != File::Unread {
             return None;
         }
-        self.file = File::Asked;
+        self.file = File::Requested;
         Some(self.image.destination.clone())
     }
 
     /// Takes a file that was read; whether it is that of this picture.
     pub(super) fn take(&mut self, path: &str, read: &Result<String, String>) -> bool {
-        let is_own = self.file == File::Asked && self.image.destination == path;
+        let is_own = self.file == File::Requested && self.image.destination == path;
         if is_own {
             self.file = match read {
                 Ok(base64) => File::Read(base64.clone()),
@@ -85,8 +85,8 @@ impl Illustration {
         }
     }
 
-    /// Its rows; `told` when a row has to say which one it is.
-    pub(super) fn rows(&self, width: u16, look: Look, told: bool) -> Vec<Row> {
+    /// Its rows; with `named`, a row names the image first.
+    pub(super) fn rows(&self, width: u16, style: CellStyle, named: bool) -> Vec<Row> {
         let label = |reason: &str| {
             let name = match self.image.alt.trim() {
                 "" => self.image.destination.as_str(),
@@ -96,10 +96,10 @@ impl Illustration {
             let line = text::truncate(&line, usize::from(width)).into_owned();
             Row::plain(line, Token::Muted)
         };
-        match (&self.file, look.cell) {
+        match (&self.file, style.cell) {
             (File::Failed(reason), _) => vec![label(&format!(": {reason}"))],
             (File::Read(base64), Some(cell)) => {
-                let mut rows: Vec<Row> = told.then(|| label("")).into_iter().collect();
+                let mut rows: Vec<Row> = named.then(|| label("")).into_iter().collect();
                 rows.extend(picture_rows(base64, cell, (width, ROWS), &[]));
                 rows
             }
@@ -120,7 +120,7 @@ fn embedded(data: &str) -> Option<File> {
         .collect();
     let is_base64 = kind.ends_with(";base64");
     let fits = (content.len() / 4 * 3) as u64 <= FILE_LIMIT;
-    let shown = is_base64 && fits && picture::dimensions(&content).is_some();
+    let shown = is_base64 && fits && images::dimensions(&content).is_some();
     Some(if shown {
         // One form, whatever its padding was.
         let bytes = BASE64_STANDARD.decode(&content);
@@ -130,11 +130,11 @@ fn embedded(data: &str) -> Option<File> {
     } else if fits {
         File::Failed(DAMAGED.to_owned())
     } else {
-        File::Failed("it is too large".to_owned())
+        File::Failed("image too large".to_owned())
     })
 }
 
-const DAMAGED: &str = "it is no picture that can be shown";
+const DAMAGED: &str = "unsupported or damaged image";
 
 #[cfg(test)]
 mod tests {
@@ -143,7 +143,7 @@ mod tests {
     const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGOoBwAAgQCA01RTSgAAAABJRU5ErkJggg==";
 
     #[test]
-    fn files_and_what_is_in_the_text_are_shown_and_no_address_is_asked() {
+    fn files_and_data_urls_are_shown_and_addresses_are_not_fetched() {
         let source = format!(
             "![a](docs/a.png) ![b](https://e.org/b.png) ![c](data:image/png;base64,{PIXEL}) \
              ![d](ftp://e.org/d.png) ![e](data:text/html,x) ![f](file:///w/f.png) ![g](#g) \
@@ -165,30 +165,30 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shown_says_why() {
-        let look = Look {
+    fn an_image_that_cannot_be_shown_has_a_reason() {
+        let style = CellStyle {
             show_thinking: true,
             expand_tools: false,
             cell: Some((9, 18)),
             linear: false,
         };
         let mut found = Illustration::of("![the plan](plan.png)");
-        assert_eq!(found[0].rows(40, look, false), []);
+        assert_eq!(found[0].rows(40, style, false), []);
         assert!(!found[0].take("plan.png", &Err("not asked for".to_owned())));
         found[0].ask();
         assert!(!found[0].take("other.png", &Ok(PIXEL.to_owned())));
         let mut other = found.clone();
         assert!(found[0].take("plan.png", &Err("there is no such file".to_owned())));
         let shown: Vec<String> = found[0]
-            .rows(40, look, false)
+            .rows(40, style, false)
             .iter()
             .map(Row::text)
             .collect();
         assert_eq!(shown, ["▣ the plan: there is no such file"]);
         assert!(other[0].take("plan.png", &Ok(PIXEL.to_owned())));
-        let rows = other[0].rows(40, look, true);
+        let rows = other[0].rows(40, style, true);
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0].text(), "▣ the plan");
-        assert!(rows[1].picture.is_some());
+        assert!(rows[1].image.is_some());
     }
 }

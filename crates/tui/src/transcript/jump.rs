@@ -4,7 +4,7 @@
 use super::cell::{Body, Cell};
 use super::pages::Purpose;
 use super::{Position, Transcript};
-use osier_store::{Landmark, PageAt};
+use osier_protocol::{Landmark, PageAt};
 
 impl Transcript {
     pub fn go_top(&mut self) {
@@ -68,7 +68,7 @@ impl Transcript {
         }
     }
 
-    /// There is none in that direction: prompts end at the ends of the conversation, the rest is told of.
+    /// There is none in that direction: prompts end at the ends of the conversation, others show a message.
     pub(super) fn miss_landmark(&mut self, landmark: Landmark, down: bool) {
         match landmark {
             Landmark::Prompt if down => self.go_bottom(),

@@ -8,8 +8,8 @@
 mod below;
 mod browse;
 mod cell;
+mod events;
 mod find;
-mod fold;
 mod illustration;
 mod jump;
 mod output;
@@ -26,19 +26,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use below::Below;
-use pages::Asked;
+use pages::PageRequest;
 use pick::Pick;
 use selection::Selection;
 use strip::Strip;
 
-use osier_session::host::Op;
+use osier_protocol::Op;
 use osier_store::Needle;
 
-pub(crate) use cell::{Body, Look};
+pub(crate) use cell::{Body, CellStyle};
 pub(crate) use output::{Painted, tail_rows};
 pub(crate) use selection::Unit;
 
-/// Where the viewport stands.
+/// The position of the viewport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     /// The last row is at the bottom.
@@ -55,7 +55,7 @@ pub struct Transcript {
     /// Another place that is read; the position is in it.
     away: Option<Strip>,
     /// The page that is on its way.
-    asked: Option<Asked>,
+    asked: Option<PageRequest>,
     /// Numbers the pages that were asked for.
     requests: u64,
     ops: Vec<Op>,
@@ -68,7 +68,7 @@ pub struct Transcript {
     /// What was looked for in vain.
     missed: Option<String>,
     position: Position,
-    look: Look,
+    style: CellStyle,
     /// Width and height of the last frame; scrolling is counted in its rows.
     viewport: (u16, u16),
     /// The assistant's message that streams: its id, and the cell of each block.
@@ -115,7 +115,7 @@ impl Transcript {
             pick: None,
             missed: None,
             position: Position::Follow,
-            look: Look {
+            style: CellStyle {
                 show_thinking,
                 expand_tools: false,
                 cell: None,
@@ -199,7 +199,7 @@ impl Transcript {
 
     /// Lays pictures out for cells of so many pixels; not at all without.
     pub fn set_cell(&mut self, cell: Option<(u16, u16)>) {
-        self.look.cell = cell;
+        self.style.cell = cell;
     }
 
     /// The paths of pictures in answers that came into view, as they were written: each once.
@@ -220,7 +220,7 @@ impl Transcript {
 
     /// Lays everything out to be read aloud.
     pub fn set_linear(&mut self, linear: bool) {
-        self.look.linear = linear;
+        self.style.linear = linear;
     }
 
     /// Whether the end is followed.
@@ -251,15 +251,15 @@ impl Transcript {
     }
 
     pub fn toggle_thinking(&mut self) -> bool {
-        self.look.show_thinking = !self.look.show_thinking;
+        self.style.show_thinking = !self.style.show_thinking;
         self.clear_overrides();
-        self.look.show_thinking
+        self.style.show_thinking
     }
 
     pub fn toggle_tools(&mut self) -> bool {
-        self.look.expand_tools = !self.look.expand_tools;
+        self.style.expand_tools = !self.style.expand_tools;
         self.clear_overrides();
-        self.look.expand_tools
+        self.style.expand_tools
     }
 
     fn clear_overrides(&mut self) {

@@ -4,9 +4,8 @@
 use serde_json::Value;
 
 use osier_agent::{Output, ToolResultMessage};
-use osier_base::ansi;
 use osier_base::ansi::Run;
-use osier_base::text;
+use osier_base::{ansi, text};
 use osier_term::face::{Face, Token};
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
@@ -128,7 +127,7 @@ fn expanded(piece: &str, column: &mut usize) -> String {
     shown
 }
 
-/// The first `limit` rows of `output`, with a line that says how much stands below.
+/// The first `limit` rows of `output`, with a line that counts the rest below.
 pub(super) fn head_rows(
     output: Painted<'_>,
     width: u16,
@@ -154,7 +153,7 @@ pub(super) fn head_rows(
     rows
 }
 
-/// The last `limit` rows of `output`, with a line that says how much stands above.
+/// The last `limit` rows of `output`, with a line that counts the rest above.
 pub(crate) fn tail_rows(
     output: Painted<'_>,
     width: u16,
@@ -190,7 +189,7 @@ mod tests {
     use osier_base::ansi::{Hue, Style};
 
     #[test]
-    fn folded_results_say_how_much_stands_below() {
+    fn collapsed_results_count_the_lines_below() {
         let rows = head_rows(
             "1\n2\n3\n4\n".into(),
             20,
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn folded_output_says_how_much_stands_above() {
+    fn collapsed_output_counts_the_lines_above() {
         let rows = tail_rows(
             "1\n2\n3\n4\n".into(),
             20,

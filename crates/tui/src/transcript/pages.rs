@@ -1,17 +1,15 @@
-//! Which part of the conversation is in memory: pages are asked for before they are needed, and cells
-//! that are far from what is read are let go when they weigh too much.
+//! Which part of the conversation is in memory: pages are requested before they are needed, and cells
+//! far from the viewport are dropped when they take too much memory.
 //!
-//! The end of the conversation is always here. Whoever jumps far up reads a strip of its own, which grows
-//! in both directions and becomes one with the end when it reaches it. Nothing here moves the row that
-//! stands at the top.
+//! The end of the conversation is always loaded. A jump far up loads a separate strip, which grows in both
+//! directions and is joined with the end when it reaches it. Nothing here moves the row at the top.
 
 use std::sync::Arc;
 
 use super::jump::is_landmark;
 use super::strip::Strip;
 use super::{Position, Transcript};
-use osier_session::host::Op;
-use osier_store::{Landmark, PageAt, StoredMessage};
+use osier_protocol::{Landmark, Op, PageAt, StoredMessage};
 
 /// Bytes of text, about, that a strip may hold before cells far away are dropped.
 const BUDGET: usize = 2 << 20;
@@ -23,9 +21,9 @@ const KEPT_CELLS: usize = 24;
 /// What a page is for when it comes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// It goes on above what is here.
+    /// It extends the loaded part upward.
     Earlier,
-    /// It goes on below the strip that is read.
+    /// It extends the separate strip downward.
     Later,
     /// Its first row goes to the top of the screen.
     Start,
@@ -35,16 +33,16 @@ pub(super) enum Purpose {
     Show { entry: Arc<str> },
 }
 
-/// A page that was asked for.
+/// A pending request for a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct PageRequest {
     request: u64,
     purpose: Purpose,
 }
 
-/// A page that came.
+/// The reply to a request for a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Came<'a> {
+pub(super) struct PageResult<'a> {
     pub(super) request: u64,
     pub(super) found: bool,
     pub(super) messages: &'a [StoredMessage],
@@ -64,13 +62,13 @@ impl Transcript {
             request: self.requests,
             page,
         });
-        self.asked = Some(Asked {
+        self.asked = Some(PageRequest {
             request: self.requests,
             purpose,
         });
     }
 
-    /// Asks for what stands next to the screen when less than two screens of it are here.
+    /// Requests the next page when less than two screens are loaded beyond the viewport.
     pub(super) fn prefetch(&mut self) {
         if self.asked.is_some() {
             return;
@@ -94,7 +92,7 @@ impl Transcript {
     }
 
     /// Takes a page; whether anything visible may have changed.
-    pub(super) fn take_page(&mut self, came: Came<'_>) -> bool {
+    pub(super) fn take_page(&mut self, came: PageResult<'_>) -> bool {
         let Some(asked) = self.asked.take_if(|asked| asked.request == came.request) else {
             return false;
         };
@@ -133,7 +131,7 @@ impl Transcript {
         true
     }
 
-    fn grow_up(&mut self, came: &Came<'_>) {
+    fn grow_up(&mut self, came: &PageResult<'_>) {
         let page = Strip::of(came.messages, !came.at_start);
         self.prepend(page);
     }
@@ -156,7 +154,7 @@ impl Transcript {
         self.shift_marks(count.cast_signed());
     }
 
-    fn grow_down(&mut self, came: &Came<'_>) {
+    fn grow_down(&mut self, came: &PageResult<'_>) {
         let Some(away) = &mut self.away else { return };
         let (messages, joins) = before_end(came, self.near.first.as_deref());
         let page = Strip::of(messages, true);
@@ -174,9 +172,9 @@ impl Transcript {
         self.shift_live(count);
     }
 
-    /// Reads at another place: the page becomes a strip of its own, or goes on in the end of the
+    /// Jumps to another position: the page becomes a separate strip, or is joined with the end of the
     /// conversation when it reaches it.
-    fn jump(&mut self, came: &Came<'_>) {
+    fn jump(&mut self, came: &PageResult<'_>) {
         self.unmark();
         let (messages, joins) = before_end(came, self.near.first.as_deref());
         self.away = Some(Strip::of(messages, !came.at_start));
@@ -195,9 +193,10 @@ impl Transcript {
         self.cut();
         self.release_far();
         let strip = self.strip();
-        // A page that goes on where there is an end no longer is of no use.
+        // A page for an end that has changed is useless.
         let moved = (&strip.first, &strip.last) != (&ends.0, &ends.1);
-        let grows = |asked: &mut Asked| matches!(asked.purpose, Purpose::Earlier | Purpose::Later);
+        let grows =
+            |asked: &mut PageRequest| matches!(asked.purpose, Purpose::Earlier | Purpose::Later);
         if moved {
             self.asked.take_if(grows);
         }
@@ -274,7 +273,7 @@ impl Transcript {
         }
     }
 
-    /// Who reads far above the end goes on in a strip of its own; what lies between is let go.
+    /// Splits off a separate strip when the viewport is far above the end; the part between is dropped.
     fn part(&mut self, below: usize) {
         let kept = self.kept();
         let near = &self.near;
@@ -305,9 +304,9 @@ impl Transcript {
     }
 }
 
-/// The messages of a page that stand before the end of the conversation, which begins with the entry
+/// The messages of a page before the loaded end of the conversation, which begins with the entry
 /// `first`; whether the page reaches it.
-fn before_end<'a>(came: &Came<'a>, first: Option<&str>) -> (&'a [StoredMessage], bool) {
+fn before_end<'a>(came: &PageResult<'a>, first: Option<&str>) -> (&'a [StoredMessage], bool) {
     let reached = came
         .messages
         .iter()
@@ -322,7 +321,7 @@ fn before_end<'a>(came: &Came<'a>, first: Option<&str>) -> (&'a [StoredMessage],
 mod tests {
     use super::*;
     use osier_agent::{AgentMessage, UserMessage};
-    use osier_session::host::{Event, SessionInfo};
+    use osier_protocol::{Event, SessionInfo};
 
     const PAGE: usize = 40;
 
@@ -399,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn however_far_somebody_reads_little_is_held_and_no_row_is_left_out() {
+    fn reading_far_holds_few_pages_and_skips_no_row() {
         let mut reader = Reader::new(2000);
         let (mut at, mut row) = reader.top();
         while at > 0 {
@@ -427,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_for_a_place_that_was_left_changes_nothing() {
+    fn a_late_page_for_another_position_is_ignored() {
         let mut reader = Reader::new(400);
         reader.transcript.go_top();
         reader.answer();

@@ -1,5 +1,5 @@
 //! One block of the conversation picked by keyboard: a prompt, an answer, a piece of its code, a call. What is
-//! picked can be copied as it was written, folded, and opened in another program.
+//! picked can be copied as it was written, collapsed, and opened in another program.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! What is selected in the transcript, by cell of the screen, and the text that it stands for: lines that were
-//! wrapped are one again, gutters, bullets and borders are left out.
+//! The selection in the transcript, by cell of the screen, and its text: wrapped lines are joined; gutters, bullets
+//! and borders are left out.
 
 use std::ops::RangeInclusive;
 
@@ -68,7 +68,7 @@ impl Selected {
 }
 
 impl Transcript {
-    /// Begins a selection on screen row `y`; false when nothing stands there.
+    /// Begins a selection on screen row `y`; false when nothing is there.
     pub fn select_from(&mut self, (x, y): (u16, u16), unit: Unit) -> bool {
         let place = self.place_at(x, y);
         self.selection = place.map(|place| Selection {
@@ -80,7 +80,7 @@ impl Transcript {
         place.is_some()
     }
 
-    /// The selection goes on to a cell of the screen; above and below of what there is, to its ends.
+    /// Extends the selection to a cell of the screen; beyond the content, to its ends.
     pub fn select_to(&mut self, (x, y): (u16, u16)) {
         let last = self.viewport.1.saturating_sub(1);
         let place = (0..=y.min(last))
@@ -130,7 +130,7 @@ impl Transcript {
             .is_some_and(|selection| selection.is_shown)
     }
 
-    /// The selection begins here, but nothing is in it before it goes on to another place.
+    /// Starts a selection that is empty until it is extended.
     pub fn hide_selection(&mut self) {
         if let Some(selection) = &mut self.selection {
             selection.is_shown = false;
@@ -211,13 +211,13 @@ impl Transcript {
     /// The text of the selection.
     pub fn selected_text(&mut self) -> Option<String> {
         let selected = self.selected()?;
-        let (width, look) = (self.viewport.0, self.look);
+        let (width, style) = (self.viewport.0, self.style);
         let mut text = Written::default();
         for cell in selected.from.cell..=selected.to.cell {
             let strip = self.strip_mut();
             let gap = strip.gap(cell) > 0 && !strip.cells[cell].continues;
             let cell_rows = &mut strip.cells[cell];
-            let height = cell_rows.height(width, look);
+            let height = cell_rows.height(width, style);
             let first = if cell == selected.from.cell {
                 selected.from.row
             } else {
@@ -227,7 +227,7 @@ impl Transcript {
                 text.line("");
             }
             let mut row_number = first;
-            cell_rows.each_row(width, look, first..height, &mut |row| {
+            cell_rows.each_row(width, style, first..height, &mut |row| {
                 if let Some(columns) = selected.columns(cell, row_number) {
                     text.row(row, &columns);
                 }
@@ -250,7 +250,7 @@ impl Transcript {
         Some(span.link.as_deref()?.to_owned())
     }
 
-    /// What stands on a cell of the screen.
+    /// The content of a cell of the screen.
     fn place_at(&mut self, x: u16, y: u16) -> Option<Place> {
         match self.seen_at(y)? {
             Seen::Row { cell, row } => Some(Place {
@@ -264,16 +264,16 @@ impl Transcript {
 
     /// The row above or below a place, in whatever cell.
     fn neighbour(&mut self, place: Place, down: bool) -> Option<Place> {
-        let (width, look) = (self.viewport.0, self.look);
+        let (width, style) = (self.viewport.0, self.style);
         let strip = self.strip_mut();
         let Place { cell, row, column } = place;
         if down {
-            if row + 1 < strip.cells[cell].height(width, look) {
+            if row + 1 < strip.cells[cell].height(width, style) {
                 let row = row + 1;
                 return Some(Place { cell, row, column });
             }
             let cell = (cell + 1..strip.cells.len())
-                .find(|cell| strip.cells[*cell].height(width, look) > 0)?;
+                .find(|cell| strip.cells[*cell].height(width, style) > 0)?;
             return Some(Place {
                 cell,
                 row: 0,
@@ -286,16 +286,16 @@ impl Transcript {
         }
         let cell = (0..cell)
             .rev()
-            .find(|cell| strip.cells[*cell].height(width, look) > 0)?;
-        let row = strip.cells[cell].height(width, look) - 1;
+            .find(|cell| strip.cells[*cell].height(width, style) > 0)?;
+        let row = strip.cells[cell].height(width, style) - 1;
         Some(Place { cell, row, column })
     }
 
     fn row_at(&mut self, place: Place) -> Option<Row> {
-        let (width, look) = (self.viewport.0, self.look);
+        let (width, style) = (self.viewport.0, self.style);
         let cell = self.strip_mut().cells.get_mut(place.cell)?;
         let mut found = None;
-        cell.each_row(width, look, place.row..place.row + 1, &mut |row| {
+        cell.each_row(width, style, place.row..place.row + 1, &mut |row| {
             found = Some(row.clone());
         });
         found
@@ -380,7 +380,8 @@ impl Written {
 fn is_drawn(row: &Row) -> bool {
     let shows = |span: &&Span| !span.text.trim().is_empty();
     let mut shown = row.spans.iter().filter(shows).peekable();
-    let is_bar = |span: &Span| span.face.token != Token::TableBorder && span.face.ground.is_none();
+    let is_bar =
+        |span: &Span| span.face.token != Token::TableBorder && span.face.background.is_none();
     let covered = usize::from(row.decoration) >= row.width();
     let border = |span: &Span| span.face.token == Token::TableBorder;
     match shown.peek() {

@@ -9,7 +9,7 @@ use osier_term::row::{Row, Span};
 use super::cell::plain;
 use super::output::{Painted, tail_rows};
 
-/// Rows of output shown while folded: what the user ran, they want to see.
+/// Rows of output shown while collapsed: what the user ran, they want to see.
 const FOLDED_ROWS: usize = 20;
 const LIVE_LIMIT: usize = 64 * 1024;
 
@@ -70,7 +70,7 @@ impl ShellCell {
         let mark = match (linear, self.exclude_from_context) {
             (false, true) => "!! ",
             (false, false) => "! ",
-            (true, true) => "You ran, unseen by the model: ",
+            (true, true) => "You ran, hidden from the model: ",
             (true, false) => "You ran: ",
         };
         let face = Face::from(Token::ToolName).emphasised(Emphasis::BOLD);

@@ -13,7 +13,7 @@ use osier_agent::{AgentMessage, Notice, Severity};
 use osier_base::clock;
 use osier_llm::{AssistantBlock, AssistantMessage, StopReason};
 use osier_markdown::Markdown;
-use osier_store::StoredMessage;
+use osier_protocol::StoredMessage;
 
 /// Cells that follow each other without a gap.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Strip {
     /// cell.
     pub(super) first: Option<Arc<str>>,
     pub(super) last: Option<Arc<str>>,
-    /// Messages stand before the first one that are not here.
+    /// There are earlier messages that are not loaded.
     pub(super) earlier: bool,
 }
 
@@ -114,11 +114,11 @@ impl Strip {
                 self.push(Body::Shell(Box::new(ShellCell::stored(run))));
             }
             AgentMessage::BranchSummary(branch) => {
-                let title = "Summary of the branch that was left";
+                let title = "Summary of the previous branch";
                 self.push(summary(title, &branch.summary));
             }
             AgentMessage::CompactionSummary(conversation) => {
-                let title = "Summary of the conversation so far";
+                let title = "Summary of the earlier conversation";
                 self.push(summary(title, &conversation.summary));
             }
             AgentMessage::Notice(notice) => {
@@ -186,7 +186,7 @@ impl Strip {
         }
     }
 
-    /// Whether messages stand before the cell, here or not: then a blank row separates it from them.
+    /// Whether there are messages before the cell, loaded or not: then a blank row separates it from them.
     pub(super) fn gap(&self, cell: usize) -> usize {
         usize::from(cell > 0 || self.earlier)
     }

@@ -1,4 +1,4 @@
-//! What a sub-agent does, under the call that runs it: a line a step, the last few while folded.
+//! The steps of a subagent below its call: a line per step, the last few while collapsed.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use osier_session::subagents::{TaskDetails, TaskStep};
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
 
-/// Steps shown while folded.
+/// Steps shown while collapsed.
 const FOLDED_STEPS: usize = 3;
 
 /// The details of a finished task; `None` for other tools.

@@ -10,20 +10,20 @@ use osier_agent::{Output, ToolResultMessage, ToolStatus, ToolUpdate};
 use osier_base::ansi::{Run, carried};
 use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
+use osier_protocol::TodoList;
 use osier_session::subagents::TaskDetails;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
-use osier_tools::todo_list::TodoList;
 
-use super::cell::{Look, picture_rows, plain};
+use super::cell::{CellStyle, picture_rows, plain};
 use super::output::{Painted, head_rows, tail_rows};
 use super::task;
 
-/// Rows of output shown while folded.
+/// Rows of output shown while collapsed.
 const FOLDED_ROWS: usize = 5;
-/// Rows of a diff shown while folded.
+/// Rows of a diff shown while collapsed.
 const FOLDED_DIFF_ROWS: usize = 16;
 /// Rows of a diff shown while unfolded; the view of changes shows all of it.
 const EXPANDED_DIFF_ROWS: usize = 1000;
@@ -69,14 +69,14 @@ struct ToolView {
     name: &'static str,
     /// The argument that says most.
     subject: &'static str,
-    /// What stands behind it.
+    /// The text after it.
     more: fn(&Value) -> String,
-    folded: Folded,
+    collapsed: Collapsed,
 }
 
-/// What a result shows while it is folded.
+/// What a result shows while it is collapsed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Folded {
+enum Collapsed {
     /// Only its header, unless it failed.
     Nothing,
     Start,
@@ -88,55 +88,55 @@ const VIEWS: &[ToolView] = &[
         name: "bash",
         subject: "command",
         more: |_| String::new(),
-        folded: Folded::End,
+        collapsed: Collapsed::End,
     },
     ToolView {
         name: "edit",
         subject: "file_path",
         more: |_| String::new(),
-        folded: Folded::Nothing,
+        collapsed: Collapsed::Nothing,
     },
     ToolView {
         name: "find",
         subject: "pattern",
         more: place,
-        folded: Folded::Start,
+        collapsed: Collapsed::Start,
     },
     ToolView {
         name: "grep",
         subject: "pattern",
         more: place,
-        folded: Folded::Start,
+        collapsed: Collapsed::Start,
     },
     ToolView {
         name: "ls",
         subject: "path",
         more: |_| String::new(),
-        folded: Folded::Nothing,
+        collapsed: Collapsed::Nothing,
     },
     ToolView {
         name: "read",
         subject: "file_path",
         more: range,
-        folded: Folded::Nothing,
+        collapsed: Collapsed::Nothing,
     },
     ToolView {
         name: "task",
         subject: "prompt",
         more: |_| String::new(),
-        folded: Folded::Start,
+        collapsed: Collapsed::Start,
     },
     ToolView {
         name: "todo",
         subject: "",
         more: plan,
-        folded: Folded::Nothing,
+        collapsed: Collapsed::Nothing,
     },
     ToolView {
         name: "write",
         subject: "file_path",
         more: |_| String::new(),
-        folded: Folded::Nothing,
+        collapsed: Collapsed::Nothing,
     },
 ];
 
@@ -212,7 +212,7 @@ impl ToolCell {
     pub(crate) fn update(&mut self, update: &ToolUpdate) {
         match update {
             ToolUpdate::Status { text } => self.status = text::single_line(text),
-            ToolUpdate::Agent { event } => self.nested.follow(event),
+            ToolUpdate::Agent { event } => self.nested.on_event(event),
             // The screen is no editor and has none.
             ToolUpdate::Terminal { .. } => {}
             ToolUpdate::Output(output) => self.live.append(output, LIVE_LIMIT),
@@ -288,9 +288,9 @@ impl ToolCell {
     }
 
     /// The rows at a width; with pictures where a cell is known to have so many pixels.
-    pub(crate) fn rows(&self, width: u16, expanded: bool, look: Look) -> Vec<Row> {
+    pub(crate) fn rows(&self, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
         let view = VIEWS.iter().find(|view| view.name == self.name);
-        let mut rows = if look.linear {
+        let mut rows = if style.linear {
             self.spoken_header(view, width, expanded)
         } else {
             self.header_rows(view, width, expanded)
@@ -319,7 +319,7 @@ impl ToolCell {
                 } else {
                     FOLDED_PICTURE_ROWS
                 };
-                if let Some(cell) = look.cell {
+                if let Some(cell) = style.cell {
                     for base64 in self.pictures() {
                         rows.extend(picture_rows(base64, cell, (width, height), &indent));
                     }
@@ -344,17 +344,17 @@ impl ToolCell {
             } else {
                 FOLDED_DIFF_ROWS
             };
-            let layout = diff::Layout::Unified;
-            let shown = diff::laid_out_in(patch, width, limit, layout, &self.syntax);
+            let layout = diff::DiffLayout::Unified;
+            let shown = diff::highlighted_rows(patch, width, limit, layout, &self.syntax);
             rows.extend(shown);
             return;
         }
         let failed = !result.status.is_success();
-        let folded = match view.map_or(Folded::End, |view| view.folded) {
-            Folded::Nothing if failed => Folded::End,
-            folded => folded,
+        let collapsed = match view.map_or(Collapsed::End, |view| view.collapsed) {
+            Collapsed::Nothing if failed => Collapsed::End,
+            collapsed => collapsed,
         };
-        if !expanded && folded == Folded::Nothing {
+        if !expanded && collapsed == Collapsed::Nothing {
             return;
         }
         let text = result_text(result);
@@ -365,7 +365,7 @@ impl ToolCell {
         .without_exit_code(result);
         if expanded {
             rows.extend(output.head(EXPANDED_LIMIT).rows(width, &indent));
-        } else if folded == Folded::Start {
+        } else if collapsed == Collapsed::Start {
             rows.extend(head_rows(output, width, &indent, FOLDED_ROWS));
         } else {
             rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
@@ -383,7 +383,7 @@ impl ToolCell {
         let rest = [Span::new("  ", Token::Tool)];
         let mut subject = self.subject(view);
         if !expanded {
-            subject = fold_subject(&subject, width);
+            subject = shorten_subject(&subject, width);
         }
         if let Some(ending) = self.ending() {
             let between = if subject.is_empty() { "" } else { " " };
@@ -392,11 +392,11 @@ impl ToolCell {
         plain(&subject, Token::Tool, width, &first, &rest)
     }
 
-    /// The header in words: what it is, how it stands, then what it is about.
+    /// The header in words: tool, state, then subject.
     fn spoken_header(&self, view: Option<&ToolView>, width: u16, expanded: bool) -> Vec<Row> {
         let ending = self.ending().map(|ending| ending.replace(" · ", ", "));
         let state = match &self.phase {
-            Phase::Streaming => "coming".to_owned(),
+            Phase::Streaming => "streaming".to_owned(),
             Phase::Running => "running".to_owned(),
             Phase::Done(result) => {
                 let is_named = matches!(
@@ -420,7 +420,7 @@ impl ToolCell {
         let rest = [Span::new("  ", Token::Tool)];
         let mut subject = self.subject(view);
         if !expanded {
-            subject = fold_subject(&subject, width);
+            subject = shorten_subject(&subject, width);
         }
         plain(&subject, Token::Tool, width, &first, &rest)
     }
@@ -522,7 +522,7 @@ fn weight_of(value: &Value) -> usize {
 }
 
 /// The first line of the subject, and how many follow.
-fn fold_subject(subject: &str, width: u16) -> String {
+fn shorten_subject(subject: &str, width: u16) -> String {
     let mut lines = subject.lines();
     let first = lines.next().unwrap_or_default();
     let columns = usize::from(width).saturating_sub(24).max(16);

@@ -15,12 +15,12 @@ use super::{Position, Transcript};
 use osier_term::face::{Face, Token};
 use osier_term::frame::Links;
 use osier_term::highlight::{Highlighted, Highlighter};
-use osier_term::picture::{Part, PictureId, Pictures, Placed, Shown};
+use osier_term::images::{ImageId, ImageRow, ImageStore, PlacedStrip, RowState};
 use osier_term::row::Row;
 use osier_term::theme::Theme;
 use osier_term::widgets::paint::Painter;
 
-/// What stands on a row of the screen.
+/// The content of a row of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     /// The blank row above a cell.
@@ -36,8 +36,8 @@ impl Transcript {
         area: Rect,
         buffer: &mut Buffer,
         (links, theme): (&Links, &Theme),
-        pictures: &mut Pictures,
-    ) -> Vec<Placed> {
+        pictures: &mut ImageStore,
+    ) -> Vec<PlacedStrip> {
         self.resize((area.width, area.height));
         let mut painter = Painter::new(area, buffer, links, |face| theme.style(face));
         pictures.next_frame();
@@ -131,7 +131,7 @@ impl Transcript {
         }
     }
 
-    /// Folds or unfolds what stands on screen row `y` of the viewport; false when nothing does.
+    /// Collapses or expands the block on screen row `y` of the viewport; false when there is none.
     pub fn toggle_at(&mut self, y: u16) -> bool {
         match self.seen_at(y) {
             Some(Seen::Row { cell, row }) => self.toggle(cell) || self.toggle_diagram(cell, row),
@@ -140,11 +140,11 @@ impl Transcript {
     }
 
     pub(super) fn toggle(&mut self, cell: usize) -> bool {
-        let look = self.look;
+        let style = self.style;
         let cell = &mut self.strip_mut().cells[cell];
         let open = match cell.body {
-            Body::Thinking { .. } => look.show_thinking,
-            Body::Tool(_) | Body::Shell(_) => look.expand_tools,
+            Body::Thinking { .. } => style.show_thinking,
+            Body::Tool(_) | Body::Shell(_) => style.expand_tools,
             _ => return false,
         };
         cell.expanded = Some(!cell.expanded.unwrap_or(open));
@@ -161,7 +161,7 @@ impl Transcript {
         }
     }
 
-    /// What stands on screen row `y`.
+    /// The content of screen row `y`.
     pub(super) fn seen_at(&mut self, y: u16) -> Option<Seen> {
         if y >= self.viewport.1 {
             return None;
@@ -180,9 +180,9 @@ impl Transcript {
         None
     }
 
-    /// The prompt that what stands at the top answers, when it is not on the screen itself.
+    /// The prompt of the answer at the top, when it is not on screen itself.
     pub(super) fn prompt_above(&mut self) -> Option<usize> {
-        if self.look.linear {
+        if self.style.linear {
             // It would be read again with every screen.
             return None;
         }
@@ -197,13 +197,13 @@ impl Transcript {
     fn paint(
         &mut self,
         painter: &mut Painter<'_, impl Fn(Face) -> Style>,
-        pictures: &mut Pictures,
-    ) -> Vec<Placed> {
+        pictures: &mut ImageStore,
+    ) -> Vec<PlacedStrip> {
         let mut placed = Vec::new();
         let mut missing = Vec::new();
         let mut wanted = Vec::new();
         let (mut cell, mut skip) = self.top();
-        let (width, look) = (self.viewport.0, self.look);
+        let (width, style) = (self.viewport.0, self.style);
         let (needle, selected) = (self.needle.take(), self.selected());
         let picked = self.picked_rows();
         if let Some(prompt) = self.prompt_above() {
@@ -216,7 +216,7 @@ impl Transcript {
             let above = self.strip().gap(cell);
             for _ in skip..above {
                 let cell = &self.strip().cells[cell];
-                let speaker = cell.speaker(look).filter(|_| look.linear);
+                let speaker = cell.speaker(style).filter(|_| style.linear);
                 painter
                     .row(&speaker.map_or_else(Row::default, |name| Row::plain(name, Token::Muted)));
             }
@@ -224,7 +224,7 @@ impl Transcript {
             let range = place..place + painter.room();
             let cells = &mut self.strip_mut().cells;
             wanted.extend(cells[cell].ask_for_illustrations());
-            cells[cell].each_row(width, look, range, &mut |row| {
+            cells[cell].each_row(width, style, range, &mut |row| {
                 let marked = needle.as_ref().and_then(|needle| with_marks(needle, row));
                 let mut shown = Cow::Borrowed(marked.as_ref().unwrap_or(row));
                 if let Some(columns) = selected.and_then(|all| all.columns(cell, place)) {
@@ -234,9 +234,9 @@ impl Transcript {
                     .as_ref()
                     .is_some_and(|(at, rows)| *at == cell && rows.contains(&place))
                 {
-                    shown = Cow::Owned(with_bar(&shown, look.linear));
+                    shown = Cow::Owned(with_bar(&shown, style.linear));
                 }
-                match shown.picture.as_deref() {
+                match shown.image.as_deref() {
                     None => painter.row(&shown),
                     Some(part) => match paint_part(painter, &shown, *part, pictures) {
                         Ok(strip) => placed.extend(strip),
@@ -257,7 +257,7 @@ impl Transcript {
     }
 
     /// Has the pictures made ready that came into view.
-    fn request_pictures(&self, mut missing: Vec<(usize, PictureId)>, pictures: &mut Pictures) {
+    fn request_pictures(&self, mut missing: Vec<(usize, ImageId)>, pictures: &mut ImageStore) {
         missing.dedup();
         for (cell, picture) in missing {
             let files = self.strip().cells[cell].pictures();
@@ -267,7 +267,7 @@ impl Transcript {
         }
     }
 
-    /// The cell and the row of it (its gap counted) that stand at the top.
+    /// The cell at the top and its first visible row (its gap counted).
     pub(super) fn top(&mut self) -> (usize, usize) {
         match self.position {
             Position::At { cell, row } => (cell, row),
@@ -283,9 +283,9 @@ impl Transcript {
     /// Rows of a cell with its gap.
     pub(super) fn full_height(&mut self, cell: usize) -> usize {
         let (width, _) = self.viewport;
-        let look = self.look;
+        let style = self.style;
         let strip = self.strip_mut();
-        strip.gap(cell) + strip.cells[cell].height(width, look)
+        strip.gap(cell) + strip.cells[cell].height(width, style)
     }
 
     pub(super) fn moved_up(
@@ -323,7 +323,7 @@ impl Transcript {
         Position::At { cell, row }
     }
 
-    /// Whether less than a screen stands below the row.
+    /// Whether less than a screen is below the row.
     fn is_past_end(&mut self, cell: usize, row: usize) -> bool {
         let mut left = usize::from(self.viewport.1) + row;
         for place in cell..self.strip().cells.len() {
@@ -341,25 +341,25 @@ impl Transcript {
 fn paint_part(
     painter: &mut Painter<'_, impl Fn(Face) -> Style>,
     row: &Row,
-    part: Part,
-    pictures: &mut Pictures,
-) -> Result<Option<Placed>, PictureId> {
+    part: ImageRow,
+    pictures: &mut ImageStore,
+) -> Result<Option<PlacedStrip>, ImageId> {
     let (spans, strip) = match pictures.row(part) {
-        Shown::Ready(spans, strip) => (spans, strip),
-        Shown::Blank => {
+        RowState::Ready(spans, strip) => (spans, strip),
+        RowState::Blank => {
             painter.row(row);
             return Ok(None);
         }
-        Shown::Missing => {
+        RowState::Missing => {
             painter.row(row);
-            return Err(part.picture);
+            return Err(part.image);
         }
     };
     let line = painter.joined(row, spans);
     let (Some(line), Some(bytes)) = (line, strip) else {
         return Ok(None);
     };
-    let columns = part.picture.shape.columns;
+    let columns = part.image.shape.columns;
     let x = line.x + row.width() as u16;
     if x + columns > line.right() {
         return Ok(None);
@@ -369,7 +369,7 @@ fn paint_part(
         width: columns,
         ..line
     });
-    Ok(Some(Placed {
+    Ok(Some(PlacedStrip {
         x,
         y: line.y,
         columns,

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::overlays::Overlays;
 use crate::{compaction, context};
 use osier_agent::Severity;
-use osier_session::host::{Event, Op, TreeEvent, TreeOp};
+use osier_protocol::{Event, Op, TreeEvent, TreeOp};
 
 /// The requests of the open tree to the host.
 pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
@@ -93,18 +93,18 @@ impl App {
                     self.editor.set_text(&prompt.text);
                 }
                 self.toast(
-                    "this is a copy: the session it came from is as it was",
+                    "new session with a copy of the branch; the original is unchanged",
                     false,
                     now,
                 );
             }
             TreeEvent::BranchSummaryStart => {
                 self.activity.work = Work::Working { since: now };
-                self.toast("summarising the branch that is left", false, now);
+                self.toast("summarizing the previous branch", false, now);
             }
             TreeEvent::BranchSummaryFailed { message } => {
                 self.activity.work = Work::Idle;
-                let text = format!("nothing moved: {message}");
+                let text = format!("not moved: {message}");
                 self.transcript.notice(Severity::Warning, &text);
             }
             event => self.on_tree_note(event, now),
@@ -116,9 +116,9 @@ impl App {
         match event {
             TreeEvent::BranchHidden { hidden, .. } => {
                 let text = if *hidden {
-                    "deleted from sight; it can be brought back"
+                    "hidden; it can be restored"
                 } else {
-                    "brought back"
+                    "restored"
                 };
                 self.toast(text, false, now);
             }

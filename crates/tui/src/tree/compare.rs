@@ -1,4 +1,4 @@
-//! Two branches beside each other: what they answered, what they cost and took, and which files they
+//! Two branches side by side: what they answered, what they cost and took, and which files they
 //! changed. Below each other where the screen is narrow.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::footer::tokens;
 use crate::overlays::frame;
 use crate::overlays::preview_pane::written;
 use osier_base::{clock, text};
-use osier_store::{BranchFacts, Comparison, FileChanges};
+use osier_protocol::{BranchFacts, Comparison, FileChanges};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
@@ -22,8 +22,8 @@ use osier_term::wrap::Wrap;
 
 pub(crate) const ID: &str = "compare";
 
-/// From this width on the branches stand beside each other.
-const BESIDE: u16 = 72;
+/// From this width on the branches are side by side.
+const SIDE_BY_SIDE: u16 = 72;
 
 /// The overlay.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl CompareView {
             let column =
                 |facts: &BranchFacts, name: &str, width| column(facts, name, &self.cwd, width);
             let rows = if let Some(half) = half(width) {
-                beside(
+                side_by_side(
                     &column(left, "left", half),
                     &column(right, "right", half),
                     half,
@@ -81,11 +81,11 @@ impl CompareView {
 
 /// The width of a column where there is room for two.
 fn half(width: u16) -> Option<usize> {
-    (width >= BESIDE).then(|| usize::from(width - 3) / 2)
+    (width >= SIDE_BY_SIDE).then(|| usize::from(width - 3) / 2)
 }
 
 /// Rows of both in one; the shorter is filled up.
-fn beside(left: &[Row], right: &[Row], half: usize) -> Vec<Row> {
+fn side_by_side(left: &[Row], right: &[Row], half: usize) -> Vec<Row> {
     let rows = (0..left.len().max(right.len())).map(|place| {
         let mut row = left.get(place).cloned().unwrap_or_default();
         let gap = half.saturating_sub(row.width());
@@ -197,14 +197,14 @@ impl Component<Command, Action> for CompareView {
         while rows.len() <= page {
             // The line between two columns goes down to the keys.
             rows.push(match half(area.width) {
-                Some(half) => beside(&[Row::default()], &[], half).remove(0),
+                Some(half) => side_by_side(&[Row::default()], &[], half).remove(0),
                 None => Row::default(),
             });
         }
         let keys = frame::hints(
             view.keymap,
             "list",
-            &[(Command::Down, "scrolls"), (Command::Cancel, "back")],
+            &[(Command::Down, "scroll"), (Command::Cancel, "back")],
         );
         let keys = frame::fitting(&keys, usize::from(area.width).saturating_sub(1));
         rows.push(Row::plain(format!(" {keys}"), Token::Muted));

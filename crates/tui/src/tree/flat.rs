@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use osier_store::{Outline, Tag};
+use osier_protocol::{Outline, Tag};
 
 /// No row, no entry.
 const NONE: u32 = u32::MAX;
@@ -67,7 +67,7 @@ impl Filter {
 pub(crate) struct FlatRow {
     /// Number of the entry.
     pub number: u32,
-    /// Branches it stands in.
+    /// Branches that contain it.
     pub level: u32,
     /// The row its branch begins with; `NONE` outside of every branch.
     head: u32,
@@ -128,7 +128,7 @@ impl Flat {
         self.hidden.get(number as usize).copied().unwrap_or(false)
     }
 
-    /// Whether lines go on below a row, at each of its levels, the outermost first.
+    /// Whether lines continue below a row, at each of its levels, the outermost first.
     pub(crate) fn rails(&self, row: usize) -> Vec<bool> {
         let Some(first) = self.rows.get(row) else {
             return Vec::new();
@@ -319,7 +319,7 @@ impl<'a> Building<'a> {
     }
 
     fn finish(mut self) -> Flat {
-        // What has no row stands with what it hangs on.
+        // An entry without a row belongs to the row of its parent.
         for number in 0..self.row_of.len() {
             if self.row_of[number] == NONE
                 && let Some(entry) = self.outline.get(number as u32)

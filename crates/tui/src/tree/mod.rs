@@ -1,6 +1,5 @@
-//! The session as a tree on the screen: walked with the keys, folded, filtered, searched; going on from
-//! any place of it. `flat` turns the outline into rows, `view` is the overlay, `rows` draws it, `compare`
-//! shows two branches beside each other.
+//! The session tree: move, collapse, filter and search, and continue from any entry. `flat` turns the
+//! outline into rows, `view` is the overlay, `rows` draws it, `compare` shows two branches side by side.
 //!
 //! The overlay holds the outline, which is two megabytes for a hundred thousand entries, and the first
 //! lines of what was on the screen; everything else stays with the host.

@@ -10,7 +10,7 @@ use crate::command::Command;
 use crate::overlays::preview_pane::{above_keys, at_column, divide, fit, written};
 use osier_base::text;
 use osier_markdown::plain;
-use osier_store::Tag;
+use osier_protocol::Tag;
 use osier_term::component::View;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::Keymap;
@@ -21,19 +21,19 @@ use osier_term::wrap::Wrap;
 /// Below this height there is no preview.
 const PREVIEW_HEIGHT: u16 = 18;
 
-/// Keys told below the list, with a word for each: the first ones where there is little room.
+/// Key hints below the list: the first ones where there is little room.
 const HINTS: &[(Command, &str)] = &[
-    (Command::Accept, "go on here"),
+    (Command::Accept, "continue here"),
     (Command::TreeWithFiles, "with files"),
     (Command::Search, "find"),
     (Command::TreeFilter, "filter"),
-    (Command::TreeSummarize, "go + summarise"),
+    (Command::TreeSummarize, "continue + summarize"),
     (Command::TreeFork, "fork"),
     (Command::TreeCompare, "compare"),
-    (Command::Fold, "fold"),
+    (Command::Fold, "collapse"),
     (Command::TreeLabel, "label"),
-    (Command::TreeDelete, "delete"),
-    (Command::TreeRestore, "bring back"),
+    (Command::TreeDelete, "hide"),
+    (Command::TreeRestore, "restore"),
 ];
 
 /// How the line of a call begins.
@@ -114,9 +114,9 @@ impl TreeView {
     fn list(&mut self, width: usize, selected: usize) -> Vec<Row> {
         if self.flat.rows.is_empty() {
             let text = match (self.outline.end(), self.searching) {
-                (0, _) => "  nothing was said yet",
+                (0, _) => "  no messages yet",
                 (_, true) => "  searching…",
-                _ => "  nothing matches",
+                _ => "  no entry matches",
             };
             return vec![Row::plain(text, Token::Muted)];
         }
@@ -199,7 +199,7 @@ impl TreeView {
         }
         let is_here = self.outline.leaf.and_then(|leaf| self.flat.row_of(leaf))
             == self.flat.row_of(shown.number);
-        let here = if is_here { "  ◂ here" } else { "" };
+        let here = if is_here { "  ◂ current" } else { "" };
         let folded = match shown.folded {
             0 => String::new(),
             count => format!("  ⊞ {count}"),

@@ -11,8 +11,7 @@ use crate::action::Action;
 use crate::checkpoints::preview;
 use crate::command::Command;
 use crate::overlays::preview_pane::edit;
-use osier_session::host::{FilesAt, Op, TreeOp};
-use osier_store::{Glimpse, Outline, Tag};
+use osier_protocol::{FilesAt, Glimpse, Op, Outline, Tag, TreeOp};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::input::KeyPress;
 use osier_term::widgets::line_input::LineInput;
@@ -158,7 +157,7 @@ impl TreeView {
         }
     }
 
-    /// Takes looks at entries.
+    /// Stores the summaries of entries for the rows and the preview.
     pub(crate) fn set_glimpses(&mut self, entries: &[Glimpse]) {
         if self.glimpses.len() > KEPT {
             self.glimpses.clear();
@@ -363,7 +362,7 @@ impl TreeView {
         }
     }
 
-    fn look_at_files(&mut self, cx: &mut Cx<'_, Action>) {
+    fn preview_files(&mut self, cx: &mut Cx<'_, Action>) {
         if let Some(entry_id) = self.selected_id() {
             cx.push(Action::Tell(preview(FilesAt::Entry { entry_id })));
         }
@@ -521,7 +520,7 @@ impl Component<Command, Action> for TreeView {
             Command::Accept => self.go(false, false, cx),
             Command::TreeSummarize => self.go(true, false, cx),
             Command::TreeWithFiles => self.go(false, true, cx),
-            Command::TreeFiles => self.look_at_files(cx),
+            Command::TreeFiles => self.preview_files(cx),
             Command::TreeFork => {
                 cx.push(Action::CloseLayer);
                 let fork = |id| TreeOp::Fork { entry_id: Some(id) };

@@ -6,7 +6,8 @@ use clap::ValueEnum;
 
 use super::SessionsContext;
 use osier_base::clock;
-use osier_index::{SessionFilter, Sort};
+use osier_index::SessionFilter;
+use osier_protocol::Sort;
 
 /// The filter flags of `list`, `search` and `stats`.
 #[derive(Debug, Clone, Default, clap::Args)]

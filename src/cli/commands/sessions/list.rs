@@ -7,8 +7,9 @@ use super::table::{age, directory, money, plain, render, short_id, time};
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_base::{clock, text};
-use osier_index::{Depth, SessionFilter, SessionRow};
-use osier_session::marks::{Mark, Marks};
+use osier_index::{Depth, SessionFilter};
+use osier_protocol::{Mark, SessionRow};
+use osier_session::session_index::flags::SessionFlags;
 
 /// The default number of rows on a terminal.
 const DEFAULT_ROWS: usize = 50;
@@ -39,7 +40,7 @@ pub(in crate::cli) struct Options {
 }
 
 pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
-    let marks = Marks::read(&context.marks);
+    let marks = SessionFlags::read(&context.marks);
     let filter = SessionFilter {
         sort: options.sort.into(),
         first: marks.pinned.iter().cloned().collect(),
@@ -122,7 +123,7 @@ fn empty_text(filter: &SessionFilter, some_archived: bool) -> &'static str {
 /// The rows of the table, with a column for the directory if `with_directory` is set.
 fn table(
     sessions: &[SessionRow],
-    marks: &Marks,
+    marks: &SessionFlags,
     with_directory: bool,
     width: usize,
 ) -> Vec<String> {

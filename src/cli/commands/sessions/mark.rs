@@ -2,7 +2,8 @@
 
 use super::{CommandError, CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
-use osier_session::marks::{Mark, Marks};
+use osier_protocol::Mark;
+use osier_session::session_index::flags::SessionFlags;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
@@ -24,7 +25,7 @@ pub(super) fn run(
     let stem = path.file_stem().map(|stem| stem.to_string_lossy());
     let id = stem.as_deref().and_then(|stem| stem.rsplit_once('_'));
     let id = id.map_or_else(|| stem.clone().unwrap_or_default(), |(_, id)| id.into());
-    Marks::set(&context.marks, &id, mark, !options.off)
+    SessionFlags::set(&context.marks, &id, mark, !options.off)
         .map_err(|error| CommandError::Message(error.to_string()))?;
     Ok(Exit::Success)
 }

@@ -25,8 +25,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::exit::Exit;
 use osier_base::folders::Folders;
-use osier_index::{Depth, Index, Library, LibraryError, Outcome, Progress};
-use osier_session::marks::Mark;
+use osier_index::{Depth, IndexError, IndexReader, Outcome, Progress, SessionIndex};
+use osier_protocol::Mark;
 use osier_store::{SessionDirectory, SessionError};
 
 /// How long to wait for another process that creates the index.
@@ -94,8 +94,8 @@ impl From<SessionError> for CommandError {
     }
 }
 
-impl From<LibraryError> for CommandError {
-    fn from(error: LibraryError) -> Self {
+impl From<IndexError> for CommandError {
+    fn from(error: IndexError) -> Self {
         Self::Message(format!(
             "{error}; rebuild the index with `osier sessions reindex`"
         ))
@@ -110,7 +110,7 @@ impl From<serde_json::Error> for CommandError {
 
 /// The index, the directories and the output of a subcommand.
 struct SessionsContext<'a> {
-    library: Library,
+    library: SessionIndex,
     directory: SessionDirectory,
     /// The file with the pinned and archived sessions.
     marks: PathBuf,
@@ -130,7 +130,7 @@ pub(in crate::cli) fn run(
     out: &mut dyn Write,
 ) -> Result<io::Result<Exit>, String> {
     let mut context = SessionsContext {
-        library: Library::new(&folders.data),
+        library: SessionIndex::new(&folders.data),
         directory: SessionDirectory::new(&folders.data),
         marks: folders.marks(),
         cwd,
@@ -167,7 +167,7 @@ impl SessionsContext<'_> {
     }
 
     /// The index, up to date.
-    fn index(&self, depth: Depth) -> Result<Index, CommandError> {
+    fn index(&self, depth: Depth) -> Result<IndexReader, CommandError> {
         let cancel = CancellationToken::new();
         let mut meter = ProgressMeter::default();
         let began = Instant::now();

@@ -9,7 +9,8 @@ use super::table::{age, directory, plain, short_id};
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
 use osier_base::{clock, text};
-use osier_index::{Depth, Hit, HitText};
+use osier_index::{Depth, Hit};
+use osier_protocol::HitText;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

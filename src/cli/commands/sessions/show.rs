@@ -6,7 +6,8 @@ use crate::cli::exit::Exit;
 use osier_agent::AgentMessage;
 use osier_base::text::sanitize;
 use osier_llm::AssistantBlock;
-use osier_store::{EntryKind, SessionError, load};
+use osier_protocol::EntryKind;
+use osier_store::{SessionError, load};
 
 /// The number of lines of tool output without `--full`.
 const OUTPUT_LINES: usize = 12;

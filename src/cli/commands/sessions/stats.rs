@@ -4,7 +4,8 @@ use super::filter::FilterArgs;
 use super::table::{money, plain, render, tokens};
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
-use osier_index::{Depth, ModelCost};
+use osier_index::Depth;
+use osier_protocol::ModelCost;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {

@@ -53,7 +53,7 @@ fn a_session_is_pinned_and_archived_and_never_gone() {
     for prompt in ["older one", "middle one", "newest one"] {
         program.write(&format!("{prompt}\r"));
         program.shows("Just an answer.");
-        program.hides("esc interrupts");
+        program.hides("esc to interrupt");
         program.write("/new\r");
         program.shows("Ask, or type");
         program.hides("Just an answer.");
@@ -72,7 +72,7 @@ fn a_session_is_pinned_and_archived_and_never_gone() {
     program.write("middle");
     program.shows("1/1");
     program.write("\x1bx");
-    program.shows("archived: out of sight");
+    program.shows("archived: hidden from the list");
     program.write("\x15");
     program.shows("1/2");
     program.write("\x1ba");
@@ -82,7 +82,7 @@ fn a_session_is_pinned_and_archived_and_never_gone() {
     program.write("\r");
     program.shows("▌ middle one");
     program.write("/archive off\r");
-    program.shows("no longer archived");
+    program.shows("unarchived");
     program.write("\x1bs");
     program.shows("1/3");
     program.shows("middle one");
@@ -98,7 +98,7 @@ fn favourites_are_first_and_cycled_and_a_role_is_a_model_with_its_level() {
         .start();
     program.shows("Ask,");
     program.write("/role\r");
-    program.shows("the role plan has no model yet");
+    program.shows("the role plan has no model:");
     program.write("/role plan script/b.json\r");
     program.shows("plan script/b.json");
     program.write("\x1bl");
@@ -112,16 +112,16 @@ fn favourites_are_first_and_cycled_and_a_role_is_a_model_with_its_level() {
     // A branch has its model, and with it its role.
     program.write("one\r");
     program.shows("Just an answer.");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.write("\x1bl");
     program.shows("edit script/c.json");
     program.write("two\r");
     program.until("two answers", |screen| {
         screen.matches("Just an answer.").count() == 2
     });
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.write("\x1bt");
-    program.shows("◂ here");
+    program.shows("◂ current");
     program.write("[[\r");
     program.shows("plan script/b.json");
 }
@@ -154,7 +154,7 @@ fn pictures_and_pastes_go_aside_with_their_prompt() {
     again.shows("❯ look [seen.png");
     again.shows("[paste #1 +20 lines]");
     again.write("\r");
-    again.shows("cannot see pictures");
+    again.shows("does not accept images");
     again.write("\r");
     again.shows("Just an answer.");
     again.waits_for_file("\"fileName\":\"seen.png\"");
@@ -169,7 +169,7 @@ fn an_open_list_of_models_follows_favourites_that_are_written_elsewhere() {
         .start();
     program.shows("Ask,");
     program.write("\x0c");
-    program.shows("type to find");
+    program.shows("type to filter");
     let settings = program.work().join("../home/settings.toml");
     let text = "discover_local_models = false\nfavourites = [\"demo/tour\"]\n";
     std::fs::write(settings, text).unwrap();

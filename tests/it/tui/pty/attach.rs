@@ -98,14 +98,14 @@ fn what_is_left_goes_on_and_is_joined_again() {
     program.write("\x04");
     assert!(program.exit().success());
     program.is_restored();
-    program.shows("it goes on over there: osier attach");
+    program.shows("The session continues on the server. Reconnect with: osier attach");
     assert_eq!(background.processes().len(), 1);
     let mut again = program.again(&["attach"]);
     again.shows("The first half");
     again.shows("▌ go");
-    again.shows("esc interrupts");
+    again.shows("esc to interrupt");
     again.write("\x1b");
-    again.hides("esc interrupts");
+    again.hides("esc to interrupt");
     assert_eq!(background.processes().len(), 1);
 }
 
@@ -116,7 +116,7 @@ fn sessions_of_the_server_stand_beside_one_another() {
     program.shows("on serve.sock");
     program.write("hello\r");
     program.shows("• a list");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.write("\x1bN");
     program.shows("2/2");
     program.shows("Ask, or type");
@@ -131,7 +131,7 @@ fn sessions_of_the_server_stand_beside_one_another() {
     let mut again = program.again(&["attach"]);
     again.shows("▌ second");
     again.write("\x1bs");
-    again.shows("▶ open there");
+    again.shows("▶ open on the server");
     again.write("hello\r");
     again.shows("▌ hello");
     again.shows("2/2");
@@ -152,7 +152,7 @@ fn several_see_the_same_session() {
     // What is typed and not sent is one's own.
     one.write("a draft");
     one.shows("❯ a draft");
-    two.hides("esc interrupts");
+    two.hides("esc to interrupt");
     two.write("from two\r");
     two.shows("Another answer.");
     one.shows("▌ from two");
@@ -166,22 +166,22 @@ fn one_writes_and_another_takes_over() {
     let mut one = attach(STUCK).argument("--as").argument("anna").start();
     let _background = Background::of(&one);
     one.shows("on serve.sock");
-    assert!(!one.screen().contains("1 here"), "{}", one.screen());
+    assert!(!one.screen().contains("1 connected"), "{}", one.screen());
     let mut two = one.again(&["attach", "--as", "bob"]);
-    two.shows("on serve.sock  2 here");
-    one.shows("2 here");
+    two.shows("on serve.sock  2 connected");
+    one.shows("2 connected");
     one.write("go\r");
-    one.shows("2 here · you write");
-    two.shows("2 here · anna writes");
+    one.shows("2 connected · you have control");
+    two.shows("2 connected · anna has control");
     two.shows("The first half");
     // What is typed stays, and the way out is said.
     two.write("of bob\r");
-    two.shows("anna writes: alt+T takes over");
+    two.shows("anna has control: alt+T to take control");
     two.shows("❯ of bob");
     two.write("\x1bT");
-    two.shows("2 here · you write");
+    two.shows("2 connected · you have control");
     one.shows("bob has taken over");
-    one.shows("2 here · bob writes");
+    one.shows("2 connected · bob has control");
     two.write("\r");
     two.hides("❯ of bob");
     one.shows("of bob");
@@ -190,13 +190,13 @@ fn one_writes_and_another_takes_over() {
     two.shows("anna has stopped it");
     two.write("\x04");
     assert!(two.exit().success());
-    one.hides("2 here");
+    one.hides("2 connected");
 }
 
 #[test]
 fn a_server_that_is_not_there_is_waited_for() {
     let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
-    program.shows("no line: no server listens at");
+    program.shows("disconnected: no server listens at");
     program.write("typed meanwhile");
     program.shows("❯ typed meanwhile");
     let server = program.work().join("nobody.sock");
@@ -213,7 +213,7 @@ fn a_server_that_is_not_there_is_waited_for() {
     program.shows("• a list");
     let _ = server.kill();
     let _ = server.wait();
-    program.shows("no line:");
+    program.shows("disconnected:");
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn typing_and_reading_need_no_line() {
     program.shows(&format!("on {place}"));
     program.write("go\r");
     program.shows("row 60");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     cable.hold();
     program.write("typed meanwhile");
     program.shows("❯ typed meanwhile");
@@ -313,11 +313,11 @@ fn typing_and_reading_need_no_line() {
     program.shows("Another answer.");
     program.shows("▌ typed meanwhile");
     cable.cut();
-    program.shows("no line:");
+    program.shows("disconnected:");
     program.write("and again\r");
     program.shows("▌ and again");
     program.shows(&format!("on {place}"));
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     let screen = program.screen();
     assert_eq!(screen.matches("▌ and again").count(), 1, "{screen}");
 }
@@ -437,7 +437,7 @@ fn a_line_that_is_cut_is_made_again_and_nothing_is_lost() {
     fs::write(program.work().join("go"), "").unwrap();
     program.shows("The command has ended.");
     program.shows("on root@127.0.0.1");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     let screen = program.screen();
     assert_eq!(
         screen.matches("The command has ended.").count(),

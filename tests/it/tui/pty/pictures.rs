@@ -42,7 +42,7 @@ fn kitty_is_sent_a_picture_once_and_forgets_it_at_the_end() {
     program.resize(60, 20);
     program.write("again\r");
     program.shows("▌ again");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     assert_eq!(program.written().matches("a=T,U=1").count(), 1);
     program.write("\x04");
     assert!(program.exit().success());

@@ -54,7 +54,7 @@ fn every_size_has_its_prompt_and_its_last_line() {
         program.shows("Ask, or");
         program.write("hello\r");
         program.shows("• a list");
-        program.hides("esc interrupts");
+        program.hides("esc to interrupt");
         let screen = program.screen();
         assert!(
             screen.trim_end().ends_with("script/s.json"),
@@ -99,7 +99,7 @@ fn a_hundred_sizes_while_an_answer_comes_end_in_the_right_screen() {
     }
     program.resize(80, 24);
     program.shows("That was all of it.");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     let rule = "─".repeat(80);
     program.until("the prompt of this size", |screen| {
         screen.lines().any(|line| line == rule) && screen.trim_end().ends_with("script/s.json")
@@ -217,7 +217,7 @@ fn mosh_shows_what_was_drawn() {
     program.shows("Ask, or type / for commands");
     program.write("hello\r");
     program.shows("• a list");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     let screen = program.screen();
     assert!(
         screen.starts_with("▌ hello\n\nThe first answer.\n\n• with\n• a list\n"),

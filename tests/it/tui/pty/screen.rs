@@ -1,10 +1,9 @@
 //! The same inside GNU screen, which knows neither wide colours nor frames at once.
 
-use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use osier_testing::skip;
 use tempfile::TempDir;
@@ -111,7 +110,7 @@ fn it_works_inside_screen() {
     screen.until("the draft", |text| text.contains("hello"));
     screen.keys("\r");
     let shown = screen.until("the whole answer", |text| {
-        text.contains("a list") && !text.contains("esc interrupts")
+        text.contains("a list") && !text.contains("esc to interrupt")
     });
     // What screen copies of other characters than ASCII depends on its version.
     let rows: Vec<&str> = shown.lines().take(5).map(str::trim_end).collect();

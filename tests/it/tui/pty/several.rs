@@ -25,7 +25,7 @@ fn two() -> Program {
     let mut program = setup().start();
     program.shows("Ask,");
     program.write("wait for it\r");
-    program.shows("esc interrupts");
+    program.shows("esc to interrupt");
     program.write("a draft");
     program.shows("❯ a draft");
     program.write("\x1bN");
@@ -42,7 +42,7 @@ fn a_session_goes_on_beside_the_one_that_is_shown() {
     program.shows("Just an answer.");
     fs::write(program.work().join("go"), "").unwrap();
     program.shows("2/2 1✓");
-    program.shows("1 · wait for it done · alt+w");
+    program.shows("1 · wait for it: done · alt+w");
     program.write("\x1bw");
     program.shows("The wait is over.");
     program.shows("❯ a draft");
@@ -54,7 +54,7 @@ fn a_session_goes_on_beside_the_one_that_is_shown() {
     program.shows("2/2");
     program.writes("\x1b]2;hello · work\x1b\\", 1);
     program.write("\x1b7");
-    program.shows("there is no session 7: 2 are open");
+    program.shows("no tab 7: 2 tabs are open");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_session_that_fails_or_asks_says_so_in_the_footer() {
     program.write("burn\r\x1b,");
     program.shows("1/2 2✗");
     // The question is where it was left, and what was typed elsewhere did not answer it.
-    program.shows("alt+a answers");
+    program.shows("alt+a to answer");
     program.write("\x1b0");
     program.shows("2 ✗  burn");
     program.write("2\r");
@@ -86,25 +86,25 @@ fn a_new_session_does_not_stop_one_that_works() {
     // The echo of a key comes with a complete screen, on which the status is that of now.
     program.write("x");
     program.shows("❯ x");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.write("\x7f/new\r");
     program.shows("Ask, or type");
     program.hides("Just an answer.");
     assert!(!program.screen().contains("1/"));
     program.write("wait for it\r");
-    program.shows("esc interrupts");
+    program.shows("esc to interrupt");
     program.write("/new\r");
     program.shows("2/2 1…");
     // Back to the one that is stored, and to the one that is open.
     program.write("\x1bs");
-    program.shows("◂ open, 1");
+    program.shows("◂ tab 1");
     program.write("hello\r");
     program.shows("Just an answer.");
     program.shows("2/2 1…");
     program.write("\x1bs");
-    program.shows("◂ open, 1");
+    program.shows("◂ tab 1");
     program.write("wait\r");
-    program.shows("esc interrupts");
+    program.shows("esc to interrupt");
     program.shows("1/2");
     fs::write(program.work().join("go"), "").unwrap();
     program.shows("The wait is over.");
@@ -115,13 +115,13 @@ fn leaving_asks_for_those_that_work_and_names_the_way_back_to_each() {
     let mut program = two();
     program.write("hello\r");
     program.shows("Just an answer.");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.write("\x04");
-    program.shows("Session 1 works");
+    program.shows("Session 1 is still running");
     program.write("\r");
-    program.hides("Session 1 works");
+    program.hides("Session 1 is still running");
     program.write("\x04");
-    program.shows("Session 1 works");
+    program.shows("Session 1 is still running");
     program.write("\x1b[B\r");
     assert!(program.exit().success());
     program.is_restored();
@@ -129,7 +129,7 @@ fn leaving_asks_for_those_that_work_and_names_the_way_back_to_each() {
     assert!(left.contains("Just an answer."), "{left}");
     let ids: Vec<String> = left
         .lines()
-        .filter_map(|line| line.strip_prefix("to go on: osier --resume "))
+        .filter_map(|line| line.strip_prefix("Resume with: osier --resume "))
         .map(str::to_owned)
         .collect();
     assert_eq!(ids.len(), 2, "{left}");
@@ -143,7 +143,7 @@ fn a_kill_costs_none_of_the_sessions_anything() {
     let mut program = two();
     program.write("hello\r");
     program.shows("Just an answer.");
-    program.hides("esc interrupts");
+    program.hides("esc to interrupt");
     program.write("another draft ");
     program.write(&format!("\x1b[200~{}\x1b[201~", "line\r".repeat(20)));
     program.shows("[paste #1 +20 lines]");
@@ -169,16 +169,16 @@ fn a_kill_costs_none_of_the_sessions_anything() {
 fn a_question_stays_over_a_list_that_changes_below_it() {
     let mut program = two();
     program.write("\x1b0");
-    program.shows("Open sessions");
+    program.shows("Tabs");
     program.write("wait");
     program.shows("› 1 …");
     program.write("\x04");
-    program.shows("Session 1 works");
+    program.shows("Session 1 is still running");
     fs::write(program.work().join("go"), "").unwrap();
     program.shows("2/2 1✓");
-    assert!(program.screen().contains("Keep it open"));
+    assert!(program.screen().contains("Cancel"));
     program.write("\x1b");
-    program.hides("Keep it open");
+    program.hides("Cancel");
     program.shows("› 1 ✓");
 }
 
@@ -189,13 +189,15 @@ fn closing_one_asks_while_it_works_and_shows_the_other() {
     program.hides("2/2");
     program.shows("❯ a draft");
     program.write("\x15/close\r");
-    program.shows("this is the only open session");
+    program.shows("this is the only tab");
     program.write("\x1bN");
     program.shows("2/2 1…");
     program.write("\x1b0");
-    program.shows("Open sessions");
-    program.write("wait\x04");
-    program.shows("Session 1 works");
+    program.shows("Tabs");
+    program.write("wait");
+    program.shows("─ 1/2 ─");
+    program.write("\x04");
+    program.shows("Session 1 is still running");
     program.write("\x1b[B\r");
     program.hides("2/2");
 }

@@ -1,10 +1,9 @@
 //! A terminal that stops taking bytes while an answer streams, and is heard again later: what waits on the
 //! line is a few frames, not the answer.
 
-use std::fs;
 use std::io::{Read, Write};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 

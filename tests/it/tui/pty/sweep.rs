@@ -255,7 +255,7 @@ fn what_is_drawn_as_a_difference_is_what_a_repaint_gives() {
         program.shows("Ask, or type / for commands");
         program.write("go\r");
         program.shows(END);
-        program.hides("esc interrupts");
+        program.hides("esc to interrupt");
         sweep(name, &mut program);
         program.write("\x03\x04");
     }
@@ -277,7 +277,7 @@ fn what_tmux_shows_is_what_a_repaint_gives() {
     tmux.keys(&["-l", "go"]);
     tmux.keys(&["Enter"]);
     tmux.until("the whole answer", |screen| {
-        screen.contains(END) && !screen.contains("esc interrupts")
+        screen.contains(END) && !screen.contains("esc to interrupt")
     });
     sweep("tmux", &mut tmux);
 }

@@ -1,9 +1,8 @@
 //! The same inside tmux, with a shell around it that can stop and resume it.
 
-use std::fs;
 use std::process::{Command, Output};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use osier_testing::skip;
 use tempfile::TempDir;
@@ -134,7 +133,7 @@ fn it_works_inside_tmux_and_comes_back_after_a_stop() {
     tmux.keys(&["-l", "hello"]);
     tmux.keys(&["Enter"]);
     let shown = tmux.until("the whole answer", |screen| {
-        screen.contains("• a list") && !screen.contains("esc interrupts")
+        screen.contains("• a list") && !screen.contains("esc to interrupt")
     });
     assert!(
         shown.starts_with("▌ hello\n\nThe first answer.\n\n• with\n• a list\n"),
@@ -153,7 +152,7 @@ fn it_works_inside_tmux_and_comes_back_after_a_stop() {
     tmux.keys(&["C-c"]);
     tmux.shows("❯ Ask");
     tmux.keys(&["C-d"]);
-    let left = tmux.shows("to go on: osier --resume");
+    let left = tmux.shows("Resume with: osier --resume");
     assert!(left.contains("The first answer."), "{left}");
 }
 
@@ -181,7 +180,7 @@ fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_i
     tmux.keys(&["-l", "fg"]);
     tmux.keys(&["Enter"]);
     let shown = tmux.until("the whole answer", |screen| {
-        screen.contains("That was all of it.") && !screen.contains("esc interrupts")
+        screen.contains("That was all of it.") && !screen.contains("esc to interrupt")
     });
     assert!(shown.contains("❯ draft"), "{shown}");
     assert!(!shown.contains("Stopped"), "{shown}");

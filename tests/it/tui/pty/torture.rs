@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use osier_agent::AgentMessage;
-use osier_store::prompt_draft::UnsentText;
-use osier_store::{Entry, Loaded, load};
+use osier_protocol::Entry;
+use osier_store::prompt_draft::PromptDraft;
+use osier_store::{Loaded, load};
 
 use super::program::Program;
 
@@ -241,7 +242,7 @@ fn unsent(home: &Path) -> Option<String> {
         .flatten();
     let texts = files.filter_map(|file| {
         let bytes = std::fs::read(file.path()).ok()?;
-        let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter::<UnsentText>();
+        let mut values = serde_json::Deserializer::from_slice(&bytes).into_iter::<PromptDraft>();
         Some(values.next()?.ok()?.text.to_string())
     });
     texts.last()

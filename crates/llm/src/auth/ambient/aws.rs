@@ -1,8 +1,8 @@
-//! Amazon's credentials as its own tools find them: the environment, then a profile of
-//! `~/.aws/credentials` and `~/.aws/config`, with its keys or the command that prints some.
+//! AWS credentials, found as AWS's own tools do: in the environment, then in a profile of
+//! `~/.aws/credentials` and `~/.aws/config`, which contains keys or a command that prints them.
 //!
-//! Single sign-on, assumed roles and the metadata of machines are left to that command
-//! (`credential_process`), which Amazon's own program can be.
+//! Single sign-on, assumed roles and instance metadata are supported only through such a command
+//! (`credential_process`), for example the AWS CLI.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,28 +10,28 @@ use std::fs;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::Variables;
-use super::sigv4::Signing;
-use crate::provider::Secret;
+use super::variables::Variables;
+use crate::secret::Secret;
+use crate::sigv4::Signing;
 
 const SERVICE: &str = "bedrock";
 
-/// What was found.
+/// The credentials of a profile.
 #[derive(Debug)]
 pub(super) enum Found {
     Keys(Signing),
-    /// A command that prints them as JSON, for this region.
+    /// A command that prints them as JSON; requests go to `region`.
     Process {
         command: String,
         region: String,
     },
 }
 
-/// The keys of one profile, by name.
+/// The settings of one profile, by name.
 type Profile = BTreeMap<String, String>;
 
-/// Whether there may be credentials, and a region to use them in.
-pub(super) fn is_there(variables: &Variables) -> bool {
+/// Whether there seem to be credentials and a region.
+pub(super) fn is_available(variables: &Variables) -> bool {
     let keys = variables.get("AWS_ACCESS_KEY_ID").is_some()
         && variables.get("AWS_SECRET_ACCESS_KEY").is_some();
     let files = || files(variables);
@@ -39,8 +39,8 @@ pub(super) fn is_there(variables: &Variables) -> bool {
     keys && region(variables, &profile(variables)).is_some()
 }
 
-/// Where they come from, for people.
-pub(super) fn described(variables: &Variables) -> String {
+/// Describes the source of the credentials for the user.
+pub(super) fn source(variables: &Variables) -> String {
     match variables.get("AWS_ACCESS_KEY_ID") {
         Some(_) => "key of $AWS_ACCESS_KEY_ID".to_owned(),
         None => format!("AWS profile `{}`", profile_name(variables)),
@@ -61,7 +61,7 @@ pub(super) fn find(variables: &Variables) -> Result<Found, String> {
             service: SERVICE,
         })
     };
-    // A profile that is named on purpose wins over keys that may be left over from another.
+    // A profile that was set explicitly has precedence: the keys may be left over from another profile.
     let named = variables.get("AWS_PROFILE").is_some();
     let access = variables.get("AWS_ACCESS_KEY_ID").filter(|_| !named);
     if let (Some(access), Some(secret)) = (access, variables.get("AWS_SECRET_ACCESS_KEY")) {
@@ -85,7 +85,7 @@ pub(super) fn find(variables: &Variables) -> Result<Found, String> {
     ))
 }
 
-/// What a `credential_process` prints.
+/// The output of a `credential_process`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Printed {
@@ -97,8 +97,8 @@ struct Printed {
     expiration: Option<Timestamp>,
 }
 
-/// The credentials that a command printed, and when they end in milliseconds since the epoch. Errors never
-/// quote the text.
+/// Parses the output of a `credential_process`; returns the credentials and when they expire, in milliseconds
+/// since the Unix epoch. Errors never contain the output.
 pub(super) fn printed(text: &str, region: String) -> Result<(Signing, Option<i64>), String> {
     let printed: Printed = serde_json::from_str(text).map_err(|error| {
         format!(
@@ -128,7 +128,7 @@ fn profile_name(variables: &Variables) -> String {
     named.unwrap_or_else(|| "default".to_owned())
 }
 
-/// Credentials first, then the rest of the configuration.
+/// The credentials file, then the configuration file.
 fn files(variables: &Variables) -> [std::path::PathBuf; 2] {
     let file = |variable: &str, name: &str| match variables.get(variable) {
         Some(path) => path.into(),
@@ -140,20 +140,21 @@ fn files(variables: &Variables) -> [std::path::PathBuf; 2] {
     ]
 }
 
-/// The chosen profile: the two files together, credentials winning.
+/// The settings of the selected profile. The credentials file has precedence over the configuration file.
 fn profile(variables: &Variables) -> Profile {
     let name = profile_name(variables);
-    let mut whole = Profile::new();
+    let mut settings = Profile::new();
     for path in files(variables) {
         let text = fs::read_to_string(path).unwrap_or_default();
         for (key, value) in section(&text, &name) {
-            whole.entry(key).or_insert(value);
+            settings.entry(key).or_insert(value);
         }
     }
-    whole
+    settings
 }
 
-/// The pairs of `[name]` or `[profile name]`. Indented lines belong to the key above and are none of ours.
+/// The settings of the section `[name]` or `[profile name]`. Indented lines belong to nested settings, which
+/// are ignored.
 fn section(text: &str, name: &str) -> Profile {
     let mut found = Profile::new();
     let mut inside = false;
@@ -196,7 +197,7 @@ mod tests {
         Variables::of(all)
     }
 
-    fn told(found: Result<Found, String>) -> String {
+    fn describe(found: Result<Found, String>) -> String {
         match found {
             Ok(Found::Keys(signing)) => format!(
                 "{} {} {:?} {}",
@@ -211,12 +212,12 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_then_the_named_profile() {
+    fn environment_precedes_the_default_profile() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(".aws");
         fs::create_dir(&folder).unwrap();
         let nothing = variables(home.path(), &[("AWS_REGION", "r")]);
-        assert!(!is_there(&nothing));
+        assert!(!is_available(&nothing));
         for (name, text) in [("credentials", CREDENTIALS), ("config", CONFIG)] {
             osier_base::atomic_file::write(&folder.join(name), text.as_bytes()).unwrap();
         }
@@ -240,15 +241,15 @@ mod tests {
             (vec![("AWS_PROFILE", "tool")], "/bin/tool --json r"),
         ] {
             let variables = variables(home.path(), &set);
-            assert!(is_there(&variables), "{set:?}");
-            assert_eq!(told(find(&variables)), expected, "{set:?}");
+            assert!(is_available(&variables), "{set:?}");
+            assert_eq!(describe(find(&variables)), expected, "{set:?}");
         }
-        let sso = told(find(&variables(home.path(), &[("AWS_PROFILE", "sso")])));
+        let sso = describe(find(&variables(home.path(), &[("AWS_PROFILE", "sso")])));
         assert!(
             sso.contains("`sso` has no keys of its own: give it `credential_process"),
             "{sso}"
         );
-        let none = told(find(&variables(
+        let none = describe(find(&variables(
             home.path(),
             &[("AWS_PROFILE", "x"), ("AWS_REGION", "r")],
         )));
@@ -256,11 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn a_command_prints_credentials_that_end() {
+    fn command_output_has_credentials_and_expiry() {
         let text = r#"{"Version": 1, "AccessKeyId": "A", "SecretAccessKey": "S", "SessionToken": "T",
             "Expiration": "2026-11-21T12:00:00Z"}"#;
         let (signing, ends) = printed(text, "r".to_owned()).unwrap();
-        assert_eq!(told(Ok(Found::Keys(signing))), "A S Some(\"T\") r");
+        assert_eq!(describe(Ok(Found::Keys(signing))), "A S Some(\"T\") r");
         assert_eq!(ends, Some(1_795_262_400_000));
         let error = printed("{\"SecretAccessKey\": \"hidden\"}", String::new()).unwrap_err();
         assert!(!error.contains("hidden"), "{error}");

@@ -1,5 +1,5 @@
-//! Google's application default credentials: a service account's key, with which a token is asked for by a
-//! signed statement (RFC 7523), or the sign-in of `gcloud auth application-default login`.
+//! Google's application default credentials: the key of a service account, which is exchanged for a token
+//! with a signed assertion (RFC 7523), or the sign-in of `gcloud auth application-default login`.
 //! <https://cloud.google.com/docs/authentication/application-default-credentials>
 
 use std::collections::BTreeMap;
@@ -13,24 +13,24 @@ use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Minted, Variables, bearer};
-use crate::auth::access::SignedIn;
+use super::variables::Variables;
+use crate::auth::access::{Access, ExpiringAccess, SignedIn};
 use crate::auth::endpoint::Endpoint;
 use crate::auth::error::SignInError;
 use crate::auth::sign_in::{TokenFormat, is_safe};
 use crate::http::HttpOptions;
-use crate::provider::Secret;
+use crate::secret::Secret;
 use osier_base::clock;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 const JWT_GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// Where models are when no location is set.
-const ANYWHERE: &str = "global";
-/// Seconds that a token lasts when the answer does not tell.
-const USUAL_TIME: i64 = 3600;
+/// The location when none is set.
+const DEFAULT_LOCATION: &str = "global";
+/// Lifetime of a token in seconds when the response has none.
+const DEFAULT_LIFETIME: i64 = 3600;
 
-/// The file as Google writes it. Its fields are told apart by `type`.
+/// The credentials file. Its `type` determines which fields are present.
 #[derive(Deserialize)]
 struct File {
     #[serde(rename = "type", default)]
@@ -55,11 +55,11 @@ struct File {
     refresh_token: String,
 }
 
-pub(super) fn is_there(variables: &Variables) -> bool {
+pub(super) fn is_available(variables: &Variables) -> bool {
     fs::exists(path(variables)).unwrap_or(false)
 }
 
-pub(super) fn described(variables: &Variables) -> String {
+pub(super) fn source(variables: &Variables) -> String {
     match variables.get("GOOGLE_APPLICATION_CREDENTIALS") {
         Some(_) => "key file of $GOOGLE_APPLICATION_CREDENTIALS".to_owned(),
         None => "application default credentials".to_owned(),
@@ -75,13 +75,16 @@ fn path(variables: &Variables) -> PathBuf {
     folder.join("application_default_credentials.json")
 }
 
-/// Asks for a token.
-pub(super) async fn mint(variables: Variables, http: &HttpOptions) -> Result<Minted, SignInError> {
+/// Requests a token.
+pub(super) async fn obtain(
+    variables: Variables,
+    http: &HttpOptions,
+) -> Result<ExpiringAccess, SignInError> {
     let path = path(&variables);
     let unusable = |reason: String| SignInError::Unusable {
         reason: format!("`{}` {reason}", path.display()),
     };
-    // A file of a kilobyte or two.
+    // The file is small: one or two kilobytes.
     let text =
         fs::read_to_string(&path).map_err(|error| unusable(format!("cannot be read: {error}")))?;
     let file: File = serde_json::from_str(&text).map_err(|error| {
@@ -99,8 +102,8 @@ pub(super) async fn mint(variables: Variables, http: &HttpOptions) -> Result<Min
             "names `{url}`, which is neither https nor this machine"
         )));
     }
-    let statement = match file.kind.as_str() {
-        "service_account" => Some(file.statement(&url).map_err(unusable)?),
+    let assertion = match file.kind.as_str() {
+        "service_account" => Some(file.assertion(&url).map_err(unusable)?),
         "authorized_user" => None,
         kind => {
             return Err(unusable(format!(
@@ -109,8 +112,8 @@ pub(super) async fn mint(variables: Variables, http: &HttpOptions) -> Result<Min
             )));
         }
     };
-    let fields = match &statement {
-        Some(statement) => vec![("grant_type", JWT_GRANT), ("assertion", statement.as_str())],
+    let fields = match &assertion {
+        Some(assertion) => vec![("grant_type", JWT_GRANT), ("assertion", assertion.as_str())],
         None => vec![
             ("grant_type", "refresh_token"),
             ("client_id", file.client_id.as_str()),
@@ -123,23 +126,28 @@ pub(super) async fn mint(variables: Variables, http: &HttpOptions) -> Result<Min
         headers: &BTreeMap::new(),
         http,
     };
-    let asked = clock::now_ms();
+    let requested_at = clock::now_ms();
     let answer = endpoint.post(&url, &fields).await?;
     let granted = answer.fields()?;
     let token = granted.get("access_token").and_then(|token| token.as_str());
     let token = Secret::new(token.ok_or_else(|| answer.lacks("access_token"))?);
-    let lasts = granted
+    let lifetime = granted
         .get("expires_in")
         .and_then(serde_json::Value::as_i64);
-    Ok(file.minted(
+    Ok(file.expiring_access(
         token,
-        asked + lasts.unwrap_or(USUAL_TIME) * 1000,
+        requested_at + lifetime.unwrap_or(DEFAULT_LIFETIME) * 1000,
         &variables,
     ))
 }
 
 impl File {
-    fn minted(&self, token: Secret, until: i64, variables: &Variables) -> Minted {
+    fn expiring_access(
+        &self,
+        token: Secret,
+        expires: i64,
+        variables: &Variables,
+    ) -> ExpiringAccess {
         let mut signed_in = SignedIn::default();
         if let Some(project) = self
             .quota_project_id
@@ -149,11 +157,11 @@ impl File {
             let header = ("x-goog-user-project".to_owned(), project.clone());
             signed_in.headers.extend([header]);
         }
-        let mut access = bearer(token, signed_in);
+        let mut access = Access::bearer(token, signed_in);
         let location = variables.get("GOOGLE_CLOUD_LOCATION");
-        let location = location.unwrap_or_else(|| ANYWHERE.to_owned());
+        let location = location.unwrap_or_else(|| DEFAULT_LOCATION.to_owned());
         access
-            .places
+            .variables
             .push(("GOOGLE_CLOUD_LOCATION".to_owned(), location));
         let set = variables.get("GOOGLE_CLOUD_PROJECT");
         let set = set.or_else(|| variables.get("GCLOUD_PROJECT"));
@@ -163,17 +171,17 @@ impl File {
                 .or_else(|| self.quota_project_id.clone())
         };
         if let Some(project) = set.or_else(own) {
-            let place = ("GOOGLE_CLOUD_PROJECT".to_owned(), project);
-            access.places.push(place);
+            let variable = ("GOOGLE_CLOUD_PROJECT".to_owned(), project);
+            access.variables.push(variable);
         }
-        Minted {
+        ExpiringAccess {
             access,
-            until: Some(until),
+            expires: Some(expires),
         }
     }
 
-    /// A statement, signed with the account's key, that whoever has it may ask for a token.
-    fn statement(&self, audience: &str) -> Result<String, String> {
+    /// An assertion, signed with the account's key, that authorizes the request for a token.
+    fn assertion(&self, audience: &str) -> Result<String, String> {
         let now = clock::now_ms() / 1000;
         let mut head = json!({"alg": "RS256", "typ": "JWT"});
         if let Some(id) = &self.private_key_id {
@@ -184,7 +192,7 @@ impl File {
             "scope": SCOPE,
             "aud": audience,
             "iat": now,
-            "exp": now + USUAL_TIME,
+            "exp": now + DEFAULT_LIFETIME,
         });
         let part = |value: &serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let text = format!("{}.{}", part(&head), part(&claims));

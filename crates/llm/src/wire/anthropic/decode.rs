@@ -1,8 +1,8 @@
-//! Reads an answer of Anthropic's Messages.
+//! Decodes answers of Anthropic Messages.
 //!
-//! Decides on `data.type`, because some proxies drop the `event:` field. Events, deltas and blocks of
-//! unknown type are skipped, as the vendor asks of its clients. An answer is complete when
-//! `message_stop` or a stop reason came; blocks may interleave.
+//! Uses `data.type`, because some proxies remove the `event:` field. Unknown types of events, deltas and
+//! blocks are skipped, as the vendor requires. An answer is complete after `message_stop` or a stop reason.
+//! Blocks can interleave.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,8 +13,8 @@ use crate::message::StopReason;
 use crate::model::Model;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
-use crate::wire::Decoder;
 use crate::wire::answer::Answer;
+use crate::wire::format::Decoder;
 
 #[derive(Debug)]
 pub(super) struct AnthropicDecoder {
@@ -23,12 +23,12 @@ pub(super) struct AnthropicDecoder {
     stop_reason: Option<String>,
 }
 
-/// A block that has begun and not ended.
+/// An open block.
 #[derive(Debug)]
 struct OpenBlock {
-    /// The server's index.
+    /// The index on the server.
     remote: u64,
-    /// Ours; blocks that are skipped have no place.
+    /// The index in the answer, which does not count skipped blocks.
     index: usize,
     kind: Kind,
 }
@@ -41,12 +41,12 @@ enum Kind {
     },
     Call {
         raw: String,
-        /// Arguments that came whole, with the start of the block.
-        whole: Option<Value>,
+        /// Complete arguments in the start of the block.
+        complete: Option<Value>,
     },
 }
 
-/// Every event in one shape: fields that do not belong to the type are absent.
+/// All events as one type: fields of other events are absent.
 #[derive(Debug, Deserialize)]
 struct Frame {
     r#type: String,
@@ -57,7 +57,7 @@ struct Frame {
     #[serde(default)]
     content_block: Option<Block>,
     #[serde(default)]
-    delta: Option<Piece>,
+    delta: Option<BlockDelta>,
     #[serde(default)]
     usage: Option<WireUsage>,
 }
@@ -90,7 +90,7 @@ struct Block {
 }
 
 #[derive(Debug, Deserialize)]
-struct Piece {
+struct BlockDelta {
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
@@ -117,7 +117,7 @@ struct OutputDetails {
     thinking_tokens: Option<u64>,
 }
 
-/// The types whose shape matters; any other may look as it likes.
+/// The known types; others are not parsed.
 const KNOWN: &[&str] = &[
     "message_start",
     "content_block_start",
@@ -145,8 +145,8 @@ impl AnthropicDecoder {
                 }
             }
             "content_block_delta" => {
-                if let Some(piece) = frame.delta {
-                    self.grow_block(frame.index, piece, out);
+                if let Some(delta) = frame.delta {
+                    self.grow_block(frame.index, delta, out);
                 }
             }
             "content_block_stop" => {
@@ -203,11 +203,11 @@ impl AnthropicDecoder {
                     .unwrap_or_else(|| osier_base::ids::prefixed("call"));
                 let name = block.name.unwrap_or_default();
                 let index = answer.open_call(id, name, out);
-                let whole = block
+                let complete = block
                     .input
                     .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
                 let raw = String::new();
-                (index, Kind::Call { raw, whole })
+                (index, Kind::Call { raw, complete })
             }
             _ => return,
         };
@@ -218,21 +218,21 @@ impl AnthropicDecoder {
         });
     }
 
-    fn grow_block(&mut self, remote: u64, piece: Piece, out: &mut Vec<StreamEvent>) {
+    fn grow_block(&mut self, remote: u64, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
         let Some(block) = self.open.iter_mut().find(|open| open.remote == remote) else {
             return;
         };
         let index = block.index;
         match &mut block.kind {
-            Kind::Text => self.answer.text(index, piece.text.unwrap_or_default(), out),
+            Kind::Text => self.answer.text(index, delta.text.unwrap_or_default(), out),
             Kind::Thinking { signature } => {
-                if let Some(delta) = piece.thinking.filter(|text| !text.is_empty()) {
+                if let Some(delta) = delta.thinking.filter(|text| !text.is_empty()) {
                     out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
                 }
-                signature.push_str(&piece.signature.unwrap_or_default());
+                signature.push_str(&delta.signature.unwrap_or_default());
             }
             Kind::Call { raw, .. } => {
-                if let Some(delta) = piece.partial_json.filter(|text| !text.is_empty()) {
+                if let Some(delta) = delta.partial_json.filter(|text| !text.is_empty()) {
                     raw.push_str(&delta);
                     out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
                 }
@@ -240,11 +240,11 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Counts are cumulative; one that is absent stays as it was.
+    /// Counts are cumulative; absent ones are unchanged.
     fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
         let usage = &mut self.answer.usage;
         let details = wire.output_tokens_details.as_ref();
-        for (count, told) in [
+        for (count, reported) in [
             (&mut usage.input, wire.input_tokens),
             (&mut usage.output, wire.output_tokens),
             (&mut usage.cache_write, wire.cache_creation_input_tokens),
@@ -254,9 +254,9 @@ impl AnthropicDecoder {
                 details.and_then(|details| details.thinking_tokens),
             ),
         ] {
-            *count = told.unwrap_or(*count);
+            *count = reported.unwrap_or(*count);
         }
-        self.answer.tell_usage(out);
+        self.answer.emit_usage(out);
     }
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) {
@@ -330,9 +330,9 @@ fn close_block(block: OpenBlock, out: &mut Vec<StreamEvent>) {
             signature: (!signature.is_empty()).then_some(signature),
             redacted: false,
         })),
-        Kind::Call { raw, whole } => {
-            let raw = match whole {
-                Some(whole) if raw.trim().is_empty() => whole.to_string(),
+        Kind::Call { raw, complete } => {
+            let raw = match complete {
+                Some(complete) if raw.trim().is_empty() => complete.to_string(),
                 _ => raw,
             };
             Answer::close_call(index, raw, None, out);

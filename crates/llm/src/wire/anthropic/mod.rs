@@ -1,13 +1,13 @@
-//! Anthropic's Messages: `POST {base}/v1/messages`, also spoken by llama.cpp, LM Studio and gateways.
+//! Anthropic Messages: `POST {base}/v1/messages`, also supported by llama.cpp, LM Studio and gateways.
 
 mod decode;
 mod request;
 #[cfg(test)]
 mod tests;
 
-use super::Wire;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader};
+use crate::wire::format::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::AnthropicMessages,

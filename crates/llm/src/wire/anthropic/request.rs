@@ -1,7 +1,7 @@
-//! Writes a request of Anthropic's Messages.
+//! Encodes requests of Anthropic Messages.
 //!
-//! The body is the same from turn to turn up to the new messages, but for the cache marks on the last
-//! two user messages, which the vendor does not count as content.
+//! A body extends that of the previous turn, except for the cache marks on the last two user messages, which
+//! are not part of the cached content.
 
 use serde_json::{Map, Value, json};
 
@@ -9,15 +9,16 @@ use crate::handover;
 use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::format::{add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
-use crate::wire::{add_extra, decimal, or_note};
 
-/// What Google calls the version it hosts.
+/// The API version on Google Vertex.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 const DEFAULT_VERSION: &str = "2023-06-01";
-/// From this version on, sampling parameters are refused.
+/// The first API version that rejects sampling parameters.
 const WITHOUT_SAMPLING: &str = "2026-10-21";
-/// User messages that carry a cache mark: the last, and the one before for the turn that just ended.
+/// Number of user messages with a cache mark: the last one, and the previous one for the turn that just
+/// ended.
 const MARKED_MESSAGES: usize = 2;
 
 pub(super) fn headers(request: &Request) -> Vec<(&'static str, String)> {
@@ -68,7 +69,7 @@ pub(super) fn body(request: &Request) -> Value {
     }
     if !context.tools.is_empty() {
         body.insert("tools".into(), tools(&context.tools, marks));
-        // A model that thinks cannot be forced.
+        // A tool call cannot be required from a model that thinks.
         if request.options.tool_choice == ToolChoice::Required && !thinks {
             body.insert("tool_choice".into(), json!({"type": "any"}));
         }
@@ -91,7 +92,7 @@ fn version(request: &Request) -> &str {
 
 #[derive(Debug, Clone, Copy)]
 enum Thinking {
-    /// The model cannot.
+    /// The model cannot think.
     Unasked,
     Off,
     Adaptive(&'static str),
@@ -130,7 +131,7 @@ fn thinking(request: &Request) -> Thinking {
         ThinkingLevel::Xhigh => 31_999,
         ThinkingLevel::Max => 63_999,
     };
-    // The budget counts against the output limit, and the answer needs room too.
+    // The budget is part of the output limit, and the answer needs tokens too.
     match budget.min(output_limit(request).saturating_sub(1024)) {
         budget @ 1024.. => Thinking::Budget(budget),
         _ => Thinking::Unasked,
@@ -160,13 +161,13 @@ fn mark(block: &mut Value, marks: bool) {
     }
 }
 
-/// One message as sent: role and blocks.
+/// A message as sent: role and blocks.
 struct Sent {
     role: &'static str,
     blocks: Vec<Value>,
 }
 
-/// Results of one turn and what the user says after them share one user message, results first.
+/// Results of a turn and the user message after them are sent as one user message, results first.
 fn messages(prepared: &[Message], marks: bool) -> Value {
     let mut sent: Vec<Sent> = Vec::new();
     for message in prepared {
@@ -219,14 +220,15 @@ fn tool_result(result: &ToolResult) -> Value {
     block
 }
 
-/// The blocks of an answer. None may end with thinking, which one that was interrupted can.
+/// The blocks of an answer. Thinking at the end is removed because the vendor rejects it; interrupted answers
+/// can have it.
 fn answered(content: &[AssistantBlock]) -> Vec<Value> {
     let is_said = |block: &AssistantBlock| !matches!(block, AssistantBlock::Thinking { .. });
     let end = content.iter().rposition(is_said).map_or(0, |last| last + 1);
     content[..end].iter().filter_map(assistant_block).collect()
 }
 
-/// Thinking that was cut off before its signature came cannot be sent back: `None`.
+/// `None` for thinking without a signature, which cannot be sent back.
 fn assistant_block(block: &AssistantBlock) -> Option<Value> {
     Some(match block {
         AssistantBlock::Text { text, .. } => json!({"type": "text", "text": text}),

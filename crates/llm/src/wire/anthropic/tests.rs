@@ -5,7 +5,6 @@ use crate::model::{Api, Model, ThinkingLevel};
 use crate::provider::ToolChoice;
 use crate::status::TurnStatus;
 use crate::usage::{Cost, Usage};
-use crate::wire::Wire;
 use crate::wire::testing::{
     answer, body, call, model, play, play_data, request, result, text, thinking, user,
 };
@@ -44,7 +43,7 @@ fn end() -> Value {
 }
 
 #[test]
-fn thinking_calls_and_usage_of_the_vendors_stream_are_read() {
+fn thinking_calls_and_usage_are_decoded() {
     let stream = include_bytes!("../../../../../tests/fixtures/llm/anthropic-thinking-tool.sse");
     let (message, status) = play(&claude(), stream);
     assert_eq!(status, SUCCESS_TOOLS);
@@ -79,7 +78,7 @@ fn thinking_calls_and_usage_of_the_vendors_stream_are_read() {
 }
 
 #[test]
-fn recorded_text_is_read() {
+fn recorded_text_is_decoded() {
     let stream = include_bytes!("../../../../../tests/fixtures/llm/llamacpp-anthropic-text.sse");
     let (message, status) = play(&claude(), stream);
     assert_eq!(status, SUCCESS_TEXT);
@@ -95,7 +94,7 @@ fn recorded_text_is_read() {
 }
 
 #[test]
-fn recorded_blocks_that_overlap_are_read() {
+fn overlapping_blocks_are_decoded() {
     let stream = include_bytes!("../../../../../tests/fixtures/llm/llamacpp-anthropic-tool.sse");
     let (message, status) = play(&claude(), stream);
     assert_eq!(status, SUCCESS_TOOLS);
@@ -112,7 +111,7 @@ fn recorded_blocks_that_overlap_are_read() {
 }
 
 #[test]
-fn half_arguments_are_kept_as_an_error() {
+fn incomplete_arguments_are_an_error() {
     let tool = json!({"type": "tool_use", "id": "t", "name": "read", "input": {}});
     let (message, _) = play_data(
         &claude(),
@@ -138,7 +137,7 @@ fn half_arguments_are_kept_as_an_error() {
 }
 
 #[test]
-fn a_call_without_arguments_and_one_whole_at_its_start_are_complete() {
+fn calls_without_argument_deltas_are_complete() {
     let (message, _) = play_data(
         &claude(),
         &[
@@ -185,7 +184,7 @@ fn unknown_events_blocks_and_deltas_are_skipped() {
 }
 
 #[test]
-fn an_answer_ends_only_with_its_marker() {
+fn answer_is_complete_only_with_its_end_marker() {
     let cut = [begin(), block(0, &json!({"type": "text", "text": "half"}))];
     let (message, status) = play_data(&claude(), &cut);
     assert_eq!(
@@ -203,7 +202,7 @@ fn an_answer_ends_only_with_its_marker() {
         status.message(),
         "`vendor` sent something that is not its wire format: <html>oops"
     );
-    // A stop reason is marker enough.
+    // A stop reason is sufficient.
     let (_, status) = play_data(
         &claude(),
         &[
@@ -240,7 +239,7 @@ fn errors_in_the_stream_and_in_the_stop_reason_fail_the_call() {
         &[begin(), stop("model_context_window_exceeded"), end()],
     );
     assert!(matches!(status, TurnStatus::ContextOverflow { .. }));
-    // llama.cpp answers in OpenAI's error shape on this path too.
+    // llama.cpp returns errors in OpenAI's form on this path too.
     let error =
         json!({"error": {"code": 500, "message": "does not match the expected peg-native format"}});
     let (_, status) = play_data(&claude(), &[error]);
@@ -254,7 +253,7 @@ fn errors_in_the_stream_and_in_the_stop_reason_fail_the_call() {
 }
 
 #[test]
-fn a_whole_conversation_is_written() {
+fn complete_conversation_is_encoded() {
     let model = claude();
     let image = ContentBlock::Image {
         data: "AAAA".to_owned(),
@@ -314,7 +313,9 @@ fn a_whole_conversation_is_written() {
             ],
         })
     );
-    let headers = (Wire::find(Api::AnthropicMessages).unwrap().own_headers)(&request);
+    let headers = (crate::wire::find(Api::AnthropicMessages)
+        .unwrap()
+        .own_headers)(&request);
     assert_eq!(
         headers,
         [
@@ -328,7 +329,7 @@ fn a_whole_conversation_is_written() {
 }
 
 #[test]
-fn thinking_is_asked_for_as_the_model_has_it() {
+fn thinking_is_requested_in_the_form_of_the_model() {
     let asked = |level, adaptive, levels: &[ThinkingLevel], temperature| {
         let mut model = claude();
         model.compat.adaptive_thinking = adaptive;
@@ -373,7 +374,7 @@ fn thinking_is_asked_for_as_the_model_has_it() {
 }
 
 #[test]
-fn a_turn_begins_with_the_turn_before() {
+fn request_extends_the_previous_request() {
     let model = claude();
     let mut messages = vec![user("one")];
     let bytes = |messages: &[crate::message::Message]| {

@@ -1,7 +1,8 @@
-//! Reads an answer of Converse.
+//! Decodes answers of Converse.
 //!
-//! What an event is stands in its name, not in its data. Only calls say that they begin; text and thinking
-//! begin with their first piece. The answer is complete with `messageStop`; `metadata` follows it.
+//! The type of an event is its name, not part of its data. Only tool calls have a start event; text and
+//! thinking start with their first delta. An answer is complete after `messageStop`, which is followed by
+//! `metadata`.
 
 use serde::Deserialize;
 
@@ -12,10 +13,10 @@ use crate::model::Model;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
-use crate::wire::{Decoder, or_default};
+use crate::wire::format::{Decoder, or_default};
 use osier_base::ids;
 
-/// The HTTP statuses that exceptions inside a stream stand for.
+/// HTTP statuses equivalent to the exceptions inside a stream.
 const EXCEPTIONS: &[(&str, u16)] = &[
     ("accessDeniedException", 403),
     ("internalServerException", 500),
@@ -34,10 +35,10 @@ pub(super) struct BedrockDecoder {
     stop_reason: Option<String>,
 }
 
-/// A block that has begun and not ended.
+/// An open block.
 #[derive(Debug)]
 struct Open {
-    /// The server's index.
+    /// The index on the server.
     remote: u64,
     index: usize,
     kind: Kind,
@@ -51,7 +52,7 @@ enum Kind {
     Call { raw: String },
 }
 
-/// Every event in one shape: fields that do not belong to it are absent.
+/// All events as one type: fields of other events are absent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Frame {
@@ -60,7 +61,7 @@ struct Frame {
     #[serde(default, deserialize_with = "or_default")]
     start: Start,
     #[serde(default, deserialize_with = "or_default")]
-    delta: Piece,
+    delta: BlockDelta,
     #[serde(default)]
     stop_reason: Option<String>,
     #[serde(default)]
@@ -85,7 +86,7 @@ struct ToolUse {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Piece {
+struct BlockDelta {
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
@@ -164,11 +165,11 @@ impl BedrockDecoder {
         }
     }
 
-    fn grow(&mut self, remote: u64, piece: Piece, out: &mut Vec<StreamEvent>) {
+    fn grow(&mut self, remote: u64, delta: BlockDelta, out: &mut Vec<StreamEvent>) {
         let Self { answer, open, .. } = self;
         let at = open.iter().position(|open| open.remote == remote);
         let at = at.or_else(|| {
-            let (index, kind) = begin(&piece, answer, out)?;
+            let (index, kind) = begin(&delta, answer, out)?;
             open.push(Open {
                 remote,
                 index,
@@ -180,9 +181,9 @@ impl BedrockDecoder {
             return;
         };
         let index = block.index;
-        let reasoning = piece.reasoning_content;
+        let reasoning = delta.reasoning_content;
         match &mut block.kind {
-            Kind::Text => answer.text(index, piece.text.unwrap_or_default(), out),
+            Kind::Text => answer.text(index, delta.text.unwrap_or_default(), out),
             Kind::Thinking { signature } => {
                 let Some(reasoning) = reasoning else { return };
                 if let Some(delta) = reasoning.text.filter(|text| !text.is_empty()) {
@@ -195,7 +196,7 @@ impl BedrockDecoder {
                 data.push_str(&more.unwrap_or_default());
             }
             Kind::Call { raw } => {
-                let delta = piece.tool_use.map(|tool| tool.input).unwrap_or_default();
+                let delta = delta.tool_use.map(|tool| tool.input).unwrap_or_default();
                 if !delta.is_empty() {
                     raw.push_str(&delta);
                     out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
@@ -204,14 +205,14 @@ impl BedrockDecoder {
         }
     }
 
-    /// The counts are disjoint on the wire too.
+    /// The counts in the stream are disjoint too.
     fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
         let usage = &mut self.answer.usage;
         usage.input = wire.input_tokens.unwrap_or(0);
         usage.output = wire.output_tokens.unwrap_or(0);
         usage.cache_read = wire.cache_read_input_tokens.unwrap_or(0);
         usage.cache_write = wire.cache_write_input_tokens.unwrap_or(0);
-        self.answer.tell_usage(out);
+        self.answer.emit_usage(out);
     }
 
     fn end(&mut self, reason: &str, out: &mut Vec<StreamEvent>) {
@@ -237,15 +238,15 @@ impl BedrockDecoder {
 
     fn fail_from(&mut self, name: &str, data: &str, out: &mut Vec<StreamEvent>) {
         let body = serde_json::from_str(data).unwrap_or_default();
-        let told = Fault::from_body(&body).unwrap_or_else(|| Fault {
+        let fault = Fault::from_body(&body).unwrap_or_else(|| Fault {
             message: data.to_owned(),
             ..Fault::default()
         });
         let known = EXCEPTIONS.iter().find(|(known, _)| *known == name);
         let fault = Fault {
-            status: known.map(|(_, status)| *status).or(told.status),
+            status: known.map(|(_, status)| *status).or(fault.status),
             code: name.to_owned(),
-            ..told
+            ..fault
         };
         self.answer.fail_with(&fault, out);
     }
@@ -283,12 +284,16 @@ impl Decoder for BedrockDecoder {
     }
 }
 
-/// Opens the block that a first piece belongs to.
-fn begin(piece: &Piece, answer: &mut Answer, out: &mut Vec<StreamEvent>) -> Option<(usize, Kind)> {
-    if piece.text.is_some() {
+/// Opens the block of a first delta.
+fn begin(
+    delta: &BlockDelta,
+    answer: &mut Answer,
+    out: &mut Vec<StreamEvent>,
+) -> Option<(usize, Kind)> {
+    if delta.text.is_some() {
         return Some((answer.open_text(out), Kind::Text));
     }
-    let reasoning = piece.reasoning_content.as_ref()?;
+    let reasoning = delta.reasoning_content.as_ref()?;
     let index = answer.open_thinking(out);
     let kind = if reasoning.redacted_content.is_some() {
         let data = String::new();

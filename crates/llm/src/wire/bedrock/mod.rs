@@ -1,13 +1,14 @@
-//! Amazon Bedrock's Converse: `POST {base}/model/{model}/converse-stream`, called with a Bedrock API key.
+//! Amazon Bedrock Converse: `POST {base}/model/{model}/converse-stream`, with a Bedrock API key or a
+//! signature.
 
 mod decode;
 mod request;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::Wire;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader};
+use crate::wire::format::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::BedrockConverse,

@@ -1,5 +1,5 @@
-//! Writes a request of Converse. Everything that grows comes last, but for the cache points on the last two
-//! user messages, which the vendor does not count as content.
+//! Encodes requests of Converse. A body extends that of the previous turn, except for the cache points on the
+//! last two user messages, which are not part of the cached content.
 
 use serde_json::{Map, Value, json};
 
@@ -7,10 +7,11 @@ use crate::handover;
 use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::format::{add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
-use crate::wire::{add_extra, decimal, or_note};
 
-/// User messages that carry a cache point: the last, and the one before for the turn that just ended.
+/// Number of user messages with a cache point: the last one, and the previous one for the turn that just
+/// ended.
 const MARKED_MESSAGES: usize = 2;
 
 pub(super) fn body(request: &Request) -> Value {
@@ -31,7 +32,7 @@ pub(super) fn body(request: &Request) -> Value {
         let mut tools: Vec<Value> = context.tools.iter().map(tool).collect();
         mark(&mut tools, marks && !request.model.compat.unmarked_tools);
         let mut config = json!({ "tools": tools });
-        // A model that thinks cannot be forced.
+        // A tool call cannot be required from a model that thinks.
         if request.options.tool_choice == ToolChoice::Required && !thinks {
             config["toolChoice"] = json!({"any": {}});
         }
@@ -47,7 +48,7 @@ pub(super) fn body(request: &Request) -> Value {
     Value::Object(body)
 }
 
-/// The fields of Anthropic's models; others think as they like.
+/// The thinking fields of Anthropic's models; other models have none.
 fn thinking(request: &Request) -> Option<Value> {
     let compat = &request.model.compat;
     let level = request.options.thinking;
@@ -86,7 +87,7 @@ fn mark(list: &mut Vec<Value>, marks: bool) {
     }
 }
 
-/// Results of one turn and what the user says after them share one user message, results first.
+/// Results of a turn and the user message after them are sent as one user message, results first.
 fn messages(request: &Request, marks: bool) -> Value {
     let mut sent: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in handover::prepare(&request.context.messages, &request.model) {
@@ -140,14 +141,15 @@ fn tool_result(result: &ToolResult) -> Value {
     json!({ "toolResult": sent })
 }
 
-/// The blocks of an answer. None may end with thinking, which one that was interrupted can.
+/// The blocks of an answer. Thinking at the end is removed because the vendor rejects it; interrupted answers
+/// can have it.
 fn answered(content: &[AssistantBlock]) -> Vec<Value> {
     let is_said = |block: &AssistantBlock| !matches!(block, AssistantBlock::Thinking { .. });
     let end = content.iter().rposition(is_said).map_or(0, |last| last + 1);
     content[..end].iter().filter_map(block).collect()
 }
 
-/// Thinking that was cut off before its signature came cannot be sent back: `None`.
+/// `None` for thinking without a signature, which cannot be sent back.
 fn block(block: &AssistantBlock) -> Option<Value> {
     Some(match block {
         AssistantBlock::Text { text, .. } => json!({ "text": text }),

@@ -83,7 +83,7 @@ pub(in crate::wire) fn recorded() -> Vec<u8> {
 }
 
 #[test]
-fn thinking_calls_and_usage_of_the_vendors_stream_are_read() {
+fn thinking_calls_and_usage_are_decoded() {
     let (message, status) = play(&claude(), &recorded());
     assert_eq!(status, SUCCESS_TOOLS);
     let usage = Usage {
@@ -112,7 +112,7 @@ fn thinking_calls_and_usage_of_the_vendors_stream_are_read() {
 }
 
 #[test]
-fn an_answer_ends_only_with_its_marker() {
+fn answer_is_complete_only_with_its_end_marker() {
     let said = piece(0, &json!({"text": "half"}));
     let (message, status) = play(&claude(), &said);
     assert_eq!(
@@ -147,7 +147,7 @@ fn an_answer_ends_only_with_its_marker() {
 }
 
 #[test]
-fn exceptions_inside_the_stream_fail_the_call() {
+fn exceptions_in_the_stream_fail_the_call() {
     let status = |name, message| play(&claude(), &exception(name, message)).1;
     assert_eq!(
         status(
@@ -187,7 +187,7 @@ fn exceptions_inside_the_stream_fail_the_call() {
 }
 
 #[test]
-fn a_whole_conversation_is_written() {
+fn complete_conversation_is_encoded() {
     let mut model = claude();
     model.compat.cache_control = true;
     model.compat.adaptive_thinking = true;
@@ -263,7 +263,7 @@ fn a_whole_conversation_is_written() {
 }
 
 #[test]
-fn models_that_refuse_marks_on_tools_get_them_elsewhere() {
+fn cache_points_on_tools_are_optional() {
     let mut model = claude();
     model.compat.cache_control = true;
     model.compat.unmarked_tools = true;
@@ -288,7 +288,7 @@ fn models_that_refuse_marks_on_tools_get_them_elsewhere() {
 }
 
 #[test]
-fn thinking_is_asked_for_as_the_model_has_it() {
+fn thinking_is_requested_in_the_form_of_the_model() {
     let asked = |level, budget, choice| {
         let mut model = claude();
         model.compat.thinking_budget = budget;

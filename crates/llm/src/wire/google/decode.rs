@@ -1,24 +1,23 @@
-//! Reads an answer of Gemini.
+//! Decodes answers of Gemini.
 //!
-//! There is no last event: the answer is complete when a finish reason came and the body ended well.
-//! Parts of the same kind are one block, whose signed stretches are remembered; calls come whole.
+//! There is no end event: an answer is complete after a finish reason and the end of the body. Parts of the
+//! same kind form one block, whose signed ranges are recorded. Tool calls arrive complete.
 
 use serde_json::Value;
 
-use super::MADE_UP;
 use super::frame::{Candidate, Feedback, Frame, FunctionCall, Part};
-use super::marks::Marks;
+use super::signed::{GENERATED_ID, SignedRange, SignedRanges};
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
-use crate::wire::Decoder;
 use crate::wire::answer::Answer;
+use crate::wire::format::Decoder;
 use osier_base::ids;
 
-/// Reasons that are a filter's, not the model's.
+/// Finish reasons of filters.
 const FILTERS: &[&str] = &[
     "SAFETY",
     "RECITATION",
@@ -32,7 +31,7 @@ const FILTERS: &[&str] = &[
     "MODEL_ARMOR",
 ];
 
-/// Reasons that mean the model stumbled: the same request may well succeed.
+/// Finish reasons of model errors: the same request can succeed.
 const STUMBLES: &[&str] = &[
     "MALFORMED_FUNCTION_CALL",
     "MALFORMED_RESPONSE",
@@ -49,14 +48,14 @@ pub(super) struct GoogleDecoder {
     finish: Option<Finish>,
 }
 
-/// The block that is growing.
+/// The open block.
 #[derive(Debug)]
 struct Open {
     index: usize,
     thought: bool,
-    /// Bytes so far.
+    /// Length in bytes.
     length: usize,
-    marks: Marks,
+    signed: SignedRanges,
 }
 
 #[derive(Debug)]
@@ -78,10 +77,10 @@ impl GoogleDecoder {
         self.answer.start(frame.response_id, out);
         if let Some(usage) = frame.usage_metadata {
             self.answer.usage = usage.disjoint();
-            self.answer.tell_usage(out);
+            self.answer.emit_usage(out);
         }
         for candidate in frame.candidates {
-            // Only one answer is asked for.
+            // Only one candidate is requested.
             if candidate.index.unwrap_or(0) == 0 {
                 self.take_candidate(candidate, out);
             }
@@ -112,7 +111,7 @@ impl GoogleDecoder {
         if text.is_empty() && signature.is_none() {
             return;
         }
-        // A signature without text belongs to what came before it.
+        // A signature without text belongs to the open block.
         let same = |open: &Open| open.thought == part.thought || text.is_empty();
         if !self.open.as_ref().is_some_and(same) {
             self.close(out);
@@ -120,7 +119,11 @@ impl GoogleDecoder {
         }
         if let Some(open) = &mut self.open {
             if let Some(signature) = signature {
-                open.marks.add(open.length, text.len(), signature);
+                open.signed.add(SignedRange {
+                    start: open.length,
+                    length: text.len(),
+                    signature,
+                });
             }
             open.length += text.len();
             let index = open.index;
@@ -143,7 +146,7 @@ impl GoogleDecoder {
             index,
             thought,
             length: 0,
-            marks: Marks::default(),
+            signed: SignedRanges::default(),
         });
     }
 
@@ -151,7 +154,7 @@ impl GoogleDecoder {
         let Some(open) = self.open.take() else {
             return;
         };
-        let (index, signature) = (open.index, open.marks.write());
+        let (index, signature) = (open.index, open.signed.write());
         let end = if open.thought {
             Delta::ThinkingEnd {
                 index,
@@ -166,7 +169,7 @@ impl GoogleDecoder {
 
     fn call(&mut self, call: FunctionCall, signature: Option<String>, out: &mut Vec<StreamEvent>) {
         let id = call.id.filter(|id| !id.is_empty());
-        let id = id.unwrap_or_else(|| ids::prefixed(MADE_UP));
+        let id = id.unwrap_or_else(|| ids::prefixed(GENERATED_ID));
         let name = call.name.unwrap_or_default();
         let index = self.answer.open_call(id, name, out);
         let arguments = call.args.filter(|args| !args.is_null());
@@ -178,12 +181,12 @@ impl GoogleDecoder {
         Answer::close_call(index, raw, signature, out);
     }
 
-    /// The prompt was refused before any answer began.
+    /// Handles a prompt that was blocked before an answer started.
     fn take_feedback(&mut self, feedback: Feedback, out: &mut Vec<StreamEvent>) {
         if let Some(reason) = feedback.block_reason {
-            let told = feedback.block_reason_message;
-            let told = told.map_or_else(String::new, |text| format!(": {text}"));
-            let message = format!("the prompt was blocked ({reason}){told}");
+            let detail = feedback.block_reason_message;
+            let detail = detail.map_or_else(String::new, |text| format!(": {text}"));
+            let message = format!("the prompt was blocked ({reason}){detail}");
             let retryable = false;
             self.answer
                 .fail(TurnStatus::ModelError { message, retryable }, out);
@@ -196,9 +199,9 @@ impl GoogleDecoder {
             "MAX_TOKENS" => self.answer.done(StopReason::Length, out),
             reason if FILTERS.contains(&reason) => self.answer.done(StopReason::Refusal, out),
             reason if STUMBLES.contains(&reason) => {
-                let told = finish.message.as_deref();
-                let told = told.map_or_else(String::new, |text| format!(": {text}"));
-                let message = format!("the model's answer was not usable ({reason}){told}");
+                let detail = finish.message.as_deref();
+                let detail = detail.map_or_else(String::new, |text| format!(": {text}"));
+                let message = format!("the model's answer was not usable ({reason}){detail}");
                 let retryable = true;
                 self.answer
                     .fail(TurnStatus::ModelError { message, retryable }, out);

@@ -1,10 +1,10 @@
-//! One chunk of a Gemini stream: a whole response that holds what is new.
+//! A chunk of a Gemini stream: a response with the new parts.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::usage::Usage;
-use crate::wire::or_default;
+use crate::wire::format::or_default;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -38,7 +38,7 @@ pub(super) struct Content {
     pub parts: Vec<Part>,
 }
 
-/// Parts of other kinds (images, code that was run) have none of the fields that are read.
+/// Parts of other kinds (images, executed code) have none of these fields.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part {
@@ -58,7 +58,7 @@ pub(super) struct FunctionCall {
     pub id: Option<String>,
     #[serde(default)]
     pub name: Option<String>,
-    /// The arguments object; absent when there are none.
+    /// The arguments; absent when there are none.
     #[serde(default)]
     pub args: Option<Value>,
 }
@@ -84,8 +84,8 @@ pub(super) struct WireUsage {
 }
 
 impl WireUsage {
-    /// The disjoint counts: on the wire the prompt includes what the cache gave, and thoughts stand
-    /// beside the answer.
+    /// Converts to disjoint counts: in the stream, the prompt includes cached tokens, and thinking is
+    /// separate from the answer.
     pub(super) fn disjoint(&self) -> Usage {
         let prompt = self.prompt_token_count.unwrap_or(0);
         let cache_read = self.cached_content_token_count.unwrap_or(0).min(prompt);

@@ -1,20 +1,17 @@
-//! Google's Gemini: `POST {base}/models/{model}:streamGenerateContent?alt=sse`, on Gemini's own address and
-//! on Vertex, where the base URL names project and place.
+//! Google Gemini: `POST {base}/models/{model}:streamGenerateContent?alt=sse`, on Gemini's own URL and on
+//! Vertex, where the base URL contains project and location.
 
 mod decode;
 mod frame;
-mod marks;
 mod request;
 mod schema;
+mod signed;
 #[cfg(test)]
 mod tests;
 
-use super::Wire;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader};
-
-/// How ids begin that were made up because the server gave none. It would not know them again.
-const MADE_UP: &str = "nameless";
+use crate::wire::format::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::GoogleGenerativeAi,

@@ -1,27 +1,25 @@
-//! Writes a request of Gemini. Everything that grows comes last, so that the text of one turn's body
-//! begins with the text of the turn before.
+//! Encodes requests of Gemini. A body extends that of the previous turn.
 //!
-//! What the vendor checks: a content with calls follows a user's one, and the very next content holds one
-//! result for each call, and nothing else. Newer models also check that the first call of each step has
-//! its signature; for a call that another vendor's model made there is a documented stand-in.
+//! The vendor validates that a content with calls follows a user content, and that the next content contains
+//! exactly one result for each call. Newer models also require a signature on the first call of each step;
+//! for calls of other vendors' models there is a documented placeholder.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::MADE_UP;
-use super::marks::Marks;
 use super::schema::parameters;
+use super::signed::{GENERATED_ID, SignedRanges, TextPart};
 use crate::handover;
 use crate::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
 };
 use crate::model::{Compat, ThinkingLevel};
 use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::format::{add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
-use crate::wire::{add_extra, decimal, or_note};
 
-/// The vendor's stand-in for the signature of a call that none of its models made.
+/// The vendor's placeholder for the signature of a call by another vendor's model.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 pub(super) fn body(request: &Request) -> Value {
@@ -71,7 +69,7 @@ fn thinking(request: &Request) -> Value {
         return json!({"includeThoughts": shown, "thinkingBudget": budget});
     }
     let name = match level {
-        // These models always think; the least is what comes nearest to not at all.
+        // These models always think; the lowest level is the nearest to off.
         ThinkingLevel::Off => least(request),
         ThinkingLevel::Minimal => "MINIMAL",
         ThinkingLevel::Low => "LOW",
@@ -98,7 +96,7 @@ fn tool(spec: &ToolSpec) -> Value {
     declared
 }
 
-/// One content as sent.
+/// A content as sent.
 struct Sent {
     role: &'static str,
     parts: Vec<Value>,
@@ -108,7 +106,7 @@ struct Sent {
 fn contents(request: &Request) -> Vec<Value> {
     let compat = &request.model.compat;
     let mut sent: Vec<Sent> = Vec::new();
-    // Calls that were sent with their id: their results name it too.
+    // Calls sent with their id, which their results must contain too.
     let mut named = HashSet::new();
     let mut pictures = Vec::new();
     for message in handover::prepare(&request.context.messages, &request.model) {
@@ -135,7 +133,7 @@ fn contents(request: &Request) -> Vec<Value> {
         .collect()
 }
 
-/// Adds a content, or its parts to the one before when both are the same side's.
+/// Adds a content, or appends its parts to the previous one of the same role.
 fn add(sent: &mut Vec<Sent>, role: &'static str, parts: Vec<Value>) {
     match sent.last_mut() {
         _ if parts.is_empty() => {}
@@ -148,7 +146,7 @@ fn add(sent: &mut Vec<Sent>, role: &'static str, parts: Vec<Value>) {
     }
 }
 
-/// All results of a step are one content.
+/// Adds a result; all results of a step are one content.
 fn add_result(sent: &mut Vec<Sent>, part: Value) {
     match sent.last_mut() {
         Some(last) if last.results => last.parts.push(part),
@@ -160,7 +158,7 @@ fn add_result(sent: &mut Vec<Sent>, part: Value) {
     }
 }
 
-/// The images of the results before, for models that take them from the user only.
+/// Adds the images of the previous results, for models that accept images only in user contents.
 fn show(pictures: &mut Vec<Value>, sent: &mut Vec<Sent>) {
     if !pictures.is_empty() {
         let mut parts = vec![json!({"text": "Images of the tool results:"})];
@@ -197,7 +195,7 @@ fn answer_parts(
                 ..
             } => add_text(&mut parts, thinking, signature.as_deref(), true),
             AssistantBlock::ToolCall(call) => {
-                let is_named = own && !call.id.starts_with(MADE_UP);
+                let is_named = own && !call.id.starts_with(GENERATED_ID);
                 if is_named {
                     named.insert(call.id.clone());
                 }
@@ -211,7 +209,7 @@ fn answer_parts(
 }
 
 fn add_text(parts: &mut Vec<Value>, text: &str, signature: Option<&str>, thought: bool) {
-    for (text, signature) in Marks::read(signature).cut(text) {
+    for TextPart { text, signature } in SignedRanges::read(signature).split(text) {
         let mut part = json!({ "text": text });
         if thought {
             part["thought"] = true.into();
@@ -248,7 +246,7 @@ fn tool_result(
     let text = texts.collect::<Vec<_>>().join("\n");
     let is_image = |block: &&ContentBlock| matches!(block, ContentBlock::Image { .. });
     let images: Vec<Value> = result.content.iter().filter(is_image).map(part).collect();
-    let told = match text.as_str() {
+    let output = match text.as_str() {
         "" if !images.is_empty() && !compat.images_in_results => "(see the image that follows)",
         "" if !images.is_empty() => "(see the image)",
         text => &or_note(text),
@@ -259,7 +257,7 @@ fn tool_result(
         response.insert("id".into(), result.tool_call_id.clone().into());
     }
     response.insert("name".into(), result.tool_name.clone().into());
-    response.insert("response".into(), json!({ key: told }));
+    response.insert("response".into(), json!({ key: output }));
     if compat.images_in_results && !images.is_empty() {
         response.insert("parts".into(), images.into());
     } else {

@@ -1,17 +1,17 @@
-//! From JSON schema to the vendor's subset of it.
+//! Converts JSON schemas to the vendor's subset of them.
 //!
-//! Its schemas are OpenAPI's: one type a schema, no references, `nullable` in place of a null type, choices
-//! of text only, every list with a type for its items. What the subset cannot say becomes wider, never
-//! narrower (but for references that contain themselves, which become plain objects): the arguments are
-//! checked against the real schema before the tool runs.
+//! The subset is that of OpenAPI: one type per schema, no references, `nullable` instead of a null type,
+//! enumerations only of strings, and a type for the items of every array. What the subset cannot express
+//! becomes less strict, never stricter (except for recursive references, which become plain objects):
+//! arguments are validated against the original schema before the tool runs.
 
 use serde_json::{Map, Value, json};
 
-/// Nesting that is followed. Deeper schemas, and those that contain themselves, become plain objects.
+/// Maximum depth. Deeper and recursive schemas become plain objects.
 const DEPTH: usize = 16;
 
-/// Keywords that are taken over as they are.
-const KEPT: &[&str] = &[
+/// Keywords that are copied.
+const COPIED_KEYWORDS: &[&str] = &[
     "title",
     "description",
     "minItems",
@@ -25,14 +25,14 @@ const KEPT: &[&str] = &[
     "maximum",
 ];
 
-/// Formats that are known, by type.
+/// Supported formats by type.
 const FORMATS: &[(&str, &[&str])] = &[
     ("string", &["date-time", "enum"]),
     ("number", &["float", "double"]),
     ("integer", &["int32", "int64"]),
 ];
 
-/// The parameters of a tool; `None` when it takes none, which is told by leaving them out.
+/// The parameters of a tool; `None` when it has none, so that the field is omitted.
 pub(super) fn parameters(schema: &Value) -> Option<Value> {
     let converted = Converter { root: schema }.convert(schema, 0);
     let takes_any = converted
@@ -57,7 +57,7 @@ impl Converter<'_> {
         }
         let merged = self.merged(schema, 0);
         let mut converted = Map::new();
-        for key in KEPT {
+        for key in COPIED_KEYWORDS {
             if let Some(value) = merged.get(*key) {
                 converted.insert((*key).to_owned(), value.clone());
             }
@@ -71,7 +71,7 @@ impl Converter<'_> {
         match (types.as_slice(), choices.len()) {
             ([], 0) => self.add_type(&merged, guessed(&merged), &mut converted, depth),
             ([], 1) => {
-                // A choice of one, as an optional value is written.
+                // A single choice, as for optional values.
                 if let Some(Value::Object(only)) = choices.pop() {
                     for (key, value) in only {
                         converted.entry(key).or_insert(value);
@@ -94,7 +94,7 @@ impl Converter<'_> {
         Value::Object(converted)
     }
 
-    /// The schema with its reference followed and its `allOf` taken in.
+    /// Resolves the reference and merges `allOf`.
     fn merged(&self, schema: &Value, depth: usize) -> Map<String, Value> {
         let mut merged = schema.as_object().cloned().unwrap_or_default();
         if depth > DEPTH {
@@ -106,13 +106,13 @@ impl Converter<'_> {
         let parts = target.cloned().into_iter().chain(all.unwrap_or_default());
         for part in parts.collect::<Vec<_>>() {
             for (key, value) in self.merged(&part, depth + 1) {
-                take_in(&mut merged, key, value);
+                merge_keyword(&mut merged, key, value);
             }
         }
         merged
     }
 
-    /// What `anyOf` and `oneOf` allow, without null.
+    /// The choices of `anyOf` and `oneOf`, without null.
     fn choices(
         &self,
         merged: &Map<String, Value>,
@@ -159,12 +159,12 @@ impl Converter<'_> {
         }
     }
 
-    /// The items of a list whose places differ.
+    /// The item type of a tuple.
     fn any_of_items(&self, merged: &Map<String, Value>, depth: usize) -> Value {
-        let places = merged.get("prefixItems").or_else(|| merged.get("items"));
+        let items = merged.get("prefixItems").or_else(|| merged.get("items"));
         let mut kinds: Vec<Value> = Vec::new();
-        for place in places.and_then(Value::as_array).into_iter().flatten() {
-            let kind = self.convert(place, depth + 1);
+        for item in items.and_then(Value::as_array).into_iter().flatten() {
+            let kind = self.convert(item, depth + 1);
             if !kinds.contains(&kind) {
                 kinds.push(kind);
             }
@@ -201,14 +201,14 @@ impl Converter<'_> {
         if !required.is_empty() {
             converted.insert("required".to_owned(), required.into());
         }
-        // They are written in this order, which is the tool's own.
+        // Preserves the order of the original schema.
         if names.len() > 1 {
             converted.insert("propertyOrdering".to_owned(), names.into());
         }
     }
 }
 
-/// Bounds that the bound itself is not within.
+/// Adds exclusive bounds.
 fn add_bounds(merged: &Map<String, Value>, converted: &mut Map<String, Value>) {
     for (exclusive, bound) in [
         ("exclusiveMinimum", "minimum"),
@@ -220,8 +220,8 @@ fn add_bounds(merged: &Map<String, Value>, converted: &mut Map<String, Value>) {
     }
 }
 
-/// Takes a keyword of a part into the whole: properties and required names add up, else the whole counts.
-fn take_in(merged: &mut Map<String, Value>, key: String, value: Value) {
+/// Merges a keyword: properties and required names are added, other existing keywords have precedence.
+fn merge_keyword(merged: &mut Map<String, Value>, key: String, value: Value) {
     match (merged.get_mut(&key), value) {
         (Some(Value::Object(have)), Value::Object(more)) if key == "properties" => {
             for (name, schema) in more {
@@ -238,19 +238,19 @@ fn take_in(merged: &mut Map<String, Value>, key: String, value: Value) {
     }
 }
 
-/// The types a schema allows beside null, and whether it allows null.
+/// The types of a schema except for null, and whether it is nullable.
 fn types(merged: &Map<String, Value>) -> (Vec<&str>, bool) {
-    let told: Vec<&str> = match merged.get("type") {
+    let names: Vec<&str> = match merged.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let nullable = told.contains(&"null") || merged.get("nullable") == Some(&Value::Bool(true));
-    let types = told.into_iter().filter(|name| *name != "null").collect();
+    let nullable = names.contains(&"null") || merged.get("nullable") == Some(&Value::Bool(true));
+    let types = names.into_iter().filter(|name| *name != "null").collect();
     (types, nullable)
 }
 
-/// The type of a schema that names none.
+/// The type of a schema without `type`.
 fn guessed(merged: &Map<String, Value>) -> &'static str {
     let values = merged.get("enum").and_then(Value::as_array);
     let sample = merged.get("const").or_else(|| values?.first());
@@ -264,7 +264,7 @@ fn guessed(merged: &Map<String, Value>) -> &'static str {
     }
 }
 
-/// The values that are allowed. Of other types than text they can only be told in words.
+/// Adds the enumerated values. Values that are not strings are listed in the description.
 fn add_values(merged: &Map<String, Value>, name: &str, converted: &mut Map<String, Value>) {
     let values: Vec<&Value> = match (merged.get("enum"), merged.get("const")) {
         (Some(Value::Array(values)), _) => values.iter().filter(|value| !value.is_null()).collect(),
@@ -275,11 +275,11 @@ fn add_values(merged: &Map<String, Value>, name: &str, converted: &mut Map<Strin
         converted.insert("enum".to_owned(), values.into_iter().cloned().collect());
         return;
     }
-    let told: Vec<String> = values.iter().map(ToString::to_string).collect();
-    let told = format!("One of: {}", told.join(", "));
+    let list: Vec<String> = values.iter().map(ToString::to_string).collect();
+    let list = format!("One of: {}", list.join(", "));
     let text = match converted.get("description").and_then(Value::as_str) {
-        Some(text) => format!("{text} {told}"),
-        None => told,
+        Some(text) => format!("{text} {list}"),
+        None => list,
     };
     converted.insert("description".to_owned(), text.into());
 }
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_keyword_finds_its_form() {
+    fn keywords_are_converted() {
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_parameters_has_none() {
+    fn tool_without_parameters_has_none() {
         for schema in [
             json!({"type": "object"}),
             json!({"type": "object", "properties": {}}),
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_contains_itself_ends() {
+    fn recursive_schema_is_truncated() {
         let schema = json!({
             "type": "object",
             "properties": {"tree": {"$ref": "#/$defs/tree"}, "self": {"$ref": "#/$defs/loop"}},

@@ -5,7 +5,6 @@ use crate::model::{Api, KeyHeader, Model, ThinkingLevel};
 use crate::provider::ToolChoice;
 use crate::status::TurnStatus;
 use crate::usage::Usage;
-use crate::wire::Wire;
 use crate::wire::testing::{
     answer, body, call, model, play, play_data, request, result, text, thinking, user,
 };
@@ -41,11 +40,11 @@ fn signed_call(id: &str, path: &str, signature: Option<&str>) -> AssistantBlock 
     })
 }
 
-/// The content with the ids that were made up replaced by `made-up`.
+/// The content with generated ids replaced by `made-up`.
 fn named(mut message: AssistantMessage) -> Vec<AssistantBlock> {
     for block in &mut message.content {
         if let AssistantBlock::ToolCall(call) = block
-            && call.id.starts_with(super::MADE_UP)
+            && call.id.starts_with(super::signed::GENERATED_ID)
         {
             "made-up".clone_into(&mut call.id);
         }
@@ -54,7 +53,7 @@ fn named(mut message: AssistantMessage) -> Vec<AssistantBlock> {
 }
 
 #[test]
-fn thoughts_signatures_calls_and_usage_of_the_vendors_stream_are_read() {
+fn thinking_signatures_calls_and_usage_are_decoded() {
     let stream = include_bytes!("../../../../../tests/fixtures/llm/google-thoughts-tools.sse");
     let (message, status) = play(&gemini(), stream);
     assert_eq!(status, SUCCESS_TOOLS);
@@ -83,7 +82,7 @@ fn thoughts_signatures_calls_and_usage_of_the_vendors_stream_are_read() {
 }
 
 #[test]
-fn every_signature_goes_back_on_exactly_its_part() {
+fn signatures_are_sent_back_on_their_parts() {
     let model = gemini();
     let streamed = [
         json!([{"text": "so ", "thought": true}]),
@@ -97,7 +96,7 @@ fn every_signature_goes_back_on_exactly_its_part() {
     let mut events: Vec<Value> = streamed.iter().map(parts).collect();
     events.push(finish("STOP"));
     let (message, _) = play_data(&model, &events);
-    // One text for people, whatever its parts.
+    // The parts are displayed as one text.
     assert_eq!(message.text(), "Signed and not");
     let messages = vec![
         user("go"),
@@ -127,7 +126,7 @@ fn every_signature_goes_back_on_exactly_its_part() {
 }
 
 #[test]
-fn an_answer_ends_only_with_a_reason() {
+fn answer_is_complete_only_with_a_finish_reason() {
     let said = parts(&json!([{"text": "half"}]));
     let (message, status) = play_data(&gemini(), std::slice::from_ref(&said));
     assert_eq!(
@@ -138,7 +137,7 @@ fn an_answer_ends_only_with_a_reason() {
         }
     );
     assert_eq!(message.content, [text("half")]);
-    // Some versions give a reason with every chunk.
+    // Some versions send a finish reason with every chunk.
     let (message, status) = play_data(
         &gemini(),
         &[finish("STOP"), said.clone(), said, finish("STOP")],
@@ -155,7 +154,7 @@ fn an_answer_ends_only_with_a_reason() {
 }
 
 #[test]
-fn every_reason_has_its_meaning() {
+fn finish_reasons_map_to_stop_reasons() {
     let ended = |reason: &str, said: bool| {
         let text = parts(&json!([{"text": "so"}]));
         let events = [text, finish(reason)];
@@ -197,7 +196,7 @@ fn every_reason_has_its_meaning() {
 }
 
 #[test]
-fn errors_and_refused_prompts_fail_the_call() {
+fn errors_and_blocked_prompts_fail_the_call() {
     let quota = json!({"error": {"code": 429, "message": "Resource has been exhausted", "status": "RESOURCE_EXHAUSTED",
         "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]}});
     assert_eq!(
@@ -226,7 +225,7 @@ fn errors_and_refused_prompts_fail_the_call() {
 }
 
 #[test]
-fn a_whole_conversation_of_another_vendor_is_written() {
+fn conversation_of_another_vendor_is_encoded() {
     let mut gemini = gemini();
     gemini.compat.signed_calls = true;
     let claude = model(Api::AnthropicMessages);
@@ -288,7 +287,7 @@ fn a_whole_conversation_of_another_vendor_is_written() {
 }
 
 #[test]
-fn images_stay_in_their_results_where_the_model_reads_them_there() {
+fn images_stay_in_results_if_supported() {
     let mut model = gemini();
     model.compat.images_in_results = true;
     let image = ContentBlock::Image {
@@ -312,7 +311,7 @@ fn images_stay_in_their_results_where_the_model_reads_them_there() {
 }
 
 #[test]
-fn thinking_is_asked_for_as_the_model_has_it() {
+fn thinking_is_requested_in_the_form_of_the_model() {
     let asked = |level, levels: &[ThinkingLevel], budget| {
         let mut model = gemini();
         model.thinking_levels = levels.to_vec();
@@ -344,8 +343,8 @@ fn thinking_is_asked_for_as_the_model_has_it() {
 }
 
 #[test]
-fn the_key_goes_where_the_server_looks_for_it() {
-    let wire = Wire::find(Api::GoogleGenerativeAi).unwrap();
+fn key_is_sent_in_the_header_of_the_server() {
+    let wire = crate::wire::find(Api::GoogleGenerativeAi).unwrap();
     let mut model = gemini();
     assert_eq!(wire.key_header(&model).name(), "x-goog-api-key");
     model.compat.key_header = Some(KeyHeader::Bearer);
@@ -353,7 +352,7 @@ fn the_key_goes_where_the_server_looks_for_it() {
 }
 
 #[test]
-fn a_turn_begins_with_the_turn_before() {
+fn request_extends_the_previous_request() {
     let model = gemini();
     let mut messages = vec![user("one")];
     let bytes = |messages: &[_]| body(&request(model.clone(), messages.to_vec())).to_string();

@@ -1,7 +1,7 @@
-//! Reads an answer of Ollama.
+//! Decodes answers of Ollama.
 //!
-//! Every line holds what is new; the one with `done` is the last and tells the tokens. Calls come whole,
-//! with the arguments as an object and most often without an id.
+//! Every line contains the new parts; the line with `done` is the last one and contains the usage. Tool calls
+//! arrive complete, with the arguments as an object and usually without an id.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::model::Model;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
-use crate::wire::{Decoder, or_default};
+use crate::wire::format::{Decoder, or_default};
 use osier_base::ids;
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct OllamaDecoder {
     open: Option<Open>,
 }
 
-/// The block that is growing.
+/// The open block.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     index: usize,
@@ -144,9 +144,9 @@ impl OllamaDecoder {
         let index = self.answer.open_call(id, call.function.name, out);
         let raw = match call.function.arguments {
             Value::Null => "{}".to_owned(),
-            // Some versions and proxies write the object as text.
+            // Some versions and proxies send the object as text.
             Value::String(text) => text,
-            whole => whole.to_string(),
+            value => value.to_string(),
         };
         let delta = raw.clone();
         out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
@@ -163,7 +163,7 @@ impl Decoder for OllamaDecoder {
         let Ok(body) = serde_json::from_str::<Value>(data) else {
             return self.answer.garbled(data, out);
         };
-        // `message` alone is the answer, not the text of an error.
+        // `message` is the answer, not an error text.
         if body.get("error").is_some()
             && let Some(fault) = Fault::from_body(&body)
         {

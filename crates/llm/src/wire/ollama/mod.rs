@@ -1,16 +1,16 @@
-//! Ollama's own: `POST {base}/api/chat`, a stream of JSON lines.
+//! Ollama's native format: `POST {base}/api/chat`, a stream of JSON lines.
 //!
-//! Its compatible endpoints cannot say how large the window is to be, and what does not fit is left out
-//! without a word. This one can, and is asked to refuse instead.
+//! Its compatible endpoints cannot set the context window and truncate the prompt silently. The native one
+//! can set it, and reports an error instead.
 
 mod decode;
 mod request;
 #[cfg(test)]
 mod tests;
 
-use super::Wire;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader};
+use crate::wire::format::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::Ollama,

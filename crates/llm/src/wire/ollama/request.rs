@@ -1,5 +1,4 @@
-//! Writes a request of Ollama. Everything that grows comes last, so that the text of one turn's body
-//! begins with the text of the turn before.
+//! Encodes requests of Ollama. A body extends that of the previous turn.
 
 use serde_json::{Map, Value, json};
 
@@ -9,15 +8,15 @@ use crate::message::{
 };
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, ToolSpec};
+use crate::wire::format::{add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
-use crate::wire::{add_extra, decimal, or_note};
 
 pub(super) fn body(request: &Request) -> Value {
     let context = &request.context;
     let mut body = Map::new();
     body.insert("model".into(), request.model.id.clone().into());
     body.insert("stream".into(), true.into());
-    // What does not fit is to be an error, not left out without a word.
+    // A prompt that exceeds the window is an error instead of being truncated.
     body.insert("truncate".into(), false.into());
     body.insert("shift".into(), false.into());
     if let Some(think) = think(request) {
@@ -38,7 +37,8 @@ pub(super) fn body(request: &Request) -> Value {
     Value::Object(body)
 }
 
-/// Yes or no, but for models that tell more levels apart. A model that cannot think refuses the question.
+/// Enables thinking: a boolean, or a level for models that support several. Models that cannot think reject
+/// the field.
 fn think(request: &Request) -> Option<Value> {
     let model = &request.model;
     match request.options.thinking {
@@ -72,7 +72,7 @@ fn messages(request: &Request) -> Vec<Value> {
             show(&mut pictures, &mut sent);
         }
         match message {
-            Message::User(user) => sent.push(said(&user)),
+            Message::User(user) => sent.push(user_message(&user)),
             Message::Assistant(answer) => sent.push(answered(&answer)),
             Message::ToolResult(result) => sent.push(tool_result(&result, &mut pictures)),
         }
@@ -81,7 +81,7 @@ fn messages(request: &Request) -> Vec<Value> {
     sent
 }
 
-/// The images of the results before: models see only a user's.
+/// Adds the images of the previous results: models accept images only in user messages.
 fn show(pictures: &mut Vec<Value>, sent: &mut Vec<Value>) {
     if !pictures.is_empty() {
         let images = std::mem::take(pictures);
@@ -104,7 +104,7 @@ fn images(content: &[ContentBlock]) -> Vec<Value> {
     images.collect()
 }
 
-fn said(user: &UserMessage) -> Value {
+fn user_message(user: &UserMessage) -> Value {
     let mut message = json!({"role": "user", "content": texts(&user.content)});
     let images = images(&user.content);
     if !images.is_empty() {

@@ -30,7 +30,7 @@ fn done(reason: &str) -> Value {
 }
 
 #[test]
-fn thinking_calls_and_usage_of_the_servers_stream_are_read() {
+fn thinking_calls_and_usage_are_decoded() {
     let stream = include_bytes!("../../../../../tests/fixtures/llm/ollama-thinking-tools.ndjson");
     let (mut message, status) = play(&qwen(), stream);
     assert_eq!(status, SUCCESS_TOOLS);
@@ -41,7 +41,7 @@ fn thinking_calls_and_usage_of_the_servers_stream_are_read() {
     };
     assert_eq!(message.usage, usage.priced(&qwen().price));
     assert_eq!(message.stop_reason, StopReason::ToolUse);
-    // The first call came without an id.
+    // The first call has no id.
     let AssistantBlock::ToolCall(first) = &mut message.content[2] else {
         panic!("{message:?}");
     };
@@ -57,7 +57,7 @@ fn thinking_calls_and_usage_of_the_servers_stream_are_read() {
 }
 
 #[test]
-fn arguments_as_text_and_none_at_all_are_read() {
+fn text_and_missing_arguments_are_decoded() {
     let calls = json!([
         {"id": "a", "function": {"name": "read", "arguments": "{\"path\":\"x\"}"}},
         {"id": "b", "function": {"name": "read"}},
@@ -78,7 +78,7 @@ fn arguments_as_text_and_none_at_all_are_read() {
 }
 
 #[test]
-fn an_answer_ends_only_with_its_marker() {
+fn answer_is_complete_only_with_its_end_marker() {
     let (message, status) = play_data(&qwen(), &[said("half")]);
     assert_eq!(
         status,
@@ -106,7 +106,7 @@ fn an_answer_ends_only_with_its_marker() {
 }
 
 #[test]
-fn errors_inside_the_stream_fail_the_call() {
+fn errors_in_the_stream_fail_the_call() {
     for (told, retryable) in [
         (
             "an error was encountered while running the model: unexpected EOF",
@@ -139,7 +139,7 @@ fn errors_inside_the_stream_fail_the_call() {
 }
 
 #[test]
-fn a_whole_conversation_is_written() {
+fn complete_conversation_is_encoded() {
     let model = qwen();
     let image = ContentBlock::Image {
         data: "AAAA".to_owned(),
@@ -194,7 +194,7 @@ fn a_whole_conversation_is_written() {
 }
 
 #[test]
-fn thinking_is_asked_for_as_the_model_has_it() {
+fn thinking_is_requested_in_the_form_of_the_model() {
     let asked = |level, levels: &[ThinkingLevel]| {
         let mut model = qwen();
         model.thinking_levels = levels.to_vec();
@@ -211,7 +211,7 @@ fn thinking_is_asked_for_as_the_model_has_it() {
 }
 
 #[test]
-fn a_turn_begins_with_the_turn_before() {
+fn request_extends_the_previous_request() {
     let model = qwen();
     let mut messages = vec![user("one")];
     let bytes = |messages: &[_]| body(&request(model.clone(), messages.to_vec())).to_string();

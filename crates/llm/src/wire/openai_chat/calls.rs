@@ -1,12 +1,12 @@
-//! Puts the fragments of tool calls together.
+//! Joins the fragments of tool calls.
 //!
-//! The norm: a call's fragments share an `index`, and the first has id and name. Servers also leave the
-//! index out, repeat the id, give every call index 0, or send calls whole. What stays true: a fragment
-//! belongs to the newest call that its index and id allow, and a new id is a new call.
+//! Usually the fragments of a call share an `index`, and the first one has id and name. Some servers omit the
+//! index, repeat the id, use index 0 for every call, or send complete calls. In all cases, a fragment belongs
+//! to the newest call that its index and id allow, and a new id is a new call.
 
 use serde_json::Value;
 
-use super::frame::CallPiece;
+use super::frame::CallFragment;
 use crate::event::{Delta, StreamEvent};
 use crate::wire::answer::Answer;
 use osier_base::ids;
@@ -23,27 +23,27 @@ struct Call {
     name: String,
     raw: String,
     signature: Option<String>,
-    /// Our index, once the name is known.
+    /// The index in the answer, once the name is known.
     index: Option<usize>,
 }
 
 impl Calls {
-    /// Takes one fragment.
+    /// Adds a fragment.
     pub(super) fn push(
         &mut self,
-        mut piece: CallPiece,
+        mut fragment: CallFragment,
         answer: &mut Answer,
         out: &mut Vec<StreamEvent>,
     ) {
-        piece.id = piece.id.filter(|id| !id.is_empty());
-        let at = self.find(&piece).unwrap_or_else(|| {
+        fragment.id = fragment.id.filter(|id| !id.is_empty());
+        let at = self.find(&fragment).unwrap_or_else(|| {
             self.calls.push(Call {
-                remote: piece.index,
+                remote: fragment.index,
                 ..Call::default()
             });
             self.calls.len() - 1
         });
-        self.calls[at].grow(piece, answer, out);
+        self.calls[at].grow(fragment, answer, out);
     }
 
     /// Ends every call.
@@ -54,49 +54,49 @@ impl Calls {
         }
     }
 
-    fn find(&self, piece: &CallPiece) -> Option<usize> {
+    fn find(&self, fragment: &CallFragment) -> Option<usize> {
         let newest = |fits: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(fits);
-        let at = match (piece.index, &piece.id) {
+        let at = match (fragment.index, &fragment.id) {
             (Some(index), _) => newest(&|call| call.remote == Some(index)),
             (None, Some(id)) => newest(&|call| call.id.as_ref() == Some(id)),
             (None, None) => self.calls.len().checked_sub(1),
         }?;
-        (!self.calls[at].is_followed_by(piece)).then_some(at)
+        (!self.calls[at].is_followed_by(fragment)).then_some(at)
     }
 }
 
 impl Call {
-    /// Whether `piece`, though it has this call's index, begins the next call.
-    fn is_followed_by(&self, piece: &CallPiece) -> bool {
-        match (&self.id, &piece.id) {
+    /// Whether the fragment starts the next call although it has the index of this one.
+    fn is_followed_by(&self, fragment: &CallFragment) -> bool {
+        match (&self.id, &fragment.id) {
             (Some(own), Some(id)) => own != id,
             (_, None) => {
-                let named = piece
+                let named = fragment
                     .function
                     .name
                     .as_deref()
                     .is_some_and(|name| !name.is_empty());
-                let more = arguments(piece.function.arguments.as_ref());
+                let more = arguments(fragment.function.arguments.as_ref());
                 named && !more.is_empty() && is_object(&self.raw)
             }
             (None, Some(_)) => is_object(&self.raw),
         }
     }
 
-    fn grow(&mut self, piece: CallPiece, answer: &mut Answer, out: &mut Vec<StreamEvent>) {
-        self.id = piece.id.or(self.id.take());
-        if let Some(extra) = piece.extra_content {
+    fn grow(&mut self, fragment: CallFragment, answer: &mut Answer, out: &mut Vec<StreamEvent>) {
+        self.id = fragment.id.or(self.id.take());
+        if let Some(extra) = fragment.extra_content {
             self.signature = Some(extra.to_string());
         }
         if self.name.is_empty() {
-            self.name = piece.function.name.unwrap_or_default();
+            self.name = fragment.function.name.unwrap_or_default();
         }
-        let delta = arguments(piece.function.arguments.as_ref());
+        let delta = arguments(fragment.function.arguments.as_ref());
         self.raw.push_str(&delta);
         if self.name.is_empty() {
             return;
         }
-        // Fragments that came before the name are told with it.
+        // Fragments before the name are emitted with it.
         let delta = if self.index.is_none() {
             self.raw.clone()
         } else {
@@ -108,7 +108,7 @@ impl Call {
         }
     }
 
-    /// The call's index; tells its start when that was not done, with `name` if it has none.
+    /// The index of the call. Emits its start if necessary, with `name` if it has none.
     fn open(&mut self, name: &str, answer: &mut Answer, out: &mut Vec<StreamEvent>) -> usize {
         if let Some(index) = self.index {
             return index;
@@ -127,7 +127,7 @@ fn arguments(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
-        Some(whole) => whole.to_string(),
+        Some(value) => value.to_string(),
     }
 }
 

@@ -1,36 +1,36 @@
-//! Reads an answer of Chat Completions.
+//! Decodes answers of Chat Completions.
 //!
-//! An answer is complete when a finish reason or `[DONE]` came; usage follows the finish reason, so the
-//! end is told with `[DONE]` or the end of the body.
+//! An answer is complete after a finish reason or `[DONE]`. Usage follows the finish reason, so the end is
+//! emitted with `[DONE]` or the end of the body.
 
 use serde_json::Value;
 
 use super::calls::Calls;
-use super::frame::{CallPiece, Choice, Content, Frame, Piece, WireUsage};
+use super::frame::{CallFragment, Choice, Content, Frame, MessageDelta, WireUsage};
 use crate::errors::Fault;
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
 use crate::model::Model;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
-use crate::wire::Decoder;
 use crate::wire::answer::Answer;
+use crate::wire::format::Decoder;
 
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
     answer: Answer,
     open: Open,
     calls: Calls,
-    /// OpenRouter's reasoning blocks, merged, as they must be sent back.
+    /// OpenRouter's merged reasoning blocks, which must be sent back.
     details: Vec<Value>,
-    /// Mistral's signature of the thinking that grows.
+    /// Mistral's signature of the open thinking block.
     signature: Option<String>,
     finish_reason: Option<String>,
-    /// A part of the answer came, so that `[DONE]` ends something.
-    spoke: bool,
+    /// Whether a part of the answer was received, so that `[DONE]` completes it.
+    has_content: bool,
 }
 
-/// The text or thinking block that is growing.
+/// The open text or thinking block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Nothing,
@@ -47,7 +47,7 @@ impl ChatDecoder {
             details: Vec::new(),
             signature: None,
             finish_reason: None,
-            spoke: false,
+            has_content: false,
         }
     }
 
@@ -62,7 +62,7 @@ impl ChatDecoder {
         self.answer.start(frame.id, out);
         let mut usage = frame.usage.or(frame.x_groq.and_then(|groq| groq.usage));
         for choice in frame.choices {
-            // Only one answer is asked for.
+            // Only one choice is requested.
             if choice.index.unwrap_or(0) == 0 {
                 usage = self.take_choice(choice, out).or(usage);
             }
@@ -70,31 +70,31 @@ impl ChatDecoder {
         if let Some(usage) = usage {
             self.answer.usage = usage.disjoint();
             self.answer.vendor_cost = usage.cost.or(self.answer.vendor_cost);
-            self.answer.tell_usage(out);
+            self.answer.emit_usage(out);
         }
     }
 
     fn take_choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) -> Option<WireUsage> {
         self.grow(choice.delta, out);
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
-            self.spoke = true;
+            self.has_content = true;
             self.finish_reason = Some(reason);
         }
         choice.usage
     }
 
-    fn grow(&mut self, piece: Piece, out: &mut Vec<StreamEvent>) {
-        merge_details(&mut self.details, piece.reasoning_details);
+    fn grow(&mut self, fragment: MessageDelta, out: &mut Vec<StreamEvent>) {
+        merge_details(&mut self.details, fragment.reasoning_details);
         let thinking = [
-            piece.reasoning_content,
-            piece.reasoning,
-            piece.reasoning_text,
+            fragment.reasoning_content,
+            fragment.reasoning,
+            fragment.reasoning_text,
         ];
-        // Some servers send the same text under two names.
+        // Some servers send the same text in two fields.
         if let Some(thinking) = thinking.into_iter().flatten().find(|text| !text.is_empty()) {
             self.think(thinking, out);
         }
-        match piece.content {
+        match fragment.content {
             Some(Content::Text(text)) => self.say(text, out),
             Some(Content::Parts(parts)) => {
                 for part in parts {
@@ -107,14 +107,14 @@ impl ChatDecoder {
             }
             None => {}
         }
-        self.say(piece.refusal.unwrap_or_default(), out);
-        let old = piece.function_call.map(|function| CallPiece {
+        self.say(fragment.refusal.unwrap_or_default(), out);
+        let old = fragment.function_call.map(|function| CallFragment {
             index: Some(0),
             function,
-            ..CallPiece::default()
+            ..CallFragment::default()
         });
-        for call in piece.tool_calls.into_iter().chain(old) {
-            self.spoke = true;
+        for call in fragment.tool_calls.into_iter().chain(old) {
+            self.has_content = true;
             self.close(out);
             self.calls.push(call, &mut self.answer, out);
         }
@@ -124,7 +124,7 @@ impl ChatDecoder {
         if delta.is_empty() {
             return;
         }
-        self.spoke = true;
+        self.has_content = true;
         let index = if let Open::Text(index) = self.open {
             index
         } else {
@@ -139,7 +139,7 @@ impl ChatDecoder {
         if delta.is_empty() {
             return;
         }
-        self.spoke = true;
+        self.has_content = true;
         let index = if let Open::Thinking(index) = self.open {
             index
         } else {
@@ -150,7 +150,7 @@ impl ChatDecoder {
         out.push(StreamEvent::Delta(Delta::ThinkingDelta { index, delta }));
     }
 
-    /// Ends the growing block.
+    /// Ends the open block.
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
         let end = match std::mem::replace(&mut self.open, Open::Nothing) {
             Open::Nothing => return,
@@ -214,7 +214,7 @@ impl Decoder for ChatDecoder {
             return;
         }
         if data == "[DONE]" {
-            if self.spoke {
+            if self.has_content {
                 self.end(out);
             } else {
                 self.answer.cut_off(out);
@@ -225,7 +225,7 @@ impl Decoder for ChatDecoder {
             Ok(frame) if is_chunk(&frame) => self.take(frame, data, out),
             _ => match serde_json::from_str::<Value>(data) {
                 Ok(body) if Fault::from_body(&body).is_some() => self.fail_from(&body, data, out),
-                // A chunk that carries no choice: filter results, or a kind no one has told of yet.
+                // A chunk without choices: filter results or an unknown kind.
                 Ok(Value::Object(body)) if is_empty(body.get("choices")) => {}
                 _ => self.answer.garbled(data, out),
             },
@@ -249,7 +249,7 @@ impl Decoder for ChatDecoder {
     }
 }
 
-/// Whether any of the fields that this format is made of was there.
+/// Whether the frame has any field of this format.
 fn is_chunk(frame: &Frame) -> bool {
     !frame.choices.is_empty()
         || frame.usage.is_some()
@@ -261,17 +261,18 @@ fn is_empty(choices: Option<&Value>) -> bool {
     choices.is_none_or(|choices| choices.as_array().is_none_or(Vec::is_empty))
 }
 
-/// Joins fragments of one reasoning block: same type and index, texts appended, the rest taken over.
-fn merge_details(details: &mut Vec<Value>, pieces: Vec<Value>) {
-    for piece in pieces {
+/// Joins the fragments of reasoning blocks with the same type and index: texts are appended, other fields
+/// replaced.
+fn merge_details(details: &mut Vec<Value>, fragments: Vec<Value>) {
+    for fragment in fragments {
         let same = details.last().is_some_and(|last| {
-            last["type"] == piece["type"]
-                && last["index"] == piece["index"]
-                && piece["type"] != "reasoning.encrypted"
+            last["type"] == fragment["type"]
+                && last["index"] == fragment["index"]
+                && fragment["type"] != "reasoning.encrypted"
         });
-        match (details.last_mut(), piece) {
-            (Some(Value::Object(last)), Value::Object(piece)) if same => {
-                for (key, value) in piece {
+        match (details.last_mut(), fragment) {
+            (Some(Value::Object(last)), Value::Object(fragment)) if same => {
+                for (key, value) in fragment {
                     match (last.get_mut(&key), value) {
                         (Some(Value::String(text)), Value::String(more))
                             if matches!(key.as_str(), "text" | "summary") =>
@@ -285,7 +286,7 @@ fn merge_details(details: &mut Vec<Value>, pieces: Vec<Value>) {
                     }
                 }
             }
-            (_, piece) => details.push(piece),
+            (_, fragment) => details.push(fragment),
         }
     }
 }

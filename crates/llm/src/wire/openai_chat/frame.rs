@@ -1,10 +1,10 @@
-//! One chunk of a Chat Completions stream, in every shape that servers send.
+//! A chunk of a Chat Completions stream, in every form that servers send.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::usage::Usage;
-use crate::wire::or_default;
+use crate::wire::format::or_default;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
@@ -14,7 +14,7 @@ pub(super) struct Frame {
     pub choices: Vec<Choice>,
     #[serde(default)]
     pub usage: Option<WireUsage>,
-    /// Groq's place for usage and errors.
+    /// Groq's field for usage and errors.
     #[serde(default)]
     pub x_groq: Option<Groq>,
     #[serde(default)]
@@ -34,16 +34,16 @@ pub(super) struct Choice {
     #[serde(default)]
     pub index: Option<u64>,
     #[serde(default, deserialize_with = "or_default")]
-    pub delta: Piece,
+    pub delta: MessageDelta,
     #[serde(default)]
     pub finish_reason: Option<String>,
-    /// Moonshot's place for usage.
+    /// Moonshot's field for usage.
     #[serde(default)]
     pub usage: Option<WireUsage>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Piece {
+pub(super) struct MessageDelta {
     #[serde(default)]
     pub content: Option<Content>,
     #[serde(default)]
@@ -57,13 +57,13 @@ pub(super) struct Piece {
     #[serde(default, deserialize_with = "or_default")]
     pub reasoning_details: Vec<Value>,
     #[serde(default, deserialize_with = "or_default")]
-    pub tool_calls: Vec<CallPiece>,
-    /// The form before tools, which a few servers still send.
+    pub tool_calls: Vec<CallFragment>,
+    /// The deprecated form of tool calls, which a few servers still send.
     #[serde(default)]
     pub function_call: Option<Function>,
 }
 
-/// Text, or Mistral's list of text and thinking parts.
+/// A text, or Mistral's list of text and thinking parts.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Content {
@@ -77,7 +77,7 @@ pub(super) struct Part {
     pub text: Option<String>,
     #[serde(default)]
     pub thinking: Option<Thinking>,
-    /// Of the thinking; returned unchanged.
+    /// The signature of the thinking; returned unchanged.
     #[serde(default)]
     pub signature: Option<String>,
 }
@@ -99,7 +99,7 @@ impl Thinking {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct CallPiece {
+pub(super) struct CallFragment {
     #[serde(default)]
     pub index: Option<u64>,
     #[serde(default)]
@@ -115,7 +115,7 @@ pub(super) struct CallPiece {
 pub(super) struct Function {
     #[serde(default)]
     pub name: Option<String>,
-    /// JSON text, or on some servers the object itself.
+    /// JSON text, or the object itself on some servers.
     #[serde(default)]
     pub arguments: Option<Value>,
 }
@@ -127,11 +127,11 @@ pub(super) struct WireUsage {
     total_tokens: Option<u64>,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
-    /// DeepSeek's name.
+    /// DeepSeek's name of the field.
     prompt_cache_hit_tokens: Option<u64>,
-    /// Kimi's name.
+    /// Kimi's name of the field.
     cached_tokens: Option<u64>,
-    /// OpenRouter: dollars.
+    /// OpenRouter: the cost in US dollars.
     pub cost: Option<f64>,
 }
 
@@ -147,17 +147,17 @@ struct CompletionDetails {
 }
 
 impl WireUsage {
-    /// The disjoint counts: on the wire the prompt includes what the cache gave and took.
+    /// Converts to disjoint counts: in the stream, the prompt includes cached tokens.
     pub(super) fn disjoint(&self) -> Usage {
         let none = PromptDetails::default();
         let details = self.prompt_tokens_details.as_ref().unwrap_or(&none);
         let prompt = self.prompt_tokens.unwrap_or(0);
-        let told = [
+        let counts = [
             details.cached_tokens,
             self.prompt_cache_hit_tokens,
             self.cached_tokens,
         ];
-        let cache_read = told.into_iter().flatten().max().unwrap_or(0).min(prompt);
+        let cache_read = counts.into_iter().flatten().max().unwrap_or(0).min(prompt);
         let cache_write = details
             .cache_write_tokens
             .unwrap_or(0)
@@ -168,7 +168,7 @@ impl WireUsage {
             .as_ref()
             .and_then(|details| details.reasoning_tokens)
             .unwrap_or(0);
-        // Some servers count thinking beside the completion; the total gives them away.
+        // Some servers count thinking separately from the completion, which the total reveals.
         let apart = reasoning > 0 && self.total_tokens == Some(prompt + completion + reasoning);
         Usage {
             input: prompt - cache_read - cache_write,

@@ -1,6 +1,6 @@
-//! OpenAI's Chat Completions: `POST {base}/chat/completions`, the format that nearly every server speaks,
-//! each a little differently. `Compat` names the differences in what is asked; the decoder accepts all
-//! differences in what is answered.
+//! OpenAI Chat Completions: `POST {base}/chat/completions`, the format of nearly every server, with small
+//! differences. `Compat` describes the differences of requests; the decoder accepts all differences of
+//! answers.
 
 mod calls;
 mod decode;
@@ -11,9 +11,9 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use super::Wire;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader};
+use crate::wire::format::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::OpenaiChatCompletions,

@@ -1,4 +1,4 @@
-//! Tests of servers that differ in what they are asked and what they answer.
+//! Tests of servers whose requests or answers differ from the norm.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn mistral() -> Model {
 }
 
 #[test]
-fn mistrals_parts_and_whole_calls_are_read_and_go_back() {
+fn mistral_parts_and_complete_calls_round_trip() {
     let model = mistral();
     let stream = include_bytes!("../../../../../tests/fixtures/llm/mistral-thinking-tools.sse");
     let (message, status) = play(&model, stream);
@@ -73,7 +73,7 @@ fn mistrals_parts_and_whole_calls_are_read_and_go_back() {
 }
 
 #[test]
-fn ids_of_other_vendors_become_nine_letters_and_digits() {
+fn ids_are_converted_to_nine_letters_and_digits() {
     let claude = model(Api::AnthropicMessages);
     let conversation = vec![
         user("go"),
@@ -97,7 +97,7 @@ fn ids_of_other_vendors_become_nine_letters_and_digits() {
 }
 
 #[test]
-fn what_a_server_wants_between_and_inside_messages_is_there() {
+fn messages_have_the_required_form() {
     let mut odd = chat();
     odd.compat.answer_after_results = true;
     odd.compat.tool_result_name = true;
@@ -136,7 +136,7 @@ fn what_a_server_wants_between_and_inside_messages_is_there() {
 }
 
 #[test]
-fn efforts_have_the_servers_names() {
+fn efforts_have_the_names_of_the_server() {
     let asked = |change: fn(&mut Model), level| {
         let mut model = chat();
         change(&mut model);
@@ -171,7 +171,7 @@ fn efforts_have_the_servers_names() {
 }
 
 #[test]
-fn thinking_of_another_vendor_is_text_even_where_parts_are_spoken() {
+fn thinking_of_another_vendor_is_text() {
     let claude = model(Api::AnthropicMessages);
     let conversation = vec![
         user("go"),

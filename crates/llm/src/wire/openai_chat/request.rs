@@ -1,5 +1,4 @@
-//! Writes a request of Chat Completions. Everything that grows comes last, so that the text of one
-//! turn's body begins with the text of the turn before.
+//! Encodes requests of Chat Completions. A body extends that of the previous turn.
 
 use serde_json::{Map, Value, json};
 
@@ -9,8 +8,8 @@ use crate::message::{
 };
 use crate::model::{Compat, ThinkingFormat, ThinkingLevel};
 use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
-use crate::wire::{add_extra, cache_key, decimal, or_note};
 
 pub(super) fn body(request: &Request) -> Value {
     let compat = &request.model.compat;
@@ -63,7 +62,7 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
         ThinkingFormat::ReasoningEnabled => ("reasoning", json!({"enabled": on})),
         ThinkingFormat::Thinking => {
             let state = if on { "enabled" } else { "disabled" };
-            // Told apart only where the model has more than on and off.
+            // Levels are sent only to models with more than on and off.
             if on && model.thinking_levels.len() > 2 {
                 body.insert("reasoning_effort".into(), effort.into());
             }
@@ -120,7 +119,7 @@ fn messages(request: &Request) -> Vec<Value> {
     sent
 }
 
-/// Adds what the user says.
+/// Adds a user message.
 fn say(content: &Value, compat: &Compat, sent: &mut Vec<Value>) {
     let after_result = sent.last().is_some_and(|last| last["role"] == "tool");
     if compat.answer_after_results && after_result {
@@ -129,9 +128,9 @@ fn say(content: &Value, compat: &Compat, sent: &mut Vec<Value>) {
     sent.push(json!({"role": "user", "content": content}));
 }
 
-/// Marks the system prompt and what the user and the model said last for the vendor's prompt cache: results of
-/// tools take no marks, and in a long run of tools the model's words are what moves on. A mark stands on a
-/// part, so everything said is sent as parts: what loses its mark later is else the same.
+/// Adds prompt-cache marks to the system prompt and to the last messages of the user and the model. Tool
+/// results do not accept marks, so in a long run of tools the mark moves with the messages of the model.
+/// Marks are on parts, so all messages are sent as parts: a message stays the same when its mark is removed.
 fn mark(sent: &mut [Value]) {
     for message in sent.iter_mut().filter(|message| message["role"] != "tool") {
         if let Some(text) = message["content"].as_str().filter(|text| !text.is_empty()) {
@@ -142,8 +141,8 @@ fn mark(sent: &mut [Value]) {
         sent.iter()
             .rposition(|message| message["role"] == role && message["content"].is_array())
     };
-    let places = [Some(0), last("user"), last("assistant")];
-    for at in places.into_iter().flatten() {
+    let indices = [Some(0), last("user"), last("assistant")];
+    for at in indices.into_iter().flatten() {
         let parts = sent
             .get_mut(at)
             .and_then(|message| message["content"].as_array_mut());
@@ -174,7 +173,7 @@ fn part(block: &ContentBlock) -> Value {
     }
 }
 
-/// The result's text; its images go into `pictures`, because this role takes text only.
+/// The text of a result. Its images are added to `pictures`, because this role accepts only text.
 fn tool_result(result: &ToolResult, compat: &Compat, pictures: &mut Vec<Value>) -> Value {
     let texts: Vec<&str> = result
         .content
@@ -203,7 +202,7 @@ fn tool_result(result: &ToolResult, compat: &Compat, pictures: &mut Vec<Value>) 
     message
 }
 
-/// Adds a user message with the images of the tool results before it.
+/// Adds a user message with the images of the previous tool results.
 fn show(pictures: &mut Vec<Value>, compat: &Compat, sent: &mut Vec<Value>) {
     if !pictures.is_empty() {
         let mut content = vec![json!({"type": "text", "text": "Images of the tool results:"})];
@@ -239,7 +238,7 @@ fn assistant(answer: &AssistantMessage, compat: &Compat) -> Option<Value> {
     Some(Value::Object(message))
 }
 
-/// Thinking and text as parts of the content, in the form that Mistral streams them in.
+/// Thinking and text as parts of the content, in Mistral's form.
 fn parts(answer: &AssistantMessage) -> Vec<Value> {
     let parts = answer.content.iter().filter_map(|block| match block {
         AssistantBlock::Thinking {
@@ -277,7 +276,7 @@ fn thinking(answer: &AssistantMessage) -> String {
         .collect()
 }
 
-/// What the decoder kept as the signatures of thinking blocks.
+/// The reasoning details in the signatures of thinking blocks.
 fn reasoning_details(answer: &AssistantMessage) -> Vec<Value> {
     answer
         .content

@@ -34,7 +34,7 @@ fn content(data: &[Value]) -> Vec<AssistantBlock> {
 }
 
 #[test]
-fn a_recorded_tool_call_is_read() {
+fn recorded_tool_call_is_decoded() {
     let stream = include_bytes!("../../../../../tests/fixtures/llm/llamacpp-chat-tool.sse");
     let (message, status) = play(&chat(), stream);
     assert_eq!(
@@ -77,7 +77,7 @@ fn a_recorded_tool_call_is_read() {
 }
 
 #[test]
-fn calls_are_put_together_by_index_and_id() {
+fn fragments_are_joined_by_index_and_id() {
     let two = [
         call("a", json!({"path": "x"})),
         call("b", json!({"path": "y"})),
@@ -93,7 +93,7 @@ fn calls_are_put_together_by_index_and_id() {
         }
         piece
     };
-    // Fragments by index, interleaved.
+    // Interleaved fragments with an index.
     assert_eq!(
         content(&[
             delta(&json!({"role": "assistant", "content": ""})),
@@ -109,7 +109,7 @@ fn calls_are_put_together_by_index_and_id() {
         ]),
         two
     );
-    // Whole calls in one chunk; without index; all with index 0.
+    // Complete calls in one chunk: with indices, without, and all with index 0.
     for index in [[Some(0), Some(1)], [None, None], [Some(0), Some(0)]] {
         assert_eq!(
             content(&[
@@ -126,12 +126,12 @@ fn calls_are_put_together_by_index_and_id() {
 }
 
 #[test]
-fn calls_of_odd_servers_are_read() {
+fn calls_in_unusual_forms_are_decoded() {
     let two = [
         call("a", json!({"path": "x"})),
         call("b", json!({"path": "y"})),
     ];
-    // The id repeated with every fragment, null name, and `stop` as the reason.
+    // The id in every fragment, a null name, and `stop` as the reason.
     let (message, _) = play_data(
         &chat(),
         &[
@@ -146,7 +146,7 @@ fn calls_of_odd_servers_are_read() {
     );
     assert_eq!(message.content, two[..1]);
     assert_eq!(message.stop_reason, StopReason::ToolUse);
-    // No ids at all: whole calls that follow each other, arguments as an object, ids made up.
+    // No ids: complete calls after one another, arguments as an object, generated ids.
     let made = content(&[
         calls(&json!([{"index": 0, "function": {"name": "read", "arguments": {"path": "x"}}}])),
         calls(&json!([{"index": 0, "function": {"name": "read", "arguments": {"path": "y"}}}])),
@@ -163,7 +163,7 @@ fn calls_of_odd_servers_are_read() {
         made,
         [(true, &json!({"path": "x"})), (true, &json!({"path": "y"}))]
     );
-    // The name after the arguments, and the form before tools.
+    // The name after the arguments, and the deprecated form.
     assert_eq!(
         content(&[
             calls(&json!([{"index": 0, "id": "a", "function": {"arguments": "{\"path\":"}}])),
@@ -181,7 +181,7 @@ fn calls_of_odd_servers_are_read() {
 }
 
 #[test]
-fn half_arguments_are_kept_as_an_error() {
+fn incomplete_arguments_are_an_error() {
     let blocks = content(&[
         calls(
             &json!([{"index": 0, "id": "a", "function": {"name": "read", "arguments": "{\"path\""}}]),
@@ -198,7 +198,7 @@ fn half_arguments_are_kept_as_an_error() {
 }
 
 #[test]
-fn reasoning_is_read_under_every_name() {
+fn reasoning_is_decoded_from_every_field() {
     for field in ["reasoning_content", "reasoning", "reasoning_text"] {
         let blocks = content(&[
             delta(&json!({ field: "hm" })),
@@ -208,7 +208,7 @@ fn reasoning_is_read_under_every_name() {
         ]);
         assert_eq!(blocks, [thinking("hmm", None), text("yes")], "{field}");
     }
-    // Two names with the same text; Mistral's parts.
+    // Two fields with the same text; Mistral's parts.
     assert_eq!(
         content(&[
             delta(&json!({"reasoning": "hm", "reasoning_content": "hm"})),
@@ -223,7 +223,7 @@ fn reasoning_is_read_under_every_name() {
 }
 
 #[test]
-fn reasoning_details_go_back_as_they_came() {
+fn reasoning_details_round_trip() {
     let detail =
         |text: &str| json!([{"type": "reasoning.text", "text": text, "index": 0, "format": "f"}]);
     let blocks = content(&[
@@ -253,7 +253,7 @@ fn reasoning_details_go_back_as_they_came() {
 }
 
 #[test]
-fn usage_is_read_in_every_place_and_made_disjoint() {
+fn usage_is_read_from_every_field() {
     let usage = |prompt: u64, details: Value| {
         let mut usage = json!({"prompt_tokens": prompt, "completion_tokens": 3});
         usage
@@ -301,7 +301,7 @@ fn usage_is_read_in_every_place_and_made_disjoint() {
 }
 
 #[test]
-fn an_answer_ends_only_with_its_marker() {
+fn answer_is_complete_only_with_its_end_marker() {
     let some = delta(&json!({"content": "half"}));
     let (message, status) = play_data(&chat(), std::slice::from_ref(&some));
     assert!(matches!(
@@ -352,11 +352,11 @@ fn errors_in_the_stream_and_in_the_finish_reason_fail_the_call() {
     ));
     let (_, status) = play_data(&chat(), &[finish("model_context_window_exceeded")]);
     assert!(matches!(status, TurnStatus::ContextOverflow { .. }));
-    // The prompt was cut to fill the window, and nothing could be said.
+    // The prompt was truncated to the window, without room for an answer.
     let full = json!({"choices": [], "usage": {"prompt_tokens": 199_999, "completion_tokens": 0}});
     let (_, status) = play_data(&chat(), &[finish("length"), full]);
     assert!(matches!(status, TurnStatus::ContextOverflow { .. }));
-    // Chunks without choices are none of these.
+    // Chunks without choices are not errors.
     let (_, status) = play_data(
         &chat(),
         &[
@@ -398,7 +398,7 @@ fn conversation(model: &Model) -> Vec<Message> {
 }
 
 #[test]
-fn a_whole_conversation_is_written() {
+fn complete_conversation_is_encoded() {
     let mut model = chat();
     model.compat.replay_reasoning_field = Some("reasoning_content".to_owned());
     model.compat.prompt_cache_key = true;
@@ -442,7 +442,7 @@ fn a_whole_conversation_is_written() {
 }
 
 #[test]
-fn compat_changes_what_is_asked() {
+fn compat_changes_the_request() {
     let mut model = chat();
     model.compat.max_tokens_field = true;
     model.compat.developer_role = true;
@@ -466,7 +466,7 @@ fn compat_changes_what_is_asked() {
 }
 
 #[test]
-fn marks_move_on_in_a_run_of_tools_and_leave_the_form_behind() {
+fn cache_marks_move_without_changing_messages() {
     let mut model = chat();
     model.compat.cache_control = true;
     let step = |id: &str, said: &str| {
@@ -513,7 +513,7 @@ fn marks_move_on_in_a_run_of_tools_and_leave_the_form_behind() {
 }
 
 #[test]
-fn thinking_is_asked_for_as_the_server_has_it() {
+fn thinking_is_requested_in_the_form_of_the_server() {
     let asked = |format, level| {
         let mut model = chat();
         model.compat.thinking_format = format;
@@ -573,7 +573,7 @@ fn thinking_is_asked_for_as_the_server_has_it() {
 }
 
 #[test]
-fn a_turn_begins_with_the_turn_before() {
+fn request_extends_the_previous_request() {
     let model = chat();
     let mut messages = vec![user("one")];
     let bytes = |messages: &[Message]| body(&request(model.clone(), messages.to_vec())).to_string();

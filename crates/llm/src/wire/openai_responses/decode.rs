@@ -1,9 +1,9 @@
-//! Reads an answer of Responses.
+//! Decodes answers of Responses.
 //!
-//! Decides on `data.type`, because some proxies drop the `event:` field; unknown events and items are
-//! skipped. An answer is complete only with `response.completed` or `response.incomplete`, which repeat
-//! all of it: what the stream left out (encrypted reasoning on Azure, everything on servers that do not
-//! really stream) is taken from there.
+//! Uses `data.type`, because some proxies remove the `event:` field. Unknown events and items are skipped. An
+//! answer is complete only after `response.completed` or `response.incomplete`, which repeat all items:
+//! missing parts of the stream are taken from there (encrypted reasoning on Azure, all items of servers that
+//! do not really stream).
 
 use serde_json::{Value, json};
 
@@ -15,8 +15,8 @@ use crate::message::StopReason;
 use crate::model::Model;
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
-use crate::wire::Decoder;
 use crate::wire::answer::Answer;
+use crate::wire::format::Decoder;
 
 #[derive(Debug)]
 pub(super) struct ResponsesDecoder {
@@ -25,7 +25,7 @@ pub(super) struct ResponsesDecoder {
     refused: bool,
 }
 
-/// What an event means to this decoder.
+/// The effect of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Begin,
@@ -41,7 +41,7 @@ enum Step {
     Fail,
 }
 
-/// The events that are read.
+/// The known events.
 const STEPS: &[(&str, Step)] = &[
     ("response.created", Step::Begin),
     ("response.queued", Step::Begin),
@@ -105,9 +105,9 @@ impl ResponsesDecoder {
                 }
             }
             Step::Argued => {
-                let whole = frame.arguments.as_deref().or(frame.input.as_deref());
-                if let (Some(call), Some(whole)) = (items.call(&frame), whole) {
-                    call.argued(whole, out);
+                let arguments = frame.arguments.as_deref().or(frame.input.as_deref());
+                if let (Some(call), Some(arguments)) = (items.call(&frame), arguments) {
+                    call.set_arguments(arguments, out);
                 }
             }
             Step::Settle => {
@@ -129,21 +129,21 @@ impl ResponsesDecoder {
     ) {
         if let Some(response) = response {
             let nothing_streamed = self.items.is_empty();
-            for (place, item) in response.output.iter().enumerate() {
+            for (index, item) in response.output.iter().enumerate() {
                 self.refused |= item.fields.refuses();
-                let place = u64::try_from(place).ok();
+                let index = u64::try_from(index).ok();
                 let answer = &mut self.answer;
                 self.items
-                    .settle(place, item, nothing_streamed, answer, out);
+                    .settle(index, item, nothing_streamed, answer, out);
             }
             if let Some(usage) = response.usage {
                 self.answer.usage = usage.disjoint();
                 self.answer.vendor_cost = usage.cost;
             }
-            let told = response
+            let reason = response
                 .incomplete_details
                 .and_then(|details| details.reason);
-            self.refused |= told.as_deref() == Some("content_filter");
+            self.refused |= reason.as_deref() == Some("content_filter");
         }
         self.items.finish(out);
         if self.refused {
@@ -152,7 +152,7 @@ impl ResponsesDecoder {
         self.answer.done(reason, out);
     }
 
-    /// An `error` event, or a response that failed.
+    /// Handles an `error` event or a failed response.
     fn fail_from(&mut self, body: &Value, data: &str, out: &mut Vec<StreamEvent>) {
         let error = body
             .pointer("/response/error")

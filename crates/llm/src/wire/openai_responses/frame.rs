@@ -1,10 +1,10 @@
-//! One event of a Responses stream. Fields that do not belong to its type are absent.
+//! An event of a Responses stream. Fields of other types are absent.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::usage::Usage;
-use crate::wire::or_default;
+use crate::wire::format::or_default;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
@@ -12,7 +12,7 @@ pub(super) struct Frame {
     /// Absent on llama.cpp.
     #[serde(default)]
     pub output_index: Option<u64>,
-    /// Some routers encrypt it anew in every event.
+    /// Some routers encrypt it differently in every event.
     #[serde(default)]
     pub item_id: Option<String>,
     #[serde(default)]
@@ -31,15 +31,15 @@ pub(super) struct Frame {
     pub response: Option<Response>,
 }
 
-/// One output item. `raw` is all of it, because reasoning is sent back as it came.
+/// An output item. `raw` is the complete item, because reasoning is sent back unchanged.
 #[derive(Debug)]
 pub(super) struct Item {
     pub fields: ItemFields,
     pub raw: Value,
 }
 
-/// The items that are read; vendors' own tools have others.
-const READ: &[&str] = &["message", "reasoning", "function_call", "custom_tool_call"];
+/// The known items; vendors' own tools have others.
+const KNOWN_ITEMS: &[&str] = &["message", "reasoning", "function_call", "custom_tool_call"];
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct ItemFields {
@@ -53,7 +53,7 @@ pub(super) struct ItemFields {
     /// JSON text.
     #[serde(default)]
     pub arguments: Option<String>,
-    /// The text of a freeform call.
+    /// The input of a freeform call.
     #[serde(default)]
     pub input: Option<String>,
     /// `commentary` or `final_answer`.
@@ -99,7 +99,7 @@ pub(super) struct WireUsage {
     output_tokens: Option<u64>,
     input_tokens_details: Option<InputDetails>,
     output_tokens_details: Option<OutputDetails>,
-    /// Routers: dollars.
+    /// Routers: the cost in US dollars.
     pub cost: Option<f64>,
 }
 
@@ -115,7 +115,7 @@ struct OutputDetails {
 }
 
 impl WireUsage {
-    /// The disjoint counts: on the wire the input includes what the cache gave and took.
+    /// Converts to disjoint counts: in the stream, the input includes cached tokens.
     pub(super) fn disjoint(&self) -> Usage {
         let none = InputDetails::default();
         let details = self.input_tokens_details.as_ref().unwrap_or(&none);
@@ -138,8 +138,8 @@ impl WireUsage {
 }
 
 impl ItemFields {
-    /// What a message says, refusals included.
-    pub(super) fn said(&self) -> String {
+    /// The text of a message, including refusals.
+    pub(super) fn text(&self) -> String {
         let parts = self.content.iter();
         parts
             .filter_map(|part| part.text.as_deref().or(part.refusal.as_deref()))
@@ -150,8 +150,8 @@ impl ItemFields {
         self.content.iter().any(|part| part.refusal.is_some())
     }
 
-    /// What can be read of the reasoning: its summary, else its text.
-    pub(super) fn thought(&self) -> String {
+    /// The visible text of the reasoning: its summary, or its text.
+    pub(super) fn visible_reasoning(&self) -> String {
         let parts = if self.summary.is_empty() {
             &self.content
         } else {
@@ -164,7 +164,7 @@ impl ItemFields {
         texts.join("\n\n")
     }
 
-    /// Whether the server can read this reasoning again: nothing of it is kept under its id.
+    /// Whether the server can read this reasoning again without stored state.
     pub(super) fn is_replayable(&self) -> bool {
         let sealed = self.encrypted_content.as_deref();
         let readable = |part: &Part| part.text.as_ref().is_some_and(|text| !text.is_empty());
@@ -178,8 +178,8 @@ impl<'de> Deserialize<'de> for Item {
         let kind = raw.get("type").and_then(Value::as_str).unwrap_or_default();
         let fields = match ItemFields::deserialize(&raw) {
             Ok(fields) => fields,
-            // The shape of what is skipped does not matter.
-            Err(_) if !READ.contains(&kind) => ItemFields {
+            // Items of unknown types are not parsed.
+            Err(_) if !KNOWN_ITEMS.contains(&kind) => ItemFields {
                 r#type: kind.to_owned(),
                 ..ItemFields::default()
             },

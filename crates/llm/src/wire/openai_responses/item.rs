@@ -1,9 +1,9 @@
-//! The output items of one answer, by the place that events name them with.
+//! The output items of an answer, by the index in events.
 //!
-//! The norm: every event has an `output_index`. llama.cpp leaves it out and names the item's id, which on
-//! other servers changes from event to event: the place counts first, then the id, and an event that has
-//! neither belongs to the newest item of its kind. An item that has ended stays known, so that the last
-//! event, which repeats all of them, adds nothing twice.
+//! Usually every event has an `output_index`. llama.cpp omits it and sends the item's id, which changes from
+//! event to event on other servers. So the index has precedence over the id, and an event with neither
+//! belongs to the newest item of its kind. Ended items are remembered, so that the last event, which repeats
+//! all items, adds nothing twice.
 
 use serde_json::{Map, Value, json};
 
@@ -11,8 +11,8 @@ use super::frame::{Frame, ItemFields};
 use crate::event::{Delta, StreamEvent};
 use crate::wire::answer::Answer;
 
-/// What of a reasoning item is sent back.
-const REPLAYED: &[&str] = &["type", "id", "summary", "content", "encrypted_content"];
+/// The fields of a reasoning item that are sent back.
+const REPLAYED_FIELDS: &[&str] = &["type", "id", "summary", "content", "encrypted_content"];
 
 #[derive(Debug)]
 pub(super) struct OpenItem {
@@ -24,19 +24,19 @@ pub(super) struct OpenItem {
 #[derive(Debug)]
 pub(super) enum Kind {
     Message {
-        /// Once it said something.
+        /// Set when the block has started.
         index: Option<usize>,
     },
     Reasoning {
         index: usize,
-        /// The part that grows: of the summary or not, and which.
+        /// The open part: whether it belongs to the summary, and its index.
         part: Option<(bool, u64)>,
     },
     Call {
         index: usize,
         raw: String,
     },
-    /// Ended, or of a kind that is not read.
+    /// Ended, or of an unknown kind.
     Closed,
 }
 
@@ -48,7 +48,7 @@ impl OpenItem {
         }
     }
 
-    /// The item begins. Messages open their block with their first word.
+    /// Starts an item. The block of a message starts with its first text.
     fn new(
         output_index: Option<u64>,
         fields: &ItemFields,
@@ -71,7 +71,7 @@ impl OpenItem {
         }
     }
 
-    /// The item is whole. Reasoning that lacks what it must be sent back with stays open.
+    /// Ends a complete item. Reasoning stays open while it lacks the data to send it back.
     fn settle(
         &mut self,
         fields: &ItemFields,
@@ -82,23 +82,23 @@ impl OpenItem {
         match &mut self.kind {
             Kind::Message { index } => {
                 if index.is_none() {
-                    self.kind.say(fields.said(), answer, out);
+                    self.kind.say(fields.text(), answer, out);
                 }
                 self.kind.close(fields.phase.as_deref().map(phase), out);
             }
             Kind::Reasoning { index, part } => {
                 if part.is_none() {
                     *part = Some((true, 0));
-                    think(*index, fields.thought(), out);
+                    think(*index, fields.visible_reasoning(), out);
                 }
                 if fields.is_replayable() {
                     self.kind.close(Some(replayed(raw)), out);
                 }
             }
             Kind::Call { index, raw } => {
-                let whole = fields.arguments.as_ref().or(fields.input.as_ref());
-                if let Some(whole) = whole.filter(|whole| !whole.is_empty()) {
-                    complete(*index, raw, whole, out);
+                let arguments = fields.arguments.as_ref().or(fields.input.as_ref());
+                if let Some(arguments) = arguments.filter(|arguments| !arguments.is_empty()) {
+                    complete(*index, raw, arguments, out);
                 }
                 self.kind.close(None, out);
             }
@@ -137,13 +137,13 @@ impl Kind {
         }
     }
 
-    /// Adds to the reasoning; its parts are apart by a blank line.
+    /// Adds text to the reasoning; its parts are separated by a blank line.
     pub(super) fn think(&mut self, frame: &Frame, delta: String, out: &mut Vec<StreamEvent>) {
         let Self::Reasoning { index, part } = self else {
             return;
         };
-        let place = frame.summary_index.or(frame.content_index).unwrap_or(0);
-        let new = (frame.r#type.contains("summary"), place);
+        let part_index = frame.summary_index.or(frame.content_index).unwrap_or(0);
+        let new = (frame.r#type.contains("summary"), part_index);
         if part.replace(new).is_some_and(|old| old != new) {
             think(*index, "\n\n".to_owned(), out);
         }
@@ -160,12 +160,12 @@ impl Kind {
         }
     }
 
-    /// The arguments as a whole, which count more than their pieces.
-    pub(super) fn argued(&mut self, whole: &str, out: &mut Vec<StreamEvent>) {
+    /// Sets the complete arguments, which have precedence over their deltas.
+    pub(super) fn set_arguments(&mut self, arguments: &str, out: &mut Vec<StreamEvent>) {
         if let Self::Call { index, raw } = self
-            && !whole.is_empty()
+            && !arguments.is_empty()
         {
-            complete(*index, raw, whole, out);
+            complete(*index, raw, arguments, out);
         }
     }
 
@@ -192,26 +192,26 @@ fn think(index: usize, delta: String, out: &mut Vec<StreamEvent>) {
     }
 }
 
-/// Takes over the whole arguments, and tells what of them was not told.
-fn complete(index: usize, raw: &mut String, whole: &str, out: &mut Vec<StreamEvent>) {
-    if let Some(rest) = whole
+/// Sets the complete arguments, and emits the part that was not emitted.
+fn complete(index: usize, raw: &mut String, arguments: &str, out: &mut Vec<StreamEvent>) {
+    if let Some(rest) = arguments
         .strip_prefix(raw.as_str())
         .filter(|rest| !rest.is_empty())
     {
         let delta = rest.to_owned();
         out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
     }
-    whole.clone_into(raw);
+    arguments.clone_into(raw);
 }
 
-/// What a message is sent back with, as the signature of its text.
+/// The phase of a message, stored as the signature of its text.
 fn phase(phase: &str) -> String {
     json!({ "phase": phase }).to_string()
 }
 
-/// What a reasoning item is sent back as, as the signature of its thinking.
+/// The reasoning item to send back, stored as the signature of its thinking.
 fn replayed(raw: &Value) -> String {
-    let fields: Map<String, Value> = REPLAYED
+    let fields: Map<String, Value> = REPLAYED_FIELDS
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), raw.get(key)?.clone())))
         .filter(|(_, value)| !value.is_null())
@@ -219,7 +219,7 @@ fn replayed(raw: &Value) -> String {
     Value::Object(fields).to_string()
 }
 
-/// Every item of an answer, in the order in which they began.
+/// The items of an answer, in the order of their start.
 #[derive(Debug, Default)]
 pub(super) struct Items {
     items: Vec<OpenItem>,
@@ -230,7 +230,7 @@ impl Items {
         self.items.is_empty()
     }
 
-    /// The item that `frame` belongs to, begun as one of type `kind` when it is not known.
+    /// The item of `frame`; an unknown one is started with type `kind`.
     pub(super) fn of(
         &mut self,
         frame: &Frame,
@@ -249,7 +249,7 @@ impl Items {
         &mut self.items[at].kind
     }
 
-    /// The call that `frame` belongs to. One whose name is not known cannot begin.
+    /// The call of `frame`. A call without a name cannot start.
     pub(super) fn call(&mut self, frame: &Frame) -> Option<&mut Kind> {
         let at = self.find(frame, "function_call")?;
         Some(&mut self.items[at].kind)
@@ -261,7 +261,7 @@ impl Items {
             .iter()
             .rposition(|item| match (frame.output_index, id) {
                 (None, None) => item.kind.is(kind),
-                (place, id) => item.is_named(place, id),
+                (index, id) => item.is_named(index, id),
             })
     }
 
@@ -277,7 +277,7 @@ impl Items {
         self.items.len() - 1
     }
 
-    /// An item is told as a whole; one that did not begin does so now, where `new` allows it.
+    /// Adds a complete item; an unknown one is started if `new` allows it.
     pub(super) fn settle(
         &mut self,
         output_index: Option<u64>,
@@ -296,7 +296,7 @@ impl Items {
         self.items[at].settle(&item.fields, &item.raw, answer, out);
     }
 
-    /// Ends what has not ended.
+    /// Ends the open items.
     pub(super) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         for item in &mut self.items {
             item.kind.close(None, out);

@@ -1,6 +1,6 @@
-//! OpenAI's Responses: `POST {base}/responses`, also spoken by xAI, Azure, llama.cpp, vLLM and others.
+//! OpenAI Responses: `POST {base}/responses`, also supported by xAI, Azure, llama.cpp, vLLM and others.
 //!
-//! Spoken without state on the server: nothing is stored there, and encrypted reasoning is sent back.
+//! No state is stored on the server; encrypted reasoning is sent back.
 
 mod decode;
 mod frame;
@@ -9,9 +9,9 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use super::Wire;
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader};
+use crate::wire::format::Wire;
 
 pub(crate) const WIRE: Wire = Wire {
     api: Api::OpenaiResponses,

@@ -1,9 +1,8 @@
-//! Writes a request of Responses. Everything that grows comes last, so that the text of one turn's body
-//! begins with the text of the turn before.
+//! Encodes requests of Responses. A body extends that of the previous turn.
 //!
-//! Nothing is stored on the server, so items are sent without the ids they had there: the server would
-//! look them up, and hold them against items that were left out. Reasoning is sent back as it came, right
-//! before the item it led to; reasoning that led to nothing, because the answer was cut off, is left out.
+//! The server stores no state, so items are sent without their ids: it would look them up and report missing
+//! items. Reasoning is sent back unchanged, directly before the item that follows it. Reasoning at the end of
+//! an interrupted answer is omitted.
 
 use serde_json::{Map, Value, json};
 
@@ -11,11 +10,11 @@ use crate::handover;
 use crate::message::{AssistantBlock, AssistantMessage, ContentBlock, Message, ToolResult};
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
-use crate::wire::{add_extra, cache_key, decimal, or_note};
 
-/// The smallest limit the vendor takes.
-const LEAST_OUTPUT: u64 = 16;
+/// The minimum limit that the vendor accepts.
+const MIN_OUTPUT: u64 = 16;
 
 pub(super) fn body(request: &Request) -> Value {
     let options = &request.options;
@@ -24,7 +23,7 @@ pub(super) fn body(request: &Request) -> Value {
     body.insert("model".into(), request.model.id.clone().into());
     body.insert("stream".into(), true.into());
     body.insert("store".into(), false.into());
-    let limit = output_limit(request).max(LEAST_OUTPUT);
+    let limit = output_limit(request).max(MIN_OUTPUT);
     body.insert("max_output_tokens".into(), limit.into());
     if let Some(temperature) = options.temperature {
         body.insert("temperature".into(), decimal(temperature));
@@ -54,16 +53,16 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
         return;
     }
     body.insert("include".into(), json!(["reasoning.encrypted_content"]));
-    let asked = match request.options.thinking {
+    let reasoning = match request.options.thinking {
         ThinkingLevel::Off if model.compat.silent_off => return,
         ThinkingLevel::Off if !model.thinking_levels.contains(&ThinkingLevel::Off) => return,
         ThinkingLevel::Off => json!({"effort": model.compat.effort(ThinkingLevel::Off)}),
         level => json!({"effort": model.compat.effort(level), "summary": "auto"}),
     };
-    body.insert("reasoning".into(), asked);
+    body.insert("reasoning".into(), reasoning);
 }
 
-/// Not strict: that would demand schemas of one certain form.
+/// Not strict: strict mode accepts only some schemas.
 fn tool(spec: &ToolSpec) -> Value {
     json!({
         "type": "function",
@@ -105,7 +104,7 @@ fn part(block: &ContentBlock) -> Value {
     }
 }
 
-/// Text alone as text, which every server takes.
+/// Text without images is sent as a string, which every server accepts.
 fn output(result: &ToolResult) -> Value {
     let is_image = |block: &ContentBlock| matches!(block, ContentBlock::Image { .. });
     if result.content.iter().any(is_image) {
@@ -124,7 +123,7 @@ fn add_answer(answer: &AssistantMessage, sent: &mut Vec<Value>) {
                 reasoning.extend(item.and_then(Result::ok));
                 continue;
             }
-            AssistantBlock::Text { text, signature } => said(text, signature.as_deref()),
+            AssistantBlock::Text { text, signature } => text_item(text, signature.as_deref()),
             AssistantBlock::ToolCall(call) => json!({
                 "type": "function_call",
                 "call_id": call.id,
@@ -137,15 +136,15 @@ fn add_answer(answer: &AssistantMessage, sent: &mut Vec<Value>) {
     }
 }
 
-fn said(text: &str, signature: Option<&str>) -> Value {
+fn text_item(text: &str, signature: Option<&str>) -> Value {
     let mut item = json!({
         "type": "message",
         "role": "assistant",
         "content": [{"type": "output_text", "text": text, "annotations": []}],
     });
-    let kept = signature.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let phase = signature.and_then(|text| serde_json::from_str::<Value>(text).ok());
     if let Some(Value::String(phase)) =
-        kept.and_then(|mut kept| Some(kept.get_mut("phase")?.take()))
+        phase.and_then(|mut phase| Some(phase.get_mut("phase")?.take()))
     {
         item["phase"] = phase.into();
     }

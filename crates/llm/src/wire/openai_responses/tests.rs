@@ -47,7 +47,7 @@ fn completed(output: &Value) -> Value {
 }
 
 #[test]
-fn reasoning_phases_parallel_calls_and_usage_of_the_vendors_stream_are_read() {
+fn reasoning_phases_calls_and_usage_are_decoded() {
     let stream =
         include_bytes!("../../../../../tests/fixtures/llm/openai-responses-reasoning-tools.sse");
     let (message, status) = play(&gpt(), stream);
@@ -82,7 +82,7 @@ fn reasoning_phases_parallel_calls_and_usage_of_the_vendors_stream_are_read() {
 }
 
 #[test]
-fn recordings_without_places_are_read() {
+fn streams_without_indices_are_decoded() {
     let stream = include_bytes!("../../../../../tests/fixtures/llm/llamacpp-responses-text.sse");
     let (message, status) = play(&gpt(), stream);
     assert_eq!(status, SUCCESS_TEXT);
@@ -112,7 +112,7 @@ fn recordings_without_places_are_read() {
 }
 
 #[test]
-fn encrypted_reasoning_that_comes_with_the_last_event_is_kept() {
+fn encrypted_reasoning_of_the_last_event_is_used() {
     let reasoning = json!({"type": "reasoning", "id": "rs", "summary": []});
     let sealed =
         json!({"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "gA=="});
@@ -136,7 +136,7 @@ fn encrypted_reasoning_that_comes_with_the_last_event_is_kept() {
 }
 
 #[test]
-fn an_answer_that_comes_whole_at_the_end_is_read() {
+fn answer_in_the_last_event_is_decoded() {
     let output = json!([
         {"type": "reasoning", "id": "rs", "summary": [], "content": [{"type": "reasoning_text", "text": "hm"}]},
         {"type": "web_search_call", "id": "ws", "content": 7},
@@ -155,7 +155,7 @@ fn an_answer_that_comes_whole_at_the_end_is_read() {
 }
 
 #[test]
-fn ids_that_change_from_event_to_event_do_not_matter() {
+fn changing_item_ids_are_ignored() {
     let tool = |id: &str, arguments: &str| json!({"type": "function_call", "id": id, "call_id": "c", "name": "read", "arguments": arguments});
     let piece = |id: &str, delta: &str| json!({"type": "response.function_call_arguments.delta", "output_index": 0, "item_id": id, "delta": delta});
     let (message, _) = play_data(
@@ -172,7 +172,7 @@ fn ids_that_change_from_event_to_event_do_not_matter() {
 }
 
 #[test]
-fn a_freeform_call_is_never_run_and_told_back() {
+fn freeform_call_is_an_error() {
     let tool = json!({"type": "custom_tool_call", "id": "ct", "call_id": "c", "name": "read", "input": ""});
     let piece = json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "item_id": "ct", "delta": "*** Begin"});
     let whole = json!({"type": "response.custom_tool_call_input.done", "output_index": 0, "item_id": "ct", "input": "*** Begin Patch"});
@@ -191,7 +191,7 @@ fn a_freeform_call_is_never_run_and_told_back() {
 }
 
 #[test]
-fn unknown_events_items_and_pieces_are_skipped() {
+fn unknown_events_items_and_deltas_are_skipped() {
     let (message, status) = play_data(
         &gpt(),
         &[
@@ -212,7 +212,7 @@ fn unknown_events_items_and_pieces_are_skipped() {
 }
 
 #[test]
-fn an_answer_ends_only_with_its_marker() {
+fn answer_is_complete_only_with_its_end_marker() {
     let (message, status) = play_data(
         &gpt(),
         &[
@@ -238,7 +238,7 @@ fn an_answer_ends_only_with_its_marker() {
 }
 
 #[test]
-fn an_answer_that_is_cut_short_says_why() {
+fn incomplete_answer_has_a_stop_reason() {
     let cut = |reason: &str| {
         json!({"type": "response.incomplete", "response": {"status": "incomplete",
             "incomplete_details": {"reason": reason}, "usage": {"input_tokens": 5, "output_tokens": 7}}})
@@ -278,7 +278,7 @@ fn an_answer_that_is_cut_short_says_why() {
 }
 
 #[test]
-fn a_refusal_is_text_and_told_as_one() {
+fn refusal_is_text_with_its_stop_reason() {
     let refusal = json!({"type": "response.refusal.delta", "output_index": 0, "item_id": "m", "delta": "I cannot."});
     let whole = json!({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]});
     let streamed = [refusal, settled(0, &whole), completed(&json!([whole]))];
@@ -293,7 +293,7 @@ fn a_refusal_is_text_and_told_as_one() {
 }
 
 #[test]
-fn errors_inside_the_stream_fail_the_call() {
+fn errors_in_the_stream_fail_the_call() {
     let failed = |code: &str, message: &str| {
         json!({"type": "response.failed", "response": {"id": "r", "status": "failed",
             "error": {"code": code, "message": message}}})
@@ -346,7 +346,7 @@ fn errors_inside_the_stream_fail_the_call() {
 }
 
 #[test]
-fn a_whole_conversation_is_written() {
+fn complete_conversation_is_encoded() {
     let model = gpt();
     let image = ContentBlock::Image {
         data: "AAAA".to_owned(),
@@ -411,7 +411,7 @@ fn a_whole_conversation_is_written() {
 }
 
 #[test]
-fn thinking_and_the_cache_key_are_asked_for_as_the_model_has_them() {
+fn thinking_and_cache_key_are_requested_if_supported() {
     let asked = |level, levels: &[ThinkingLevel], keyed| {
         let mut model = gpt();
         model.thinking_levels = levels.to_vec();
@@ -447,7 +447,7 @@ fn thinking_and_the_cache_key_are_asked_for_as_the_model_has_them() {
 }
 
 #[test]
-fn a_turn_begins_with_the_turn_before() {
+fn request_extends_the_previous_request() {
     let model = gpt();
     let mut messages = vec![user("one")];
     let bytes = |messages: &[_]| body(&request(model.clone(), messages.to_vec())).to_string();

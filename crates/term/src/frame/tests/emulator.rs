@@ -1,5 +1,5 @@
-//! A terminal that forgives nothing: a sequence it was not said to know, a cursor moved from a place that
-//! terminals disagree about, or half of a wide glyph left behind is a fault or shows as one.
+//! A strict terminal emulator. It reports unsupported sequences and moves from a cursor position
+//! that differs between terminals, and makes cut halves of wide glyphs visible.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,19 @@ use ratatui::style::{Color, Modifier};
 use super::super::Features;
 use osier_base::text;
 
-/// How a terminal measures clusters of characters.
+/// How a terminal measures grapheme clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Widths {
-    /// As osier does.
+    /// The same widths as osier.
     Clusters,
-    /// Every character for itself.
+    /// Each character separately.
     Apart,
-    /// Emoji that are made wide by a selector, or are new, stay narrow.
+    /// Emoji that are new or made wide by a variation selector stay narrow.
     Narrow,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct Appearance {
     pub(super) text: String,
     pub(super) foreground: Color,
     pub(super) background: Color,
@@ -28,7 +28,7 @@ pub(super) struct Look {
     pub(super) link: Option<String>,
 }
 
-impl Look {
+impl Appearance {
     pub(super) fn blank(background: Color) -> Self {
         Self {
             text: " ".to_owned(),
@@ -40,11 +40,11 @@ impl Look {
     }
 }
 
-/// What stands in a cell that nothing may show: the rest of a cut glyph, the screen after a resize.
-const SPOILT: &str = "\u{fffd}";
-/// What stands in the second cell of a wide glyph.
+/// The content of a cell that must not be visible: a cut glyph, or the screen after a resize.
+const DAMAGED: &str = "\u{fffd}";
+/// The second cell of a wide glyph.
 pub(super) const HALF: &str = "";
-/// What stands in the cells of an image.
+/// The cells of an image.
 pub(super) const IMAGE: &str = "image";
 
 #[derive(Debug)]
@@ -53,14 +53,14 @@ pub(super) struct Emulator {
     pub(super) widths: Widths,
     pub(super) columns: usize,
     pub(super) rows: usize,
-    pub(super) cells: Vec<Look>,
+    pub(super) cells: Vec<Appearance>,
     pub(super) row: usize,
-    /// `None` where terminals disagree.
+    /// `None` where terminals differ.
     pub(super) column: Option<usize>,
     pub(super) visible: bool,
-    pen: Look,
+    rendition: Appearance,
     margins: (usize, usize),
-    /// Margins at the sides, while they are on.
+    /// Left and right margins, while enabled.
     sides: Option<(usize, usize)>,
     last: Option<char>,
     bracket: bool,
@@ -78,7 +78,7 @@ impl Emulator {
             row: 0,
             column: None,
             visible: true,
-            pen: Look::blank(Color::Reset),
+            rendition: Appearance::blank(Color::Reset),
             margins: (0, 0),
             sides: None,
             last: None,
@@ -89,24 +89,24 @@ impl Emulator {
         emulator
     }
 
-    /// What terminals leave on the screen then differs: nothing of it can be built on.
+    /// The remaining content differs between terminals, so nothing may depend on it.
     pub(super) fn resize(&mut self, columns: u16, rows: u16) {
         (self.columns, self.rows) = (usize::from(columns), usize::from(rows));
-        let spoilt = Look {
-            text: SPOILT.to_owned(),
-            ..Look::blank(Color::Reset)
+        let damaged = Appearance {
+            text: DAMAGED.to_owned(),
+            ..Appearance::blank(Color::Reset)
         };
-        self.cells = vec![spoilt; self.columns * self.rows];
+        self.cells = vec![damaged; self.columns * self.rows];
         self.margins = (0, self.rows);
         self.sides = None;
         (self.row, self.column) = (0, None);
     }
 
-    pub(super) fn cell(&self, column: usize, row: usize) -> &Look {
+    pub(super) fn cell(&self, column: usize, row: usize) -> &Appearance {
         &self.cells[row * self.columns + column]
     }
 
-    /// Plays one frame. After it nothing may be left open.
+    /// Plays one frame, which must leave nothing open.
     pub(super) fn frame(&mut self, bytes: &[u8]) {
         let text = std::str::from_utf8(bytes).expect("a frame is text");
         let mut rest = text;
@@ -139,7 +139,7 @@ impl Emulator {
         assert!(!self.bracket, "the bracket is open");
         assert_eq!(self.margins, (0, self.rows), "margins are left");
         assert_eq!(self.sides, None, "margins are left at the sides");
-        assert_eq!(self.pen.link, None, "a link is open");
+        assert_eq!(self.rendition.link, None, "a link is open");
     }
 
     fn known(&self) -> usize {
@@ -172,18 +172,18 @@ impl Emulator {
         }
     }
 
-    /// Adds a mark to the glyph before the cursor.
+    /// Adds a combining mark to the glyph before the cursor.
     fn join(&mut self, mark: &str) {
         let before = self.column.unwrap_or(self.columns) - 1;
-        let mut place = self.row * self.columns + before;
-        if self.cells[place].text == HALF && before > 0 {
-            place -= 1;
+        let mut index = self.row * self.columns + before;
+        if self.cells[index].text == HALF && before > 0 {
+            index -= 1;
         }
-        self.cells[place].text.push_str(mark);
+        self.cells[index].text.push_str(mark);
     }
 
     fn put(&mut self, glyph: &str, width: usize) {
-        // Only what a terminal took for more columns than osier comes here in the last one.
+        // Only a glyph that a terminal draws wider than osier can start in the last column.
         let doubtful = self.column.is_none();
         assert!(
             !doubtful || self.widths == Widths::Apart,
@@ -195,35 +195,35 @@ impl Emulator {
             .min(self.columns - width);
         self.cut(column, width);
         let start = self.row * self.columns + column;
-        self.cells[start] = Look {
+        self.cells[start] = Appearance {
             text: glyph.to_owned(),
-            ..self.pen.clone()
+            ..self.rendition.clone()
         };
         if width == 2 {
-            self.cells[start + 1] = Look {
+            self.cells[start + 1] = Appearance {
                 text: HALF.to_owned(),
-                ..self.pen.clone()
+                ..self.rendition.clone()
             };
         }
         let end = column + width;
         self.column = (end < self.columns).then_some(end);
     }
 
-    /// Spoils what is left of wide glyphs of which a part is about to go.
+    /// Spoils the other half of wide glyphs that are about to be cut.
     fn cut(&mut self, column: usize, length: usize) {
         let start = self.row * self.columns;
         if column > 0 && self.cells[start + column].text == HALF {
-            SPOILT.clone_into(&mut self.cells[start + column - 1].text);
+            DAMAGED.clone_into(&mut self.cells[start + column - 1].text);
         }
         let end = column + length;
         if end < self.columns && self.cells[start + end].text == HALF {
-            SPOILT.clone_into(&mut self.cells[start + end].text);
+            DAMAGED.clone_into(&mut self.cells[start + end].text);
         }
     }
 
-    fn erased(&self) -> Look {
-        Look::blank(if self.features.erase_background {
-            self.pen.background
+    fn erased(&self) -> Appearance {
+        Appearance::blank(if self.features.erase_background {
+            self.rendition.background
         } else {
             Color::Reset
         })
@@ -266,14 +266,14 @@ impl Emulator {
                     IMAGE.clone_into(&mut self.cells[row * self.columns + column].text);
                 }
             }
-            // Where an image leaves the cursor differs.
+            // Terminals differ in where an image leaves the cursor.
             (self.row, self.column) = (top, None);
             return;
         }
         assert!(self.features.links, "a link on a terminal without them");
         let link = string.strip_prefix("]8;").expect("a string not known");
         let (_, target) = link.split_once(';').unwrap();
-        self.pen.link = (!target.is_empty()).then(|| target.to_owned());
+        self.rendition.link = (!target.is_empty()).then(|| target.to_owned());
     }
 
     fn control(&mut self, parameters: &str, end: u8) {
@@ -340,7 +340,7 @@ impl Emulator {
             "69" => {
                 assert!(self.features.side_margins && self.sides.is_some() != set);
                 self.sides = set.then_some((0, self.columns));
-                // Some go to the first cell with it.
+                // Some terminals move the cursor to the first cell.
                 (self.row, self.column) = (0, None);
             }
             "2026" => {
@@ -357,7 +357,7 @@ impl Emulator {
         let bottom = numbers.get(1).copied().unwrap_or(self.rows);
         assert!(top + 1 < bottom && bottom <= self.rows);
         self.margins = (top, bottom);
-        // The first row of the screen, or of the margins.
+        // The first row of the screen or of the margins.
         (self.row, self.column) = (0, (top == 0).then_some(0));
     }
 
@@ -371,7 +371,7 @@ impl Emulator {
         (self.row, self.column) = (0, None);
     }
 
-    /// Moves what is between all margins; the halves of glyphs that these cut are spoilt.
+    /// Moves the cells between all margins; glyphs that the margins cut are damaged.
     fn scroll_box(&mut self, count: usize, up: bool) {
         let (left, right) = self.sides.expect("scrolls by other means");
         let (top, bottom) = self.margins;
@@ -382,12 +382,12 @@ impl Emulator {
             self.row = row;
             self.cut(left, right - left);
             for edge in [left, right - 1] {
-                let place = row * self.columns + edge;
+                let index = row * self.columns + edge;
                 let outside = (edge + 1 == right && right < self.columns)
-                    .then(|| self.cells[place + 1].text == SPOILT);
-                let is_half = edge == left && self.cells[place].text == HALF;
+                    .then(|| self.cells[index + 1].text == DAMAGED);
+                let is_half = edge == left && self.cells[index].text == HALF;
                 if is_half || outside == Some(true) {
-                    SPOILT.clone_into(&mut self.cells[place].text);
+                    DAMAGED.clone_into(&mut self.cells[index].text);
                 }
             }
         }
@@ -401,8 +401,9 @@ impl Emulator {
             };
             let from = from.filter(|from| (top..bottom).contains(from));
             for column in left..right {
-                let look = from.map(|from| self.cells[from * self.columns + column].clone());
-                self.cells[row * self.columns + column] = look.unwrap_or_else(|| erased.clone());
+                let appearance = from.map(|from| self.cells[from * self.columns + column].clone());
+                self.cells[row * self.columns + column] =
+                    appearance.unwrap_or_else(|| erased.clone());
             }
         }
     }
@@ -430,26 +431,26 @@ impl Emulator {
     fn style(&mut self, numbers: &[usize]) {
         let mut numbers = numbers.iter().copied();
         while let Some(number) = numbers.next() {
-            let pen = &mut self.pen;
+            let rendition = &mut self.rendition;
             match number {
                 0 => {
-                    *pen = Look {
-                        link: pen.link.take(),
-                        ..Look::blank(Color::Reset)
+                    *rendition = Appearance {
+                        link: rendition.link.take(),
+                        ..Appearance::blank(Color::Reset)
                     }
                 }
-                1..=9 => pen.modifier |= MODIFIERS[number - 1],
-                22 => pen.modifier -= Modifier::BOLD | Modifier::DIM,
-                25 => pen.modifier -= Modifier::SLOW_BLINK | Modifier::RAPID_BLINK,
-                23 | 24 | 27..=29 => pen.modifier -= MODIFIERS[number - 21],
-                30..=37 => pen.foreground = Color::Indexed(number as u8 - 30),
-                38 => pen.foreground = colour(&mut numbers),
-                39 => pen.foreground = Color::Reset,
-                40..=47 => pen.background = Color::Indexed(number as u8 - 40),
-                48 => pen.background = colour(&mut numbers),
-                49 => pen.background = Color::Reset,
-                90..=97 => pen.foreground = Color::Indexed(number as u8 - 82),
-                100..=107 => pen.background = Color::Indexed(number as u8 - 92),
+                1..=9 => rendition.modifier |= MODIFIERS[number - 1],
+                22 => rendition.modifier -= Modifier::BOLD | Modifier::DIM,
+                25 => rendition.modifier -= Modifier::SLOW_BLINK | Modifier::RAPID_BLINK,
+                23 | 24 | 27..=29 => rendition.modifier -= MODIFIERS[number - 21],
+                30..=37 => rendition.foreground = Color::Indexed(number as u8 - 30),
+                38 => rendition.foreground = colour(&mut numbers),
+                39 => rendition.foreground = Color::Reset,
+                40..=47 => rendition.background = Color::Indexed(number as u8 - 40),
+                48 => rendition.background = colour(&mut numbers),
+                49 => rendition.background = Color::Reset,
+                90..=97 => rendition.foreground = Color::Indexed(number as u8 - 82),
+                100..=107 => rendition.background = Color::Indexed(number as u8 - 92),
                 other => panic!("a style not known: {other}"),
             }
         }

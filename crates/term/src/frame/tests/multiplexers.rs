@@ -1,5 +1,5 @@
-//! Random frames in real terminals: tmux, whose screen is read back with its styles, and GNU screen, which
-//! tells only its text. Each is skipped where the program is missing.
+//! Plays random frames to real terminals: tmux, whose screen is captured with styles, and GNU
+//! screen, which only captures text. Skipped if the program is not installed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -16,28 +16,28 @@ use tempfile::TempDir;
 
 use super::super::{Features, glyph};
 use super::{Edit, Stage, apply, edit};
-use crate::terminal::{Host, TerminalKind};
+use crate::terminal::{TerminalHost, TerminalKind};
 
 const WIDTH: u16 = 80;
 const HEIGHT: u16 = 24;
 /// Frames played to each terminal.
 const FRAMES: usize = 40;
-/// No terminal takes this long to show a frame.
+/// Maximum time for a terminal to show a frame.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A terminal that shows what is written into a pipe.
+/// A terminal that shows what is written to a pipe.
 struct Real {
-    place: TempDir,
+    directory: TempDir,
     pipe: File,
     program: &'static str,
 }
 
 impl Real {
-    /// `None`, reported, where the program is not installed.
+    /// `None`, with a report, if the program is not installed.
     fn start(program: &'static str) -> Option<Self> {
         skip::program(&[program], &format!("apt install {program}"))?;
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("pipe");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pipe");
         let made = program_named("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
         // Open at both ends, so that neither side waits for the other.
@@ -47,7 +47,7 @@ impl Real {
             .open(&path)
             .unwrap();
         let real = Self {
-            place,
+            directory,
             pipe,
             program,
         };
@@ -90,10 +90,10 @@ impl Real {
             .env("TERM", "xterm-256color");
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command
-            .env("HOME", self.place.path())
+            .env("HOME", self.directory.path())
             .env("SCREENDIR", self.folder());
         if self.program == "tmux" {
-            command.arg("-S").arg(self.place.path().join("socket"));
+            command.arg("-S").arg(self.directory.path().join("socket"));
         } else if !arguments.contains(&"-dmS") {
             command.args(["-S", "frames"]);
         }
@@ -101,21 +101,21 @@ impl Real {
         output.status.success().then_some(output.stdout)
     }
 
-    /// Where screen keeps its socket: nobody else may look into it.
+    /// The private socket directory of screen.
     fn folder(&self) -> PathBuf {
-        let folder = self.place.path().join("sockets");
+        let folder = self.directory.path().join("sockets");
         let _ = fs::create_dir(&folder);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&folder, mode).unwrap();
         folder
     }
 
-    /// The screen, a line a row: from tmux with the styles, from screen a byte a cell.
+    /// The screen, one line per row: from tmux with styles, from screen one byte per cell.
     fn screen(&self, deadline: Instant) -> Vec<u8> {
         if self.program == "tmux" {
             return self.run(&["capture-pane", "-epN"]).unwrap();
         }
-        let file = self.place.path().join("copy");
+        let file = self.directory.path().join("copy");
         let _ = fs::remove_file(&file);
         let name = file.display().to_string();
         self.run(&["-p", "0", "-X", "hardcopy", &name]).unwrap();
@@ -129,7 +129,7 @@ impl Real {
         }
     }
 
-    /// Plays the frame and waits until it shows.
+    /// Plays the frame and waits until the terminal shows it.
     fn shows(&mut self, stage: &mut Stage, number: usize) {
         self.pipe.write_all(&stage.bytes).unwrap();
         let deadline = Instant::now() + PATIENCE;
@@ -170,20 +170,20 @@ impl Drop for Real {
     }
 }
 
-/// The captured screen, shown again, has the cells that were drawn. What was erased at the end of a row is
-/// not captured, whatever its background.
+/// Compares the captured screen, decoded again, with the drawn cells. tmux does not capture blanks
+/// at the end of a row, whatever their background.
 fn different_cell(captured: &[u8], stage: &mut Stage) -> Option<String> {
     let size = |cells: u16| cells.try_into().unwrap();
     stage.terminal = vt100::Parser::new(size(HEIGHT), size(WIDTH), 0);
     for (row, line) in captured.split(|byte| *byte == b'\n').enumerate() {
-        let place = format!("\x1b[{};H", row + 1);
-        stage.terminal.process(place.as_bytes());
+        let cursor_move = format!("\x1b[{};H", row + 1);
+        stage.terminal.process(cursor_move.as_bytes());
         stage.terminal.process(line);
     }
     stage.check_where(vt100::Cell::has_contents).err()
 }
 
-/// The cells that hold ASCII, or no longer do.
+/// Compares the cells that hold ASCII, or no longer do.
 fn different_row(captured: &[u8], drawn: &Buffer) -> Option<String> {
     let mut lines = captured.split(|byte| *byte == b'\n');
     for row in drawn.content.chunks(usize::from(WIDTH)) {
@@ -202,7 +202,7 @@ fn different_row(captured: &[u8], drawn: &Buffer) -> Option<String> {
     None
 }
 
-/// The edit of a small screen spread over this one.
+/// Scales an edit of the small test screen to this one.
 fn spread(edit: Edit) -> Edit {
     match edit {
         Edit::Write(x, y, text, style) => Edit::Write(x * 3, y * 2, text, style),
@@ -220,7 +220,7 @@ fn plays(program: &'static str, features: Features) {
     let mut runner = TestRunner::deterministic();
     let edits = proptest::collection::vec(edit(), 1..6);
     let mut stage = Stage::new(WIDTH, HEIGHT, features);
-    let mut model = Buffer::empty(stage.writer.area());
+    let mut model = Buffer::empty(stage.writer.drawn().area);
     let mut scrolled = 0;
     for number in 0..FRAMES {
         for edit in edits.new_tree(&mut runner).unwrap().current() {
@@ -233,7 +233,7 @@ fn plays(program: &'static str, features: Features) {
     assert!(scrolled > 4, "{scrolled} frames with scroll regions");
 }
 
-fn features(host: Host) -> Features {
+fn features(host: TerminalHost) -> Features {
     let kind = TerminalKind {
         host,
         ..TerminalKind::default()
@@ -242,21 +242,21 @@ fn features(host: Host) -> Features {
 }
 
 #[test]
-fn tmux_shows_what_was_drawn() {
-    plays("tmux", features(Host::Tmux));
+fn tmux_shows_the_drawn_cells() {
+    plays("tmux", features(TerminalHost::Tmux));
 }
 
 #[test]
-fn tmux_shows_what_was_drawn_when_it_has_told_its_version() {
+fn tmux_with_known_version_shows_the_drawn_cells() {
     let features = Features {
         repeat: true,
         erase_background: true,
-        ..features(Host::Tmux)
+        ..features(TerminalHost::Tmux)
     };
     plays("tmux", features);
 }
 
 #[test]
-fn screen_shows_what_was_drawn() {
-    plays("screen", features(Host::Screen));
+fn screen_shows_the_drawn_cells() {
+    plays("screen", features(TerminalHost::Screen));
 }

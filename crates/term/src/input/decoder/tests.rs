@@ -23,7 +23,7 @@ fn keys(bytes: &[u8]) -> Vec<(KeyCode, KeyModifiers)> {
 }
 
 #[test]
-fn every_encoding_of_a_key_gives_the_same_key() {
+fn all_encodings_of_a_key_decode_to_the_same_key() {
     use KeyCode::{
         BackTab, Backspace, Char, Delete, End, Enter, Esc, F, Home, Left, PageUp, Tab, Up,
     };
@@ -93,7 +93,7 @@ fn every_encoding_of_a_key_gives_the_same_key() {
 }
 
 #[test]
-fn releases_and_unknown_sequences_type_nothing() {
+fn releases_and_unknown_sequences_are_ignored() {
     for bytes in [
         "\x1b[97;1:3u",
         "\x1b[57441;2u",
@@ -110,7 +110,7 @@ fn releases_and_unknown_sequences_type_nothing() {
 }
 
 #[test]
-fn replies_are_told_from_keys_among_which_they_come() {
+fn replies_between_keys_are_recognized() {
     use TerminalReply as Reply;
     let stream = b"h\x1b[?1u\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\i\x1b]10;rgb:ff/ff/ff\x07\
         \x1b[?2026;2$y\x1bP>|tmux 3.5a\x1b\\\x1b[?62;4;22c\x1b[?997;2n\x1b[6;20;10t\x1b_Gi=1;OK\x1b\\!";
@@ -137,7 +137,7 @@ fn replies_are_told_from_keys_among_which_they_come() {
 }
 
 #[test]
-fn mouse_focus_and_size_are_read() {
+fn mouse_focus_and_size_reports_are_decoded() {
     let mouse = |kind, column, row, modifiers| {
         InputEvent::Mouse(MouseInput {
             kind,
@@ -167,7 +167,7 @@ fn mouse_focus_and_size_are_read() {
 }
 
 #[test]
-fn pasted_text_is_text() {
+fn pasted_text_is_cleaned() {
     for (pasted, expected) in [
         ("plain", "plain"),
         ("two\rlines\r\nthree\n", "two\nlines\nthree\n"),
@@ -189,7 +189,7 @@ fn pasted_text_is_text() {
 }
 
 #[test]
-fn a_large_paste_in_small_chunks_is_searched_once() {
+fn large_paste_in_small_chunks_takes_linear_time() {
     let line = "x".repeat(99) + "\r";
     let text = line.repeat(20_000);
     let mut decoder = Decoder::default();
@@ -199,25 +199,25 @@ fn a_large_paste_in_small_chunks_is_searched_once() {
         decoder.feed(chunk, &mut events);
         assert!(decoder.buffer.len() - decoder.searched == 0);
     }
-    assert_eq!(decoder.waiting(), Waiting::Paste);
+    assert_eq!(decoder.pending(), PendingInput::Paste);
     decoder.feed(b"\x1b[201~", &mut events);
     assert_eq!(events, [InputEvent::Paste(text.replace('\r', "\n"))]);
     assert_eq!(decoder.buffer.capacity(), 0);
 }
 
 #[test]
-fn what_is_waited_for_is_known() {
+fn pending_input_depends_on_the_incomplete_sequence() {
     for (bytes, expected) in [
-        ("a", Waiting::Nothing),
-        ("\x1b", Waiting::Escape),
-        ("\x1b[", Waiting::Sequence),
-        ("\x1b]11;rgb", Waiting::Sequence),
-        ("\x1b[200~text", Waiting::Paste),
-        ("\x1b[A", Waiting::Nothing),
+        ("a", PendingInput::Nothing),
+        ("\x1b", PendingInput::Escape),
+        ("\x1b[", PendingInput::Sequence),
+        ("\x1b]11;rgb", PendingInput::Sequence),
+        ("\x1b[200~text", PendingInput::Paste),
+        ("\x1b[A", PendingInput::Nothing),
     ] {
         let mut decoder = Decoder::default();
         decoder.feed(bytes.as_bytes(), &mut Vec::new());
-        assert_eq!(decoder.waiting(), expected, "{bytes:?}");
+        assert_eq!(decoder.pending(), expected, "{bytes:?}");
     }
 }
 
@@ -256,7 +256,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_chunking_gives_the_same_events(
+    fn events_do_not_depend_on_chunk_boundaries(
         pieces in proptest::collection::vec(piece(), 0..12),
         cuts in proptest::collection::vec(1_usize..9, 1..40),
     ) {

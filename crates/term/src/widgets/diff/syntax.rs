@@ -1,31 +1,31 @@
-//! The syntax of the lines of a patch: sent to the highlighter hunk by hunk, the old file's lines and the new
-//! one's each for themselves, and kept as they come back.
+//! Syntax highlighting of a patch: sends the old and the new lines of each hunk to the highlighter
+//! and stores the results.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Line, clean, read};
+use super::{DiffLine, clean, parse_line};
 use crate::face::{Face, Token};
-use crate::highlight::{Highlighted, Highlighter, LineTokens, Request};
+use crate::highlight::{HighlightRequest, Highlighted, Highlighter, LineTokens};
 use crate::row::Span;
 
-/// Lines of a patch that are coloured.
-const MOST_LINES: usize = 2000;
+/// Maximum number of highlighted lines of a patch.
+const MAX_LINES: usize = 2000;
 
-/// Tokens of the lines of both files that a patch shows, in their order, as far as they are known.
+/// The syntax tokens of the old and new lines of a patch, as far as they have arrived.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Syntax {
     pub(super) old: Vec<LineTokens>,
     pub(super) new: Vec<LineTokens>,
-    /// Keys of what was sent: whether of the new file, and its first line there.
+    /// Per request: its key, whether it is for the new file, and its first line.
     keys: Vec<(u64, bool, usize)>,
-    sent: bool,
+    requested: bool,
 }
 
 impl Syntax {
-    /// Sends the lines of the patch of a file, once.
+    /// Requests highlighting for the patch of a file. Only the first call has an effect.
     pub fn request(&mut self, patch: &str, path: &str, highlighter: &mut Highlighter) {
-        if std::mem::replace(&mut self.sent, true) {
+        if std::mem::replace(&mut self.requested, true) {
             return;
         }
         let Some(language) = language(path) else {
@@ -33,19 +33,19 @@ impl Syntax {
         };
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let (mut old_first, mut new_first) = (0, 0);
-        for line in patch.lines().filter_map(read).take(MOST_LINES) {
+        for line in patch.lines().filter_map(parse_line).take(MAX_LINES) {
             match line {
-                Line::Hunk { .. } => {
+                DiffLine::Hunk { .. } => {
                     self.send(&mut old, (false, &mut old_first), &language, highlighter);
                     self.send(&mut new, (true, &mut new_first), &language, highlighter);
                 }
-                Line::Context(text) => {
+                DiffLine::Context(text) => {
                     old.push(clean(text));
                     new.push(clean(text));
                 }
-                Line::Removed(text) => old.push(clean(text)),
-                Line::Added(text) => new.push(clean(text)),
-                Line::Note(_) => {}
+                DiffLine::Removed(text) => old.push(clean(text)),
+                DiffLine::Added(text) => new.push(clean(text)),
+                DiffLine::Note(_) => {}
             }
         }
         self.send(&mut old, (false, &mut old_first), &language, highlighter);
@@ -65,7 +65,7 @@ impl Syntax {
         let key = highlighter.new_key();
         self.keys.push((key, is_new, *first));
         *first += lines.len();
-        highlighter.request(Request {
+        highlighter.request(HighlightRequest {
             key,
             language: Arc::clone(language),
             first_line: 0,
@@ -74,7 +74,7 @@ impl Syntax {
         });
     }
 
-    /// Takes an answer; whether it was for this patch.
+    /// Applies a result; returns whether it belongs to this patch.
     pub fn apply(&mut self, highlighted: &Highlighted) -> bool {
         let known = self.keys.iter().find(|(key, ..)| *key == highlighted.key);
         let Some(&(_, is_new, first)) = known else {
@@ -90,16 +90,21 @@ impl Syntax {
     }
 }
 
-/// The name or the extension of a file, by which its grammar is found.
+/// The language of a file: its extension, or its name.
 fn language(path: &str) -> Option<Arc<str>> {
     let path = Path::new(path);
     let name = path.extension().or(path.file_name())?.to_str()?;
-    // A patch of a patch has colours enough.
+    // A patch of a patch has enough colours.
     (!matches!(name, "diff" | "patch" | "txt")).then(|| name.into())
 }
 
-/// Spans of a line whose text is `token`, in the colours of its syntax. What is marked stays as it is.
-pub(super) fn dressed(spans: Vec<Span>, token: Token, tokens: Option<&LineTokens>) -> Vec<Span> {
+/// Applies syntax tokens to the spans of a line that have the face `token`. Highlighted words stay
+/// unchanged.
+pub(super) fn with_syntax(
+    spans: Vec<Span>,
+    token: Token,
+    tokens: Option<&LineTokens>,
+) -> Vec<Span> {
     let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) else {
         return spans;
     };
@@ -146,14 +151,14 @@ pub(super) fn dressed(spans: Vec<Span>, token: Token, tokens: Option<&LineTokens
 mod tests {
     use std::sync::mpsc;
 
-    use super::super::{Layout, laid_out_in, rows};
+    use super::super::{DiffLayout, highlighted_rows, rows};
     use super::*;
 
     const PATCH: &str =
         "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n let s = \"t\";\n-let a = 1;\n+let a = 2;\n";
 
     #[test]
-    fn lines_take_the_colours_of_their_language_and_keep_their_marks() {
+    fn syntax_tokens_apply_and_changed_words_stay_highlighted() {
         let (sender, answers) = mpsc::channel();
         let mut highlighter = Highlighter::new(move |answer| sender.send(answer).unwrap());
         let mut syntax = Syntax::default();
@@ -163,7 +168,7 @@ mod tests {
             assert!(syntax.apply(&answers.recv().unwrap()));
         }
         assert!(answers.try_recv().is_err());
-        let shown = laid_out_in(PATCH, 40, 99, Layout::Unified, &syntax);
+        let shown = highlighted_rows(PATCH, 40, 99, DiffLayout::Unified, &syntax);
         let plain = rows(PATCH, 40, 99);
         assert_eq!(shown.len(), plain.len());
         for (shown, plain) in shown.iter().zip(&plain) {
@@ -185,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_language_stays_plain() {
-        let mut highlighter = Highlighter::new(|_| panic!("nothing was asked for"));
+    fn unknown_language_stays_plain() {
+        let mut highlighter = Highlighter::new(|_| panic!("nothing is requested"));
         let mut syntax = Syntax::default();
         syntax.request(PATCH, "notes.txt", &mut highlighter);
         assert_eq!(
-            laid_out_in(PATCH, 40, 99, Layout::Unified, &syntax),
+            highlighted_rows(PATCH, 40, 99, DiffLayout::Unified, &syntax),
             rows(PATCH, 40, 99)
         );
     }

@@ -1,9 +1,9 @@
-//! The text of the editor: logical lines with chips in them. Knows positions and edits, nothing of
-//! cursors, widths or undo.
+//! The text of the editor: logical lines that can contain chips. Knows positions and edits, but no
+//! cursor, widths or undo.
 //!
-//! A chip is one element of the text. In a line it stands as `MARK`, a character that typed text can
-//! never contain, and the line holds the chips themselves in the order of their marks: what a chip stands
-//! for is never looked up by its label.
+//! A chip is one element of the text. A line represents it as `MARK`, a character that typed text
+//! never contains, and stores the chips in the order of their marks. A chip is therefore never
+//! looked up by its label.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,21 +11,22 @@ use std::sync::Arc;
 
 use osier_base::text;
 
-/// Stands for a chip in a line (OBJECT REPLACEMENT CHARACTER).
+/// Represents a chip in a line (OBJECT REPLACEMENT CHARACTER).
 pub(super) const MARK: char = '\u{fffc}';
 
-/// An element that is moved over, deleted and restored as a whole: a large paste or an attachment.
+/// A placeholder in the text that the cursor, deletion and undo treat as one element: a large paste
+/// or an attachment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chip {
-    /// What the editor shows, on one line.
+    /// The displayed text, on one line.
     pub label: String,
-    /// What `text()` puts in its place; shared, however long it is.
+    /// The text that it represents, shared by its copies.
     pub text: Arc<str>,
-    /// The caller's number of an attachment that it keeps.
+    /// The caller's id of an attachment.
     pub attachment: Option<u64>,
 }
 
-/// A place in the text: a logical line and a byte offset on a cluster boundary in it.
+/// A position in the text: a logical line and a byte offset at a grapheme boundary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     pub line: usize,
@@ -38,7 +39,7 @@ impl Position {
     }
 }
 
-/// A piece of text with the chips of its marks.
+/// A part of the text with the chips of its marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Fragment {
     pub(super) text: String,
@@ -46,7 +47,7 @@ pub(super) struct Fragment {
 }
 
 impl Fragment {
-    /// Safe text for the editor: control sequences and marks removed.
+    /// Text without control sequences and marks.
     pub(super) fn plain(source: &str) -> Self {
         let mut clean = text::sanitize(source);
         if clean.contains(MARK) {
@@ -69,25 +70,21 @@ impl Fragment {
         self.text.is_empty()
     }
 
-    pub(super) fn chips(&self) -> &[Arc<Chip>] {
-        &self.chips
-    }
-
-    /// Puts `other` behind this fragment.
+    /// Appends `other`.
     pub(super) fn append(&mut self, other: &Self) {
         self.text.push_str(&other.text);
         self.chips.extend_from_slice(&other.chips);
     }
 
-    /// The text with every chip replaced by what `show` makes of it.
+    /// The text with every chip replaced by the result of `show`.
     pub(super) fn expand<'a>(&'a self, show: impl Fn(&'a Chip) -> &'a str) -> String {
         let mut chips = self.chips.iter();
         let mut expanded = String::with_capacity(self.text.len());
-        let mut pieces = self.text.split(MARK);
-        expanded.push_str(pieces.next().unwrap_or_default());
-        for piece in pieces {
+        let mut parts = self.text.split(MARK);
+        expanded.push_str(parts.next().unwrap_or_default());
+        for part in parts {
             expanded.push_str(chips.next().map_or("", |chip| show(chip)));
-            expanded.push_str(piece);
+            expanded.push_str(part);
         }
         expanded
     }
@@ -101,7 +98,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The elements of the line as (byte offset, bytes, chip when it is one).
+    /// The elements of the line as (byte offset, text, chip if it is one).
     pub(super) fn elements(&self) -> impl Iterator<Item = (usize, &str, Option<&Arc<Chip>>)> {
         let mut chips = self.chips.iter();
         let mut at = 0;
@@ -118,7 +115,7 @@ impl Line {
         &self.chips
     }
 
-    pub(super) fn chips_are_absent(&self) -> bool {
+    pub(super) fn has_no_chips(&self) -> bool {
         self.chips.is_empty()
     }
 
@@ -143,7 +140,7 @@ impl Line {
     }
 }
 
-/// The cluster or chip that starts at `byte`.
+/// The grapheme or chip that starts at `byte`.
 pub(super) fn element_at(text: &str, byte: usize) -> Option<&str> {
     let rest = &text[byte..];
     if rest.starts_with(MARK) {
@@ -158,7 +155,7 @@ pub(super) fn element_at(text: &str, byte: usize) -> Option<&str> {
     Some(cluster)
 }
 
-/// The cluster or chip that ends at `byte`.
+/// The grapheme or chip that ends at `byte`.
 pub(super) fn element_before(text: &str, byte: usize) -> Option<&str> {
     let head = &text[..byte];
     if head.ends_with(MARK) {
@@ -169,9 +166,9 @@ pub(super) fn element_before(text: &str, byte: usize) -> Option<&str> {
     Some(cluster)
 }
 
-/// What an edit did, with all that is needed to take it back.
+/// An edit with everything that undo needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Edit {
+pub(super) struct TextEdit {
     pub start: Position,
     pub removed: Fragment,
     pub inserted: Fragment,
@@ -209,16 +206,12 @@ impl Buffer {
         self.line_end(self.lines.len() - 1)
     }
 
-    /// The position after the last cluster of a line.
+    /// The end of a line.
     pub(super) fn line_end(&self, line: usize) -> Position {
         Position::new(line, self.line(line).len())
     }
 
-    pub(super) fn chips(&self) -> impl Iterator<Item = &Arc<Chip>> {
-        self.lines.iter().flat_map(|line| &line.chips)
-    }
-
-    /// The nearest existing position at or before `position` that is on a cluster boundary.
+    /// The nearest valid position at or before `position`.
     pub(super) fn clamp(&self, position: Position) -> Position {
         let line = position.line.min(self.lines.len() - 1);
         let text = self.line(line);
@@ -234,7 +227,7 @@ impl Buffer {
         Position::new(line, boundary.unwrap_or(0))
     }
 
-    /// `position`, or the end of the cluster around it: an edit can join what was apart.
+    /// `position`, or the end of the grapheme around it: an edit can join graphemes.
     pub(super) fn snap(&self, position: Position) -> Position {
         let start = self.clamp(position);
         if start == position {
@@ -273,12 +266,12 @@ impl Buffer {
         self.fragment(Position::default()..self.end())
     }
 
-    /// Puts `inserted` in the place of `range`; gives the end of what was inserted and the edit.
+    /// Replaces `range` with `inserted`; returns the end of the inserted text and the edit.
     pub(super) fn replace(
         &mut self,
         range: Range<Position>,
         inserted: Fragment,
-    ) -> (Position, Edit) {
+    ) -> (Position, TextEdit) {
         let removed = self.fragment(range.clone());
         let start = range.start;
         let tail = self.lines[range.end.line].split_off(range.end.byte);
@@ -288,7 +281,7 @@ impl Buffer {
         self.lines[start.line].split_off(start.byte);
         let end = self.insert_lines(start.line, &inserted);
         self.lines[end.line].append(tail);
-        let edit = Edit {
+        let edit = TextEdit {
             start,
             removed,
             inserted,
@@ -296,24 +289,24 @@ impl Buffer {
         (end, edit)
     }
 
-    /// Appends `fragment` to a line that ends where it belongs; gives its end.
+    /// Appends `fragment` to the end of line `at`; returns its end.
     fn insert_lines(&mut self, at: usize, fragment: &Fragment) -> Position {
         let mut chips = fragment.chips.iter().cloned();
-        let mut pieces = fragment.text.split('\n').map(|piece| Line {
-            text: piece.to_owned(),
-            chips: chips.by_ref().take(piece.matches(MARK).count()).collect(),
+        let mut parts = fragment.text.split('\n').map(|part| Line {
+            text: part.to_owned(),
+            chips: chips.by_ref().take(part.matches(MARK).count()).collect(),
         });
-        if let Some(first) = pieces.next() {
+        if let Some(first) = parts.next() {
             self.lines[at].append(first);
         }
-        let more: Vec<Line> = pieces.collect();
+        let more: Vec<Line> = parts.collect();
         let (next, last) = (at + 1, at + more.len());
         self.lines.splice(next..next, more);
         Position::new(last, self.lines[last].text.len())
     }
 }
 
-/// Where a fragment that starts at `start` ends.
+/// The end of a fragment that starts at `start`.
 pub(super) fn end_of(start: Position, fragment: &Fragment) -> Position {
     match fragment.text.rfind('\n') {
         None => Position::new(start.line, start.byte + fragment.text.len()),
@@ -329,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edit_can_be_taken_back() {
+    fn edit_can_be_reverted() {
         let chip = Arc::new(Chip {
             label: "[x]".into(),
             text: "content".into(),

@@ -1,21 +1,20 @@
-//! The kill ring: what was cut, newest first, to be put back by yank and yank-pop. Kills in a row are one
-//! entry.
+//! The kill ring: cut text, newest first, for yank and yank-pop. Consecutive kills are one entry.
 
 use std::collections::VecDeque;
 
 use super::buffer::Fragment;
 
-/// Entries kept.
+/// Maximum number of entries.
 const LIMIT: usize = 60;
 
-/// On which side of the cursor a kill took its text.
+/// The side of the cursor from which text was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum KillSide {
     Before,
     After,
 }
 
-/// The entries and the place of the last yank in them.
+/// The entries and the index of the last yanked one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KillRing {
     entries: VecDeque<Fragment>,
@@ -23,18 +22,18 @@ pub(super) struct KillRing {
 }
 
 impl KillRing {
-    /// Adds a kill; `joined` when the command before it was a kill too.
-    pub(super) fn push(&mut self, killed: Fragment, side: Side, joined: bool) {
+    /// Adds a kill; `joined` if the previous command was also a kill.
+    pub(super) fn push(&mut self, killed: Fragment, side: KillSide, joined: bool) {
         if killed.is_empty() {
             return;
         }
         self.current = 0;
         match self.entries.front_mut().filter(|_| joined) {
-            Some(newest) if side == Side::After => newest.append(&killed),
+            Some(newest) if side == KillSide::After => newest.append(&killed),
             Some(newest) => {
-                let mut whole = killed;
-                whole.append(newest);
-                *newest = whole;
+                let mut joined_kill = killed;
+                joined_kill.append(newest);
+                *newest = joined_kill;
             }
             None => {
                 self.entries.truncate(LIMIT - 1);
@@ -49,7 +48,7 @@ impl KillRing {
         self.entries.front()
     }
 
-    /// The entry before the one yanked last; after the oldest comes the newest again.
+    /// The entry before the last yanked one; after the oldest, the newest again.
     pub(super) fn older(&mut self) -> Option<&Fragment> {
         if self.entries.is_empty() {
             return None;

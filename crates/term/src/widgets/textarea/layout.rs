@@ -1,7 +1,7 @@
-//! The rows of the editor's text for one width. Only lines that an edit touched are laid out again.
+//! The rows of the editor's text at one width. Only edited lines are laid out again.
 //!
-//! A tab is an element of fixed width: it stays a tab in the text, and an edit before it moves nothing
-//! but its place. One column on the right is kept free, so that the cursor behind a full row has a cell.
+//! A tab is an element of fixed width. It stays a tab in the text, and an edit before it only moves
+//! it. The last column stays free for the cursor after a full row.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,25 +12,25 @@ use crate::row::{Row, Span};
 use crate::wrap::row_starts;
 use osier_base::text;
 
-/// What a tab looks like.
+/// The display of a tab.
 const TAB: &str = "    ";
 
-/// Row breaks per logical line.
+/// Row breaks of each logical line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layout {
     width: usize,
-    /// Byte offsets at which the rows after the first start, per line.
+    /// Per line, the byte offsets of the rows after the first.
     breaks: Vec<Vec<u32>>,
     rows: usize,
 }
 
 impl Layout {
-    /// Total rows.
+    /// Total number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Lays everything out when the width is new.
+    /// Lays out everything if the width changed.
     pub(super) fn set_width(&mut self, width: usize, buffer: &Buffer) {
         if self.width != width {
             self.width = width;
@@ -47,7 +47,7 @@ impl Layout {
         self.rows = self.breaks.iter().map(|breaks| breaks.len() + 1).sum();
     }
 
-    /// Lines `old` became lines `new`.
+    /// Updates the layout after lines `old` were replaced with lines `new`.
     pub(super) fn replaced(&mut self, old: Range<usize>, new: Range<usize>, buffer: &Buffer) {
         if self.width == 0 {
             return;
@@ -102,7 +102,7 @@ impl Layout {
                 break;
             }
             at += width;
-            // The end of a row that goes on below is shown as the start of the next one.
+            // The end of a row that continues is displayed at the start of the next one.
             if last || start + element.len() < bytes.end {
                 best = start + element.len();
             }
@@ -110,7 +110,7 @@ impl Layout {
         Position::new(line, best)
     }
 
-    /// Start of the row that shows `position`, and its last position.
+    /// The first and last position of the row that shows `position`.
     pub(super) fn row_ends(&self, position: Position, buffer: &Buffer) -> (Position, Position) {
         let (row, _) = self.locate(position, buffer);
         (
@@ -119,7 +119,7 @@ impl Layout {
         )
     }
 
-    /// Builds a range of rows, with the selection marked.
+    /// Builds a range of rows with the selection highlighted.
     pub(super) fn build(
         &self,
         rows: Range<usize>,
@@ -155,7 +155,7 @@ impl Layout {
     fn build_row(&self, line: &Line, bytes: Range<usize>) -> Row {
         let mut row = Row::default();
         let mut plain = bytes.start;
-        if line.chips_are_absent() {
+        if line.has_no_chips() {
             row.push(shown(&line.text[bytes]), Token::Text);
             return row;
         }
@@ -176,14 +176,14 @@ impl Layout {
         row
     }
 
-    /// A row of three parts: before the selection, in it, and behind it.
+    /// Builds a row in three parts: before, in and after the selection.
     fn build_marked(&self, line: &Line, bytes: Range<usize>, marked: Range<usize>) -> Row {
         let mut row = self.build_row(line, bytes.start..marked.start);
         let mut inside = self.build_row(line, marked.clone());
         for span in &mut inside.spans {
             span.face = Face::from(Token::Selected);
         }
-        // The end of a line that is selected shows as one cell.
+        // A selected line break is shown as one cell.
         if marked.is_empty() {
             inside.push(" ", Token::Selected);
         }
@@ -193,7 +193,7 @@ impl Layout {
         row
     }
 
-    /// The line that shows a row, and the row within it.
+    /// The line that a row belongs to, and the row's index within it.
     fn line_of(&self, row: usize) -> (usize, usize) {
         let mut left = row;
         for (line, breaks) in self.breaks.iter().enumerate() {
@@ -207,7 +207,7 @@ impl Layout {
 
     fn lay_out(&self, line: &Line) -> Vec<u32> {
         let width = self.text_width();
-        if line.text.len() <= width && line.chips_are_absent() && !line.text.contains('\t') {
+        if line.text.len() <= width && line.has_no_chips() && !line.text.contains('\t') {
             return Vec::new();
         }
         let mut starts = Vec::new();
@@ -220,7 +220,7 @@ impl Layout {
     }
 
     fn columns(&self, line: &Line, bytes: Range<usize>) -> usize {
-        if line.chips_are_absent() && !line.text.contains('\t') {
+        if line.has_no_chips() && !line.text.contains('\t') {
             return text::width(&line.text[bytes]);
         }
         line.elements()
@@ -242,7 +242,7 @@ impl Layout {
     }
 }
 
-/// The text as cells can show it.
+/// The text with tabs expanded.
 fn shown(text: &str) -> Cow<'_, str> {
     if text.contains('\t') {
         Cow::Owned(text.replace('\t', TAB))
@@ -251,7 +251,7 @@ fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The selected bytes of a row, when there are any.
+/// The selected bytes of a row, if any.
 fn on_line(
     range: &Range<Position>,
     line: usize,

@@ -1,8 +1,7 @@
-//! The prompt editor: text with chips, a cursor on a cluster boundary, undo, a kill ring and a view of
-//! soft-wrapped rows.
+//! The prompt editor: text with chips, a cursor, undo, a kill ring and a soft-wrapped view.
 //!
-//! An edit costs what it changes: a key in a text of 20,000 lines lays out one line. Keys are not known
-//! here; a keymap calls the methods.
+//! The cost of an edit depends on its size: a key in a text of 20,000 lines lays out one line. The
+//! editor knows no keys; a keymap calls its methods.
 
 mod buffer;
 mod draft;
@@ -15,29 +14,29 @@ mod undo;
 use std::ops::Range;
 use std::sync::Arc;
 
-use self::buffer::{Buffer, Edit, Fragment, MARK, end_of};
-use self::kill_ring::{KillRing, Side};
+use self::buffer::{Buffer, Fragment, MARK, TextEdit, end_of};
+use self::kill_ring::{KillRing, KillSide};
 use self::layout::Layout;
-use self::undo::{Done, Kind, Undo};
+use self::undo::{EditKind, Undo, UndoEdit};
 use super::super::face::Token;
 use super::super::row::Row;
 use osier_base::parts::Parts;
 use osier_base::text;
 
 pub use self::buffer::{Chip, Position};
-pub use self::draft::{Draft, Piece};
+pub use self::draft::{Draft, DraftPart};
 pub use self::motion::Motion;
 
-/// A paste of more lines or characters than these becomes a chip.
+/// A paste with more lines or characters becomes a chip.
 const CHIP_LINES: usize = 10;
 const CHIP_CHARACTERS: usize = 1000;
 
-/// Width assumed until the editor is shown.
+/// The width before the editor is first shown.
 const INITIAL_WIDTH: usize = 80;
 
-/// What the last command was, as far as the next one cares.
+/// The last command, as far as the next one depends on it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Last {
+enum LastCommand {
     #[default]
     Other,
     Kill,
@@ -52,12 +51,23 @@ pub struct View {
     pub rows: Vec<Row>,
     /// Column and row of the cursor in the view.
     pub cursor: (u16, u16),
-    /// Rows hidden above and below.
+    /// Number of rows hidden above and below.
     pub above: usize,
     pub below: usize,
 }
 
-/// The editor's model and view.
+/// The multi-line editor.
+///
+/// ```
+/// use osier_term::widgets::textarea::{Motion, TextArea};
+///
+/// let mut editor = TextArea::new("Type here");
+/// editor.insert("hello world");
+/// editor.kill(Motion::WordLeft);
+/// assert_eq!(editor.text(), "hello ");
+/// editor.undo();
+/// assert_eq!(editor.text(), "hello world");
+/// ```
 #[derive(Debug, Clone)]
 pub struct TextArea {
     buffer: Buffer,
@@ -66,15 +76,15 @@ pub struct TextArea {
     column: Option<usize>,
     undo: Undo,
     kill_ring: KillRing,
-    last: Last,
+    last: LastCommand,
     layout: Layout,
     /// First visible row.
     top: usize,
-    /// Pastes numbered so far.
+    /// Number of the last paste chip.
     pastes: usize,
     edits: u64,
     placeholder: Box<str>,
-    /// Shown as selected.
+    /// The range highlighted as selected.
     selection: Option<Range<Position>>,
 }
 
@@ -85,7 +95,7 @@ impl Default for TextArea {
 }
 
 impl TextArea {
-    /// An empty editor that shows `placeholder` while it is empty.
+    /// Creates an empty editor that shows `placeholder` while it is empty.
     pub fn new(placeholder: &str) -> Self {
         let buffer = Buffer::default();
         let mut layout = Layout::default();
@@ -96,7 +106,7 @@ impl TextArea {
             column: None,
             undo: Undo::default(),
             kill_ring: KillRing::default(),
-            last: Last::Other,
+            last: LastCommand::Other,
             layout,
             top: 0,
             pastes: 0,
@@ -106,48 +116,34 @@ impl TextArea {
         }
     }
 
-    pub fn set_placeholder(&mut self, placeholder: &str) {
-        self.placeholder = text::single_line(placeholder).into();
-    }
-
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
 
-    /// The text to send: every chip replaced by what it stands for.
+    /// The text to send, with every chip replaced by its text.
     pub fn text(&self) -> String {
         self.buffer.all().expand(|chip| &chip.text)
     }
 
-    /// The same in parts: those of chips are shared, so that it costs what was typed.
+    /// The text to send in parts. Chip texts are shared, so the cost is that of the typed text.
     pub fn parts(&self) -> Parts {
         let mut parts = Parts::default();
         let all = self.buffer.all();
-        let mut chips = all.chips().iter();
-        for (place, piece) in all.text.split(MARK).enumerate() {
-            if place > 0
+        let mut chips = all.chips.iter();
+        for (index, text) in all.text.split(MARK).enumerate() {
+            if index > 0
                 && let Some(chip) = chips.next()
             {
                 parts.push(Arc::clone(&chip.text), chip.attachment.is_none());
             }
-            parts.push(piece.into(), false);
+            parts.push(text.into(), false);
         }
         parts
     }
 
-    /// Counts the edits: the same number is the same text.
+    /// The number of edits. The text is unchanged while the number is.
     pub fn edits(&self) -> u64 {
         self.edits
-    }
-
-    /// The text as shown, with the labels of chips.
-    pub fn display_text(&self) -> String {
-        self.buffer.all().expand(|chip| &chip.label)
-    }
-
-    /// The chips in the order of the text.
-    pub fn chips(&self) -> impl Iterator<Item = &Arc<Chip>> {
-        self.buffer.chips()
     }
 
     pub fn cursor(&self) -> Position {
@@ -163,15 +159,15 @@ impl TextArea {
         self.buffer.line(line)
     }
 
-    /// The part of the cursor's line before it: what completion looks at.
+    /// The part of the cursor's line before it, for completion.
     pub fn before_cursor(&self) -> &str {
         &self.buffer.line(self.cursor.line)[..self.cursor.byte]
     }
 
-    /// Replaces everything and puts the cursor at the end; one step of undo.
+    /// Replaces everything in one undo step and moves the cursor to the end.
     pub fn set_text(&mut self, text: &str) {
         let all = Position::default()..self.buffer.end();
-        self.edit(all, Fragment::plain(text), Kind::Other);
+        self.edit(all, Fragment::plain(text), EditKind::Other);
         self.top = 0;
     }
 
@@ -180,15 +176,15 @@ impl TextArea {
         let fragment = Fragment::plain(text);
         let kind = match text::graphemes(&fragment.text).take(2).count() {
             0 => return,
-            1 => Kind::Typed,
-            _ => Kind::Other,
+            1 => EditKind::Typed,
+            _ => EditKind::Other,
         };
         self.edit(self.cursor..self.cursor, fragment, kind);
     }
 
-    /// Inserts a paste: a large one as a chip.
+    /// Inserts a paste, as a chip if it is large.
     pub fn paste(&mut self, text: &str) {
-        match pasted(text, self.pastes + 1) {
+        match paste_chip(text, self.pastes + 1) {
             Some(chip) => {
                 self.pastes += 1;
                 self.insert_chip(chip);
@@ -197,18 +193,19 @@ impl TextArea {
         }
     }
 
-    /// Replaces everything and puts the cursor at the end; one step of undo. Large pastes are chips.
+    /// Replaces everything in one undo step and moves the cursor to the end. Large pastes become
+    /// chips.
     pub fn set_parts(&mut self, parts: &Parts) {
         let mut draft = Draft::default();
         let mut pastes = 0;
         for part in parts.iter() {
-            let chip = part.is_paste.then(|| pasted(&part.text, pastes + 1));
-            draft.pieces.push(match chip.flatten() {
+            let chip = part.is_paste.then(|| paste_chip(&part.text, pastes + 1));
+            draft.parts.push(match chip.flatten() {
                 Some(chip) => {
                     pastes += 1;
-                    Piece::Chip(chip)
+                    DraftPart::Chip(chip)
                 }
-                None => Piece::Text(part.text.to_string()),
+                None => DraftPart::Text(part.text.to_string()),
             });
         }
         self.restore(&draft);
@@ -223,20 +220,20 @@ impl TextArea {
             ..chip
         };
         let fragment = Fragment::chip(Arc::new(chip));
-        self.edit(self.cursor..self.cursor, fragment, Kind::Other);
+        self.edit(self.cursor..self.cursor, fragment, EditKind::Other);
     }
 
-    /// Replaces a part of the text: what accepting a completion does.
+    /// Replaces a part of the text, for example to accept a completion.
     pub fn replace(&mut self, range: Range<Position>, text: &str) {
         let start = self.buffer.clamp(range.start);
         let end = self.buffer.clamp(range.end).max(start);
-        self.edit(start..end, Fragment::plain(text), Kind::Other);
+        self.edit(start..end, Fragment::plain(text), EditKind::Other);
     }
 
-    /// Moves the cursor; false when it is there already.
+    /// Moves the cursor; returns false if it does not move.
     pub fn move_by(&mut self, motion: Motion) -> bool {
         self.undo.seal();
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
         let target = self.target(motion);
         if !matches!(motion, Motion::Up(_) | Motion::Down(_)) {
             self.column = None;
@@ -248,26 +245,26 @@ impl TextArea {
 
     pub fn set_cursor(&mut self, position: Position) {
         self.undo.seal();
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
         self.column = None;
         self.cursor = self.buffer.clamp(position);
     }
 
-    /// Puts the cursor at a cell of the view.
-    pub fn click(&mut self, column: u16, row: u16) {
+    /// Moves the cursor to a cell of the view.
+    pub(crate) fn click(&mut self, column: u16, row: u16) {
         let row = (self.top + usize::from(row)).min(self.layout.rows() - 1);
         let position = self.layout.position(row, usize::from(column), &self.buffer);
         self.set_cursor(position);
     }
 
-    /// Deletes from the cursor to where `motion` leads; false when that is nothing.
+    /// Deletes from the cursor to the target of `motion`; returns false if nothing is deleted.
     pub fn delete(&mut self, motion: Motion) -> bool {
         let kind = match motion {
-            Motion::Left => Kind::DeletedLeft,
-            Motion::Right => Kind::DeletedRight,
-            _ => Kind::Other,
+            Motion::Left => EditKind::DeletedLeft,
+            Motion::Right => EditKind::DeletedRight,
+            _ => EditKind::Other,
         };
-        let range = self.covered(motion);
+        let range = self.motion_range(motion);
         let some = range.start != range.end;
         if some {
             self.edit(range, Fragment::default(), kind);
@@ -275,21 +272,22 @@ impl TextArea {
         some
     }
 
-    /// Deletes into the kill ring. To the end of a line that is empty from here on: its newline.
+    /// Cuts from the cursor to the target of `motion` into the kill ring. At the end of a line,
+    /// cuts the line break.
     pub fn kill(&mut self, motion: Motion) -> bool {
-        let range = self.covered(motion);
+        let range = self.motion_range(motion);
         if range.start == range.end {
             return false;
         }
         let side = if range.end == self.cursor {
-            Side::Before
+            KillSide::Before
         } else {
-            Side::After
+            KillSide::After
         };
-        let joined = self.last == Last::Kill;
-        let killed = self.edit(range, Fragment::default(), Kind::Other);
+        let joined = self.last == LastCommand::Kill;
+        let killed = self.edit(range, Fragment::default(), EditKind::Other);
         self.kill_ring.push(killed, side, joined);
-        self.last = Last::Kill;
+        self.last = LastCommand::Kill;
         true
     }
 
@@ -299,31 +297,31 @@ impl TextArea {
             return false;
         };
         let start = self.cursor;
-        self.edit(start..start, fragment, Kind::Other);
-        self.last = Last::Yank { start };
+        self.edit(start..start, fragment, EditKind::Other);
+        self.last = LastCommand::Yank { start };
         true
     }
 
-    /// Right after a yank: replaces what it inserted with the kill before it.
+    /// After a yank, replaces the yanked text with the previous kill.
     pub fn yank_pop(&mut self) -> bool {
-        let Last::Yank { start } = self.last else {
+        let LastCommand::Yank { start } = self.last else {
             return false;
         };
         let Some(fragment) = self.kill_ring.older().cloned() else {
             return false;
         };
-        self.edit(start..self.cursor, fragment, Kind::Other);
-        self.last = Last::Yank { start };
+        self.edit(start..self.cursor, fragment, EditKind::Other);
+        self.last = LastCommand::Yank { start };
         true
     }
 
-    /// What was done until now cannot be taken back.
+    /// Clears the undo history.
     pub fn forget_undo(&mut self) {
         self.undo.clear();
     }
 
     pub fn undo(&mut self) -> bool {
-        let Some((cursor, _)) = self.step_back(false) else {
+        let Some((cursor, _)) = self.step_history(false) else {
             return false;
         };
         self.cursor = self.buffer.clamp(cursor);
@@ -331,30 +329,30 @@ impl TextArea {
     }
 
     pub fn redo(&mut self) -> bool {
-        self.step_back(true).is_some()
+        self.step_history(true).is_some()
     }
 
-    /// Takes a step back, or does it again. Gives where the cursor was before the step, and its first line.
-    fn step_back(&mut self, redo: bool) -> Option<(Position, usize)> {
+    /// Undoes or redoes one step. Returns the cursor before the step, and its first line.
+    fn step_history(&mut self, redo: bool) -> Option<(Position, usize)> {
         let mut step = if redo {
             self.undo.redo()
         } else {
             self.undo.undo()
         }?;
-        // The first edit knows where the cursor was.
+        // The first edit stores the cursor before the step.
         let cursor = step.first()?.cursor;
         if !redo {
             step.reverse();
         }
         let mut top = usize::MAX;
-        for Done { edit, .. } in step {
+        for UndoEdit { edit, .. } in step {
             let start = edit.start;
             let (gone, back) = if redo {
                 (edit.removed, edit.inserted)
             } else {
                 (edit.inserted, edit.removed)
             };
-            // From the end of a line on, the lines below are what changes.
+            // At the end of a line, the change starts in the line below.
             let below = gone.text.starts_with('\n') || back.text.starts_with('\n');
             top = top.min(start.line + usize::from(below));
             self.apply(start..end_of(start, &gone), back);
@@ -362,18 +360,18 @@ impl TextArea {
         Some((cursor, top))
     }
 
-    /// Shows a part of the text as selected.
+    /// Sets the highlighted range.
     pub fn set_selection(&mut self, selection: Option<Range<Position>>) {
         self.selection = selection;
     }
 
-    /// Rows that the text takes at `width`, at least one and at most `max`.
+    /// Number of rows of the text at `width`, from 1 to `max`.
     pub fn height(&mut self, width: usize, max: usize) -> usize {
         self.layout.set_width(width.max(1), &self.buffer);
         self.layout.rows().clamp(1, max.max(1))
     }
 
-    /// The rows to show, scrolled as little as needed for the cursor to be seen.
+    /// The visible rows, scrolled as little as needed to show the cursor.
     pub fn view(&mut self, width: usize, height: usize) -> View {
         let height = height.max(1);
         self.layout.set_width(width.max(1), &self.buffer);
@@ -402,7 +400,7 @@ impl TextArea {
         }
     }
 
-    /// Where `motion` leads from the cursor.
+    /// The target of `motion` from the cursor.
     fn target(&mut self, motion: Motion) -> Position {
         if let Some(position) = motion::target(&self.buffer, self.cursor, motion) {
             return position;
@@ -419,7 +417,7 @@ impl TextArea {
         }
     }
 
-    /// The position in another row at the column that the first vertical motion started from.
+    /// The position in another row, at the column where the vertical movement started.
     fn vertical(&mut self, step: impl Fn(usize, usize) -> Option<usize>) -> Position {
         let (row, column) = self.layout.locate(self.cursor, &self.buffer);
         let wanted = *self.column.get_or_insert(column);
@@ -429,8 +427,9 @@ impl TextArea {
         }
     }
 
-    /// The text between the cursor and where `motion` leads; at the end of a line, its line break.
-    fn covered(&mut self, motion: Motion) -> Range<Position> {
+    /// The text between the cursor and the target of `motion`; at the end of a line, its line
+    /// break.
+    fn motion_range(&mut self, motion: Motion) -> Range<Position> {
         let column = self.column;
         let mut target = self.target(motion);
         self.column = column;
@@ -447,8 +446,8 @@ impl TextArea {
         self.cursor.min(target)..self.cursor.max(target)
     }
 
-    /// One edit by the user: applied, recorded, the cursor behind it. Gives what was removed.
-    fn edit(&mut self, range: Range<Position>, inserted: Fragment, kind: Kind) -> Fragment {
+    /// Applies and records one edit by the user. Returns the removed text.
+    fn edit(&mut self, range: Range<Position>, inserted: Fragment, kind: EditKind) -> Fragment {
         let before = self.cursor;
         let edit = self.apply(range, inserted);
         let removed = edit.removed.clone();
@@ -456,7 +455,7 @@ impl TextArea {
         removed
     }
 
-    fn apply(&mut self, range: Range<Position>, inserted: Fragment) -> Edit {
+    fn apply(&mut self, range: Range<Position>, inserted: Fragment) -> TextEdit {
         self.edits += 1;
         let first = range.start.line;
         let old = first..range.end.line + 1;
@@ -464,13 +463,13 @@ impl TextArea {
         self.layout.replaced(old, first..end.line + 1, &self.buffer);
         self.cursor = self.buffer.snap(end);
         self.column = None;
-        self.last = Last::Other;
+        self.last = LastCommand::Other;
         edit
     }
 }
 
-/// A large paste as a chip, the one of this number; `None` for a small one.
-fn pasted(text: &str, number: usize) -> Option<Chip> {
+/// A large paste as a chip with this number; `None` for a small one.
+fn paste_chip(text: &str, number: usize) -> Option<Chip> {
     let lines = text.lines().count();
     let characters = text.chars().count();
     let size = if lines > CHIP_LINES {

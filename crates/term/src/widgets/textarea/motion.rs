@@ -1,12 +1,12 @@
-//! Where a motion leads: pure functions of a buffer and a position. Motions by screen row need the layout
-//! and are answered by it.
+//! Targets of motions: pure functions of a buffer and a position. Motions by screen row are handled
+//! by the layout.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::buffer::{Buffer, MARK, Position, element_at, element_before};
 use osier_base::text;
 
-/// A movement of the cursor; also what a deletion or a kill covers.
+/// A cursor movement, or the text that a deletion or a kill covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Motion {
     Left,
@@ -31,7 +31,7 @@ pub enum Motion {
     BufferEnd,
 }
 
-/// The target of a motion that does not depend on rows; `None` when it does.
+/// The target of a motion that does not depend on rows; `None` if it does.
 pub(super) fn target(buffer: &Buffer, from: Position, motion: Motion) -> Option<Position> {
     let text = buffer.line(from.line);
     Some(match motion {
@@ -98,43 +98,43 @@ fn next_word(text: &str, byte: usize) -> Option<usize> {
         .map(|(start, _)| byte + start)
 }
 
-/// Words, runs of spaces, runs of ASCII punctuation and chips. Unicode says where words end, except that
-/// ASCII punctuation always ends one: `don't`, `a.b` and `x_y` are what a programmer edits part by part,
-/// but an underscore is part of a name.
+/// Words, runs of spaces, runs of ASCII punctuation, and chips. Word boundaries are those of
+/// Unicode, except that ASCII punctuation always ends a word, so that `don't` and `a.b` are edited
+/// part by part. An underscore is part of a name.
 fn segments(line: &str) -> Vec<(usize, &str)> {
     let mut segments: Vec<(usize, &str)> = Vec::new();
     for (start, bound) in line.split_word_bound_indices() {
         let mut at = 0;
         while at < bound.len() {
             let rest = &bound[at..];
-            let kind = Kind::of(rest);
+            let kind = SegmentKind::of(rest);
             let length = text::graphemes(rest)
-                .find(|(_, cluster)| Kind::of(cluster) != kind)
+                .find(|(_, cluster)| SegmentKind::of(cluster) != kind)
                 .map_or(rest.len(), |(end, _)| end);
-            let piece = start + at..start + at + length;
+            let range = start + at..start + at + length;
             at += length;
             if let Some((from, last)) = segments.last_mut()
                 && kind.joins()
-                && Kind::of(last) == kind
+                && SegmentKind::of(last) == kind
             {
-                *last = &line[*from..piece.end];
+                *last = &line[*from..range.end];
                 continue;
             }
-            segments.push((piece.start, &line[piece]));
+            segments.push((range.start, &line[range]));
         }
     }
     segments
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SegmentKind {
     Space,
     Punctuation,
     Chip,
     Word,
 }
 
-impl Kind {
+impl SegmentKind {
     fn of(text: &str) -> Self {
         text.chars().next().map_or(Self::Word, Self::of_char)
     }
@@ -149,14 +149,14 @@ impl Kind {
         }
     }
 
-    /// Whether neighbours of this kind are one segment.
+    /// Whether adjacent parts of this kind are one segment.
     fn joins(self) -> bool {
         matches!(self, Self::Space | Self::Punctuation)
     }
 }
 
 fn is_space(segment: &str) -> bool {
-    Kind::of(segment) == Kind::Space
+    SegmentKind::of(segment) == SegmentKind::Space
 }
 
 fn previous_line_end(buffer: &Buffer, from: Position) -> Position {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn chips_are_words_of_their_own() {
+    fn chip_is_a_separate_word() {
         let text = "ab\u{fffc}\u{fffc}cd";
         assert_eq!(stops(text, word_right, 0), [2, 5, 8, 10]);
     }

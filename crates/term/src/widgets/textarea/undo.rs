@@ -1,60 +1,60 @@
-//! Undo and redo of edits. Typing coalesces: the characters of a word are one step, each space is its own,
-//! and so are the characters of an unbroken run of single deletions.
+//! Undo and redo. Typing coalesces: the characters of a word are one step, each space is its own,
+//! and consecutive single deletions are one step.
 
 use std::collections::VecDeque;
 
-use super::buffer::{Edit, Fragment, Position, end_of};
+use super::buffer::{Fragment, Position, TextEdit, end_of};
 
-/// Steps kept. The oldest are forgotten first.
+/// Maximum number of steps; the oldest are dropped first.
 const LIMIT: usize = 1000;
 
-/// What an edit was, as far as coalescing goes.
+/// The kind of an edit, for coalescing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EditKind {
     /// One typed character.
     Typed,
     /// One character deleted before the cursor.
     DeletedLeft,
     /// One character deleted after the cursor.
     DeletedRight,
-    /// Anything else: always a step of its own.
+    /// Anything else: always a separate step.
     Other,
 }
 
 /// An edit with the cursor before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Done {
-    pub edit: Edit,
+pub(super) struct UndoEdit {
+    pub edit: TextEdit,
     pub cursor: Position,
-    kind: Kind,
+    kind: EditKind,
 }
 
-/// Edits that are taken back together, at least one, the oldest first.
-pub(super) type Step = Vec<Done>;
+/// Edits that are undone together, at least one, oldest first.
+pub(super) type Step = Vec<UndoEdit>;
 
-/// The two stacks.
+/// The undo and redo stacks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Undo {
     done: VecDeque<Step>,
     undone: Vec<Step>,
-    /// The next edit starts a step of its own, or, in an open group, is not joined to the last.
+    /// The next edit starts a new step or, in an open group, is not merged with the last edit.
     sealed: bool,
     group: Group,
 }
 
-/// Whether what is recorded belongs together.
+/// Whether recorded edits form one step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Group {
     #[default]
     None,
-    /// It begins with the next edit.
+    /// The next edit starts the group.
     Begins,
-    /// It is the last step.
+    /// The group is the last step.
     Grows,
 }
 
 impl Undo {
-    /// The cursor was moved: what is typed next is a new step.
+    /// Prevents merging, after the cursor moved.
     pub(super) fn seal(&mut self) {
         self.sealed = true;
     }
@@ -63,12 +63,12 @@ impl Undo {
         *self = Self::default();
     }
 
-    /// What is recorded from now on is one step.
+    /// Starts a group: the following edits are one step.
     pub(super) fn open_group(&mut self) {
         self.group = Group::Begins;
     }
 
-    /// The same, unless it is so already.
+    /// Starts a group unless one is open.
     pub(super) fn open_group_once(&mut self) {
         if self.group == Group::None {
             self.open_group();
@@ -81,7 +81,7 @@ impl Undo {
         }
     }
 
-    pub(super) fn record(&mut self, edit: Edit, cursor: Position, kind: Kind) {
+    pub(super) fn record(&mut self, edit: TextEdit, cursor: Position, kind: EditKind) {
         self.undone.clear();
         let joins = !std::mem::replace(&mut self.sealed, false) && self.group != Group::Begins;
         if joins
@@ -91,7 +91,7 @@ impl Undo {
         {
             return;
         }
-        let done = Done { edit, cursor, kind };
+        let done = UndoEdit { edit, cursor, kind };
         if self.group == Group::Grows
             && let Some(step) = self.done.back_mut()
         {
@@ -107,24 +107,24 @@ impl Undo {
         self.done.push_back(vec![done]);
     }
 
-    /// The step to take back now.
+    /// Takes the step to undo.
     pub(super) fn undo(&mut self) -> Option<Step> {
         let step = self.done.pop_back()?;
         self.undone.push(step.clone());
-        self.part();
+        self.separate();
         Some(step)
     }
 
-    /// The step to do again now.
+    /// Takes the step to redo.
     pub(super) fn redo(&mut self) -> Option<Step> {
         let step = self.undone.pop()?;
         self.done.push_back(step.clone());
-        self.part();
+        self.separate();
         Some(step)
     }
 
-    /// What comes next does not belong to the last step.
-    fn part(&mut self) {
+    /// Separates the following edits from the last step.
+    fn separate(&mut self) {
         self.sealed = true;
         if self.group == Group::Grows {
             self.group = Group::Begins;
@@ -132,10 +132,10 @@ impl Undo {
     }
 }
 
-/// Joins `next` to `last` when they are one step.
-fn merge(last: &mut Edit, next: &Edit, kind: Kind) -> bool {
+/// Merges `next` into `last` if they belong to one step.
+fn merge(last: &mut TextEdit, next: &TextEdit, kind: EditKind) -> bool {
     match kind {
-        Kind::Typed => {
+        EditKind::Typed => {
             let joins = next.start == end_of(last.start, &last.inserted)
                 && is_word(&last.inserted)
                 && is_word(&next.inserted)
@@ -145,7 +145,7 @@ fn merge(last: &mut Edit, next: &Edit, kind: Kind) -> bool {
             }
             joins
         }
-        Kind::DeletedLeft => {
+        EditKind::DeletedLeft => {
             let joins = end_of(next.start, &next.removed) == last.start;
             if joins {
                 let mut removed = next.removed.clone();
@@ -155,19 +155,19 @@ fn merge(last: &mut Edit, next: &Edit, kind: Kind) -> bool {
             }
             joins
         }
-        Kind::DeletedRight => {
+        EditKind::DeletedRight => {
             let joins = next.start == last.start;
             if joins {
                 last.removed.append(&next.removed);
             }
             joins
         }
-        Kind::Other => false,
+        EditKind::Other => false,
     }
 }
 
 fn is_word(fragment: &Fragment) -> bool {
-    fragment.chips().is_empty() && !fragment.text.ends_with(char::is_whitespace)
+    fragment.chips.is_empty() && !fragment.text.ends_with(char::is_whitespace)
 }
 
 #[cfg(test)]
@@ -176,43 +176,43 @@ mod tests {
 
     fn record(undo: &mut Undo, count: usize) {
         for line in 0..count {
-            let edit = Edit {
+            let edit = TextEdit {
                 start: Position::new(line, 0),
                 removed: Fragment::default(),
                 inserted: Fragment::plain("x"),
             };
-            undo.record(edit, Position::new(line, 0), Kind::Other);
+            undo.record(edit, Position::new(line, 0), EditKind::Other);
         }
     }
 
-    /// How many edits each step has that is taken back, the last one first.
-    fn taken_back(mut undo: Undo) -> Vec<usize> {
+    /// The number of edits of each undone step, last step first.
+    fn undone_steps(mut undo: Undo) -> Vec<usize> {
         std::iter::from_fn(|| undo.undo())
             .map(|step| step.len())
             .collect()
     }
 
     #[test]
-    fn a_group_is_one_step_however_long() {
+    fn group_is_one_undo_step() {
         let mut undo = Undo::default();
         record(&mut undo, 2);
         undo.open_group();
         record(&mut undo, 2 * LIMIT);
         undo.close_group();
         record(&mut undo, 3);
-        assert_eq!(taken_back(undo.clone()), [1, 1, 1, 2 * LIMIT, 1, 1]);
+        assert_eq!(undone_steps(undo.clone()), [1, 1, 1, 2 * LIMIT, 1, 1]);
         record(&mut undo, LIMIT);
-        assert_eq!(taken_back(undo), [1; LIMIT]);
+        assert_eq!(undone_steps(undo), [1; LIMIT]);
     }
 
     #[test]
-    fn what_follows_a_step_back_is_another_step() {
+    fn edit_after_undo_is_a_new_step() {
         let mut undo = Undo::default();
         undo.open_group();
         record(&mut undo, 3);
         assert_eq!(undo.undo().map(|step| step.len()), Some(3));
         record(&mut undo, 2);
         assert_eq!(undo.redo(), None);
-        assert_eq!(taken_back(undo), [2]);
+        assert_eq!(undone_steps(undo), [2]);
     }
 }

@@ -26,14 +26,14 @@ struct Line {
     key: Option<char>,
     label: String,
     description: String,
-    deed: Deed,
+    action: ChoiceAction,
 }
 
-/// What taking a line does.
+/// What choosing a line does.
 #[derive(Debug, Clone)]
-enum Deed {
+enum ChoiceAction {
     Answer(Answer),
-    /// Allow what fits the pattern, here and from now on.
+    /// Allow calls that match the pattern, for this session or always in this project.
     Session,
     Project,
     WriteReason,
@@ -42,20 +42,20 @@ enum Deed {
     Open(String),
 }
 
-fn line(key: char, label: impl Into<String>, deed: Deed) -> Line {
+fn line(key: char, label: impl Into<String>, action: ChoiceAction) -> Line {
     Line {
         key: Some(key),
         label: label.into(),
         description: String::new(),
-        deed,
+        action,
     }
 }
 
 impl Choose {
     pub(super) fn new(question: &Question) -> Self {
         let mut patterns = Vec::new();
-        let refuse = || Deed::Answer(Answer::Refuse { reason: None });
-        let yes = || Deed::Answer(Answer::Yes);
+        let refuse = || ChoiceAction::Answer(Answer::Refuse { reason: None });
+        let yes = || ChoiceAction::Answer(Answer::Yes);
         let lines = match &question.kind {
             QuestionKind::Permission {
                 patterns: offered, ..
@@ -70,16 +70,16 @@ impl Choose {
                     key: char::from_digit(place as u32 + 1, 10),
                     label: text::single_line(&choice.label),
                     description: text::single_line(&choice.description),
-                    deed: Deed::Answer(Answer::Text {
+                    action: ChoiceAction::Answer(Answer::Text {
                         text: choice.value.clone(),
                     }),
                 })
                 .collect(),
             QuestionKind::Visit { url } => vec![
-                line('o', "Open it in a browser", Deed::Open(url.clone())),
-                line('c', "Copy the address", Deed::Copy(url.clone())),
-                line('y', "Done: go on", yes()),
-                line('n', "Refuse", refuse()),
+                line('o', "Open in browser", ChoiceAction::Open(url.clone())),
+                line('c', "Copy address", ChoiceAction::Copy(url.clone())),
+                line('y', "Done, continue", yes()),
+                line('n', "Decline", refuse()),
             ],
             _ => vec![line('y', "Yes", yes()), line('n', "No", refuse())],
         };
@@ -93,8 +93,8 @@ impl Choose {
 
     pub(super) fn hint(&self) -> &'static str {
         match self.patterns.len() {
-            0 | 1 => "enter takes",
-            _ => "enter takes · ←→ pattern",
+            0 | 1 => "enter select",
+            _ => "enter select · ←→ rule",
         }
     }
 
@@ -113,7 +113,7 @@ impl Choose {
         let ground = selected.then_some(Token::Selected);
         let face = |token: Token| Face {
             token,
-            ground,
+            background: ground,
             ..Face::default()
         };
         let mut row = Row::new(vec![Span::new(
@@ -134,9 +134,9 @@ impl Choose {
     }
 
     fn label(&self, line: &Line, face: Face) -> Vec<Span> {
-        let until = match line.deed {
-            Deed::Session => " until the session closes",
-            Deed::Project => " in this project from now on",
+        let until = match line.action {
+            ChoiceAction::Session => " for this session",
+            ChoiceAction::Project => " always in this project",
             _ => return vec![Span::new(line.label.as_str(), face)],
         };
         let pattern = self.patterns.get(self.pattern).map(String::as_str);
@@ -199,19 +199,21 @@ impl Choose {
                 arguments: None,
             })
         };
-        match &line.deed {
-            Deed::Answer(answer) => Step::Answer(answer.clone()),
-            Deed::Session => allow(Grant::Session { pattern: pattern() }),
-            Deed::Project => allow(Grant::Project { pattern: pattern() }),
-            Deed::WriteReason => Step::Become(Box::new(Body::Write(Box::new(Write::reason())))),
-            Deed::EditCall => match &question.kind {
+        match &line.action {
+            ChoiceAction::Answer(answer) => Step::Answer(answer.clone()),
+            ChoiceAction::Session => allow(Grant::Session { pattern: pattern() }),
+            ChoiceAction::Project => allow(Grant::Project { pattern: pattern() }),
+            ChoiceAction::WriteReason => {
+                Step::Become(Box::new(Body::Write(Box::new(Write::reason()))))
+            }
+            ChoiceAction::EditCall => match &question.kind {
                 QuestionKind::Permission { arguments, .. } => {
                     Step::Become(Box::new(Body::Write(Box::new(Write::call(arguments)))))
                 }
                 _ => Step::Stay,
             },
-            Deed::Copy(url) => Step::Act(Action::Copy(url.clone())),
-            Deed::Open(url) => Step::Act(Action::Open(url.clone())),
+            ChoiceAction::Copy(url) => Step::Act(Action::Copy(url.clone())),
+            ChoiceAction::Open(url) => Step::Act(Action::Open(url.clone())),
         }
     }
 }
@@ -221,13 +223,17 @@ fn permission(has_patterns: bool) -> Vec<Line> {
         grant: Grant::Once,
         arguments: None,
     };
-    let mut lines = vec![line('y', "Allow once", Deed::Answer(once))];
+    let mut lines = vec![line('y', "Allow once", ChoiceAction::Answer(once))];
     if has_patterns {
-        lines.push(line('s', "", Deed::Session));
-        lines.push(line('p', "", Deed::Project));
+        lines.push(line('s', "", ChoiceAction::Session));
+        lines.push(line('p', "", ChoiceAction::Project));
     }
-    lines.push(line('e', "Edit it, then allow", Deed::EditCall));
-    lines.push(line('n', "Refuse, and say why", Deed::WriteReason));
+    lines.push(line('e', "Edit, then run", ChoiceAction::EditCall));
+    lines.push(line(
+        'n',
+        "No, and tell the model why",
+        ChoiceAction::WriteReason,
+    ));
     lines
 }
 

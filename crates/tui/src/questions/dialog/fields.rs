@@ -1,4 +1,4 @@
-//! A form: a line a field, a switch for yes and no, a row of choices; what is wrong stands under its field.
+//! A form: a line a field, a switch for yes and no, a row of choices; an error is below its field.
 
 use serde_json::Value;
 
@@ -13,19 +13,19 @@ use osier_term::row::{Row, Span};
 use osier_term::widgets::line_input::LineInput;
 use osier_term::wrap::Wrap;
 
-/// The form and what stands in it.
+/// The form and its values.
 #[derive(Debug)]
 pub(super) struct Fields {
     form: Form,
     texts: Vec<LineInput>,
     faults: Vec<(usize, String)>,
-    /// The field with the focus; behind the last one stand "send" and "refuse".
+    /// The field with the focus; after the last one are "Send" and "Decline".
     at: usize,
     /// The choice with the focus in a field that takes several.
     choice: usize,
 }
 
-const BUTTONS: [&str; 2] = ["Send", "Refuse"];
+const BUTTONS: [&str; 2] = ["Send", "Decline"];
 
 impl Fields {
     pub(super) fn new(schema: &Value, draft: &[String]) -> Self {
@@ -45,7 +45,7 @@ impl Fields {
     /// The keys of the field with the focus.
     pub(super) fn hint(&self) -> &'static str {
         match self.form.fields.get(self.at).map(|field| &field.kind) {
-            Some(FieldKind::Several { .. }) => "←→ choose · space marks · tab next field",
+            Some(FieldKind::Several { .. }) => "←→ choose · space select · tab next field",
             Some(FieldKind::Flag | FieldKind::Choice(_)) => "←→ change · tab next field",
             _ => "tab next field",
         }

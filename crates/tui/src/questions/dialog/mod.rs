@@ -21,7 +21,7 @@ use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::input::KeyPress;
 use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
-use osier_term::widgets::diff::{Layout, Syntax};
+use osier_term::widgets::diff::{DiffLayout, Syntax};
 use osier_term::widgets::paint::paint_rows;
 use osier_term::wrap::Wrap;
 
@@ -76,7 +76,7 @@ enum Step {
     Act(Action),
 }
 
-/// The rows of a body, the one that has to be seen, and where the cursor stands among them.
+/// The rows of a body, the row that must be visible, and the cursor position.
 #[derive(Debug, Default)]
 struct Painted {
     rows: Vec<Row>,
@@ -217,8 +217,14 @@ fn subject_rows(subject: Option<&Subject>, inner: usize, syntax: &Syntax) -> Vec
             let (added, removed) = diff::counts(diff);
             let title = format!("{} +{added} -{removed}", text::single_line(path));
             Wrap::new(inner).text(&title, Token::ToolName, &mut rows);
-            let (width, layout) = (inner as u16, Layout::Unified);
-            rows.extend(diff::laid_out_in(diff, width, SUBJECT_ROWS, layout, syntax));
+            let (width, layout) = (inner as u16, DiffLayout::Unified);
+            rows.extend(diff::highlighted_rows(
+                diff,
+                width,
+                SUBJECT_ROWS,
+                layout,
+                syntax,
+            ));
         }
         Some(Subject::Text { text }) => {
             Wrap::new(inner).text(text, Token::Text, &mut rows);
@@ -351,9 +357,12 @@ impl Component<Command, Action> for Dialog {
 
 impl Dialog {
     fn top_row(&self, width: usize) -> Row {
-        let origin = text::unticked(&text::single_line(&self.question.origin));
+        let about = match &self.question.kind {
+            QuestionKind::Permission { tool, .. } => format!("Permission: {tool}"),
+            _ => format!("Question from {}", text::unticked(&self.question.origin)),
+        };
         let room = width.saturating_sub(8);
-        let title = format!(" {} asks ", text::truncate(&origin, room.saturating_sub(6)));
+        let title = format!(" {} ", text::truncate(&text::single_line(&about), room));
         let mut row = Row::plain("╭─", Token::BorderActive);
         let line = width.saturating_sub(text::width(&title) + 3);
         row.push(title, Token::Warning);

@@ -76,7 +76,7 @@ impl Write {
     pub(super) fn reason() -> Self {
         Self {
             purpose: Purpose::Reason,
-            field: Field::Line(area("why not? the model reads it; may stay empty", "")),
+            field: Field::Line(area("Reason (optional, sent to the model)", "")),
         }
     }
 
@@ -92,21 +92,21 @@ impl Write {
         }
     }
 
-    /// Whether the choices stand behind it.
+    /// Whether `esc` returns to the choices.
     pub(super) fn is_detour(&self) -> bool {
         self.purpose != Purpose::Text
     }
 
     pub(super) fn hint(&self) -> &'static str {
         match (self.purpose, &self.field) {
-            (Purpose::Reason, _) => "enter refuses",
-            (Purpose::Call, _) => "enter allows once · ctrl+j new line",
-            (_, Field::Lines(_)) => "enter answers · ctrl+j new line",
-            _ => "enter answers",
+            (Purpose::Reason, _) => "enter send",
+            (Purpose::Call, _) => "enter run · ctrl+j new line",
+            (_, Field::Lines(_)) => "enter send · ctrl+j new line",
+            _ => "enter send",
         }
     }
 
-    /// What is kept when the dialog is left: never a secret.
+    /// The draft that is stored when the dialog is closed: never a secret.
     pub(super) fn draft(&self) -> Vec<String> {
         match &self.field {
             Field::Secret(_) => Vec::new(),
@@ -198,9 +198,9 @@ fn edited(question: &Question, text: &str) -> Result<Option<Value>, String> {
         changed["command"] = json!(text);
     } else {
         changed = serde_json::from_str(text)
-            .map_err(|error| format!("the arguments are no JSON: {error}"))?;
+            .map_err(|error| format!("invalid JSON in the arguments: {error}"))?;
         if !changed.is_object() {
-            return Err("the arguments have to be a JSON object".to_owned());
+            return Err("invalid arguments: expected a JSON object".to_owned());
         }
     }
     Ok((changed != *arguments).then_some(changed))

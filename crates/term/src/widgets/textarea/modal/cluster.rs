@@ -1,9 +1,9 @@
-//! Clusters of a line: their neighbours, their classes, and the words that they form.
+//! Grapheme clusters of a line: their neighbours, classes and words.
 
 use super::super::buffer::{Buffer, MARK, Position, element_at, element_before};
 use osier_base::text;
 
-/// The class of a cluster: a word ends where the class changes.
+/// The class of a cluster. A word ends where the class changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Blank,
@@ -13,7 +13,8 @@ pub(super) enum Class {
     Script(u8),
 }
 
-/// The class of the cluster at `byte`; blank at the end of the line. For big words all text is of one class.
+/// The class of the cluster at `byte`; blank at the end of the line. For a WORD (`big`), all text
+/// has one class.
 pub(super) fn class_at(line: &str, byte: usize, big: bool) -> Class {
     let char = element_at(line, byte).and_then(|element| element.chars().next());
     match char {
@@ -45,7 +46,7 @@ pub(super) fn after(line: &str, byte: usize) -> usize {
     byte + element_at(line, byte).map_or(0, str::len)
 }
 
-/// The end of as many clusters.
+/// The end of `times` clusters from `byte` on.
 pub(super) fn after_many(line: &str, byte: usize, times: usize) -> usize {
     (0..times).fold(byte, |byte, _| after(line, byte))
 }
@@ -77,16 +78,16 @@ pub(super) fn at_column(line: &str, column: usize) -> usize {
     last(line)
 }
 
-/// Clusters of one class in a row.
+/// Consecutive clusters of one class.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct ClusterRun {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) blank: bool,
 }
 
-/// The runs of a line; of an empty line one empty run.
-pub(super) fn runs(line: &str, big: bool) -> Vec<Run> {
+/// The runs of a line; one empty run for an empty line.
+pub(super) fn runs(line: &str, big: bool) -> Vec<ClusterRun> {
     let mut runs = Vec::new();
     let mut end = 0;
     while end < line.len() || runs.is_empty() {
@@ -95,12 +96,12 @@ pub(super) fn runs(line: &str, big: bool) -> Vec<Run> {
             end = after(line, end);
         }
         let blank = class == Class::Blank && start < end;
-        runs.push(Run { start, end, blank });
+        runs.push(ClusterRun { start, end, blank });
     }
     runs
 }
 
-/// A word: its first and its last cluster. An empty line is a word too.
+/// The first and last cluster of a word. An empty line is a word too.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word {
     pub(super) start: Position,
@@ -123,7 +124,7 @@ pub(super) fn words(
         })
 }
 
-/// The characters from a position on in one direction, the one at the position first.
+/// The characters from a position on in one direction, including the one at the position.
 pub(super) fn chars(
     buffer: &Buffer,
     from: Position,

@@ -1,16 +1,17 @@
-//! Actions of the keymap `emacs`: the region, numeric arguments, and changes of words, lines and spaces.
+//! Actions of the keymap `emacs`: the region, numeric arguments, and changes of words, lines and
+//! spaces.
 
 use super::super::buffer::{Fragment, Position};
-use super::super::kill_ring::Side;
-use super::super::undo::Kind;
-use super::super::{Last, Motion, TextArea};
+use super::super::kill_ring::KillSide;
+use super::super::undo::EditKind;
+use super::super::{LastCommand, Motion, TextArea};
 use super::cluster::{after, before, indent};
 use super::operate::{TextRange, in_case};
 use super::table::{Case, LocalEdit, Object, RegionEdit};
 use super::{Modal, Outcome, object};
 
 impl Modal {
-    /// Runs an action on the region; it is unused without one.
+    /// Runs an action on the region. Unused if there is none.
     pub(super) fn region(&mut self, area: &mut TextArea, edit: RegionEdit) -> Outcome {
         match edit {
             RegionEdit::Mark => self.anchor = Some(area.cursor),
@@ -36,7 +37,7 @@ impl Modal {
         Outcome::Done
     }
 
-    /// Copies, cuts or converts the region; false without one.
+    /// Copies, cuts or converts the region; returns false if there is none.
     fn change_region(&mut self, area: &mut TextArea, edit: RegionEdit) -> bool {
         let Some(range) = self.selection(area) else {
             return false;
@@ -45,26 +46,26 @@ impl Modal {
         let text = area.buffer.fragment(range.clone());
         if let RegionEdit::Case(case) = edit {
             let cursor = area.cursor;
-            area.edit(range, in_case(&text, case), Kind::Other);
+            area.edit(range, in_case(&text, case), EditKind::Other);
             area.cursor = area.buffer.clamp(cursor);
             return true;
         }
         if edit == RegionEdit::Kill {
-            area.edit(range, Fragment::default(), Kind::Other);
+            area.edit(range, Fragment::default(), EditKind::Other);
         }
-        area.kill_ring.push(text, Side::After, false);
+        area.kill_ring.push(text, KillSide::After, false);
         true
     }
 
-    /// Starts a numeric argument; right after another, multiplies it by four.
-    pub(super) fn quadruple(&mut self) {
+    /// Starts a numeric argument, or multiplies the current one by four.
+    pub(super) fn multiply_count(&mut self) {
         let again = self.universal && self.count.is_none();
         self.fours = if again { self.fours + 1 } else { 1 };
         self.universal = true;
         self.count = None;
     }
 
-    /// The numeric argument for the next action, which consumes it.
+    /// Takes the numeric argument for the next action.
     pub fn take_times(&mut self) -> Option<usize> {
         let times = self.times()?;
         (self.universal, self.fours, self.count) = (false, 0, None);
@@ -76,7 +77,7 @@ impl Modal {
         self.universal.then(|| self.count.unwrap_or(fours))
     }
 
-    /// Cuts up to and including a character, or as many of it as the count says.
+    /// Cuts up to and including the next `char`, or the one that the count says.
     pub(super) fn zap(&mut self, area: &mut TextArea, char: char) {
         let times = self.count.take().unwrap_or(1);
         let from = area.cursor;
@@ -93,13 +94,13 @@ impl Modal {
 }
 
 impl TextArea {
-    /// Runs a change of words, lines or spaces at the cursor.
+    /// Changes words, lines or spaces at the cursor.
     pub(super) fn change_locally(&mut self, edit: LocalEdit) {
         match edit {
             LocalEdit::KillLine => self.kill_line(),
             LocalEdit::OpenLine => {
                 let at = self.cursor;
-                self.edit(at..at, Fragment::plain("\n"), Kind::Other);
+                self.edit(at..at, Fragment::plain("\n"), EditKind::Other);
                 self.cursor = at;
             }
             LocalEdit::JoinAbove => self.join_above(),
@@ -113,12 +114,12 @@ impl TextArea {
         self.cursor = self.buffer.clamp(self.cursor);
     }
 
-    /// Cuts a range; cuts in a row are one entry of the kill ring.
+    /// Cuts a range. Consecutive cuts are one entry of the kill ring.
     fn kill_range(&mut self, start: Position, end: Position) {
-        let joined = self.last == Last::Kill;
-        let killed = self.edit(start..end, Fragment::default(), Kind::Other);
-        self.kill_ring.push(killed, Side::After, joined);
-        self.last = Last::Kill;
+        let joined = self.last == LastCommand::Kill;
+        let killed = self.edit(start..end, Fragment::default(), EditKind::Other);
+        self.kill_ring.push(killed, KillSide::After, joined);
+        self.last = LastCommand::Kill;
     }
 
     fn kill_line(&mut self) {
@@ -141,11 +142,11 @@ impl TextArea {
         let has_space = start > 0 && !(rest.is_empty() || rest.starts_with(')'));
         let start = Position::new(above, start);
         let space = Fragment::plain(if has_space { " " } else { "" });
-        self.edit(start..Position::new(line, skipped), space, Kind::Other);
+        self.edit(start..Position::new(line, skipped), space, EditKind::Other);
         self.cursor = start;
     }
 
-    /// Swaps the clusters before and after the cursor; at the end of a line the two before it.
+    /// Swaps the clusters before and after the cursor, or the last two at the end of a line.
     fn transpose_chars(&mut self) {
         let Position { line, byte } = self.cursor;
         let text = self.line(line);
@@ -161,7 +162,7 @@ impl TextArea {
         }
     }
 
-    /// Swaps the word before the cursor and the one after it.
+    /// Swaps the word before the cursor with the one after it.
     fn transpose_words(&mut self) {
         let origin = self.cursor;
         let end = self.target(Motion::WordRight);
@@ -178,7 +179,7 @@ impl TextArea {
         }
     }
 
-    /// Swaps the line with the one above; the cursor goes below both.
+    /// Swaps the line with the one above and moves the cursor below both.
     fn transpose_lines(&mut self) {
         let line = self.cursor.line.max(1);
         if line >= self.line_count() {
@@ -191,12 +192,12 @@ impl TextArea {
         }
     }
 
-    /// Swaps two parts of the text; the cursor goes after them.
+    /// Swaps two parts of the text and moves the cursor after them.
     fn swap(&mut self, first: TextRange, second: TextRange) {
         let mut new = self.buffer.fragment(second.start..second.end);
         new.append(&self.buffer.fragment(first.end..second.start));
         new.append(&self.buffer.fragment(first.start..first.end));
-        self.edit(first.start..second.end, new, Kind::Other);
+        self.edit(first.start..second.end, new, EditKind::Other);
     }
 
     fn case_word(&mut self, case: Case) {
@@ -204,7 +205,7 @@ impl TextArea {
         let end = self.target(Motion::WordRight);
         if start != end {
             let word = in_case(&self.buffer.fragment(start..end), case);
-            self.edit(start..end, word, Kind::Other);
+            self.edit(start..end, word, EditKind::Other);
         }
     }
 
@@ -217,7 +218,7 @@ impl TextArea {
         let end = text.len() - text[byte..].trim_start_matches(blanks).len();
         if &text[start..end] != space {
             let range = Position::new(line, start)..Position::new(line, end);
-            self.edit(range, Fragment::plain(space), Kind::Other);
+            self.edit(range, Fragment::plain(space), EditKind::Other);
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::super::TextArea;
 use super::super::buffer::{Fragment, Position};
-use super::super::undo::Kind;
+use super::super::undo::EditKind;
 use super::cluster::{after, after_many, before, indent, last};
 use super::operate::line_text;
 use super::table::InsertAt;
 use super::{Input, Insertion, Modal, Mode};
 
 impl Modal {
-    /// Inserts a paste of the terminal at the cursor.
+    /// Inserts a paste at the cursor.
     pub fn paste(&mut self, area: &mut TextArea, text: &str) {
         if self.mode == Mode::Insert {
             self.touch(area);
@@ -25,10 +25,10 @@ impl Modal {
         self.settle(area);
     }
 
-    pub(super) fn insert(&mut self, area: &mut TextArea, place: InsertAt, times: usize) {
+    pub(super) fn insert(&mut self, area: &mut TextArea, insert_at: InsertAt, times: usize) {
         let Position { line, byte } = area.cursor;
         let text = area.line(line);
-        let byte = match place {
+        let byte = match insert_at {
             InsertAt::Cursor => byte,
             InsertAt::AfterCursor => after(text, byte),
             InsertAt::FirstText => indent(text),
@@ -36,11 +36,11 @@ impl Modal {
             InsertAt::LineAbove => 0,
         };
         let at = Position::new(line, byte);
-        let opens = matches!(place, InsertAt::LineBelow | InsertAt::LineAbove);
+        let opens = matches!(insert_at, InsertAt::LineBelow | InsertAt::LineAbove);
         if opens {
-            area.edit(at..at, Fragment::plain("\n"), Kind::Other);
+            area.edit(at..at, Fragment::plain("\n"), EditKind::Other);
         }
-        area.cursor = match place {
+        area.cursor = match insert_at {
             InsertAt::LineBelow => Position::new(line + 1, 0),
             _ => at,
         };
@@ -68,7 +68,7 @@ impl Modal {
             let mut again = Fragment::plain(if insertion.lines { "\n" } else { "" });
             again.append(&typed);
             for _ in 1..insertion.times {
-                area.edit(area.cursor..area.cursor, again.clone(), Kind::Other);
+                area.edit(area.cursor..area.cursor, again.clone(), EditKind::Other);
             }
             self.marks.insert('^', area.cursor);
             if !self.replaying {
@@ -82,7 +82,7 @@ impl Modal {
         area.cursor.byte = before(area.line(area.cursor.line), area.cursor.byte);
     }
 
-    /// Repeats the last change; a count replaces its own.
+    /// Repeats the last change. A count replaces the recorded one.
     pub(super) fn repeat(&mut self, area: &mut TextArea) {
         let count = self.count;
         self.replaying = true;
@@ -96,7 +96,7 @@ impl Modal {
                     self.step(area, edit);
                 }
                 Input::Text(text) => {
-                    area.edit(area.cursor..area.cursor, text, Kind::Other);
+                    area.edit(area.cursor..area.cursor, text, EditKind::Other);
                 }
                 Input::Extent { lines, clusters } => self.select_extent(area, lines, clusters),
             }
@@ -106,7 +106,7 @@ impl Modal {
         self.recording.clear();
     }
 
-    /// Selects as many lines, or lines and clusters, from the cursor on.
+    /// Selects `lines` lines, the last one up to `clusters`, from the cursor on.
     fn select_extent(&mut self, area: &mut TextArea, lines: usize, clusters: Option<usize>) {
         let from = area.cursor;
         self.anchor = Some(from);
@@ -120,10 +120,10 @@ impl Modal {
         area.cursor = area.buffer.clamp(Position::new(line, byte));
     }
 
-    /// Undo or redo; the cursor goes to the change.
+    /// Undoes or redoes; the cursor moves to the change.
     pub(super) fn step_undo(&mut self, area: &mut TextArea, redo: bool, times: usize) {
         for _ in 0..times {
-            let Some((cursor, top)) = area.step_back(redo) else {
+            let Some((cursor, top)) = area.step_history(redo) else {
                 break;
             };
             let top = top.min(area.line_count() - 1);

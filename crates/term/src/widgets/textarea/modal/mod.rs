@@ -1,9 +1,9 @@
-//! Modal editing and regions: what keymaps such as `vim` or `emacs` can bind beyond the plain commands. One
-//! state machine: an action (`Edit`) or a character goes in, the text area changes, and the mode says which
-//! keymap contexts are active.
+//! Modal editing and regions, for keymaps such as `vim` and `emacs`. One state machine: it receives
+//! an action ([`Edit`]) or a character, changes the text area, and its mode selects the active
+//! keymap contexts.
 //!
-//! It does not know keys. A change is recorded as its inputs, so that `.` can repeat it. After every input the
-//! cursor is on a cluster of the text, and one change is one undo step.
+//! It knows no keys. A change is recorded as its inputs, so that `.` can repeat it. After every
+//! input the cursor is on a grapheme cluster, and one change is one undo step.
 
 mod cluster;
 mod emacs;
@@ -29,7 +29,7 @@ pub use self::table::{
     Case, EDITS, Edit, EditInfo, InsertAt, LocalEdit, Move, Object, Operator, RegionEdit,
 };
 
-/// What typed characters do.
+/// The editing mode.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     #[default]
@@ -49,16 +49,16 @@ impl Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Done,
-    /// There was nothing to do; the key may have another use.
+    /// The action had no effect; the key may have another use.
     Unused,
 }
 
-/// A request to the program around the editor.
+/// A request to the application.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
-    /// Copy this to the clipboard.
+pub enum EditorRequest {
+    /// Copy this text to the clipboard.
     Copy(String),
-    /// Send the clipboard's text to `Modal::clipboard`.
+    /// Pass the clipboard text to [`Modal::clipboard`].
     Paste,
 }
 
@@ -76,14 +76,14 @@ enum Input {
     },
 }
 
-/// An operator that waits for a motion or an object.
+/// An operator that expects a motion or a text object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pending {
     operator: Operator,
     count: Option<usize>,
 }
 
-/// Text that is being inserted.
+/// The current insertion.
 #[derive(Debug, Clone, Copy)]
 struct Insertion {
     start: Position,
@@ -95,7 +95,7 @@ struct Insertion {
 /// The state machine.
 #[derive(Debug, Clone, Default)]
 pub struct Modal {
-    /// Whether there are modes; without them only regions.
+    /// Whether the keymap has modes. Without them, only regions are available.
     modes: bool,
     mode: Mode,
     count: Option<usize>,
@@ -121,15 +121,15 @@ pub struct Modal {
     last_change: Vec<Input>,
     changed: bool,
     replaying: bool,
-    requests: Vec<Request>,
-    /// The put that waits for the clipboard: whether after the cursor, and how often.
+    requests: Vec<EditorRequest>,
+    /// A put that waits for the clipboard: whether after the cursor, and how often.
     clipboard_put: Option<(bool, usize)>,
     /// The last selection: mode, anchor, cursor and column.
     last_selection: Option<(Mode, Position, Position, Option<usize>)>,
 }
 
 impl Modal {
-    /// With modes it starts in insert mode.
+    /// Creates the state machine. With modes it starts in insert mode.
     pub fn new(modes: bool) -> Self {
         Self {
             modes,
@@ -150,7 +150,7 @@ impl Modal {
         self.mode == Mode::Insert
     }
 
-    /// The name of the mode with the pending command, or the typed search.
+    /// The mode with the pending command, or the search being typed.
     pub fn label(&self) -> Option<String> {
         if let Some(prompt) = &self.prompt {
             let direction = if prompt.back { '?' } else { '/' };
@@ -173,7 +173,7 @@ impl Modal {
         Some(parts.join(" "))
     }
 
-    /// Keymap contexts of the mode, the innermost first.
+    /// Keymap contexts of the mode, innermost first.
     pub fn contexts(&self) -> &'static [&'static str] {
         match self.mode {
             Mode::Insert => &["insert", "editor", "global"],
@@ -183,7 +183,7 @@ impl Modal {
         }
     }
 
-    /// Whether a character is an argument, whatever it is bound to.
+    /// Whether a character is an argument of the pending command, regardless of its bindings.
     pub fn wants(&self, char: char) -> bool {
         self.is_searching()
             || (self.awaiting.is_some() && !char.is_control())
@@ -196,16 +196,17 @@ impl Modal {
         self.prompt.is_some()
     }
 
-    /// Whether a command waits for characters.
+    /// Whether a command expects characters.
     pub fn is_awaiting(&self) -> bool {
         self.awaiting.is_some() || self.prompt.is_some()
     }
 
-    pub fn take_requests(&mut self) -> Vec<Request> {
+    pub fn take_requests(&mut self) -> Vec<EditorRequest> {
         std::mem::take(&mut self.requests)
     }
 
-    /// Drops the pending command and returns to insert mode after the text was replaced from outside.
+    /// Cancels the pending command and returns to insert mode, after the application replaced the
+    /// text.
     pub fn reset(&mut self, area: &mut TextArea) {
         self.cancel();
         self.anchor = None;
@@ -214,14 +215,14 @@ impl Modal {
         area.undo.close_group();
     }
 
-    /// Prepares for an edit from outside in insert mode.
+    /// Prepares for an edit by the application in insert mode.
     pub fn touch(&mut self, area: &mut TextArea) {
         if self.modes && self.mode == Mode::Insert && self.insertion.is_none() {
             self.begin_insert(area, 1, false);
         }
     }
 
-    /// Takes note of an edit or a cursor movement from outside in insert mode.
+    /// Records an edit or a cursor movement by the application in insert mode.
     pub fn edited(&mut self, area: &mut TextArea, moved: bool) {
         if let Some(insertion) = &mut self.insertion {
             if moved || area.cursor < insertion.start {
@@ -233,7 +234,7 @@ impl Modal {
         }
     }
 
-    /// Receives the clipboard's text.
+    /// Receives the clipboard text.
     pub fn clipboard(&mut self, area: &mut TextArea, text: &str) {
         self.registers.set_clipboard(text);
         if let Some((after, times)) = self.clipboard_put.take() {

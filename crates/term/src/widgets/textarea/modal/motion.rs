@@ -1,5 +1,5 @@
-//! Targets of motions. Pure: a text, a position and a count give another position, and how an operator covers
-//! the text between.
+//! Targets of motions. Pure: a text, a position and a count determine the target and the text that
+//! an operator covers.
 
 use super::super::buffer::{Buffer, Position};
 use super::cluster::{
@@ -8,9 +8,9 @@ use super::cluster::{
 use super::object;
 use super::table::{Move, Operator};
 
-/// How a motion covers text.
+/// How an operator with a motion covers text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Span {
+pub(super) enum MotionSpan {
     /// Up to the target.
     Exclusive,
     /// Including the cluster at the target.
@@ -18,42 +18,42 @@ pub(super) enum Span {
     Lines,
 }
 
-/// Where a motion ends.
+/// The target of a motion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) at: Position,
-    pub(super) span: Span,
+    pub(super) span: MotionSpan,
 }
 
 impl Target {
     pub(super) fn exclusive(at: Position) -> Self {
-        let span = Span::Exclusive;
+        let span = MotionSpan::Exclusive;
         Self { at, span }
     }
 
     pub(super) fn inclusive(at: Position) -> Self {
-        let span = Span::Inclusive;
+        let span = MotionSpan::Inclusive;
         Self { at, span }
     }
 
     /// The first text of a line.
     pub(super) fn line(buffer: &Buffer, line: usize) -> Self {
         let at = Position::new(line, first_text(buffer.line(line)));
-        let span = Span::Lines;
+        let span = MotionSpan::Lines;
         Self { at, span }
     }
 }
 
-/// The search for a character in a line.
+/// A search for a character in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Find {
     pub(super) char: char,
     pub(super) back: bool,
-    /// Stops before it.
+    /// Stops before the character.
     pub(super) till: bool,
 }
 
-/// Whether a motion is a jump: it sets the jump mark, and what it deletes goes to the numbered registers.
+/// Whether a motion is a jump, which sets the jump mark and deletes into the numbered registers.
 pub(super) fn is_jump(motion: Move) -> bool {
     matches!(
         motion,
@@ -65,7 +65,7 @@ pub(super) fn is_jump(motion: Move) -> bool {
     )
 }
 
-/// The target of a motion, alone or after an operator; `None` when there is none.
+/// The target of a motion, alone or after an operator, if there is one.
 pub(super) fn target(
     buffer: &Buffer,
     from: Position,
@@ -143,7 +143,7 @@ pub(super) fn target(
     })
 }
 
-/// The start of a later word. After an operator it does not leave the line of the last word.
+/// The start of a later word. After an operator, the target stays in the line of the last word.
 fn word_start(
     buffer: &Buffer,
     from: Position,
@@ -184,7 +184,7 @@ fn word_start(
         return Some(Target::exclusive(start));
     }
     let end = text_end(buffer);
-    let leads = end.span == Span::Inclusive || (operator.is_some() && end.at > from);
+    let leads = end.span == MotionSpan::Inclusive || (operator.is_some() && end.at > from);
     leads.then_some(end)
 }
 
@@ -262,7 +262,7 @@ fn text_end(buffer: &Buffer) -> Target {
     }
 }
 
-/// The partner of the first bracket of the line at or after the position.
+/// The match of the first bracket in the line at or after the position.
 fn matching(buffer: &Buffer, from: Position) -> Option<Position> {
     let mut chars = chars(buffer, from, false).take_while(|(at, _)| at.line == from.line);
     let pairs = [('(', ')'), ('[', ']'), ('{', '}')];
@@ -274,7 +274,7 @@ fn matching(buffer: &Buffer, from: Position) -> Option<Position> {
     })?
 }
 
-/// The other bracket of a pair, from the one at `from`.
+/// The match of the bracket at `from`.
 pub(super) fn partner(
     buffer: &Buffer,
     from: Position,
@@ -303,7 +303,7 @@ pub(super) fn find(
     again: bool,
 ) -> Option<usize> {
     let mut at = from;
-    // A neighbour was found the time before.
+    // The last search may have stopped directly before the character.
     if again && find.till && times == 1 {
         at = if find.back {
             before(line, at)

@@ -1,5 +1,5 @@
-//! Text objects: words, paragraphs, sentences, tags, and what quotes and brackets enclose. Pure: a text, a
-//! position and a count give a range.
+//! Text objects: words, paragraphs, sentences, tags, quotes and brackets. Pure: a text, a position
+//! and a count determine a range.
 
 use super::super::buffer::{Buffer, Position};
 use super::cluster::{chars, indent, last, runs};
@@ -7,7 +7,7 @@ use super::motion::partner;
 use super::operate::TextRange;
 use super::table::Object;
 
-/// The object at a position; `None` when there is none.
+/// The object at a position, if there is one.
 pub(super) fn find(
     buffer: &Buffer,
     at: Position,
@@ -25,26 +25,26 @@ pub(super) fn find(
     }
 }
 
-/// A part of a text in which objects and blanks alternate.
-struct Part {
+/// A segment of a text in which objects and blanks alternate.
+struct Segment {
     start: Position,
     end: Position,
     blank: bool,
 }
 
-/// Covers as many parts from the one at a position on. Around an object are the blanks after it, else those
-/// before it; around blanks is the object after them.
-fn cover(parts: &[Part], at: Position, around: bool, times: usize) -> Option<TextRange> {
-    let first = parts.iter().rposition(|part| part.start <= at)?;
+/// Covers `times` segments from the one at a position on. Around an object, includes the blanks
+/// after it or, without any, those before it. Around blanks, includes the object after them.
+fn cover(segments: &[Segment], at: Position, around: bool, times: usize) -> Option<TextRange> {
+    let first = segments.iter().rposition(|segment| segment.start <= at)?;
     let mut last = first;
     for round in 0..times {
         last += usize::from(round > 0);
-        let part = parts.get(last)?;
-        let next_is_blank = parts.get(last + 1).is_some_and(|next| next.blank);
-        last += usize::from(around && (part.blank || next_is_blank));
+        let segment = segments.get(last)?;
+        let next_is_blank = segments.get(last + 1).is_some_and(|next| next.blank);
+        last += usize::from(around && (segment.blank || next_is_blank));
     }
-    let (start, end) = (&parts[first], parts.get(last)?);
-    let lead = first.checked_sub(1).map(|before| &parts[before]);
+    let (start, end) = (&segments[first], segments.get(last)?);
+    let lead = first.checked_sub(1).map(|before| &segments[before]);
     // The indent of a line stays.
     let lead = lead.filter(|lead| lead.blank && lead.start.byte > 0);
     let lead = lead.filter(|_| around && !start.blank && !end.blank);
@@ -53,12 +53,12 @@ fn cover(parts: &[Part], at: Position, around: bool, times: usize) -> Option<Tex
 
 fn word(buffer: &Buffer, at: Position, big: bool, around: bool, times: usize) -> Option<TextRange> {
     let runs = runs(buffer.line(at.line), big).into_iter();
-    let parts = runs.map(|run| Part {
+    let segments = runs.map(|run| Segment {
         start: Position::new(at.line, run.start),
         end: Position::new(at.line, run.end),
         blank: run.blank,
     });
-    cover(&parts.collect::<Vec<_>>(), at, around, times)
+    cover(&segments.collect::<Vec<_>>(), at, around, times)
 }
 
 fn paragraph(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
@@ -132,7 +132,7 @@ fn bracketed(
     around: bool,
     times: usize,
 ) -> Option<TextRange> {
-    // Without brackets around the position, the next ones count.
+    // If no brackets enclose the position, use the next ones.
     let from = match enclosing(buffer, at, pair).next() {
         Some(_) => at,
         None => {
@@ -148,7 +148,7 @@ fn bracketed(
         return Some(TextRange::new(start, end));
     }
     let mut inner = Position::new(start.line, start.byte + pair.0.len_utf8());
-    // Brackets on lines of their own enclose whole lines.
+    // Brackets on lines of their own enclose complete lines.
     if inner == buffer.line_end(inner.line) && inner.line < end.line {
         inner = Position::new(inner.line + 1, 0);
     }
@@ -162,19 +162,19 @@ fn bracketed(
     Some(TextRange::new(inner, end))
 }
 
-/// The opening brackets around a position, from the inside out.
+/// The opening brackets around a position, innermost first.
 fn enclosing(
     buffer: &Buffer,
     at: Position,
     (open, close): (char, char),
 ) -> impl Iterator<Item = Position> {
     let mut depth = 0_usize;
-    chars(buffer, at, true).filter_map(move |(place, char)| {
-        if char == close && place != at {
+    chars(buffer, at, true).filter_map(move |(position, char)| {
+        if char == close && position != at {
             depth += 1;
         } else if char == open {
             if depth == 0 {
-                return Some(place);
+                return Some(position);
             }
             depth -= 1;
         }
@@ -182,7 +182,7 @@ fn enclosing(
     })
 }
 
-/// A tag in the text.
+/// An opening or closing tag in the text.
 #[derive(Debug)]
 struct Tag<'a> {
     name: &'a str,
@@ -190,7 +190,7 @@ struct Tag<'a> {
     range: TextRange,
 }
 
-/// The tags of the text, without those that close themselves.
+/// The tags of the text, without self-closing ones.
 fn tags(buffer: &Buffer) -> Vec<Tag<'_>> {
     let mut tags = Vec::new();
     for (line, source) in buffer.lines().iter().enumerate() {
@@ -216,7 +216,7 @@ fn tags(buffer: &Buffer) -> Vec<Tag<'_>> {
     tags
 }
 
-/// The text between the tags around a position, or with them. A count goes further out.
+/// The text between the tags around a position, or with the tags. A count selects outer tags.
 fn tag(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
     let mut open: Vec<Tag<'_>> = Vec::new();
     let mut pairs: Vec<(TextRange, TextRange)> = Vec::new();
@@ -242,8 +242,8 @@ fn tag(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<Text
     })
 }
 
-/// The sentences of the text. They end at `.`, `!` or `?` with what closes after it, before a blank or the end
-/// of the line. Empty lines in a row are a sentence.
+/// The sentences of the text. A sentence ends at `.`, `!` or `?` and any closing quotes or
+/// brackets, before a blank or the end of the line. Consecutive empty lines are one sentence.
 fn sentences(buffer: &Buffer) -> Vec<TextRange> {
     let mut found: Vec<TextRange> = Vec::new();
     let mut open: Option<TextRange> = None;
@@ -295,7 +295,7 @@ pub(super) fn next_sentence(buffer: &Buffer, from: Position, times: usize) -> Op
 
 /// The start of the sentence, or of an earlier one.
 pub(super) fn previous_sentence(buffer: &Buffer, from: Position, times: usize) -> Option<Position> {
-    // From below, the nearest empty line counts.
+    // Backwards, the last empty line counts.
     let start = |found: &TextRange| match buffer.line(found.start.line) {
         "" => found.end,
         _ => found.start,
@@ -308,10 +308,10 @@ pub(super) fn previous_sentence(buffer: &Buffer, from: Position, times: usize) -
 /// The sentence at a position, or the blanks between two.
 fn sentence(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option<TextRange> {
     let sentences = sentences(buffer);
-    let mut parts = Vec::new();
+    let mut segments = Vec::new();
     for (index, found) in sentences.iter().enumerate() {
         let is_empty = buffer.line(found.start.line).is_empty();
-        parts.push(Part {
+        segments.push(Segment {
             start: found.start,
             end: if is_empty { found.start } else { found.end },
             blank: false,
@@ -319,20 +319,20 @@ fn sentence(buffer: &Buffer, at: Position, around: bool, times: usize) -> Option
         let next = sentences.get(index + 1);
         let blank_end = next.map(|next| next.start.min(buffer.line_end(found.end.line)));
         if let Some(end) = blank_end.filter(|end| *end > found.end) {
-            parts.push(Part {
+            segments.push(Segment {
                 start: found.end,
                 end,
                 blank: true,
             });
         }
     }
-    // Inside, as many as there are.
-    let later = parts.iter().filter(|part| part.start > at).count();
+    // An inner object takes as many segments as exist.
+    let later = segments.iter().filter(|segment| segment.start > at).count();
     let times = if around { times } else { times.min(later + 1) };
-    cover(&parts, at, around, times)
+    cover(&segments, at, around, times)
 }
 
-/// A sentence that fills its lines: an operator covers the lines.
+/// Marks a sentence that fills its lines as complete lines, for operators.
 pub(super) fn with_lines(buffer: &Buffer, range: TextRange) -> TextRange {
     let fills = range.start.byte <= indent(buffer.line(range.start.line))
         && range.end == buffer.line_end(range.end.line);

@@ -1,15 +1,15 @@
-//! Operators and changes: what is done to the text that a motion, an object, a selection or a count covers.
+//! Operators and changes of the text that a motion, a text object, a selection or a count covers.
 
 use super::super::TextArea;
 use super::super::buffer::{Buffer, Fragment, Position, end_of};
-use super::super::undo::Kind;
+use super::super::undo::EditKind;
 use super::cluster::{after, after_many, before, first_text, indent};
-use super::motion::{Span, Target};
-use super::register::{Content, How, is_clipboard};
+use super::motion::{MotionSpan, Target};
+use super::register::{RegisterContent, StoreKind, is_clipboard};
 use super::table::{Case, Edit, Move, Operator};
-use super::{Input, Modal, Pending, Request, motion};
+use super::{EditorRequest, Input, Modal, Pending, motion};
 
-/// What `>` puts before a line.
+/// Inserted by `>` at the start of a line.
 const INDENT: &str = "    ";
 
 /// A part of the text; `end` is after its last cluster.
@@ -41,7 +41,8 @@ impl TextRange {
 }
 
 impl Modal {
-    /// Applies an operator to the selection, to lines when it comes twice, else to what comes next.
+    /// Applies an operator to the selection, to lines if it is repeated, or else waits for a
+    /// motion.
     pub(super) fn operator(&mut self, area: &mut TextArea, operator: Operator) {
         if let Some(range) = self.selected(area) {
             let times = self.count.take().unwrap_or(1);
@@ -50,7 +51,7 @@ impl Modal {
             for _ in 1..if shifts { times } else { 1 } {
                 self.shift_lines(area, range, operator);
             }
-            return self.apply(area, operator, range, How::Deleted);
+            return self.apply(area, operator, range, StoreKind::Deleted);
         }
         match self.pending {
             Some(pending) if pending.operator == operator => {
@@ -67,7 +68,7 @@ impl Modal {
         }
     }
 
-    /// Leaves visual mode for a change of the selection, with its extent recorded for a repetition.
+    /// Leaves visual mode before a change and records the size of the selection for repetition.
     fn end_selection(&mut self, area: &mut TextArea, range: TextRange) {
         let one_line = range.start.line == range.end.line;
         let from = if one_line { range.start.byte } else { 0 };
@@ -82,7 +83,7 @@ impl Modal {
         area.cursor = range.start;
     }
 
-    /// Applies an operator to as many lines from the cursor on.
+    /// Applies an operator to `times` lines from the cursor on.
     fn operate_lines(&mut self, area: &mut TextArea, operator: Operator, times: usize) {
         let cursor = area.cursor;
         let last_line = area.line_count() - 1;
@@ -93,7 +94,7 @@ impl Modal {
         area.cursor.byte = cursor.byte.min(first_text(area.line(cursor.line)));
         let text = area.cursor;
         let range = TextRange::lines(&area.buffer, cursor.line, end);
-        self.apply(area, operator, range, How::Deleted);
+        self.apply(area, operator, range, StoreKind::Deleted);
         match operator {
             Operator::Copy => area.cursor = cursor,
             Operator::Case(_) => area.cursor = text,
@@ -107,24 +108,26 @@ impl Modal {
         area: &mut TextArea,
         operator: Operator,
         target: Target,
-        how: How,
+        kind: StoreKind,
     ) {
         let from = area.cursor;
         let mut range = TextRange {
             start: from.min(target.at),
             end: from.max(target.at),
-            lines: target.span == Span::Lines,
+            lines: target.span == MotionSpan::Lines,
         };
         let start = range.start;
         let leads = start.byte <= indent(area.line(start.line));
         match target.span {
-            Span::Inclusive => range.end.byte = after(area.line(range.end.line), range.end.byte),
-            // The start of a line is not reached: up to the end of the one above.
-            Span::Exclusive if range.end.byte == 0 && range.end.line > start.line => {
+            MotionSpan::Inclusive => {
+                range.end.byte = after(area.line(range.end.line), range.end.byte);
+            }
+            // A target at the start of a line covers only up to the end of the line above.
+            MotionSpan::Exclusive if range.end.byte == 0 && range.end.line > start.line => {
                 range.end = area.buffer.line_end(range.end.line - 1);
                 range.lines = leads;
             }
-            Span::Exclusive | Span::Lines => {}
+            MotionSpan::Exclusive | MotionSpan::Lines => {}
         }
         if operator == Operator::Delete && range.end.line > start.line && !range.lines {
             let rest = &area.line(range.end.line)[range.end.byte..];
@@ -134,7 +137,7 @@ impl Modal {
             range = TextRange::lines(&area.buffer, start.line, range.end.line);
         }
         area.cursor = start;
-        self.apply(area, operator, range, how);
+        self.apply(area, operator, range, kind);
         if range.lines && matches!(operator, Operator::Copy | Operator::Case(_)) {
             area.cursor = area.buffer.clamp(start);
         }
@@ -146,16 +149,16 @@ impl Modal {
         area: &mut TextArea,
         operator: Operator,
         range: TextRange,
-        how: How,
+        kind: StoreKind,
     ) {
         match operator {
             Operator::Copy => {
-                self.store(area, range, How::Copied);
+                self.store(area, range, StoreKind::Copied);
                 area.cursor = range.start;
             }
-            Operator::Delete => self.remove(area, range, how),
+            Operator::Delete => self.remove(area, range, kind),
             Operator::Change => {
-                self.store(area, range, how);
+                self.store(area, range, kind);
                 self.splice(area, range, Fragment::default());
                 self.begin_insert(area, 1, false);
             }
@@ -170,23 +173,23 @@ impl Modal {
         }
     }
 
-    fn store(&mut self, area: &TextArea, range: TextRange, how: How) {
+    fn store(&mut self, area: &TextArea, range: TextRange, kind: StoreKind) {
         let text = area.buffer.fragment(range.start..range.end);
         if text.is_empty() && !range.lines {
             return;
         }
         let lines = range.lines;
-        let content = Content { text, lines };
-        let copied = self.registers.store(self.register.take(), content, how);
-        self.requests.extend(copied.map(Request::Copy));
+        let content = RegisterContent { text, lines };
+        let copied = self.registers.store(self.register.take(), content, kind);
+        self.requests.extend(copied.map(EditorRequest::Copy));
     }
 
-    /// Deletes into a register. Lines go with their line ends.
-    fn remove(&mut self, area: &mut TextArea, mut range: TextRange, how: How) {
+    /// Deletes a range into a register. Complete lines include their line breaks.
+    fn remove(&mut self, area: &mut TextArea, mut range: TextRange, kind: StoreKind) {
         if range.start == range.end && !range.lines {
             return;
         }
-        self.store(area, range, how);
+        self.store(area, range, kind);
         let (first, last) = (range.start.line, range.end.line);
         if range.lines && last + 1 < area.line_count() {
             range.end = Position::new(last + 1, 0);
@@ -204,10 +207,10 @@ impl Modal {
         }
     }
 
-    /// Replaces a range by `text`; the cursor goes to its start.
+    /// Replaces a range with `text` and moves the cursor to its start.
     fn splice(&mut self, area: &mut TextArea, range: TextRange, text: Fragment) {
         if range.start != range.end || !text.is_empty() {
-            area.edit(range.start..range.end, text, Kind::Other);
+            area.edit(range.start..range.end, text, EditKind::Other);
         }
         area.cursor = area.buffer.clamp(range.start);
         self.changed = true;
@@ -231,7 +234,7 @@ impl Modal {
         self.changed = true;
     }
 
-    /// A change that needs no motion: of the selection, else of as much as its count says.
+    /// Makes a change that needs no motion, of the selection or of `count` elements.
     pub(super) fn change(&mut self, area: &mut TextArea, edit: Edit) {
         if let Some(range) = self.selected(area) {
             return self.change_selected(area, edit, range);
@@ -250,7 +253,7 @@ impl Modal {
                 }
                 let rest = text.len() - end;
                 let range = TextRange::in_line(at.line, at.byte, end);
-                self.apply(area, operator, range, How::Deleted);
+                self.apply(area, operator, range, StoreKind::Deleted);
                 if let Operator::Case(_) = operator {
                     let byte = area.line(at.line).len() - rest;
                     area.cursor = area.buffer.clamp(Position::new(at.line, byte));
@@ -261,13 +264,13 @@ impl Modal {
                 let start = (0..times).fold(at.byte, |byte, _| before(text, byte));
                 let range = TextRange::in_line(at.line, start, at.byte);
                 area.cursor = range.start;
-                self.remove(area, range, How::Deleted);
+                self.remove(area, range, StoreKind::Deleted);
             }
             Edit::ToEnd(operator) => {
                 let times = times.min(area.line_count() - at.line);
                 let target = motion::target(&area.buffer, at, Move::LineEnd, Some(times), None);
                 if let Some(target) = target {
-                    self.operate_to(area, operator, target, How::Deleted);
+                    self.operate_to(area, operator, target, StoreKind::Deleted);
                 }
             }
             Edit::Lines(operator) => self.operate_lines(area, operator, times),
@@ -276,12 +279,12 @@ impl Modal {
                 let register = self.register.take();
                 if is_clipboard(register) {
                     self.clipboard_put = Some((after, times));
-                    self.requests.push(Request::Paste);
+                    self.requests.push(EditorRequest::Paste);
                 } else {
                     self.put(area, after, register, times);
                 }
             }
-            Edit::Insert(place) => self.insert(area, place, times),
+            Edit::Insert(insert_at) => self.insert(area, insert_at, times),
             _ => {}
         }
     }
@@ -302,10 +305,10 @@ impl Modal {
             _ => return,
         };
         self.end_selection(area, covered);
-        self.apply(area, operator, covered, How::Deleted);
+        self.apply(area, operator, covered, StoreKind::Deleted);
     }
 
-    /// Replaces the selection, which goes to the unnamed register, by a register.
+    /// Replaces the selection with a register; the selected text goes to the unnamed register.
     fn put_over(&mut self, area: &mut TextArea, range: TextRange) {
         let register = self.register.take();
         let Some(content) = self.registers.get(register).cloned() else {
@@ -313,7 +316,7 @@ impl Modal {
         };
         self.leave_visual(area);
         area.cursor = range.start;
-        self.store(area, range, How::Deleted);
+        self.store(area, range, StoreKind::Deleted);
         let own_lines = content.lines && !range.lines;
         let newline = Fragment::plain(if own_lines { "\n" } else { "" });
         let mut new = newline.clone();
@@ -328,7 +331,7 @@ impl Modal {
         }
     }
 
-    /// Replaces every selected cluster, or those at the cursor, by a character.
+    /// Replaces every selected cluster, or `count` clusters at the cursor, with a character.
     pub(super) fn replace(&mut self, area: &mut TextArea, char: char) {
         if let Some(range) = self.selected(area) {
             self.end_selection(area, range);
@@ -411,7 +414,7 @@ impl Modal {
         };
         let at = Position::new(line, byte);
         let end = end_of(at, &new);
-        area.edit(at..at, new, Kind::Other);
+        area.edit(at..at, new, EditKind::Other);
         area.cursor = if content.lines {
             line_text(area, line + usize::from(behind))
         } else if end.line == line {
@@ -442,7 +445,7 @@ pub(super) fn in_case(old: &Fragment, case: Case) -> Fragment {
             Case::Toggle => !char.is_uppercase(),
             Case::Capital => char.is_alphabetic() && !std::mem::replace(&mut has_capital, true),
         };
-        // Only one letter for one letter: chips stay at their characters.
+        // One letter must stay one letter, so that the marks of chips stay in place.
         if upper {
             single(char.to_uppercase()).unwrap_or(char)
         } else {

@@ -1,5 +1,5 @@
-//! Registers for deleted and copied text: the unnamed one, `a` to `z`, `0` for copies, `1` to `9` for deleted
-//! lines, `-` for less than a line, `+` and `*` for the clipboard, `_` to discard it.
+//! Registers: the unnamed one, `a` to `z`, `0` for copied text, `1` to `9` for deleted lines, `-`
+//! for smaller deletions, `+` and `*` for the clipboard, `_` to discard text.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,14 +7,14 @@ use super::super::buffer::Fragment;
 
 /// A text, and whether it is complete lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Content {
+pub(super) struct RegisterContent {
     pub(super) text: Fragment,
     pub(super) lines: bool,
 }
 
-/// Where the text of a register comes from.
+/// How text was put into a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum StoreKind {
     Copied,
     Deleted,
     /// Deleted by a jump, which always shifts the numbered registers.
@@ -23,9 +23,9 @@ pub(super) enum How {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Registers {
-    named: BTreeMap<char, Content>,
-    deleted: VecDeque<Content>,
-    unnamed: Content,
+    named: BTreeMap<char, RegisterContent>,
+    deleted: VecDeque<RegisterContent>,
+    unnamed: RegisterContent,
 }
 
 /// Whether a character names a register.
@@ -38,19 +38,24 @@ pub(super) fn is_clipboard(name: Option<char>) -> bool {
 }
 
 impl Registers {
-    /// Stores a text; returns it if it goes to the clipboard too.
+    /// Stores a text; returns it if it also goes to the clipboard.
     pub(super) fn store(
         &mut self,
         name: Option<char>,
-        content: Content,
-        how: How,
+        content: RegisterContent,
+        kind: StoreKind,
     ) -> Option<String> {
         if name == Some('_') {
             return None;
         }
-        let small = !content.lines && !content.text.text.contains('\n') && how == How::Deleted;
+        let small =
+            !content.lines && !content.text.text.contains('\n') && kind == StoreKind::Deleted;
         let own = if small { Some('-') } else { None };
-        let own = if how == How::Copied { Some('0') } else { own };
+        let own = if kind == StoreKind::Copied {
+            Some('0')
+        } else {
+            own
+        };
         match name.filter(|name| *name != '"').or(own) {
             Some(name) if name.is_ascii_uppercase() => {
                 let stored = self.named.entry(name.to_ascii_lowercase()).or_default();
@@ -64,7 +69,7 @@ impl Registers {
             }
             name => self.named.extend(name.map(|name| (name, content.clone()))),
         }
-        if how != How::Copied && !small {
+        if kind != StoreKind::Copied && !small {
             self.deleted.push_front(content.clone());
             self.deleted.truncate(9);
         }
@@ -75,7 +80,7 @@ impl Registers {
         })
     }
 
-    pub(super) fn get(&self, name: Option<char>) -> Option<&Content> {
+    pub(super) fn get(&self, name: Option<char>) -> Option<&RegisterContent> {
         let found = match name.map(|name| name.to_ascii_lowercase()) {
             None | Some('"') => Some(&self.unnamed),
             Some(digit @ '1'..='9') => self.deleted.get(digit as usize - '1' as usize),
@@ -88,7 +93,7 @@ impl Registers {
     pub(super) fn set_clipboard(&mut self, text: &str) {
         let lines = text.ends_with('\n');
         let text = Fragment::plain(text.strip_suffix('\n').unwrap_or(text));
-        let content = Content { text, lines };
+        let content = RegisterContent { text, lines };
         self.named.insert('+', content.clone());
         self.named.insert('*', content);
     }

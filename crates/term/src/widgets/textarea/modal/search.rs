@@ -1,4 +1,4 @@
-//! Search: regular expressions, plain text while it is typed, and words.
+//! Search with regular expressions, incremental search for plain text, and search for words.
 
 use regex::{Regex, RegexBuilder};
 
@@ -6,7 +6,7 @@ use super::super::TextArea;
 use super::super::buffer::Position;
 use super::cluster::{Class, before, class_at, runs};
 use super::motion::Target;
-use super::register::How;
+use super::register::StoreKind;
 use super::{Input, Modal};
 
 /// The last search.
@@ -23,11 +23,11 @@ pub(super) struct Search {
 pub(super) struct SearchPrompt {
     pub(super) back: bool,
     pub(super) typed: String,
-    /// Where an incremental search started, which moves the cursor while it is typed.
+    /// Where an incremental search started. Incremental search moves the cursor during typing.
     pub(super) origin: Option<Position>,
 }
 
-/// Compiles a pattern. Case matters only with an upper-case letter outside of an escape.
+/// Compiles a pattern. Case matters only if it has an upper-case letter outside of an escape.
 fn compile(pattern: &str) -> Option<Regex> {
     let mut escaped = false;
     let has_upper = pattern.chars().any(|char| {
@@ -40,11 +40,11 @@ fn compile(pattern: &str) -> Option<Regex> {
 }
 
 impl Search {
-    /// Sets what is searched; an empty text keeps the last pattern.
+    /// Sets the search; an empty text keeps the last pattern.
     fn set(&mut self, typed: &str, back: bool, is_plain: bool) {
         if !typed.is_empty() {
             let pattern = if is_plain { None } else { compile(typed) };
-            // An invalid expression is plain text.
+            // An invalid expression is searched as plain text.
             self.pattern = pattern.or_else(|| compile(&regex::escape(typed)));
             self.word = false;
         }
@@ -60,7 +60,7 @@ impl Search {
         let mut from = 0;
         while let Some(found) = pattern.find_at(line, from) {
             let start = found.start();
-            // The cursor cannot go behind the last character.
+            // The cursor cannot be after the last character.
             if start >= line.len() && !line.is_empty() {
                 break;
             }
@@ -134,7 +134,7 @@ impl Modal {
         }
     }
 
-    /// Cancels the typed search; an incremental one returns to its start.
+    /// Cancels the typed search. An incremental search moves the cursor back to its start.
     pub fn leave_search(&mut self, area: &mut TextArea) {
         if let Some(origin) = self.prompt.take().and_then(|prompt| prompt.origin) {
             area.set_cursor(origin);
@@ -161,7 +161,7 @@ impl Modal {
         }
     }
 
-    /// Stores the prompt with what is typed now; an incremental search moves the cursor to its match.
+    /// Stores the typed search. An incremental search moves the cursor to the match.
     pub(super) fn update_prompt(&mut self, area: &mut TextArea, mut prompt: SearchPrompt) {
         if let Some(origin) = prompt.origin {
             // The text may have changed since.
@@ -189,7 +189,7 @@ impl Modal {
             at = at.and_then(|at| self.search.find(area, at, back));
         }
         let target = at.map(|at| Target::exclusive(area.buffer.clamp(at)));
-        self.go(area, target, How::DeletedByJump);
+        self.go(area, target, StoreKind::DeletedByJump);
     }
 
     /// Searches for the word under the cursor, or for the next one in the line.

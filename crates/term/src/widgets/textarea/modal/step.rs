@@ -1,10 +1,10 @@
-//! Runs one input: an action or a character, with the count before it, up to what `.` repeats.
+//! Runs one input: an action or a character, with the count before it. Records changes for `.`.
 
 use super::super::TextArea;
 use super::super::buffer::Position;
 use super::cluster::{at_column, last};
-use super::motion::{self, Find, Span, Target};
-use super::register::{self, How};
+use super::motion::{self, Find, MotionSpan, Target};
+use super::register::{self, StoreKind};
 use super::table::{Edit, Move, Object};
 use super::{Input, Modal, Mode, Outcome, SearchPrompt, object};
 use osier_base::text;
@@ -29,7 +29,7 @@ impl Modal {
         } else {
             self.count = times.or(self.count);
             outcome = self.step(area, edit);
-            // An action that ignores the count consumes it.
+            // An action that ignores the count still consumes it.
             if times.is_some() && self.awaiting.is_none() {
                 self.count = None;
             }
@@ -42,7 +42,8 @@ impl Modal {
         }
     }
 
-    /// Handles a character outside of insert mode: an argument, a digit of a count, or an unbound key.
+    /// Handles a character outside of insert mode: an argument, a digit of a count, or an unbound
+    /// key.
     pub fn char(&mut self, area: &mut TextArea, char: char) {
         self.begin(area);
         if let Some(mut prompt) = self.prompt.take() {
@@ -70,14 +71,13 @@ impl Modal {
         (digit > 0 || self.count.is_some() || self.universal).then_some(digit as usize)
     }
 
-    /// The changes of a command are one undo step.
+    /// Groups the changes of a command into one undo step.
     pub(super) fn begin(&mut self, area: &mut TextArea) {
         if self.modes && self.mode != Mode::Insert {
             area.undo.open_group_once();
         }
     }
 
-    /// Drops the pending command.
     pub(super) fn cancel(&mut self) {
         self.universal = false;
         self.count = None;
@@ -88,9 +88,9 @@ impl Modal {
         self.recording.clear();
     }
 
-    /// Puts the cursor on the text; records a finished change for `.`.
+    /// Moves the cursor onto the text and records a completed change for `.`.
     pub(super) fn settle(&mut self, area: &mut TextArea) {
-        // An edit beside it may have joined its cluster to another.
+        // An edit next to the cursor may have joined two clusters.
         area.cursor = area.buffer.clamp(area.cursor);
         if self.mode == Mode::Insert {
             return;
@@ -159,7 +159,7 @@ impl Modal {
                 let times = self.count.take().unwrap_or(1);
                 self.step_undo(area, edit == Edit::Redo, times);
             }
-            Edit::Times => self.quadruple(),
+            Edit::Times => self.multiply_count(),
             Edit::Digit => self.universal = true,
             Edit::Insert(_)
             | Edit::Chars(_)
@@ -193,24 +193,25 @@ impl Modal {
     fn motion(&mut self, area: &mut TextArea, motion: Move) {
         let operator = self.pending.map(|pending| pending.operator);
         let target = motion::target(&area.buffer, area.cursor, motion, self.total(), operator);
-        let how = if motion::is_jump(motion) {
-            How::DeletedByJump
+        let kind = if motion::is_jump(motion) {
+            StoreKind::DeletedByJump
         } else {
-            How::Deleted
+            StoreKind::Deleted
         };
-        self.go(area, target, how);
+        self.go(area, target, kind);
         self.column = (motion == Move::LineEnd).then_some(usize::MAX);
     }
 
-    /// Goes to a target, or applies the pending operator up to it. Without a target the command is dropped.
-    pub(super) fn go(&mut self, area: &mut TextArea, target: Option<Target>, how: How) {
+    /// Goes to a target, or applies the pending operator up to it. Without a target, cancels the
+    /// command.
+    pub(super) fn go(&mut self, area: &mut TextArea, target: Option<Target>, kind: StoreKind) {
         self.column = None;
         self.count = None;
         match (target, self.pending.take()) {
             (None, _) => self.cancel(),
-            (Some(target), Some(pending)) => self.operate_to(area, pending.operator, target, how),
+            (Some(target), Some(pending)) => self.operate_to(area, pending.operator, target, kind),
             (Some(target), None) => {
-                if how == How::DeletedByJump && target.at != area.cursor {
+                if kind == StoreKind::DeletedByJump && target.at != area.cursor {
                     self.marks.insert('\'', area.cursor);
                 }
                 area.cursor = area.buffer.clamp(target.at);
@@ -246,14 +247,14 @@ impl Modal {
         let column = self.column.unwrap_or_else(|| text::width(before));
         let target = Target {
             at: Position::new(line, at_column(area.line(line), column)),
-            span: Span::Lines,
+            span: MotionSpan::Lines,
         };
-        self.go(area, Some(target), How::Deleted);
+        self.go(area, Some(target), StoreKind::Deleted);
         self.column = Some(column);
         Outcome::Done
     }
 
-    /// Runs an action with the character that it waited for.
+    /// Runs the action that waited for this character.
     fn argument(&mut self, area: &mut TextArea, edit: Edit, char: char) {
         match edit {
             Edit::Find { back, till } => {
@@ -276,7 +277,7 @@ impl Modal {
                         Target::exclusive(at)
                     }
                 });
-                self.go(area, target, How::DeletedByJump);
+                self.go(area, target, StoreKind::DeletedByJump);
             }
             Edit::Replace => self.replace(area, char),
             Edit::Register => self.register = register::is_name(char).then_some(char),
@@ -297,7 +298,7 @@ impl Modal {
                 Target::inclusive(at)
             }
         });
-        self.go(area, target, How::Deleted);
+        self.go(area, target, StoreKind::Deleted);
     }
 
     fn object(&mut self, area: &mut TextArea, object: Object, around: bool) {
@@ -311,7 +312,7 @@ impl Modal {
                     _ => range,
                 };
                 area.cursor = range.start;
-                self.apply(area, pending.operator, range, How::Deleted);
+                self.apply(area, pending.operator, range, StoreKind::Deleted);
             }
             (Some(range), None) if self.anchor.is_some() => self.select(area, range),
             _ => self.cancel(),

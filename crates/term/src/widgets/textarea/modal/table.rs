@@ -1,7 +1,8 @@
-//! Every action that only keymaps with modes or regions bind: one table of names and descriptions.
+//! The table of actions for keymaps with modes or regions, with names and descriptions.
 
-/// An action of modal editing. `Inner` and `Around` name an object without and with what surrounds it. `Chars`,
-/// `ToEnd` and `Lines` apply an operator to characters, up to the end of the line, or to lines.
+/// An action of modal editing. `Inner` and `Around` select a text object without and with its
+/// surroundings. `Chars`, `ToEnd` and `Lines` apply an operator to characters, up to the end of the
+/// line, or to lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Edit {
     NormalMode,
@@ -53,7 +54,7 @@ pub enum InsertAt {
     LineAbove,
 }
 
-/// A motion that needs no argument.
+/// A motion without an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Move {
     Left,
@@ -86,7 +87,7 @@ pub enum Object {
     Brackets(char, char),
 }
 
-/// What is done to the text that a motion, an object or a selection covers.
+/// A change of the text that a motion, an object or a selection covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     Delete,
@@ -297,7 +298,7 @@ impl Edit {
         self.row().map_or("", |info| info.name)
     }
 
-    /// What it does, for help.
+    /// Its description for help.
     pub fn description(self) -> &'static str {
         self.row().map_or("", |info| info.description)
     }

@@ -60,7 +60,7 @@ proptest! {
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(7), cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_input_breaks_it_and_undo_restores_the_text(
+    fn random_input_keeps_invariants_and_undo_restores_the_text(
         modes in any::<bool>(),
         inputs in prop::collection::vec((any::<u8>(), any::<u8>()), 0..60),
     ) {
@@ -103,10 +103,10 @@ fn clipboard_is_a_register() {
         run(modal, area, name);
     };
     plus(&mut modal, &mut area, "copy_line");
-    let copied = Request::Copy("fn (a, [b]) { \"s t\" }\n".into());
+    let copied = EditorRequest::Copy("fn (a, [b]) { \"s t\" }\n".into());
     assert_eq!(modal.take_requests(), [copied]);
     plus(&mut modal, &mut area, "put_before");
-    assert_eq!(modal.take_requests(), [Request::Paste]);
+    assert_eq!(modal.take_requests(), [EditorRequest::Paste]);
     modal.clipboard(&mut area, "one\ntwo\n");
     assert_eq!((area.line(0), area.line(1)), ("one", "two"));
     run(&mut modal, &mut area, "undo_change");
@@ -138,7 +138,7 @@ fn region_is_cut_and_pasted_and_words_change() {
         run(&mut modal, &mut area, name);
         assert_eq!(area.text(), expected, "{name}");
     }
-    // An incremental search moves the cursor; cancelled, it returns.
+    // Incremental search moves the cursor; cancelling moves it back.
     area.move_by(Motion::LineStart);
     run(&mut modal, &mut area, "find_text");
     for char in "thr".chars() {

@@ -21,7 +21,8 @@ impl Modal {
         })
     }
 
-    /// The end of the last cluster of a selection. After `$`, and in an empty line, it includes the line end.
+    /// The end of the last cluster of a selection. After `$`, and in an empty line, it includes the
+    /// line break.
     fn selection_end(&self, area: &TextArea, at: Position) -> Position {
         let line = area.line(at.line);
         let end = after(line, at.byte);
@@ -44,7 +45,7 @@ impl Modal {
 
     /// Enters, switches or leaves a visual mode.
     pub(super) fn visual(&mut self, area: &TextArea, mode: Mode) {
-        // An operator does not change what its motion covers.
+        // Modes do not change while an operator waits for its motion.
         if self.pending.is_some() {
             return;
         }
@@ -69,7 +70,7 @@ impl Modal {
         area.cursor = area.buffer.clamp(last);
     }
 
-    /// Leaves visual mode; the selection can be restored.
+    /// Leaves visual mode and saves the selection.
     pub(super) fn leave_visual(&mut self, area: &TextArea) {
         if let Some(anchor) = self.anchor.take() {
             let anchor = area.buffer.clamp(anchor);
@@ -95,7 +96,7 @@ impl Modal {
         self.column = column;
     }
 
-    /// Exchanges the cursor and the other end; false without a selection.
+    /// Swaps the cursor and the other end; returns false without a selection.
     pub(super) fn swap_ends(&mut self, area: &mut TextArea) -> bool {
         let Some(anchor) = &mut self.anchor else {
             return false;
@@ -105,8 +106,8 @@ impl Modal {
         true
     }
 
-    /// Handles a click at a cell of the view: the cursor goes there, or the word there is selected. The pending
-    /// command is dropped; a region stays.
+    /// Handles a click on a cell of the view: moves the cursor, or selects the word there. Cancels
+    /// the pending command and keeps a region.
     pub fn click(&mut self, area: &mut TextArea, (column, row): (u16, u16), selects_word: bool) {
         self.cancel();
         if self.mode.is_visual() {

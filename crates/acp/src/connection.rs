@@ -1,0 +1,412 @@
+//! The connection to one editor: reads its messages, opens its sessions and sends their messages.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::v1 as acp;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::jsonrpc::{self, AcpClient, Incoming, Outgoing, decode, encode, error, invalid_params};
+use crate::mcp_servers;
+use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
+use osier_index::SessionIndex;
+use osier_rpc::LINE_LIMIT;
+use osier_rpc::lines::{Line, Lines};
+use osier_session::host::{HostSetup, SessionChoice};
+use osier_settings::Settings;
+use osier_store::{Scope, SessionDirectory};
+
+/// The id of the authentication method.
+const AUTH_METHOD: &str = "terminal";
+/// Sessions in one response to `session/list`.
+const PAGE_SIZE: usize = 100;
+/// Queued messages to the client. Sessions wait while the queue is full.
+const QUEUE_SIZE: usize = 64;
+
+/// Serves an editor until the input ends or `stop` completes, then closes and stores all sessions. Returns
+/// whether `stop` completed.
+pub(super) async fn run(
+    template: HostSetup,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
+    stop: impl Future<Output = ()>,
+) -> bool {
+    let (sender, mut outgoing) = mpsc::channel(QUEUE_SIZE);
+    let (lifecycle, mut events) = mpsc::unbounded_channel();
+    let mut connection = Connection {
+        template,
+        output,
+        disconnected: false,
+        closing: false,
+        client: AcpClient::new(sender),
+        lifecycle,
+        sessions: HashMap::new(),
+        opening: 0,
+        requests: HashMap::new(),
+    };
+    let mut lines = Lines::new(input, LINE_LIMIT);
+    tokio::pin!(stop);
+    let stopped = loop {
+        if connection.disconnected {
+            break false;
+        }
+        tokio::select! {
+            biased;
+            () = &mut stop => break true,
+            Some(event) = events.recv() => connection.on_lifecycle(event),
+            Some(message) = outgoing.recv() => connection.send(message).await,
+            line = lines.next() => match line {
+                Ok(Some(Line::Whole(line))) => connection.receive(&line).await,
+                Ok(Some(Line::TooLong)) => connection.reject_long_line().await,
+                // A read error ends the input, too.
+                Ok(None) | Err(_) => break false,
+            },
+        }
+    };
+    connection.closing = true;
+    connection.requests.clear();
+    for commands in connection.sessions.values() {
+        let _ = commands.send(SessionCommand::Close(None));
+    }
+    while !connection.sessions.is_empty() || connection.opening > 0 {
+        tokio::select! {
+            Some(event) = events.recv() => {
+                if let Lifecycle::Opened { commands, .. } = &event {
+                    let _ = commands.send(SessionCommand::Close(None));
+                }
+                connection.on_lifecycle(event);
+            }
+            Some(message) = outgoing.recv() => connection.send(message).await,
+        }
+    }
+    // Messages that the sessions queued before they closed.
+    while let Ok(message) = outgoing.try_recv() {
+        connection.send(message).await;
+    }
+    stopped
+}
+
+/// The parameters of `session/new`, `session/load` and `session/resume`. The types of the schema crate differ
+/// only in which of these fields they require.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenRequest {
+    session_id: Option<acp::SessionId>,
+    cwd: PathBuf,
+    additional_directories: Option<Vec<PathBuf>>,
+    mcp_servers: Option<Vec<acp::McpServer>>,
+}
+
+struct Connection<W> {
+    /// The setup that every session starts from.
+    template: HostSetup,
+    output: W,
+    /// Whether writing failed.
+    disconnected: bool,
+    /// Whether the connection ends. Then it sends no requests.
+    closing: bool,
+    client: AcpClient,
+    lifecycle: mpsc::UnboundedSender<Lifecycle>,
+    sessions: HashMap<acp::SessionId, mpsc::UnboundedSender<SessionCommand>>,
+    /// How many sessions are opening.
+    opening: usize,
+    /// Requests to the client without a response.
+    requests: HashMap<acp::RequestId, oneshot::Sender<acp::Result<Value>>>,
+}
+
+impl<W: AsyncWrite + Unpin> Connection<W> {
+    fn on_lifecycle(&mut self, event: Lifecycle) {
+        match event {
+            Lifecycle::Opened { id, commands } => {
+                self.opening -= 1;
+                self.sessions.insert(id, commands);
+            }
+            Lifecycle::OpenFailed => self.opening -= 1,
+            Lifecycle::Closed { id } => drop(self.sessions.remove(&id)),
+        }
+    }
+
+    async fn send(&mut self, message: Outgoing) {
+        match message {
+            Outgoing::Message(line) => self.write(line).await,
+            Outgoing::Request { .. } if self.closing => {}
+            Outgoing::Request { id, line, result } => {
+                self.requests.insert(id, result);
+                self.write(line).await;
+            }
+            Outgoing::Cancel { id, line } => {
+                if self.requests.remove(&id).is_some() {
+                    self.write(line).await;
+                }
+            }
+        }
+    }
+
+    async fn write(&mut self, line: String) {
+        let written = self.output.write_all(line.as_bytes()).await;
+        self.disconnected |= written.is_err() || self.output.flush().await.is_err();
+    }
+
+    async fn respond(&mut self, id: acp::RequestId, result: acp::Result<acp::AgentResponse>) {
+        if let Ok(line) = encode(acp::Response::new(id, result)) {
+            self.write(line).await;
+        }
+    }
+
+    async fn reject_long_line(&mut self) {
+        let text = format!("the line is longer than {LINE_LIMIT} bytes and was ignored");
+        self.respond(
+            acp::RequestId::Null,
+            Err(error(acp::ErrorCode::ParseError, text)),
+        )
+        .await;
+    }
+
+    async fn receive(&mut self, line: &[u8]) {
+        match jsonrpc::parse(line) {
+            Incoming::Request { id, method, params } => {
+                let result = self.on_request(id.clone(), &method, params);
+                if let Some(result) = result.transpose() {
+                    self.respond(id, result).await;
+                }
+            }
+            Incoming::Notification { method, params } => {
+                // A notification has no response, so errors are ignored.
+                let _ = self.on_notification(&method, params);
+            }
+            Incoming::Response { id, result } => {
+                if let Some(request) = self.requests.remove(&id) {
+                    let _ = request.send(result);
+                }
+            }
+            Incoming::Invalid { id, error } => self.respond(id, Err(error)).await,
+        }
+    }
+
+    fn on_notification(&self, method: &str, params: Value) -> acp::Result<()> {
+        match method {
+            "session/cancel" => {
+                self.command(params, |_: acp::CancelNotification| SessionCommand::Cancel)?;
+            }
+            "$/cancel_request" => {
+                let acp::CancelRequestNotification { request_id, .. } = decode(params)?;
+                for commands in self.sessions.values() {
+                    let id = request_id.clone();
+                    let _ = commands.send(SessionCommand::CancelRequest(id));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the response, or `None` if a session responds.
+    fn on_request(
+        &mut self,
+        id: acp::RequestId,
+        method: &str,
+        params: Value,
+    ) -> acp::Result<Option<acp::AgentResponse>> {
+        match method {
+            "initialize" => return Ok(Some(self.initialize(&params))),
+            "authenticate" => return self.authenticate(id, &decode(params)?),
+            "session/list" => return self.list_sessions(&decode(params)?).map(Some),
+            "session/delete" => return self.delete_session(&decode(params)?).map(Some),
+            "session/new" => self.open(id, OpenKind::New, decode(params)?)?,
+            "session/load" => self.open(id, OpenKind::Load, decode(params)?)?,
+            "session/resume" => self.open(id, OpenKind::Resume, decode(params)?)?,
+            "session/prompt" => {
+                self.command(params, |request| SessionCommand::Prompt(id, request))?;
+            }
+            "session/set_mode" => {
+                self.command(params, |request| SessionCommand::SetMode(id, request))?;
+            }
+            "session/set_config_option" => {
+                self.command(params, |request| SessionCommand::SetOption(id, request))?;
+            }
+            "session/close" => {
+                let close = |_: acp::CloseSessionRequest| SessionCommand::Close(Some(id));
+                self.command(params, close)?;
+            }
+            _ => {
+                let text = format!("unknown method `{method}`");
+                return Err(error(acp::ErrorCode::MethodNotFound, text));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends a command to the session in the parameters.
+    fn command<R: DeserializeOwned>(
+        &self,
+        params: Value,
+        command: impl FnOnce(R) -> SessionCommand,
+    ) -> acp::Result<()> {
+        let id = params["sessionId"].as_str().unwrap_or_default().to_owned();
+        let command = command(decode(params)?);
+        let Some(commands) = self.sessions.get(&acp::SessionId::from(id.clone())) else {
+            let text = format!("session `{id}` is not open; open it with `session/load`");
+            return Err(error(acp::ErrorCode::ResourceNotFound, text));
+        };
+        // A session that is closing responds when it has closed.
+        let _ = commands.send(command);
+        Ok(())
+    }
+
+    fn initialize(&mut self, params: &Value) -> acp::AgentResponse {
+        // An editor without valid capabilities has none.
+        let capabilities = decode(params["clientCapabilities"].clone());
+        self.client.capabilities = Arc::new(capabilities.unwrap_or_default());
+        let login = acp::AuthMethodTerminal::new(AUTH_METHOD, "Sign in")
+            .description("Sign in to a provider or store an API key, in a terminal")
+            .args(vec!["--login".to_owned()]);
+        // Without a terminal the error of `session/prompt` says how to sign in.
+        let can_login = self.client.capabilities.auth.terminal;
+        let auth_methods = can_login.then_some(acp::AuthMethod::Terminal(login));
+        let session_capabilities = acp::SessionCapabilities::new()
+            .list(acp::SessionListCapabilities::new())
+            .delete(acp::SessionDeleteCapabilities::new())
+            .resume(acp::SessionResumeCapabilities::new())
+            .close(acp::SessionCloseCapabilities::new())
+            .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new());
+        let agent_capabilities = acp::AgentCapabilities::new()
+            .load_session(true)
+            .prompt_capabilities(
+                acp::PromptCapabilities::new()
+                    .image(true)
+                    .embedded_context(true),
+            )
+            .mcp_capabilities(acp::McpCapabilities::new().http(true))
+            .session_capabilities(session_capabilities);
+        let info = acp::Implementation::new(osier_base::PROGRAM, env!("CARGO_PKG_VERSION"));
+        acp::AgentResponse::InitializeResponse(
+            acp::InitializeResponse::new(ProtocolVersion::V1)
+                .agent_info(info.title("osier"))
+                .agent_capabilities(agent_capabilities)
+                .auth_methods(auth_methods.into_iter().collect()),
+        )
+    }
+
+    /// Open sessions load the new credentials. The first of them responds.
+    fn authenticate(
+        &self,
+        id: acp::RequestId,
+        request: &acp::AuthenticateRequest,
+    ) -> acp::Result<Option<acp::AgentResponse>> {
+        if *request.method_id.0 != *AUTH_METHOD {
+            let method = &request.method_id;
+            let text =
+                format!("unknown authentication method `{method}`; expected `{AUTH_METHOD}`");
+            return Err(invalid_params(text));
+        }
+        let mut id = Some(id);
+        for commands in self.sessions.values() {
+            let _ = commands.send(SessionCommand::Reload(id.take()));
+        }
+        let response = acp::AgentResponse::AuthenticateResponse(acp::AuthenticateResponse::new());
+        Ok(id.map(|_| response))
+    }
+
+    fn open(
+        &mut self,
+        id: acp::RequestId,
+        kind: OpenKind,
+        request: OpenRequest,
+    ) -> acp::Result<()> {
+        let cwd = directory("cwd", &request.cwd)?;
+        let directories = request.additional_directories.unwrap_or_default();
+        let directories = directories
+            .iter()
+            .map(|path| directory("additionalDirectories", path))
+            .collect::<Result<_, _>>()?;
+        let session = match (kind, request.session_id) {
+            (OpenKind::New, _) => SessionChoice::New,
+            (_, Some(id)) if self.sessions.contains_key(&id) => {
+                let text = format!("session `{id}` is already open");
+                return Err(error(acp::ErrorCode::InvalidRequest, text));
+            }
+            (_, Some(id)) => SessionChoice::Resume(id.to_string()),
+            (_, None) => return Err(invalid_params("missing parameter `sessionId`")),
+        };
+        let servers = request.mcp_servers.unwrap_or_default().into_iter();
+        let servers = servers.map(mcp_servers::config).collect::<Result<_, _>>()?;
+        let (settings, _) = Settings::load_for(&self.template.folders, &cwd);
+        let setup = HostSetup {
+            cwd,
+            directories,
+            settings,
+            session,
+            servers,
+            ..self.template.clone()
+        };
+        self.opening += 1;
+        let (client, lifecycle) = (self.client.clone(), self.lifecycle.clone());
+        tokio::spawn(session::run(setup, kind, id, client, lifecycle));
+        Ok(())
+    }
+
+    fn list_sessions(&self, request: &acp::ListSessionsRequest) -> acp::Result<acp::AgentResponse> {
+        let scope = request.cwd.as_deref().map_or(Scope::All, Scope::Project);
+        let start: usize = match request.cursor.as_deref().map(str::parse) {
+            None => 0,
+            Some(Ok(start)) => start,
+            Some(Err(_)) => {
+                let text = "invalid `cursor`; expected a `nextCursor` of this agent";
+                return Err(invalid_params(text));
+            }
+        };
+        let directory = SessionDirectory::new(&self.template.folders.data);
+        let sessions = directory.list(scope).into_iter();
+        let mut sessions = sessions
+            .filter(|session| Path::new(&session.cwd).is_absolute())
+            .skip(start);
+        let page = sessions.by_ref().take(PAGE_SIZE).map(|session| {
+            let updated = jiff::Timestamp::from_millisecond(session.modified).ok();
+            acp::SessionInfo::new(session.id, session.cwd)
+                .title(session.name.or(session.first_prompt))
+                .updated_at(updated.map(|time| time.to_string()))
+        });
+        let response = acp::ListSessionsResponse::new(page.collect());
+        let next = sessions.next().map(|_| (start + PAGE_SIZE).to_string());
+        Ok(acp::AgentResponse::ListSessionsResponse(
+            response.next_cursor(next),
+        ))
+    }
+
+    /// Moves a session to the trash. `osier sessions restore` restores it.
+    fn delete_session(
+        &self,
+        request: &acp::DeleteSessionRequest,
+    ) -> acp::Result<acp::AgentResponse> {
+        let id = &request.session_id;
+        if self.sessions.contains_key(id) {
+            let text = format!("session `{id}` is open; close it first with `session/close`");
+            return Err(error(acp::ErrorCode::InvalidRequest, text));
+        }
+        let data = &self.template.folders.data;
+        SessionDirectory::new(data)
+            .find(&id.0)
+            .and_then(|path| SessionIndex::new(data).trash().delete(&path))
+            .map_err(|cause| error(acp::ErrorCode::ResourceNotFound, cause.to_string()))?;
+        let response = acp::DeleteSessionResponse::new();
+        Ok(acp::AgentResponse::DeleteSessionResponse(response))
+    }
+}
+
+/// The canonical path of a directory parameter.
+fn directory(name: &str, path: &Path) -> acp::Result<PathBuf> {
+    let shown = path.display();
+    if !path.is_absolute() {
+        let text = format!("`{name}` must be an absolute path, not `{shown}`");
+        return Err(invalid_params(text));
+    }
+    path.canonicalize()
+        .map_err(|cause| invalid_params(format!("`{name}`: cannot use `{shown}`: {cause}")))
+}

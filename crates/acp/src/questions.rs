@@ -1,0 +1,126 @@
+//! Questions to the user of the editor. Permissions and yes-or-no questions are permission requests, which
+//! every editor supports. Other questions are elicitations, if the editor supports them.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1 as acp;
+
+use crate::elicitation;
+use crate::jsonrpc::AcpClient;
+use crate::tool_calls;
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
+
+/// Asks and waits, without a timeout. A question that the editor does not support is dismissed.
+pub(super) async fn ask(
+    client: &AcpClient,
+    session: &acp::SessionId,
+    question: &Question,
+    cwd: &Path,
+) -> Answer {
+    let (id, title, kind, options) = match &question.kind {
+        QuestionKind::Permission {
+            call_id,
+            tool,
+            arguments,
+            patterns,
+        } => (
+            call_id,
+            tool_calls::title(tool, arguments),
+            tool_calls::kind(tool),
+            permission_options(patterns),
+        ),
+        QuestionKind::Confirm => (
+            &question.id,
+            format!("{}: {}", question.origin, question.title),
+            acp::ToolKind::Other,
+            vec![
+                acp::PermissionOption::new("yes", "Yes", acp::PermissionOptionKind::AllowOnce),
+                acp::PermissionOption::new("no", "No", acp::PermissionOptionKind::RejectOnce),
+            ],
+        ),
+        _ => return elicitation::ask(client, session, question).await,
+    };
+    let mut call = tool_calls::questioned(id, title, kind, question.subject.as_ref(), cwd);
+    if let QuestionKind::Permission { arguments, .. } = &question.kind {
+        call.fields.raw_input = Some(arguments.clone());
+    }
+    let params = acp::RequestPermissionRequest::new(session.clone(), call, options);
+    let method = acp::CLIENT_METHOD_NAMES.session_request_permission;
+    let response: Result<acp::RequestPermissionResponse, _> = client.request(method, params).await;
+    match response.map(|response| response.outcome) {
+        Ok(acp::RequestPermissionOutcome::Selected(selected)) => {
+            answer(&selected.option_id.0, &question.kind)
+        }
+        _ => Answer::Dismissed,
+    }
+}
+
+fn permission_options(patterns: &[String]) -> Vec<acp::PermissionOption> {
+    use acp::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+    let mut options = vec![acp::PermissionOption::new("once", "Allow once", AllowOnce)];
+    if let Some(pattern) = patterns.first() {
+        let session = format!("Allow `{pattern}` for this session");
+        let project = format!("Always allow `{pattern}` in this project");
+        options.push(acp::PermissionOption::new("session", session, AllowAlways));
+        options.push(acp::PermissionOption::new("project", project, AllowAlways));
+    }
+    options.push(acp::PermissionOption::new("no", "Reject", RejectOnce));
+    options
+}
+
+/// The answer for a selected option. An unknown option dismisses the question.
+fn answer(option: &str, kind: &QuestionKind) -> Answer {
+    let pattern = match kind {
+        QuestionKind::Permission { patterns, .. } => patterns.first().cloned(),
+        _ => None,
+    };
+    let allow = |grant| Answer::Allow {
+        grant,
+        arguments: None,
+    };
+    match (option, pattern) {
+        ("once", _) => allow(Grant::Once),
+        ("session", Some(pattern)) => allow(Grant::Session { pattern }),
+        ("project", Some(pattern)) => allow(Grant::Project { pattern }),
+        ("yes", _) => Answer::Yes,
+        ("no", _) => Answer::Refuse { reason: None },
+        _ => Answer::Dismissed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn option_becomes_an_answer() {
+        let kind = QuestionKind::Permission {
+            call_id: "c".to_owned(),
+            tool: "bash".to_owned(),
+            arguments: json!({}),
+            patterns: vec!["bash(ls)".to_owned(), "bash(*)".to_owned()],
+        };
+        let pattern = "bash(ls)".to_owned();
+        assert_eq!(
+            answer("session", &kind),
+            Answer::Allow {
+                grant: Grant::Session { pattern },
+                arguments: None,
+            }
+        );
+        assert_eq!(answer("no", &kind), Answer::Refuse { reason: None });
+        assert_eq!(answer("", &kind), Answer::Dismissed);
+        assert_eq!(answer("yes", &QuestionKind::Confirm), Answer::Yes);
+    }
+
+    #[test]
+    fn call_without_a_pattern_is_allowed_or_rejected_once() {
+        let options = [
+            acp::PermissionOption::new("once", "Allow once", acp::PermissionOptionKind::AllowOnce),
+            acp::PermissionOption::new("no", "Reject", acp::PermissionOptionKind::RejectOnce),
+        ];
+        assert_eq!(permission_options(&[]), options);
+    }
+}

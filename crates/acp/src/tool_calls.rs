@@ -1,0 +1,216 @@
+//! Tool calls as the editor shows them: title, kind, files and changes.
+
+use std::path::Path;
+
+use agent_client_protocol_schema::v1 as acp;
+use serde_json::Value;
+
+use osier_agent::{ToolResultMessage, ToolStatus};
+use osier_base::text::tail_bytes;
+use osier_llm::ContentBlock;
+use osier_protocol::questions::Subject;
+
+/// How many bytes of the output of a running call are shown. Each update repeats them.
+const OUTPUT_SHOWN: usize = 4096;
+
+/// A call that starts to run.
+pub(super) fn started(id: &str, name: &str, arguments: &Value, cwd: &Path) -> acp::ToolCall {
+    acp::ToolCall::new(id.to_owned(), title(name, arguments))
+        .kind(kind(name))
+        .status(acp::ToolCallStatus::InProgress)
+        .locations(location(arguments, cwd).into_iter().collect())
+        .raw_input(arguments.clone())
+}
+
+/// The end of the output of a running call.
+pub(super) fn output(id: &str, output: &str) -> acp::ToolCallUpdate {
+    let shown = fenced(tail_bytes(output, OUTPUT_SHOWN));
+    update(
+        id,
+        acp::ToolCallUpdateFields::new().content(vec![shown.into()]),
+    )
+}
+
+/// A call whose output the editor shows in its terminal.
+pub(super) fn in_terminal(id: &str, terminal: String) -> acp::ToolCallUpdate {
+    let content = vec![acp::ToolCallContent::Terminal(acp::Terminal::new(terminal))];
+    update(id, acp::ToolCallUpdateFields::new().content(content))
+}
+
+/// A finished call.
+pub(super) fn finished(id: &str, message: &ToolResultMessage, cwd: &Path) -> acp::ToolCallUpdate {
+    let details = &message.details;
+    let succeeded = message.status == ToolStatus::Success;
+    let mut content = match (details["filePath"].as_str(), details["diff"].as_str()) {
+        (Some(path), Some(diff)) => hunks(&absolute(cwd, path), diff),
+        _ => Vec::new(),
+    };
+    if content.is_empty() || !succeeded {
+        content.extend(message.result.content.iter().map(block));
+    }
+    let status = if succeeded {
+        acp::ToolCallStatus::Completed
+    } else {
+        acp::ToolCallStatus::Failed
+    };
+    let fields = acp::ToolCallUpdateFields::new()
+        .status(status)
+        .content(content)
+        .raw_output(details.clone());
+    update(id, fields)
+}
+
+/// The call that a question is about.
+pub(super) fn questioned(
+    id: &str,
+    title: String,
+    kind: acp::ToolKind,
+    subject: Option<&Subject>,
+    cwd: &Path,
+) -> acp::ToolCallUpdate {
+    let content = match subject {
+        None => Vec::new(),
+        Some(Subject::Command { command, .. }) => vec![fenced(command).into()],
+        Some(Subject::Diff { path, diff }) => hunks(&absolute(cwd, path), diff),
+        Some(Subject::Text { text }) => vec![text.into()],
+    };
+    let fields = acp::ToolCallUpdateFields::new()
+        .title(title)
+        .kind(kind)
+        .content(content);
+    update(id, fields)
+}
+
+fn update(id: &str, fields: acp::ToolCallUpdateFields) -> acp::ToolCallUpdate {
+    acp::ToolCallUpdate::new(id.to_owned(), fields)
+}
+
+pub(super) fn kind(tool: &str) -> acp::ToolKind {
+    match tool {
+        "bash" => acp::ToolKind::Execute,
+        "edit" | "write" => acp::ToolKind::Edit,
+        "find" | "grep" | "ls" => acp::ToolKind::Search,
+        "read" => acp::ToolKind::Read,
+        "task" | "todo" => acp::ToolKind::Think,
+        _ => acp::ToolKind::Other,
+    }
+}
+
+/// The name of the tool and the first line of its main argument.
+pub(super) fn title(tool: &str, arguments: &Value) -> String {
+    let argument = ["command", "file_path", "pattern", "path", "description"]
+        .iter()
+        .find_map(|name| arguments.get(name)?.as_str());
+    match argument {
+        Some(argument) => format!("{tool} {}", argument.lines().next().unwrap_or_default()),
+        None => tool.to_owned(),
+    }
+}
+
+/// The file that a call names.
+fn location(arguments: &Value, cwd: &Path) -> Option<acp::ToolCallLocation> {
+    let path = arguments
+        .get("file_path")
+        .or_else(|| arguments.get("path"))?;
+    let line = arguments.get("offset").and_then(Value::as_u64);
+    let line = line.and_then(|line| u32::try_from(line).ok());
+    Some(acp::ToolCallLocation::new(absolute(cwd, path.as_str()?)).line(line))
+}
+
+/// As text, because the protocol has no other paths.
+fn absolute(cwd: &Path, path: &str) -> String {
+    cwd.join(path).to_string_lossy().into_owned()
+}
+
+/// The hunks of a unified diff, each as old and new text.
+fn hunks(path: &str, diff: &str) -> Vec<acp::ToolCallContent> {
+    let mut hunks: Vec<acp::Diff> = Vec::new();
+    for line in diff.lines() {
+        if line.starts_with("@@") {
+            // A new file has no old text.
+            let old = (!line.starts_with("@@ -0,0")).then(String::new);
+            hunks.push(acp::Diff::new(path, "").old_text(old));
+            continue;
+        }
+        let Some(hunk) = hunks.last_mut() else {
+            continue;
+        };
+        let (sign, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
+        if sign == "\\" {
+            continue;
+        }
+        if sign != "+"
+            && let Some(old) = &mut hunk.old_text
+        {
+            old.push_str(rest);
+            old.push('\n');
+        }
+        if sign != "-" {
+            hunk.new_text.push_str(rest);
+            hunk.new_text.push('\n');
+        }
+    }
+    hunks.into_iter().map(acp::ToolCallContent::Diff).collect()
+}
+
+fn block(block: &ContentBlock) -> acp::ToolCallContent {
+    use agent_client_protocol_schema::v1::ContentBlock::Image;
+    match block {
+        ContentBlock::Image { data, mime_type } => {
+            Image(acp::ImageContent::new(data, mime_type)).into()
+        }
+        block @ ContentBlock::Text { .. } => fenced(block.as_text().unwrap_or_default()).into(),
+    }
+}
+
+/// A Markdown code block, because editors render text as Markdown.
+fn fenced(text: &str) -> String {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn started_call_has_a_title_and_a_location() {
+        let arguments = json!({"file_path": "src/main.rs", "offset": 12});
+        let call = started("c1", "read", &arguments, Path::new("/work"));
+        assert_eq!(
+            serde_json::to_value(call).unwrap(),
+            json!({
+                "toolCallId": "c1", "title": "read src/main.rs", "kind": "read",
+                "status": "in_progress", "rawInput": arguments,
+                "locations": [{"path": "/work/src/main.rs", "line": 12}],
+            })
+        );
+        let arguments = json!({"command": "cargo test\necho done"});
+        assert_eq!(title("bash", &arguments), "bash cargo test");
+        assert_eq!(kind("server__tool"), acp::ToolKind::Other);
+    }
+
+    #[test]
+    fn diff_becomes_old_and_new_text() {
+        let diff =
+            "--- a\n+++ b\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n";
+        let changed = acp::Diff::new("/a", "one\n2\nthree\n").old_text("one\ntwo\nthree\n");
+        assert_eq!(hunks("/a", diff), [acp::ToolCallContent::Diff(changed)]);
+        let new = hunks("/b", "@@ -0,0 +1 @@\n+hello\n");
+        assert_eq!(
+            new,
+            [acp::ToolCallContent::Diff(acp::Diff::new("/b", "hello\n"))]
+        );
+    }
+
+    #[test]
+    fn fence_is_longer_than_the_fences_in_the_text() {
+        assert_eq!(fenced("a\n"), "```\na\n```");
+        assert_eq!(fenced("```\nx"), "````\n```\nx\n````");
+    }
+}

@@ -1,0 +1,147 @@
+//! The task of an agent. It applies commands in order and does one run or change at a time.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::ops::{NextStep, apply};
+use crate::change::Change;
+use crate::core::Core;
+use crate::data::{Event, Op, RunOutcome, Severity, UserMessage};
+use crate::interceptor::AgentAccess;
+use crate::run;
+
+/// What the task of an agent receives.
+pub(super) enum Command {
+    Op(Op),
+    Change(Box<dyn Change>),
+    /// Notifies the sender when all earlier commands have been received.
+    Sync(oneshot::Sender<()>),
+}
+
+/// The task of an agent; it ends when every handle was dropped.
+pub(super) struct Task {
+    core: Arc<Core>,
+    commands: mpsc::UnboundedReceiver<Command>,
+}
+
+impl Task {
+    pub(super) fn new(core: Arc<Core>, commands: mpsc::UnboundedReceiver<Command>) -> Self {
+        Self { core, commands }
+    }
+
+    pub(super) async fn serve(mut self) {
+        while let Some(command) = self.commands.recv().await {
+            match command {
+                Command::Op(op) => {
+                    if let NextStep::Run(input) = apply(&self.core, op).await {
+                        self.run_until_settled(input).await;
+                    }
+                }
+                Command::Change(change) => self.perform(change).await,
+                Command::Sync(reached) => drop(reached.send(())),
+            }
+        }
+    }
+
+    /// Performs a change. Messages that arrived in the meantime start a run.
+    async fn perform(&mut self, change: Box<dyn Change>) {
+        let core = Arc::clone(&self.core);
+        core.state().running = true;
+        let cancel = CancellationToken::new();
+        let work = change.perform(&*core, &cancel);
+        let outcome = self.apply_commands_during(work, &cancel).await;
+        if let Some(history) = outcome.history {
+            core.state().conversation.replace_with_history(history);
+        }
+        self.settle(None).await;
+        for event in outcome.events {
+            core.publish(event);
+        }
+        if let Some(on_complete) = outcome.on_complete {
+            on_complete();
+        }
+        let queued = self.take_queued();
+        if !queued.is_empty() {
+            self.run_until_settled(queued).await;
+        }
+    }
+
+    /// Runs, and runs again for messages that arrived too late for the previous run.
+    async fn run_until_settled(&mut self, mut input: Vec<UserMessage>) {
+        let core = Arc::clone(&self.core);
+        core.state().running = true;
+        let outcome = loop {
+            let cancel = CancellationToken::new();
+            let work = run::run(&core, &cancel, input);
+            let outcome = self.apply_commands_during(work, &cancel).await;
+            input = match outcome {
+                RunOutcome::Completed => self.take_queued(),
+                _ => Vec::new(),
+            };
+            if input.is_empty() {
+                break outcome;
+            }
+        };
+        self.settle(outcome.error()).await;
+        for interceptor in core.interceptors() {
+            interceptor.on_settled(&outcome).await;
+        }
+        core.publish(Event::AgentSettled { outcome });
+    }
+
+    /// Waits for `work` and applies commands meanwhile. An abort, or the last handle's drop, cancels it.
+    async fn apply_commands_during<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        cancel: &CancellationToken,
+    ) -> T {
+        tokio::pin!(work);
+        let mut abandoned = false;
+        loop {
+            tokio::select! {
+                biased;
+                command = self.commands.recv(), if !abandoned => match command {
+                    None => {
+                        abandoned = true;
+                        cancel.cancel();
+                    }
+                    Some(Command::Change(change)) => change.refused(),
+                    Some(Command::Sync(reached)) => drop(reached.send(())),
+                    Some(Command::Op(op)) => {
+                        if apply(&self.core, op).await == NextStep::Abort {
+                            cancel.cancel();
+                        }
+                    }
+                },
+                result = &mut work => return result,
+            }
+        }
+    }
+
+    /// Makes the state idle and commits the deferred messages.
+    async fn settle(&self, error: Option<String>) {
+        let deferred = {
+            let mut state = self.core.state();
+            state.running = false;
+            state.partial = None;
+            state.pending_tool_calls.clear();
+            state.error = error;
+            state.conversation.take_deferred()
+        };
+        for message in deferred {
+            if let Err(stop) = self.core.commit(message).await {
+                self.core.notice(Severity::Error, stop.message);
+            }
+        }
+    }
+
+    fn take_queued(&self) -> Vec<UserMessage> {
+        let queued = self.core.state().queues.take();
+        if !queued.is_empty() {
+            self.core.publish_queues();
+        }
+        queued
+    }
+}

@@ -1,0 +1,143 @@
+//! Tool output for display: text without control sequences, with its colours. Only the text is stored and
+//! sent to a model.
+
+use serde::{Deserialize, Serialize};
+
+use osier_base::ansi;
+use osier_base::ansi::Run;
+
+/// Output without control sequences.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Output {
+    pub text: String,
+    /// Bytes that were dropped before `text` because they arrived too fast.
+    pub skipped: u64,
+    /// The coloured parts of `text`, by byte.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub colours: Vec<Run>,
+    /// Whether `text` rewrites the current line, as progress bars do. It then starts with a newline: remove
+    /// that newline and the earlier text of the line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub restarts: bool,
+}
+
+impl Output {
+    /// Maximum number of coloured parts after a merge.
+    const MAX_COLOURS: usize = 8192;
+
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Appends `next`. Beyond `limit` bytes, the oldest text is dropped and counted as skipped.
+    pub fn merge(&mut self, next: &Self, limit: usize) {
+        if next.skipped > 0 {
+            // Text before a gap counts as skipped.
+            self.skipped += self.text.len() as u64 + next.skipped;
+            *self = Self {
+                skipped: self.skipped,
+                ..Self::default()
+            };
+        }
+        let mut dropped = 0;
+        if next.restarts {
+            if let Some(newline) = self.text.rfind('\n') {
+                self.text.truncate(newline + 1);
+                dropped = 1;
+            } else {
+                // The line starts in text that was already sent.
+                self.text.clear();
+                self.restarts = true;
+            }
+            self.truncate_colours();
+        }
+        let shift = self.text.len() as u32;
+        self.text.push_str(&next.text[dropped..]);
+        self.colours.extend(next.colours.iter().map(|run| Run {
+            start: run.start.saturating_sub(dropped as u32) + shift,
+            end: run.end.saturating_sub(dropped as u32) + shift,
+            style: run.style,
+        }));
+        if self.text.len() > limit {
+            let start = self.text.ceil_char_boundary(self.text.len() - limit);
+            self.drop_start(start);
+            self.skipped += start as u64;
+        }
+        let surplus = self.colours.len().saturating_sub(Self::MAX_COLOURS);
+        self.colours.drain(..surplus);
+    }
+
+    /// `merge` for the complete output of a call: there is no earlier text that a restarted line could
+    /// belong to.
+    pub fn append(&mut self, next: &Self, limit: usize) {
+        self.merge(next, limit);
+        if std::mem::take(&mut self.restarts) {
+            self.drop_start(1);
+        }
+    }
+
+    fn drop_start(&mut self, bytes: usize) {
+        self.text.drain(..bytes);
+        self.colours = ansi::part(&self.colours, bytes..usize::MAX).collect();
+    }
+
+    /// Removes the colours behind the end of the text.
+    fn truncate_colours(&mut self) {
+        let end = self.text.len() as u32;
+        let count = self.colours.partition_point(|run| run.start < end);
+        self.colours.truncate(count);
+        if let Some(last) = self.colours.last_mut() {
+            last.end = last.end.min(end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_base::ansi::{Hue, Style};
+
+    fn output(text: &str, coloured: &[(u32, u32)], restarts: bool) -> Output {
+        let style = Style {
+            fg: Some(Hue::Named(1)),
+            ..Style::default()
+        };
+        let run = |&(start, end)| Run { start, end, style };
+        Output {
+            text: text.to_owned(),
+            colours: coloured.iter().map(run).collect(),
+            restarts,
+            skipped: 0,
+        }
+    }
+
+    #[test]
+    fn merge_preserves_colours() {
+        let mut all = Output::default();
+        all.append(&output("one\n10%", &[(4, 7)], false), 100);
+        all.append(&output("\n20%", &[(1, 4)], true), 100);
+        all.append(&output("\n30% done\n", &[(1, 4)], true), 100);
+        assert_eq!(all, output("one\n30% done\n", &[(4, 7)], false));
+        all.append(&output("red", &[(0, 3)], false), 8);
+        assert_eq!(all.text, "done\nred");
+        assert_eq!(all.colours, output("", &[(5, 8)], false).colours);
+        assert_eq!(all.skipped, 8);
+    }
+
+    #[test]
+    fn a_restarted_line_replaces_its_earlier_text() {
+        let mut pending = output("10%", &[(0, 3)], false);
+        pending.merge(&output("\n20%", &[(1, 4)], true), 100);
+        assert_eq!(pending, output("\n20%", &[(1, 4)], true));
+        let mut all = Output::plain("a\nfrom ");
+        all.append(&pending, 100);
+        assert_eq!(all, output("a\n20%", &[(2, 5)], false));
+        let mut first = Output::plain("0%");
+        first.append(&pending, 100);
+        assert_eq!(first, output("20%", &[(0, 3)], false));
+    }
+}

@@ -1,0 +1,305 @@
+//! The model call of one turn: attempts over the list of models until one succeeds or none is left.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use osier_base::{clock, ids};
+use osier_llm::{
+    AssistantMessage, CallOptions, Context, Message, MessageBuilder, Model, Request, StreamEvent,
+    TurnStatus, UserMessage,
+};
+
+use super::log::RequestSummary;
+use super::turn::{Turn, elapsed_ms};
+use crate::data::{AgentMessage, Event, convert_to_llm};
+use crate::interceptor::{AgentAccess, StopRun};
+use crate::retry::{CallFailure, RetryPolicy, RetryStep};
+
+/// The message that announces the last turn to the model. It is sent with that request and never stored.
+pub const FINAL_TURN_MESSAGE: &str = "This is your last turn: tools are no longer available. \
+     Answer now with what you know, and say what is left undone.";
+
+/// The result of a turn's model call, over all attempts.
+pub(super) struct CallResult {
+    /// The stored answer. The partial answer of an interrupted or failed call is stored if it has content.
+    pub answer: Option<AssistantMessage>,
+    pub status: TurnStatus,
+}
+
+impl CallResult {
+    fn without_answer(status: TurnStatus) -> Self {
+        Self {
+            answer: None,
+            status,
+        }
+    }
+}
+
+/// One attempt and its answer.
+struct Attempt {
+    /// The id of the answer in events.
+    id: String,
+    message: AssistantMessage,
+    status: TurnStatus,
+}
+
+/// A retry after a failed attempt. Models are indices of the agent's list.
+struct Retry {
+    attempt: u32,
+    from: usize,
+    to: usize,
+    delay: Duration,
+}
+
+/// Calls models in order until one answers.
+pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
+    if !turn.core.load_history(turn.cancel).await? {
+        return Ok(CallResult::without_answer(TurnStatus::Aborted));
+    }
+    let mut index = turn.core.state().models.first_usable();
+    let mut attempts = 0;
+    loop {
+        let Some(model) = turn.core.state().models.list().get(index).cloned() else {
+            let message = "no model is selected: choose one with `/model` or `--model`".to_owned();
+            return Ok(CallResult::without_answer(TurnStatus::ModelError {
+                message,
+                retryable: false,
+            }));
+        };
+        let attempt = attempt(turn, &model).await?;
+        if attempt.status.is_success() || attempt.status == TurnStatus::Aborted {
+            return store(turn, attempt).await;
+        }
+        attempts += 1;
+        let usable = {
+            let models = &mut turn.core.state().models;
+            if attempt.status.disables_provider() {
+                models.disable(&model.provider);
+            }
+            models.usable()
+        };
+        let failure = CallFailure {
+            status: &attempt.status,
+            model: index,
+            attempts,
+            usable: &usable,
+            jitter: jitter(),
+        };
+        let (next, delay) = match policy(turn).next(failure) {
+            RetryStep::GiveUp => {
+                let is_compacted = turn.can_compact
+                    && matches!(attempt.status, TurnStatus::ContextOverflow { .. });
+                turn.log
+                    .call_failed(turn.number, &model, &attempt.status, !is_compacted);
+                return store(turn, attempt).await;
+            }
+            RetryStep::Switch { model } => (model, Duration::ZERO),
+            RetryStep::Wait { model, delay } => (model, delay),
+        };
+        turn.log
+            .call_failed(turn.number, &model, &attempt.status, false);
+        retract(turn, &attempt.id);
+        let retry = Retry {
+            attempt: attempts,
+            from: index,
+            to: next,
+            delay,
+        };
+        publish_retry(turn, &attempt.status, &retry);
+        tokio::select! {
+            () = tokio::time::sleep(delay) => {}
+            () = turn.core.retry_aborted.notified() => {
+                turn.log.call_failed(turn.number, &model, &attempt.status, true);
+                return Ok(CallResult::without_answer(attempt.status));
+            }
+            () = turn.cancel.cancelled() => {
+                return Ok(CallResult::without_answer(TurnStatus::Aborted));
+            }
+        }
+        index = next;
+    }
+}
+
+/// One call of one model.
+async fn attempt(turn: Turn<'_>, model: &Arc<Model>) -> Result<Attempt, StopRun> {
+    let request = build_request(turn, model).await?;
+    let id = ids::prefixed("message");
+    let builder = MessageBuilder::new(model, clock::now_ms());
+    for interceptor in turn.core.interceptors() {
+        interceptor.on_answer(builder.partial());
+    }
+    let empty = Arc::new(AgentMessage::Assistant(builder.partial().clone()));
+    turn.core.state().partial = Some(builder);
+    turn.core.publish(Event::MessageStart {
+        id: id.clone(),
+        message: empty,
+    });
+    let started = Instant::now();
+    let status = tokio::select! {
+        biased;
+        () = turn.cancel.cancelled() => TurnStatus::Aborted,
+        status = stream_answer(turn, request, &id, model) => status,
+    };
+    let Some(mut builder) = turn.core.state().partial.take() else {
+        return Err(StopRun {
+            message: "the partial answer was lost".to_owned(),
+        });
+    };
+    if !status.is_success() {
+        builder.fail(&status);
+    }
+    let message = builder.finish(elapsed_ms(started));
+    turn.log.call_ended(turn.number, model, &message, &status);
+    Ok(Attempt {
+        id,
+        message,
+        status,
+    })
+}
+
+/// Applies and publishes the events of a call until its status is known.
+async fn stream_answer(turn: Turn<'_>, request: Request, id: &str, model: &Model) -> TurnStatus {
+    let messages = request.context.messages.len();
+    let mut stream = match turn.core.config.transport.stream(request).await {
+        Ok(stream) => stream,
+        Err(status) => return status,
+    };
+    while let Some(event) = stream.next().await {
+        let status = match &mut turn.core.state().partial {
+            Some(builder) => builder.apply(&event),
+            None => None,
+        };
+        match event {
+            StreamEvent::Request { bytes, body } => {
+                let request = RequestSummary {
+                    messages,
+                    bytes,
+                    is_last_turn: turn.is_last,
+                };
+                turn.log.call_started(turn.number, model, &request, body);
+            }
+            StreamEvent::Delta(delta) => {
+                for interceptor in turn.core.interceptors() {
+                    interceptor.on_delta(&delta);
+                }
+                turn.core.publish(Event::MessageUpdate {
+                    id: id.to_owned(),
+                    delta,
+                });
+            }
+            _ => {}
+        }
+        if let Some(status) = status {
+            return status;
+        }
+    }
+    TurnStatus::InvalidResponse {
+        message: "the answer ended without an end marker".to_owned(),
+    }
+}
+
+async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, StopRun> {
+    let config = &turn.core.config;
+    // Converted outside of the lock: a conversation can be long.
+    let conversation = turn.core.messages();
+    let mut context = Context {
+        system_prompt: turn.core.system_prompt(),
+        messages: convert_to_llm(conversation.iter().map(|message| &**message)),
+        tools: turn.core.tools(),
+    };
+    if turn.is_last {
+        context.tools.clear();
+        let message = UserMessage::text(FINAL_TURN_MESSAGE);
+        context.messages.push(Message::User(message));
+    }
+    for interceptor in turn.core.interceptors() {
+        interceptor.before_request(&mut context).await?;
+    }
+    let options = CallOptions {
+        thinking: model.clamp(turn.core.state().models.thinking),
+        temperature: config.temperature,
+        cache_key: config.cache_key.clone(),
+        trace: config.trace,
+        ..CallOptions::default()
+    };
+    Ok(Request {
+        model: Arc::clone(model),
+        context,
+        options,
+        api_key: None,
+        signing: None,
+    })
+}
+
+/// Stores the answer of the last attempt. A failed answer without content is discarded.
+async fn store(turn: Turn<'_>, attempt: Attempt) -> Result<CallResult, StopRun> {
+    let Attempt {
+        id,
+        message,
+        status,
+    } = attempt;
+    if message.content.is_empty() && !status.is_success() {
+        retract(turn, &id);
+        return Ok(CallResult {
+            answer: None,
+            status,
+        });
+    }
+    let stored = turn
+        .core
+        .commit_started(&id, AgentMessage::Assistant(message.clone()))
+        .await;
+    if stored.is_err() {
+        retract(turn, &id);
+    }
+    stored?;
+    Ok(CallResult {
+        answer: Some(message),
+        status,
+    })
+}
+
+fn retract(turn: Turn<'_>, id: &str) {
+    for interceptor in turn.core.interceptors() {
+        interceptor.on_retract();
+    }
+    turn.core
+        .publish(Event::MessageRetracted { id: id.to_owned() });
+}
+
+fn publish_retry(turn: Turn<'_>, status: &TurnStatus, retry: &Retry) {
+    if retry.from != retry.to {
+        let references = turn.core.state().models.references();
+        let name = |index: usize| references.get(index).cloned().unwrap_or_default();
+        turn.core.publish(Event::ProviderSwitched {
+            from: name(retry.from),
+            to: name(retry.to),
+            status: status.clone(),
+        });
+    }
+    if retry.delay > Duration::ZERO {
+        turn.core.publish(Event::RetryScheduled {
+            attempt: retry.attempt,
+            max_attempts: turn.core.config.retry.max_retries,
+            delay_ms: u64::try_from(retry.delay.as_millis()).unwrap_or(u64::MAX),
+            status: status.clone(),
+        });
+    }
+}
+
+/// The retry policy; without retries when they are disabled.
+fn policy(turn: Turn<'_>) -> RetryPolicy {
+    let mut policy = turn.core.config.retry;
+    if !turn.core.state().auto_retry {
+        policy.max_retries = 0;
+    }
+    policy
+}
+
+/// A random number from 0 to 1, so that many clients do not retry at the same moment.
+fn jitter() -> f64 {
+    let random = RandomState::new().build_hasher().finish();
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,10 @@
+//! One run of an agent.
+
+mod agent_loop;
+mod call;
+mod log;
+mod tool_calls;
+mod turn;
+
+pub(crate) use agent_loop::run;
+pub use call::FINAL_TURN_MESSAGE;

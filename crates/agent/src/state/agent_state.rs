@@ -1,0 +1,73 @@
+//! The mutable state of an agent.
+
+use osier_llm::MessageBuilder;
+
+use super::conversation::Conversation;
+use super::models::ModelSelection;
+use super::queue::Queues;
+use crate::data::StateSnapshot;
+use crate::tool::ToolSelection;
+
+/// The mutable state of an agent. Its core owns it behind a mutex that is never held across an await.
+#[derive(Debug)]
+pub(crate) struct AgentState {
+    pub system_prompt: String,
+    pub models: ModelSelection,
+    pub tools: ToolSelection,
+    pub conversation: Conversation,
+    pub queues: Queues,
+    /// The answer that is streaming.
+    pub partial: Option<MessageBuilder>,
+    /// Ids of the running calls.
+    pub pending_tool_calls: Vec<String>,
+    /// Whether a run or a change is in progress.
+    pub running: bool,
+    /// Whether failed model calls are retried.
+    pub auto_retry: bool,
+    /// Why the last run failed.
+    pub error: Option<String>,
+}
+
+impl AgentState {
+    pub(crate) fn new(
+        system_prompt: String,
+        models: ModelSelection,
+        tools: ToolSelection,
+        conversation: Conversation,
+    ) -> Self {
+        Self {
+            system_prompt,
+            models,
+            tools,
+            conversation,
+            queues: Queues::default(),
+            partial: None,
+            pending_tool_calls: Vec::new(),
+            running: false,
+            auto_retry: true,
+            error: None,
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> StateSnapshot {
+        StateSnapshot {
+            system_prompt: self.system_prompt.clone(),
+            models: self.models.references(),
+            thinking_level: self.models.thinking,
+            tools: self.tools.offered(),
+            messages: self.conversation.messages().to_vec(),
+            is_streaming: self.running,
+            partial: self
+                .partial
+                .as_ref()
+                .map(|builder| builder.partial().clone()),
+            pending_tool_calls: self.pending_tool_calls.clone(),
+            steering: self.queues.steering.list(),
+            follow_up: self.queues.follow_up.list(),
+            steering_mode: self.queues.steering.mode,
+            follow_up_mode: self.queues.follow_up.mode,
+            auto_retry: self.auto_retry,
+            error: self.error.clone(),
+        }
+    }
+}

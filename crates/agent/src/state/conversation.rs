@@ -1,0 +1,64 @@
+//! The messages of an agent.
+
+use std::sync::Arc;
+
+use crate::data::AgentMessage;
+use crate::history::History;
+
+/// A conversation: the messages in memory, and the source of the earlier ones until they are loaded.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    messages: Vec<Arc<AgentMessage>>,
+    history: Option<Arc<dyn History>>,
+    /// Messages appended during a run; they enter before the next request.
+    deferred: Vec<AgentMessage>,
+}
+
+impl Conversation {
+    pub(crate) fn new(messages: Vec<Arc<AgentMessage>>, history: Option<Arc<dyn History>>) -> Self {
+        Self {
+            messages,
+            history,
+            deferred: Vec::new(),
+        }
+    }
+
+    /// The messages in memory, oldest first.
+    pub(crate) fn messages(&self) -> &[Arc<AgentMessage>] {
+        &self.messages
+    }
+
+    /// The source of the messages that are not loaded yet.
+    pub(crate) fn history(&self) -> Option<&Arc<dyn History>> {
+        self.history.as_ref()
+    }
+
+    pub(crate) fn push(&mut self, message: Arc<AgentMessage>) {
+        self.messages.push(message);
+    }
+
+    /// Inserts the loaded history before the messages in memory.
+    pub(crate) fn prepend(&mut self, earlier: Vec<AgentMessage>) {
+        self.history = None;
+        self.messages.splice(..0, earlier.into_iter().map(Arc::new));
+    }
+
+    pub(crate) fn replace(&mut self, messages: Vec<AgentMessage>) {
+        self.history = None;
+        self.messages = messages.into_iter().map(Arc::new).collect();
+    }
+
+    /// Replaces the conversation by one that is loaded with the next request.
+    pub(crate) fn replace_with_history(&mut self, history: Arc<dyn History>) {
+        self.messages.clear();
+        self.history = Some(history);
+    }
+
+    pub(crate) fn defer(&mut self, message: AgentMessage) {
+        self.deferred.push(message);
+    }
+
+    pub(crate) fn take_deferred(&mut self) -> Vec<AgentMessage> {
+        std::mem::take(&mut self.deferred)
+    }
+}

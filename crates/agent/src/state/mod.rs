@@ -1,0 +1,11 @@
+//! The mutable state of an agent, by what owns it.
+
+mod agent_state;
+mod conversation;
+mod models;
+mod queue;
+
+pub(crate) use agent_state::AgentState;
+pub(crate) use conversation::Conversation;
+pub(crate) use models::ModelSelection;
+pub(crate) use queue::{Queue, Queues};

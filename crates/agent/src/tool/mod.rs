@@ -1,0 +1,9 @@
+//! Tools: their interface, and the tools of one agent.
+
+mod interface;
+mod selection;
+mod toolbox;
+
+pub use interface::{Concurrency, Tool, ToolContext, ToolOutput, ToolSet, ToolSource, UpdateSink};
+pub(crate) use selection::ToolSelection;
+pub use toolbox::Toolbox;

@@ -1,0 +1,88 @@
+//! Which tools of an agent are offered to the model.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use osier_llm::ToolSpec;
+
+use super::interface::{Tool, ToolSet};
+use super::toolbox::Toolbox;
+use crate::data::ToolInfo;
+
+/// The tools of an agent and which of them are offered.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolSelection {
+    toolbox: Arc<Toolbox>,
+    /// Names of the tools that are not offered.
+    withheld: HashSet<String>,
+}
+
+impl ToolSelection {
+    pub(crate) fn new(tools: ToolSet) -> Self {
+        Self {
+            toolbox: Arc::new(Toolbox::new(tools)),
+            withheld: HashSet::new(),
+        }
+    }
+
+    /// All tools, including those that are not offered.
+    pub(crate) fn toolbox(&self) -> &Arc<Toolbox> {
+        &self.toolbox
+    }
+
+    /// The offered tool `name`.
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        let tool = self.toolbox.get(name);
+        tool.filter(|_| !self.withheld.contains(name))
+    }
+
+    /// Names of the offered tools, in the order the model sees them.
+    pub(crate) fn offered(&self) -> Vec<String> {
+        let mut names = self.toolbox.names();
+        names.retain(|name| !self.withheld.contains(name));
+        names
+    }
+
+    /// The specifications of the offered tools. Their order is stable, which preserves the provider's cache.
+    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
+        let specs = self.toolbox.iter().map(|tool| tool.spec());
+        specs
+            .filter(|spec| !self.withheld.contains(&spec.name))
+            .cloned()
+            .collect()
+    }
+
+    /// Descriptions of all tools for a list.
+    pub(crate) fn info(&self) -> Vec<ToolInfo> {
+        let info = |tool: &Arc<dyn Tool>| {
+            let spec = tool.spec();
+            ToolInfo {
+                name: spec.name.clone(),
+                description: spec.description.clone(),
+                origin: tool.origin(),
+                hints: tool.hints(),
+                offered: !self.withheld.contains(&spec.name),
+                bytes: serde_json::to_string(spec).map_or(0, |json| json.len()),
+            }
+        };
+        self.toolbox.iter().map(info).collect()
+    }
+
+    /// Offers only the tools in `names`; returns the known names.
+    pub(crate) fn select(&mut self, names: &[String]) -> Vec<String> {
+        let known = self.toolbox.names();
+        let others = known.iter().filter(|name| !names.contains(name));
+        self.withheld = others.cloned().collect();
+        known
+    }
+
+    /// Replaces the tools; returns whether they changed.
+    pub(crate) fn replace(&mut self, tools: ToolSet) -> bool {
+        let toolbox = self.toolbox.with(tools);
+        let is_changed = !toolbox.is_same(&self.toolbox);
+        if is_changed {
+            self.toolbox = Arc::new(toolbox);
+        }
+        is_changed
+    }
+}

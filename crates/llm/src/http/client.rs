@@ -1,0 +1,138 @@
+//! The options and the clients of HTTP connections.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
+use tokio::sync::OnceCell;
+
+use super::fault;
+
+/// The timeouts and trusted certificates of connections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// Timeout of a connection attempt, including TLS.
+    pub connect_timeout: Duration,
+    /// Timeout between two parts of the answer, and before the first.
+    pub idle_timeout: Duration,
+    /// Certificates (PEM) of authorities that are trusted in addition to the system's.
+    pub ca_file: Option<Arc<Path>>,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(15),
+            // Models can think for minutes without output.
+            idle_timeout: Duration::from_mins(5),
+            ca_file: None,
+        }
+    }
+}
+
+/// How a server is reached. Servers on this machine are called without a proxy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way {
+    Remote,
+    Local,
+    /// On this machine without TLS: reading the certificates would take as long as a response.
+    LocalInClear,
+}
+
+impl Way {
+    pub(crate) fn to(url: &Url) -> Self {
+        match (fault::is_loopback(url), url.scheme()) {
+            (true, "http") => Self::LocalInClear,
+            (true, _) => Self::Local,
+            (false, _) => Self::Remote,
+        }
+    }
+}
+
+/// The clients of an `HttpProvider`.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    pub options: HttpOptions,
+    /// One client per `Way`.
+    built: [OnceCell<Client>; 3],
+}
+
+impl Clients {
+    pub(super) fn new(options: HttpOptions) -> Self {
+        Self {
+            options,
+            ..Self::default()
+        }
+    }
+
+    pub(super) async fn get(&self, way: Way) -> Result<Client, String> {
+        let options = self.options.clone();
+        let cell = &self.built[way as usize];
+        let built = cell.get_or_try_init(|| async move { client(options, way).await });
+        built.await.cloned()
+    }
+}
+
+/// Builds a client. Runs in a blocking task because reading certificates is slow.
+pub(crate) async fn client(options: HttpOptions, way: Way) -> Result<Client, String> {
+    match tokio::task::spawn_blocking(move || build(&options, way)).await {
+        Ok(client) => client,
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Selects the cryptography of TLS. Must be called before a client is built; further calls have no effect.
+pub fn choose_cryptography() {
+    drop(rustls::crypto::ring::default_provider().install_default());
+}
+
+/// A client for `address` whose connections can be upgraded to another protocol.
+pub async fn client_to_upgrade(options: HttpOptions, address: &str) -> Result<Client, String> {
+    let url = Url::parse(address).map_err(|error| error.to_string())?;
+    let way = Way::to(&url);
+    let built = tokio::task::spawn_blocking(move || {
+        let client = builder(&options, way)?.http1_only().build();
+        client.map_err(|error| error.to_string())
+    });
+    built.await.map_err(|error| error.to_string())?
+}
+
+fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
+    let client = builder(options, way)?.build();
+    client.map_err(|error| error.to_string())
+}
+
+fn builder(options: &HttpOptions, way: Way) -> Result<ClientBuilder, String> {
+    choose_cryptography();
+    let mut builder = Client::builder()
+        .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(options.connect_timeout)
+        .tcp_keepalive(Duration::from_secs(30))
+        // A key must not follow a redirect to another host.
+        .redirect(redirect::Policy::none());
+    if !matches!(way, Way::Remote) {
+        builder = builder.no_proxy();
+    }
+    if matches!(way, Way::LocalInClear) {
+        builder = builder.tls_certs_only([]);
+    } else if let Some(path) = &options.ca_file {
+        builder = builder.tls_certs_merge(certificates(path)?);
+    }
+    Ok(builder)
+}
+
+/// The certificates of `ca_file`.
+fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
+    let shown = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|error| format!("`ca_file` `{shown}` cannot be read: {error}"))?;
+    let found = Certificate::from_pem_bundle(&bytes)
+        .map_err(|error| format!("`ca_file` `{shown}` contains no certificates: {error}"))?;
+    if found.is_empty() {
+        return Err(format!(
+            "`ca_file` `{shown}` contains no certificates; expected PEM"
+        ));
+    }
+    Ok(found)
+}

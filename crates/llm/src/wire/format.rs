@@ -1,0 +1,112 @@
+//! What the wire formats share: the description of a format, the interface of its decoder, and helpers for
+//! request bodies.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::event::StreamEvent;
+use crate::frames::Framing;
+use crate::model::{Api, KeyHeader, Model};
+use crate::provider::Request;
+use crate::sse::SseEvent;
+use crate::status::TurnStatus;
+use osier_base::percent;
+
+/// Maximum length of `prompt_cache_key`.
+const CACHE_KEY_LENGTH: usize = 64;
+
+/// A wire format.
+pub(crate) struct Wire {
+    pub api: Api,
+    /// Appended to the base URL of the model; `{model}` is replaced by the id of the model.
+    pub path: &'static str,
+    pub framing: Framing,
+    /// The header of the key, unless `Compat` sets another.
+    pub key_header: KeyHeader,
+    pub own_headers: fn(&Request) -> Vec<(&'static str, String)>,
+    pub body: fn(&Request) -> Value,
+    pub decoder: fn(&Model) -> Box<dyn Decoder>,
+}
+
+impl Wire {
+    /// The URL of a call. A version at the end of the base URL is not repeated.
+    pub(crate) fn url(&self, model: &Model) -> String {
+        let base = model.base_url.trim_end_matches('/');
+        if model.compat.on_vertex {
+            return format!(
+                "{base}/models/{}:streamRawPredict",
+                percent::segment(model.id.as_bytes())
+            );
+        }
+        let (base, path) = match (self.path.strip_prefix("/v1"), base.strip_suffix("/v1")) {
+            (Some(_), Some(base)) => (base, self.path),
+            // The base URL is that of the compatible endpoint, but the native one is used.
+            (None, Some(base)) if self.path.starts_with("/api/") => (base, self.path),
+            _ => (base, self.path),
+        };
+        format!(
+            "{base}{}",
+            path.replace("{model}", &percent::segment(model.id.as_bytes()))
+        )
+    }
+
+    pub(crate) fn key_header(&self, model: &Model) -> KeyHeader {
+        model.compat.key_header.unwrap_or(self.key_header)
+    }
+}
+
+/// Decodes the events of an answer. Emits `Done` or `Failed` exactly once, as the last event.
+pub(crate) trait Decoder: Send {
+    /// Decodes one event; appends the result to `out`.
+    fn push(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>);
+
+    /// The body has ended. Appends the last event if there was none.
+    fn finish(&mut self, out: &mut Vec<StreamEvent>);
+
+    /// Ends the answer with `status` because the connection failed.
+    fn fail(&mut self, status: TurnStatus, out: &mut Vec<StreamEvent>);
+
+    /// Whether the last event was emitted.
+    fn ended(&self) -> bool;
+}
+
+/// Deserializes `null` as the default value.
+pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// Adds the fields in `Compat`. They have precedence over those of the format.
+pub(crate) fn add_extra(request: &Request, body: &mut Map<String, Value>) {
+    for (name, value) in &request.model.compat.extra_body {
+        body.insert(name.clone(), value.clone());
+    }
+}
+
+/// The `prompt_cache_key` of OpenAI's formats, if the server supports it.
+pub(crate) fn cache_key(request: &Request) -> Option<String> {
+    let wanted = request.model.compat.prompt_cache_key;
+    let key = request.options.cache_key.as_deref().filter(|_| wanted)?;
+    Some(key.chars().take(CACHE_KEY_LENGTH).collect())
+}
+
+/// A decimal without the digits that result from widening a float.
+pub(crate) fn decimal(value: f32) -> Value {
+    value
+        .to_string()
+        .parse::<f64>()
+        .map_or(Value::Null, Value::from)
+}
+
+/// `text`, or a note for the model if it is blank.
+pub(crate) fn or_note(text: &str) -> Cow<'_, str> {
+    match text.trim() {
+        "" => Cow::Borrowed("(no output)"),
+        _ => Cow::Borrowed(text),
+    }
+}

@@ -1,0 +1,155 @@
+//! Who receives an event, and how long it is kept: one row for every event.
+
+use crate::{CheckpointEvent, Event, IndexEvent, TransferEvent, TreeEvent};
+use osier_agent::Event as AgentEvent;
+
+/// How an event is delivered to the clients of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// The answer to a request. It does not change what a client knows about the session.
+    Answer,
+    /// For the clients that are connected now. A client that reconnects does not miss it.
+    Connected,
+    /// A change of the session. A client that reconnects receives it if it is still in the replay buffer.
+    Change,
+    /// A change whose latest event is retained for late clients until another session is opened.
+    RetainedForSession,
+    /// A change whose latest event is retained for late clients as long as the process runs.
+    Retained,
+}
+
+impl Delivery {
+    /// A client that reconnects receives what it missed.
+    pub fn is_replayed(self) -> bool {
+        !matches!(self, Self::Answer | Self::Connected)
+    }
+}
+
+impl Event {
+    /// How this event is delivered.
+    pub fn delivery(&self) -> Delivery {
+        match self {
+            Self::TranscriptPage { .. }
+            | Self::SearchHits { .. }
+            | Self::Sessions { .. }
+            | Self::Files { .. }
+            | Self::History { .. }
+            | Self::UnsentFound { .. }
+            | Self::Stash { .. }
+            | Self::Usage { .. }
+            | Self::Status { .. }
+            | Self::Questions { .. }
+            | Self::Context { .. }
+            | Self::Hooks { .. } => Delivery::Answer,
+            Self::JobOutput { .. } | Self::OpEnded { .. } => Delivery::Connected,
+            Self::SessionOpened { .. }
+            | Self::SessionFailed { .. }
+            | Self::MessageStored { .. }
+            | Self::ShellStart { .. }
+            | Self::ShellUpdate { .. }
+            | Self::ShellEnd { .. }
+            | Self::Accounts { .. }
+            | Self::LoginStarted { .. }
+            | Self::LoginRefused { .. }
+            | Self::LoginEnded { .. }
+            | Self::QuestionAsked { .. }
+            | Self::QuestionClosed { .. }
+            | Self::HookRan { .. }
+            | Self::Connection { .. }
+            | Self::Presence { .. }
+            | Self::HostNotice { .. }
+            | Self::Transfer(
+                TransferEvent::SessionExported { .. } | TransferEvent::SessionImported { .. },
+            )
+            | Self::ShutDown => Delivery::Change,
+            Self::SessionIndexed { .. }
+            | Self::SessionRenamed { .. }
+            | Self::ModelSelected { .. }
+            | Self::McpServers { .. }
+            | Self::Jobs { .. }
+            | Self::Todo { .. } => Delivery::RetainedForSession,
+            Self::Models { .. }
+            | Self::Permissions { .. }
+            | Self::ProjectTrusted
+            | Self::Commands { .. }
+            | Self::PluginStatus { .. }
+            | Self::PluginWidget { .. }
+            | Self::PluginKeys { .. }
+            | Self::Workspace { .. } => Delivery::Retained,
+            Self::Tree(event) => tree(event),
+            Self::Checkpoint(event) => match event {
+                CheckpointEvent::FilesPreview { .. } | CheckpointEvent::FileDiffs { .. } => {
+                    Delivery::Answer
+                }
+                CheckpointEvent::FilesRestored { .. } => Delivery::Change,
+            },
+            Self::Index(event) => match event {
+                IndexEvent::SessionsFound { .. }
+                | IndexEvent::SessionPreview { .. }
+                | IndexEvent::SessionDescribed { .. } => Delivery::Answer,
+                IndexEvent::Indexing { .. }
+                | IndexEvent::SessionsChanged
+                | IndexEvent::SessionDeleted { .. }
+                | IndexEvent::LibraryRefused { .. } => Delivery::Connected,
+            },
+            Self::Agent(event) => agent(event),
+        }
+    }
+}
+
+fn tree(event: &TreeEvent) -> Delivery {
+    match event {
+        TreeEvent::Tree { .. }
+        | TreeEvent::Entries { .. }
+        | TreeEvent::StoredEntries { .. }
+        | TreeEvent::TreeHits { .. }
+        | TreeEvent::BranchesCompared { .. }
+        | TreeEvent::Context { .. } => Delivery::Answer,
+        TreeEvent::BranchSummaryStart
+        | TreeEvent::BranchSummaryFailed { .. }
+        | TreeEvent::Moved { .. }
+        | TreeEvent::Forked { .. }
+        | TreeEvent::EntryLabelled { .. }
+        | TreeEvent::BranchHidden { .. }
+        | TreeEvent::SummaryDrafted { .. }
+        | TreeEvent::FanStarted { .. }
+        | TreeEvent::LaneUpdate { .. }
+        | TreeEvent::FanEnded { .. }
+        | TreeEvent::LaneTaken { .. }
+        | TreeEvent::LaneConflicts { .. } => Delivery::Change,
+        TreeEvent::AutoCompactChanged { .. } => Delivery::RetainedForSession,
+    }
+}
+
+fn agent(event: &AgentEvent) -> Delivery {
+    match event {
+        AgentEvent::State { .. } => Delivery::Answer,
+        AgentEvent::AgentStart
+        | AgentEvent::TurnStart { .. }
+        | AgentEvent::MessageStart { .. }
+        | AgentEvent::MessageUpdate { .. }
+        | AgentEvent::MessageEnd { .. }
+        | AgentEvent::MessageRetracted { .. }
+        | AgentEvent::ToolExecutionStart { .. }
+        | AgentEvent::ToolExecutionUpdate { .. }
+        | AgentEvent::ToolExecutionEnd { .. }
+        | AgentEvent::TurnEnd { .. }
+        | AgentEvent::AgentEnd { .. }
+        | AgentEvent::AgentSettled { .. }
+        | AgentEvent::QueueRecalled { .. }
+        | AgentEvent::RetryScheduled { .. }
+        | AgentEvent::ProviderSwitched { .. }
+        | AgentEvent::Tools { .. }
+        | AgentEvent::MessagesReplaced { .. }
+        | AgentEvent::CompactionStart { .. }
+        | AgentEvent::CompactionEnd { .. }
+        | AgentEvent::Notice { .. }
+        | AgentEvent::Log { .. }
+        | AgentEvent::Accounting { .. } => Delivery::Change,
+        AgentEvent::QueueUpdate { .. }
+        | AgentEvent::ModelsChanged { .. }
+        | AgentEvent::ThinkingLevelChanged { .. }
+        | AgentEvent::QueueModeChanged { .. }
+        | AgentEvent::AutoRetryChanged { .. } => Delivery::RetainedForSession,
+    }
+}

@@ -1,0 +1,373 @@
+//! The lines of a session file: a header, then entries.
+//!
+//! Every entry names its parent, so the file is a tree however its lines are ordered in time. Types
+//! this version does not know are kept as they are: they stay links of the tree and go along when a
+//! session is forked.
+
+use osier_agent::AgentMessage;
+use osier_base::{clock, ids};
+use osier_llm::{ThinkingLevel, Usage};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Version of the file format that is written.
+pub const VERSION: u32 = 1;
+
+/// First line of a session file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Header {
+    #[serde(rename = "type")]
+    tag: HeaderTag,
+    pub version: u32,
+    /// UUIDv7.
+    pub id: String,
+    /// RFC 3339 in UTC.
+    pub timestamp: String,
+    /// Where the session runs; empty when a damaged header no longer says so.
+    pub cwd: String,
+    /// Id of the session this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<String>,
+    /// What the session was started with; its shape belongs to the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum HeaderTag {
+    Session,
+}
+
+impl Header {
+    /// The header of a new session in `cwd`.
+    pub fn new(cwd: &Path) -> Self {
+        Self::with_id(ids::session_id(), clock::rfc3339(clock::now_ms()), cwd)
+    }
+
+    /// The header of a session that began elsewhere: `id` is a UUID, `timestamp` RFC 3339.
+    pub fn imported(id: String, timestamp: String, cwd: &str) -> Self {
+        Self::with_id(id, timestamp, Path::new(cwd))
+    }
+
+    pub fn with_id(id: String, timestamp: String, cwd: &Path) -> Self {
+        Self {
+            tag: HeaderTag::Session,
+            version: VERSION,
+            id,
+            timestamp,
+            cwd: cwd.to_string_lossy().into_owned(),
+            parent_session: None,
+            config: None,
+        }
+    }
+}
+
+/// One line after the header.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Eight hex digits, unique in the file.
+    pub id: String,
+    /// `None` for a root.
+    pub parent_id: Option<String>,
+    /// RFC 3339 in UTC.
+    pub timestamp: String,
+    #[serde(flatten)]
+    pub kind: EntryKind,
+}
+
+/// What an entry records.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum EntryKind {
+    Message {
+        message: AgentMessage,
+    },
+    ModelChange {
+        provider: String,
+        model_id: String,
+    },
+    ThinkingLevelChange {
+        thinking_level: ThinkingLevel,
+    },
+    /// Stands for everything on its path before `first_kept_entry_id`.
+    Compaction {
+        summary: String,
+        first_kept_entry_id: String,
+        tokens_before: u64,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        details: Value,
+    },
+    /// What happened on a branch that was left at `from_id`.
+    BranchSummary {
+        from_id: String,
+        summary: String,
+    },
+    /// Names an entry; without a label it takes the name away.
+    Label {
+        target_id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
+    /// Takes an entry and what hangs on it out of sight, or brings it back. Nothing is removed.
+    Hide {
+        target_id: String,
+        hidden: bool,
+    },
+    /// Names the session; without a name it takes the name away.
+    SessionInfo {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+    },
+    /// State of the files; its shape belongs to the checkpoint store.
+    Checkpoint {
+        data: Value,
+    },
+    /// Tokens of a call that left no message: a summary, a title.
+    Usage {
+        kind: String,
+        provider: String,
+        model: String,
+        usage: Usage,
+    },
+    /// State of a plug-in or embedder; never sent to a model.
+    Custom {
+        custom_type: String,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        data: Value,
+    },
+    /// Moves the current leaf; `None` is before every root. No part of the tree itself.
+    Leaf {
+        #[serde(default)]
+        target_id: Option<String>,
+    },
+    /// A type of a newer version, or a known one whose fields are damaged: all its fields but those
+    /// of [`Entry`].
+    #[serde(untagged)]
+    Unknown(Map<String, Value>),
+}
+
+/// Every `type` this version can read.
+const KNOWN: &[&str] = &[
+    "message",
+    "model_change",
+    "thinking_level_change",
+    "compaction",
+    "branch_summary",
+    "label",
+    "hide",
+    "session_info",
+    "checkpoint",
+    "usage",
+    "custom",
+    "leaf",
+];
+
+impl EntryKind {
+    /// A message entry.
+    pub fn message(message: AgentMessage) -> Self {
+        Self::Message { message }
+    }
+
+    /// The message of a message entry.
+    pub fn as_message(&self) -> Option<&AgentMessage> {
+        match self {
+            Self::Message { message } => Some(message),
+            _ => None,
+        }
+    }
+
+    /// Whether a session is worth a file once it holds this: a conversation has begun.
+    pub fn begins_file(&self) -> bool {
+        matches!(self, Self::Message { message } if !matches!(message, AgentMessage::Notice(_)))
+    }
+
+    /// Whether this is a known type whose fields could not be read.
+    pub fn is_damaged(&self) -> bool {
+        match self {
+            Self::Unknown(fields) => fields
+                .get("type")
+                .and_then(Value::as_str)
+                .is_none_or(|name| KNOWN.contains(&name)),
+            _ => false,
+        }
+    }
+}
+
+/// A message entry whose message is known to be an `M`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageEntry<M> {
+    id: String,
+    parent_id: Option<String>,
+    timestamp: String,
+    #[serde(rename = "type")]
+    _tag: MessageTag,
+    message: M,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum MessageTag {
+    Message,
+}
+
+/// How the kinds of message that fill a file begin as this program writes them.
+const USER: &[u8] = br#""type":"message","message":{"role":"user","#;
+const ASSISTANT: &[u8] = br#""type":"message","message":{"role":"assistant","#;
+const TOOL_RESULT: &[u8] = br#""type":"message","message":{"role":"toolResult","#;
+
+/// Bytes of a line within which its message begins.
+const ENVELOPE: usize = 160;
+
+impl Entry {
+    /// Reads one line. Tagged and flattened types are read by way of a copy of their fields; nearly
+    /// all of a file is messages that begin in a known way, and those are read directly.
+    pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
+        let start = &line[..line.len().min(ENVELOPE)];
+        let begins = |with: &[u8]| start.windows(with.len()).any(|part| part == with);
+        let direct = if begins(USER) {
+            Self::parse_as(line, AgentMessage::User)
+        } else if begins(ASSISTANT) {
+            Self::parse_as(line, AgentMessage::Assistant)
+        } else if begins(TOOL_RESULT) {
+            Self::parse_as(line, AgentMessage::ToolResult)
+        } else {
+            None
+        };
+        direct.map_or_else(|| serde_json::from_slice(line), Ok)
+    }
+
+    fn parse_as<M: DeserializeOwned>(
+        line: &[u8],
+        message: impl FnOnce(M) -> AgentMessage,
+    ) -> Option<Self> {
+        let entry: MessageEntry<M> = serde_json::from_slice(line).ok()?;
+        Some(Self {
+            id: entry.id,
+            parent_id: entry.parent_id,
+            timestamp: entry.timestamp,
+            kind: EntryKind::message(message(entry.message)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use osier_agent::UserMessage;
+    use osier_llm::{AssistantBlock, AssistantMessage};
+
+    fn entry(kind: EntryKind) -> Entry {
+        Entry {
+            id: "00000001".into(),
+            parent_id: None,
+            timestamp: "2026-01-01T00:00:00.000Z".into(),
+            kind,
+        }
+    }
+
+    #[test]
+    fn the_written_form_is_flat_and_in_camel_case() {
+        let message = AgentMessage::User(UserMessage::new("hi", 5));
+        assert_eq!(
+            serde_json::to_string(&entry(EntryKind::message(message))).unwrap(),
+            r#"{"id":"00000001","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","type":"message","message":{"role":"user","text":"hi","timestamp":5}}"#
+        );
+        let header = Header::with_id("x".into(), "t".into(), Path::new("/a"));
+        assert_eq!(
+            serde_json::to_value(header).unwrap(),
+            json!({"type": "session", "version": 1, "id": "x", "timestamp": "t", "cwd": "/a"})
+        );
+    }
+
+    #[test]
+    fn every_kind_reads_back_as_it_was_written() {
+        let kinds = [
+            EntryKind::message(AgentMessage::User(UserMessage::new("a\u{2028}\n", 1))),
+            EntryKind::message(AgentMessage::Assistant(AssistantMessage {
+                content: vec![AssistantBlock::Text {
+                    text: "b".into(),
+                    signature: None,
+                }],
+                ..AssistantMessage::default()
+            })),
+            EntryKind::message(AgentMessage::ToolResult(
+                osier_agent::ToolResultMessage::default(),
+            )),
+            EntryKind::ModelChange {
+                provider: "p".into(),
+                model_id: "m".into(),
+            },
+            EntryKind::ThinkingLevelChange {
+                thinking_level: ThinkingLevel::High,
+            },
+            EntryKind::Compaction {
+                summary: "s".into(),
+                first_kept_entry_id: "1".into(),
+                tokens_before: 9,
+                details: json!({"a": 1}),
+            },
+            EntryKind::BranchSummary {
+                from_id: "1".into(),
+                summary: "s".into(),
+            },
+            EntryKind::Label {
+                target_id: "1".into(),
+                label: None,
+            },
+            EntryKind::Hide {
+                target_id: "1".into(),
+                hidden: true,
+            },
+            EntryKind::SessionInfo {
+                name: Some("n".into()),
+            },
+            EntryKind::Checkpoint { data: json!([1]) },
+            EntryKind::Usage {
+                kind: "compaction".into(),
+                provider: "p".into(),
+                model: "m".into(),
+                usage: Usage::default(),
+            },
+            EntryKind::Custom {
+                custom_type: "c".into(),
+                data: Value::Null,
+            },
+            EntryKind::Leaf { target_id: None },
+        ];
+        let mut names = Vec::new();
+        for kind in kinds {
+            let entry = entry(kind);
+            let line = serde_json::to_vec(&entry).unwrap();
+            assert_eq!(Entry::parse(&line).unwrap(), entry);
+            let value: Value = serde_json::from_slice(&line).unwrap();
+            names.push(value["type"].as_str().unwrap().to_owned());
+        }
+        names.dedup();
+        assert_eq!(names, KNOWN);
+    }
+
+    #[test]
+    fn a_type_of_a_newer_version_is_kept_as_it_is() {
+        let line = br#"{"id":"1","parentId":"0","timestamp":"t","type":"hologram","depth":3}"#;
+        let entry = Entry::parse(line).unwrap();
+        assert!(!entry.kind.is_damaged());
+        assert_eq!(serde_json::to_vec(&entry).unwrap(), line);
+
+        let broken = br#"{"id":"1","parentId":null,"timestamp":"t","type":"message","message":{}}"#;
+        assert!(Entry::parse(broken).unwrap().kind.is_damaged());
+    }
+}

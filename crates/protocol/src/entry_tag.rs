@@ -1,0 +1,74 @@
+//! The kind of an entry, as one byte.
+
+use crate::EntryKind;
+use osier_agent::AgentMessage;
+use serde::{Deserialize, Serialize};
+
+/// What an entry is, as far as the index tells entries apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Tag {
+    User,
+    Assistant,
+    ToolResult,
+    /// A message of another role.
+    Message,
+    ModelChange,
+    ThinkingLevelChange,
+    Compaction,
+    BranchSummary,
+    Label,
+    Hide,
+    SessionInfo,
+    Usage,
+    /// Moves the leaf; no part of the tree.
+    Leaf,
+    Checkpoint,
+    /// A kind that only its readers care for, or one of a newer version.
+    Other,
+}
+
+impl Tag {
+    pub fn of(kind: &EntryKind) -> Self {
+        match kind {
+            EntryKind::Message { message } => match message {
+                AgentMessage::User(_) => Self::User,
+                AgentMessage::Assistant(_) => Self::Assistant,
+                AgentMessage::ToolResult(_) => Self::ToolResult,
+                _ => Self::Message,
+            },
+            EntryKind::ModelChange { .. } => Self::ModelChange,
+            EntryKind::ThinkingLevelChange { .. } => Self::ThinkingLevelChange,
+            EntryKind::Compaction { .. } => Self::Compaction,
+            EntryKind::BranchSummary { .. } => Self::BranchSummary,
+            EntryKind::Label { .. } => Self::Label,
+            EntryKind::Hide { .. } => Self::Hide,
+            EntryKind::SessionInfo { .. } => Self::SessionInfo,
+            EntryKind::Usage { .. } => Self::Usage,
+            EntryKind::Leaf { .. } => Self::Leaf,
+            EntryKind::Checkpoint { .. } => Self::Checkpoint,
+            EntryKind::Custom { .. } | EntryKind::Unknown(_) => Self::Other,
+        }
+    }
+
+    /// Whether a transcript shows the entry.
+    pub fn is_shown(self) -> bool {
+        self.is_message() || matches!(self, Self::Compaction | Self::BranchSummary)
+    }
+
+    pub fn is_message(self) -> bool {
+        matches!(
+            self,
+            Self::User | Self::Assistant | Self::ToolResult | Self::Message
+        )
+    }
+
+    /// Whether the index needs more of the entry than its start says.
+    pub fn is_read_whole(self) -> bool {
+        matches!(
+            self,
+            Self::Label | Self::Hide | Self::SessionInfo | Self::Usage | Self::Leaf
+        )
+    }
+}

@@ -1,0 +1,272 @@
+//! The hook events: one table for configuration, matching and documentation.
+
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// An event that runs hooks. On the wire it has Claude Code's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum HookEvent {
+    SessionStart,
+    SessionEnd,
+    UserPromptSubmit,
+    PreToolUse,
+    PermissionRequest,
+    PostToolUse,
+    PostToolUseFailure,
+    Stop,
+    StopFailure,
+    SubagentStart,
+    SubagentStop,
+    PreCompact,
+    PostCompact,
+    Notification,
+}
+
+/// The description of an event.
+#[derive(Debug, Clone, Copy)]
+pub struct EventInfo {
+    pub event: HookEvent,
+    pub name: &'static str,
+    /// The name in snake case.
+    pub snake: &'static str,
+    pub when: &'static str,
+    /// What the matcher is compared with; empty when the event has no matcher.
+    pub matched: &'static str,
+    /// JSON fields in addition to those of every event.
+    pub fields: &'static str,
+    /// The effect of answers.
+    pub answers: &'static str,
+    /// Output that is not JSON counts as context.
+    pub text_is_context: bool,
+    /// Exit code 2 blocks the action, or continues the model.
+    pub blocks: bool,
+}
+
+const fn info(
+    event: HookEvent,
+    names: (&'static str, &'static str),
+    when: &'static str,
+    (matched, fields): (&'static str, &'static str),
+    answers: &'static str,
+) -> EventInfo {
+    EventInfo {
+        event,
+        name: names.0,
+        snake: names.1,
+        when,
+        matched,
+        fields,
+        answers,
+        text_is_context: matches!(
+            event,
+            HookEvent::SessionStart | HookEvent::UserPromptSubmit | HookEvent::PreCompact
+        ),
+        blocks: !matches!(
+            event,
+            HookEvent::SessionStart
+                | HookEvent::SessionEnd
+                | HookEvent::StopFailure
+                | HookEvent::SubagentStart
+                | HookEvent::PostCompact
+                | HookEvent::Notification
+        ),
+    }
+}
+
+/// All events, in the order of [`HookEvent`].
+pub const EVENTS: [EventInfo; 14] = [
+    info(
+        HookEvent::SessionStart,
+        ("SessionStart", "session_start"),
+        "a session was opened or compacted",
+        (
+            "source: startup, resume, clear, fork, compact",
+            "source, model",
+        ),
+        "text and `additionalContext` are added to the next prompt",
+    ),
+    info(
+        HookEvent::SessionEnd,
+        ("SessionEnd", "session_end"),
+        "a session closes; 5 s unless the hook has a `timeout`",
+        ("reason: clear, resume, prompt_input_exit, other", "reason"),
+        "none",
+    ),
+    info(
+        HookEvent::UserPromptSubmit,
+        ("UserPromptSubmit", "user_prompt_submit"),
+        "a prompt is about to enter the conversation",
+        ("", "prompt"),
+        "blocking rejects the prompt; text and `additionalContext` are added to it",
+    ),
+    info(
+        HookEvent::PreToolUse,
+        ("PreToolUse", "pre_tool_use"),
+        "a tool is about to run",
+        ("the tool", "tool_name, tool_input, tool_use_id"),
+        "blocking denies the call; `permissionDecision` allow, ask, defer or deny; `updatedInput`; `additionalContext`",
+    ),
+    info(
+        HookEvent::PermissionRequest,
+        ("PermissionRequest", "permission_request"),
+        "osier is about to ask the user for permission",
+        (
+            "the tool",
+            "tool_name, tool_input, tool_use_id, permission_suggestions",
+        ),
+        "`decision` with `behavior` allow (and `updatedInput`) or deny (and `message`) answers for the user; blocking denies",
+    ),
+    info(
+        HookEvent::PostToolUse,
+        ("PostToolUse", "post_tool_use"),
+        "a tool has run",
+        (
+            "the tool",
+            "tool_name, tool_input, tool_use_id, tool_response",
+        ),
+        "blocking sends the reason to the model; `additionalContext`; `updatedToolOutput`",
+    ),
+    info(
+        HookEvent::PostToolUseFailure,
+        ("PostToolUseFailure", "post_tool_use_failure"),
+        "a tool has failed",
+        (
+            "the tool",
+            "tool_name, tool_input, tool_use_id, error, is_interrupt",
+        ),
+        "as for `PostToolUse`",
+    ),
+    info(
+        HookEvent::Stop,
+        ("Stop", "stop"),
+        "the model has finished",
+        ("", "stop_hook_active, last_assistant_message"),
+        "blocking continues the run with the reason, at most eight times in a row",
+    ),
+    info(
+        HookEvent::StopFailure,
+        ("StopFailure", "stop_failure"),
+        "a run ended because no model was available",
+        (
+            "error: rate_limit, authentication_failed, billing_error, server_error, invalid_request, unknown",
+            "error, error_details",
+        ),
+        "none",
+    ),
+    info(
+        HookEvent::SubagentStart,
+        ("SubagentStart", "subagent_start"),
+        "a subagent receives its task",
+        ("agent_type", "agent_id, agent_type"),
+        "`additionalContext` is added to the task",
+    ),
+    info(
+        HookEvent::SubagentStop,
+        ("SubagentStop", "subagent_stop"),
+        "a subagent has finished",
+        (
+            "agent_type",
+            "agent_id, agent_type, stop_hook_active, last_assistant_message",
+        ),
+        "as for `Stop`",
+    ),
+    info(
+        HookEvent::PreCompact,
+        ("PreCompact", "pre_compact"),
+        "the conversation is about to be compacted",
+        ("trigger: manual, auto", "trigger, custom_instructions"),
+        "blocking prevents the compaction; text is added to the summary instructions",
+    ),
+    info(
+        HookEvent::PostCompact,
+        ("PostCompact", "post_compact"),
+        "a summary replaced the earlier part of the conversation",
+        ("trigger: manual, auto", "trigger, compact_summary"),
+        "none",
+    ),
+    info(
+        HookEvent::Notification,
+        ("Notification", "notification"),
+        "a question waits for the user, or the session was idle for a minute after a run",
+        (
+            "notification_type: permission_prompt, elicitation_dialog, idle_prompt",
+            "message, title, notification_type",
+        ),
+        "none",
+    ),
+];
+
+/// Events of Claude Code that osier does not have. Hooks for them never run, which is not an error.
+pub const OTHERS: &[&str] = &[
+    "PostToolBatch",
+    "UserPromptExpansion",
+    "PreModelSwitch",
+    "PostModelSwitch",
+    "PermissionDenied",
+    "Setup",
+    "TeammateIdle",
+    "TaskCreated",
+    "TaskCompleted",
+    "Elicitation",
+    "ElicitationResult",
+    "ConfigChange",
+    "WorktreeCreate",
+    "WorktreeRemove",
+    "InstructionsLoaded",
+    "CwdChanged",
+    "FileChanged",
+    "DirectoryAdded",
+    "MessageDisplay",
+];
+
+impl HookEvent {
+    pub fn info(self) -> &'static EventInfo {
+        const TABLE: &[EventInfo] = &EVENTS;
+        &TABLE[self as usize]
+    }
+
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The event with this name, in either spelling.
+    pub fn find(name: &str) -> Option<Self> {
+        let mut known = EVENTS.iter();
+        let found = known.find(|info| info.name == name || info.snake == name);
+        found.map(|info| info.event)
+    }
+}
+
+/// The table for the documentation.
+pub fn reference() -> String {
+    let mut page = String::from(
+        "| event | when | matcher | fields | effect of answers |\n|---|---|---|---|---|\n",
+    );
+    for info in EVENTS {
+        let _ = writeln!(
+            page,
+            "| `{}`, `{}` | {} | {} | {} | {} |",
+            info.name, info.snake, info.when, info.matched, info.fields, info.answers
+        );
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_finds_both_names() {
+        for (place, info) in EVENTS.iter().enumerate() {
+            assert_eq!(info.event as usize, place);
+            assert_eq!(HookEvent::find(info.name), Some(info.event));
+            assert_eq!(HookEvent::find(info.snake), Some(info.event));
+            let wire = serde_json::to_value(info.event).unwrap();
+            assert_eq!(wire, info.name);
+            assert!(!OTHERS.contains(&info.name));
+        }
+        assert_eq!(HookEvent::find("pretooluse"), None);
+    }
+}

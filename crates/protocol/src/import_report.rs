@@ -1,0 +1,99 @@
+//! The result of an import, with what could not be imported.
+
+use crate::ImportSource;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A finished import.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    pub id: String,
+    pub path: PathBuf,
+    /// Where the session ran.
+    pub cwd: String,
+    /// The session was imported before, and nothing was written.
+    pub known: bool,
+    /// Entries of the file that are missing in the session imported before.
+    pub newer: usize,
+    pub report: ImportReport,
+}
+
+/// The content of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ImportReport {
+    pub source: ImportSource,
+    /// The file that was read.
+    pub file: PathBuf,
+    pub entries: usize,
+    pub prompts: usize,
+    pub answers: usize,
+    pub tool_results: usize,
+    /// Lines that could not be read, and the numbers of the first of them.
+    pub damaged: usize,
+    pub damaged_lines: Vec<u64>,
+    /// What could not be imported, by kind.
+    pub dropped: Vec<Dropped>,
+}
+
+/// One kind of data that could not be imported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Dropped {
+    pub what: String,
+    pub count: usize,
+    /// The first line it was met in.
+    pub line: u64,
+}
+
+impl Imported {
+    /// For people, one sentence per line.
+    pub fn described(&self) -> Vec<String> {
+        let report = &self.report;
+        let mut lines = Vec::new();
+        if self.known {
+            let newer = match self.newer {
+                0 => String::new(),
+                newer => format!(", and the file now contains {newer} more entries"),
+            };
+            lines.push(format!(
+                "`{}` was imported before as {}{newer}",
+                report.file.display(),
+                self.id
+            ));
+            return lines;
+        }
+        lines.push(format!(
+            "imported from {} as {}: {} prompts, {} answers, {} tool results",
+            report.source.name(),
+            self.id,
+            report.prompts,
+            report.answers,
+            report.tool_results
+        ));
+        for dropped in &report.dropped {
+            lines.push(format!(
+                "not imported: {} ({}, first in line {})",
+                dropped.what, dropped.count, dropped.line
+            ));
+        }
+        if report.damaged > 0 {
+            let numbers: Vec<String> = report.damaged_lines.iter().map(u64::to_string).collect();
+            let more = if report.damaged > numbers.len() {
+                ", …"
+            } else {
+                ""
+            };
+            lines.push(format!(
+                "{} damaged lines were skipped: {}{more}",
+                report.damaged,
+                numbers.join(", ")
+            ));
+        }
+        lines
+    }
+}

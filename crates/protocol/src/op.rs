@@ -1,0 +1,335 @@
+//! Requests that a client sends to a session.
+
+use crate::{
+    Answer, CheckpointOp, Grant, IndexOp, Opening, PageAt, PermissionMode, PromptPart, Role,
+    ServerAction, TransferOp, TreeOp,
+};
+use osier_base::parts::Parts;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+osier_base::requests! {
+    /// A request to a session. Those about the tree, files, import and export, stored sessions and the agent are
+    /// enums of their own; on the wire they are one list of `type`s.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+    pub enum Op {
+        /// Close the session and start an empty one in the same directory. A run is interrupted first.
+        #[request(Sessions, Change, also "reset" => SessionOpened | SessionFailed)]
+        NewSession,
+        /// Close the session and open another one. If that fails, no session is open.
+        #[request(Sessions, Change, command "switch_session" => SessionOpened | SessionFailed)]
+        ResumeSession {
+            /// a session id, the start of one, or a path
+            #[also("sessionPath", "path")]
+            target: String,
+            /// how to open it: itself by default, a copy, or read-only
+            #[serde(default)]
+            opening: Opening,
+        },
+        /// List the stored sessions, newest first.
+        #[request(Sessions, None => Sessions)]
+        ListSessions {
+            /// of every directory, not only this one
+            all: bool,
+        },
+        /// Return a page of messages of the current branch: consecutive ones, oldest first.
+        #[request(Tree, None => TranscriptPage)]
+        ReadTranscript {
+            request: u64,
+            /// which messages
+            page: PageAt,
+        },
+        /// Search the messages of the current branch, newest first. A new search cancels the previous one; an
+        /// empty query only cancels.
+        #[request(Tree, None)]
+        SearchTranscript {
+            request: u64,
+            /// the text; case is ignored unless it contains capitals
+            query: String,
+        },
+        /// Rename the session. An empty name clears it.
+        #[request(Sessions, None + session, command "set_session_name" => SessionRenamed)]
+        RenameSession {
+            /// the new name
+            name: String,
+        },
+        /// List every known model.
+        #[request(Models, None, command "get_available_models", also "get_models" => Models)]
+        ListModels,
+        /// Download the model list that was published since this build, and store it.
+        #[request(Models, None => Models)]
+        RefreshModels,
+        /// Select the model for the next request.
+        #[request(Models, Change + session, command "set_model" => ModelSelected)]
+        SelectModel {
+            /// `PROVIDER/ID[:LEVEL]`, or part of a name
+            reference: String,
+        },
+        /// Select the next favourite model.
+        #[request(Models, Change + session => ModelSelected)]
+        CycleModel {
+            /// select the previous one
+            #[serde(default)]
+            backward: bool,
+        },
+        /// Switch to the model and thinking level of a role. A role without a model restores the model that was
+        /// selected before.
+        #[request(Models, Change + session => ModelSelected)]
+        SwitchRole {
+            /// the other role by default
+            #[serde(default)]
+            role: Option<Role>,
+        },
+        /// Set the model of a role in the user's settings, or remove it.
+        #[request(Models, None => ModelSelected)]
+        SetRole {
+            /// which role
+            role: Role,
+            /// `PROVIDER/ID[:LEVEL]`, or part of a name; removes the model when missing
+            #[serde(default)]
+            reference: Option<String>,
+        },
+        /// Add a model to the favourites in the user's settings, or remove it.
+        #[request(Models, None => Models)]
+        SetFavourite {
+            /// `PROVIDER/ID`, or part of a name
+            reference: String,
+            /// `false` removes it
+            on: bool,
+        },
+        /// Select the next thinking level of the model; the weakest follows the strongest.
+        #[request(Models, Change + session => ThinkingLevelChanged)]
+        CycleThinkingLevel,
+        /// Run a shell command for the user. Its result is sent to the model with the next request unless it is
+        /// excluded. `abort` stops it.
+        #[request(Tools, Begin, command "bash" => ShellEnd)]
+        Shell {
+            /// the command line
+            command: String,
+            /// hide the command and its output from the model
+            #[serde(default)]
+            exclude_from_context: bool,
+        },
+        /// Stop the command of `bash` and nothing else.
+        #[request(Tools, Stop, command "abort_bash")]
+        AbortShell,
+        /// List the background jobs, oldest first.
+        #[request(Tools, None => Jobs)]
+        ListJobs,
+        /// Send the output of a background job as `job_output`: first the end of the existing output, then new
+        /// output. One job at a time.
+        #[request(Tools, None)]
+        FollowJob {
+            /// the job; `null` stops sending
+            id: Option<String>,
+        },
+        /// Kill a background job with all its processes.
+        #[request(Tools, None)]
+        KillJob {
+            /// which job
+            id: String,
+        },
+        /// List paths under the working directory. Directories end with a slash.
+        #[request(Files, None => Files)]
+        ListFiles,
+        /// List prompts of earlier sessions, oldest first.
+        #[request(Drafts, None => History)]
+        ListHistory,
+        /// Add a prompt to the history of all sessions.
+        #[request(Drafts, None)]
+        AddHistory {
+            /// the prompt
+            text: String,
+        },
+        /// Store the draft in the prompt editor, so that a crash does not lose it. An empty text removes it.
+        #[request(Drafts, None)]
+        KeepUnsent {
+            /// the draft
+            text: Parts,
+        },
+        /// Return the draft that an earlier run left in this session, or in a session of this directory that was
+        /// never stored.
+        #[request(Drafts, None => UnsentFound)]
+        FindUnsent,
+        /// Stash a prompt. Every session can restore it.
+        #[request(Drafts, None => Stash)]
+        StashPrompt {
+            /// the prompt
+            text: String,
+            /// its parts, if it contains more than text
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            parts: Vec<PromptPart>,
+        },
+        /// List the stashed prompts, newest first.
+        #[request(Drafts, None => Stash)]
+        ListStash,
+        /// Delete a stashed prompt.
+        #[request(Drafts, None => Stash)]
+        DropStashed {
+            /// its id
+            stashed: String,
+        },
+        /// Return tokens, cost and time of the session by model.
+        #[request(State, None => Usage)]
+        GetUsage,
+        /// Return the model, session, queues, usage and permissions, after all earlier requests were processed.
+        #[request(State, None, command "get_state" => Status)]
+        GetStatus,
+        /// List the providers, whether each has a key, and how to sign in.
+        #[request(Models, None => Accounts)]
+        ListAccounts,
+        /// Sign in to a provider. The answer says what the user has to do; `login_ended` reports the result. A
+        /// running sign-in is cancelled.
+        #[request(Models, None => LoginStarted | LoginEnded)]
+        Login {
+            /// its name
+            provider: String,
+            /// the provider's default method when missing
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            method: Option<LoginMethod>,
+        },
+        /// Send what the user typed or pasted to the running sign-in: a key, a code, an address.
+        #[request(Models, None)]
+        LoginInput {
+            /// never shown or logged
+            text: Typed,
+        },
+        /// Cancel the running sign-in.
+        #[request(Models, None)]
+        CancelLogin,
+        /// Delete the stored credentials of a provider.
+        #[request(Models, None)]
+        Logout {
+            /// its name
+            provider: String,
+        },
+        /// Set the permission mode.
+        #[request(Permissions, Change => Permissions)]
+        SetPermissions {
+            /// `plan` is read-only, `ask` confirms, `yolo` runs everything that is not denied
+            mode: PermissionMode,
+        },
+        /// Select the next permission mode.
+        #[request(Permissions, Change => Permissions)]
+        CyclePermissions,
+        /// Return the permission mode and all rules.
+        #[request(Permissions, None => Permissions)]
+        ListPermissions,
+        /// Add a rule that allows a tool.
+        #[request(Permissions, Change)]
+        AddPermission {
+            /// for how long, and the rule: `tool` or `tool(pattern)`
+            grant: Grant,
+        },
+        /// Remove a rule that was added in a dialog.
+        #[request(Permissions, Change)]
+        RemovePermission {
+            /// as listed
+            rule: String,
+        },
+        /// Answer an open question. `question_closed` follows; the first answer counts.
+        #[request(Permissions, Change)]
+        AnswerQuestion {
+            /// which question
+            id: String,
+            /// the answer
+            answer: Answer,
+        },
+        /// List the open questions, oldest first.
+        #[request(Permissions, None => Questions)]
+        ListQuestions,
+        /// List the MCP servers of the session.
+        #[request(Extensions, None => McpServers)]
+        ListMcpServers,
+        /// Restart, enable or disable an MCP server, or sign in to it. `mcp_servers` reports the progress.
+        #[request(Extensions, Change)]
+        McpServer {
+            /// which server
+            name: String,
+            /// what to do
+            action: ServerAction,
+        },
+        /// Run the action that a plugin bound to a key, as listed in `plugin_keys`.
+        #[request(Extensions, Change)]
+        PressPluginKey {
+            /// its name
+            plugin: String,
+            /// the keys
+            keys: String,
+        },
+        /// List the hooks with the result of their last run.
+        #[request(Extensions, None => Hooks)]
+        ListHooks,
+        /// List instructions, skills and prompt templates with their size in tokens.
+        #[request(Extensions, None => Context)]
+        ListContext,
+        /// Make this client the active writer while another client is. All clients are notified. Has no effect if
+        /// no other client writes.
+        #[request(Connection, Change)]
+        TakeOver,
+        /// Read settings, hooks, models, instructions, skills, templates and plugins again. Problems in them are
+        /// the error of the answer.
+        #[request(Extensions, None)]
+        Reload,
+        /// Stop all work, store everything and end the process.
+        #[request(Connection, None, also "quit" => ShutDown)]
+        ShutDown,
+        ;
+        /// A request about the session tree.
+        flatten Tree(TreeOp),
+        /// A request about files.
+        flatten Checkpoint(CheckpointOp),
+        /// A request about import and export.
+        flatten Transfer(TransferOp),
+        /// A request about stored sessions.
+        flatten Index(IndexOp),
+        /// A request to the agent.
+        flatten Agent(osier_agent::Op),
+    }
+}
+
+osier_base::parameter_types! {
+    LoginMethod: Word("browser", "device", "key"),
+    Opening: Word("itself", "copy", "read_only"),
+    Answer: Object("Answer"),
+    Grant: Object("Grant"),
+    PageAt: Object("PageAt"),
+    PermissionMode: Word("yolo", "ask", "plan"),
+    PromptPart: Object("PromptPart"),
+    Role: Word("plan", "edit"),
+    ServerAction: Word("restart", "enable", "disable", "login", "logout"),
+    Typed: Text,
+}
+
+/// How a person wants to sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LoginMethod {
+    /// A browser here, or anywhere with the code pasted back.
+    Browser,
+    /// A short code typed on another device.
+    Device,
+    /// A key, typed in.
+    Key,
+}
+
+/// Text that may be a key: it travels with its op and is never shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct Typed(pub String);
+
+impl fmt::Debug for Typed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Typed(…)")
+    }
+}
+
+impl From<osier_agent::Op> for Op {
+    fn from(op: osier_agent::Op) -> Self {
+        Self::Agent(op)
+    }
+}

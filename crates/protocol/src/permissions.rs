@@ -1,0 +1,106 @@
+//! Permission and sandbox modes, and rules.
+
+use serde::{Deserialize, Serialize};
+
+/// The permission mode: what runs without a question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum PermissionMode {
+    /// Runs everything unless a rule denies it.
+    #[default]
+    Yolo,
+    /// Asks about every call that changes something or accesses the network, unless a rule allows it.
+    Ask,
+    /// Read-only: denies every call that writes.
+    Plan,
+}
+
+impl PermissionMode {
+    pub const ALL: [Self; 3] = [Self::Yolo, Self::Ask, Self::Plan];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yolo => "yolo",
+            Self::Ask => "ask",
+            Self::Plan => "plan",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+
+    /// The next mode; the last is followed by the first.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Yolo => Self::Ask,
+            Self::Ask => Self::Plan,
+            Self::Plan => Self::Yolo,
+        }
+    }
+}
+
+/// The origin of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RuleSource {
+    /// `settings.toml`, of the user or of a trusted project.
+    Settings,
+    /// Granted in a dialog, always for this project.
+    Project,
+    /// Granted in a dialog, for this session.
+    Session,
+}
+
+/// A rule, for lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RuleInfo {
+    /// `tool` or `tool(pattern)`.
+    pub rule: String,
+    pub effect: Effect,
+    pub source: RuleSource,
+}
+
+/// The effect of a rule on matching calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// What child processes can do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum SandboxMode {
+    #[default]
+    Off,
+    /// Writes below the working directory and in temporary directories.
+    Workspace,
+    /// Writes only in its own temporary directory.
+    ReadOnly,
+}
+
+impl SandboxMode {
+    pub const ALL: [Self; 3] = [Self::Off, Self::Workspace, Self::ReadOnly];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Workspace => "workspace",
+            Self::ReadOnly => "read-only",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
+}

@@ -1,0 +1,26 @@
+//! Background jobs.
+
+use serde::{Deserialize, Serialize};
+
+/// A background job, for lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobInfo {
+    /// `job1` for the first job of the session.
+    pub id: String,
+    pub command: String,
+    pub running: bool,
+    /// Not set when a signal ended the job, or when it is still running.
+    pub exit_code: Option<i32>,
+    /// Name of the signal that ended the job, as in `SIGKILL`.
+    pub signal: Option<String>,
+    /// Milliseconds since the Unix epoch.
+    pub started_at: i64,
+    /// Milliseconds until now, or until its end.
+    pub duration: u64,
+    /// Bytes of output so far.
+    pub output_bytes: u64,
+    /// The complete output when it is long, available while the session is open.
+    pub full_output_path: Option<String>,
+}

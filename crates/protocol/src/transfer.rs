@@ -1,0 +1,173 @@
+//! Requests and events about import and export.
+
+use crate::Imported;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+osier_base::requests! {
+    /// A request about import and export.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+    pub enum TransferOp {
+        /// Export the open session to a file.
+        #[request(Sessions, None => SessionExported)]
+        ExportSession {
+            /// relative to the working directory; a default name when missing
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            path: Option<String>,
+            /// from the extension of the path when missing, otherwise HTML
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            format: Option<ExportFormat>,
+            /// the current branch or the complete tree
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            scope: Option<ExportScope>,
+            /// the initial theme of an HTML page
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            theme: Option<String>,
+            /// replace an existing file
+            #[serde(default)]
+            force: bool,
+        },
+        /// Import a session file of osier, pi, Claude Code or Codex. A file that was imported before is not
+        /// imported again.
+        #[request(Sessions, Change if open => SessionImported)]
+        ImportSession {
+            /// relative to the working directory
+            path: String,
+            /// import a file that was imported before again
+            #[serde(default)]
+            again: bool,
+            /// open the session
+            #[serde(default)]
+            open: bool,
+        },
+    }
+}
+
+osier_base::parameter_types! {
+    ExportFormat: Word("html", "markdown", "jsonl"),
+    ExportScope: Word("branch", "tree"),
+}
+
+/// What is heard about exports and imports; a failure is a notice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum TransferEvent {
+    SessionExported {
+        exported: Box<Exported>,
+    },
+    /// With `open` it follows `SessionOpened`.
+    SessionImported {
+        imported: Box<Imported>,
+    },
+}
+
+/// The format of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ExportFormat {
+    /// One self-contained page.
+    Html,
+    Markdown,
+    /// The session file itself.
+    Jsonl,
+}
+
+impl ExportFormat {
+    pub const ALL: &[(Self, &str)] = &[
+        (Self::Html, "html"),
+        (Self::Markdown, "markdown"),
+        (Self::Jsonl, "jsonl"),
+    ];
+
+    /// The format for the file extension of `path`.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "md" | "markdown" => Some(Self::Markdown),
+            "jsonl" => Some(Self::Jsonl),
+            _ => None,
+        }
+    }
+
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+            Self::Jsonl => "jsonl",
+        }
+    }
+
+    /// A page and a copy contain all branches, a document only the current one.
+    pub fn usual_scope(self) -> ExportScope {
+        match self {
+            Self::Html | Self::Jsonl => ExportScope::Tree,
+            Self::Markdown => ExportScope::Branch,
+        }
+    }
+}
+
+/// How much of the tree is exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ExportScope {
+    /// The path to the current entry.
+    Branch,
+    Tree,
+}
+
+/// The result of an export.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ExportSummary {
+    /// Messages and summaries; of a copy, entries.
+    pub entries: usize,
+    /// Branches, the current one counted.
+    pub branches: usize,
+    /// Entries that could not be read and are not in it.
+    pub unreadable: usize,
+}
+
+/// A finished export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Exported {
+    pub path: PathBuf,
+    pub format: ExportFormat,
+    pub bytes: u64,
+    #[serde(flatten)]
+    pub summary: ExportSummary,
+}
+
+/// Whose session a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ImportSource {
+    Osier,
+    Pi,
+    Claude,
+    Codex,
+}
+
+impl ImportSource {
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Osier => "osier",
+            Self::Pi => "pi",
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Requests and events about the session tree: navigation, branches, compaction.
+
+use crate::{Comparison, ContextReport, Entry, LaneState, Outline, Spending, StoredMessage};
+use osier_agent::UserMessage;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Bytes of a glimpse when no other number is given.
+fn usual_glimpse() -> usize {
+    400
+}
+
+/// Entries of a piece of the log when no other number is given.
+fn usual_limit() -> usize {
+    1000
+}
+
+osier_base::requests! {
+    /// A request about the session tree. Requests that change the tree fail during a run.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+    pub enum TreeOp {
+        /// Return the complete tree in a compact form, or the entries after the first `since`.
+        #[request(Tree, None + session, command "get_tree" => Tree)]
+        ReadTree {
+            request: u64,
+            /// how many entries the client already has
+            #[serde(default)]
+            since: u32,
+        },
+        /// Return the start of the text of entries.
+        #[request(Tree, None + session => Entries)]
+        ReadEntries {
+            request: u64,
+            /// the entries
+            entry_ids: Vec<String>,
+            /// maximum of each; 400 when missing
+            #[serde(default = "usual_glimpse")]
+            bytes: usize,
+        },
+        /// Return entries of the session as stored, oldest first.
+        #[request(Tree, None + session, command "get_entries" => StoredEntries)]
+        ReadLog {
+            request: u64,
+            /// only the entries after this one
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            since: Option<String>,
+            /// maximum number; 1000 when missing
+            #[serde(default = "usual_limit")]
+            limit: usize,
+        },
+        /// Search all branches for entries that contain all words of a query, newest first. A new search cancels
+        /// the previous one; an empty query only cancels.
+        #[request(Tree, None + session)]
+        SearchTree {
+            request: u64,
+            /// the words
+            query: String,
+        },
+        /// Continue from an entry: before a prompt, whose text is returned for editing; after any other entry.
+        /// With `summarize`, a model first summarizes the branch that is left; `abort` cancels the summary and
+        /// the move.
+        #[request(Tree, Begin + session, also "navigate_tree" => Moved | BranchSummaryFailed)]
+        MoveTo {
+            /// before the first entry when missing
+            entry_id: Option<String>,
+            /// summarize the branch that is left
+            #[serde(default)]
+            summarize: bool,
+            /// instructions for the summary
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            instructions: Option<String>,
+        },
+        /// Continue after an entry of any kind.
+        #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
+        Branch {
+            /// the entry
+            entry_id: Option<String>,
+        },
+        /// Open a new session with a copy of the path to an entry. The path ends before a prompt, whose text is
+        /// returned, and after any other entry.
+        #[request(Tree, Change + session => Forked | SessionFailed)]
+        Fork {
+            /// the last prompt when missing
+            #[serde(default)]
+            entry_id: Option<String>,
+        },
+        /// Open a new session with a copy of the current branch.
+        #[request(Tree, Change + session => Forked | SessionFailed)]
+        Clone,
+        /// Set the label of an entry. An empty label removes it.
+        #[request(Tree, None + session, also "set_label" => EntryLabelled)]
+        LabelEntry {
+            /// the entry
+            entry_id: String,
+            /// its label
+            label: String,
+        },
+        /// Hide an entry and all entries below it, or show them again. Nothing is removed from the file.
+        #[request(Tree, Change + session => BranchHidden)]
+        HideBranch {
+            /// the entry
+            entry_id: String,
+            /// `false` shows it again
+            hidden: bool,
+        },
+        /// Compare the branches that end in two entries.
+        #[request(Tree, None + session => BranchesCompared)]
+        CompareBranches {
+            request: u64,
+            /// an entry; the current entry when missing
+            left: Option<String>,
+            /// another entry
+            right: Option<String>,
+        },
+        /// Send the last prompt again as a sibling.
+        #[request(Tree, Begin + session => Moved | BranchSummaryFailed)]
+        RetryPrompt {
+            /// send it to this model
+            #[serde(default)]
+            model: Option<String>,
+        },
+        /// Move to before the last prompt.
+        #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
+        UndoPrompt,
+        /// Move back to where the last `undo_prompt` was sent.
+        #[request(Tree, Change + session => Moved | BranchSummaryFailed)]
+        RedoPrompt,
+        /// Replace the earlier part of the conversation by a summary.
+        #[request(Tree, Begin + session)]
+        Compact {
+            /// what the summary must keep
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[also("customInstructions")]
+            instructions: Option<String>,
+            /// send the summary as `summary_drafted` and wait for `store_summary`
+            #[serde(default)]
+            review: bool,
+        },
+        /// Store the drafted summary with this text.
+        #[request(Tree, Change + session)]
+        StoreSummary {
+            /// the summary
+            summary: String,
+        },
+        /// Discard the drafted summary.
+        #[request(Tree, Change + session)]
+        DropSummary,
+        /// Turn automatic compaction of a nearly full context window on or off.
+        #[request(Tree, Change + session, command "set_auto_compaction" => AutoCompactChanged)]
+        SetAutoCompact {
+            /// on by default
+            enabled: bool,
+        },
+        /// Return what fills the context window.
+        #[request(State, None + session => ContextReport)]
+        GetContext,
+        /// Send a prompt to several models at the same time. Each works in a copy of the files and on its own
+        /// branch. `abort` stops all of them.
+        #[request(Tree, Begin + session => FanStarted | FanEnded)]
+        FanOut {
+            /// two or more
+            models: Vec<String>,
+            /// the last prompt when missing
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            prompt: Option<String>,
+        },
+        /// Continue with a lane of the last fan: its files are copied to the working directory. If files were
+        /// changed by hand meanwhile, nothing is written unless it is forced.
+        #[request(Tree, Change + session => LaneTaken | LaneConflicts)]
+        TakeLane {
+            /// which lane
+            lane: usize,
+            /// back up files that were changed meanwhile, and overwrite them
+            #[serde(default)]
+            force: bool,
+        },
+        /// Delete the file copies of the last fan. Its branches remain.
+        #[request(Tree, Change + session)]
+        EndFan,
+    }
+}
+
+/// What is heard about the tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(
+    tag = "type",
+    rename_all = "snake_case",
+    rename_all_fields = "camelCase"
+)]
+pub enum TreeEvent {
+    /// Answer to `ReadTree`.
+    Tree {
+        request: u64,
+        outline: Arc<Outline>,
+    },
+    /// Answer to `ReadEntries`; what is not there is left out.
+    Entries {
+        request: u64,
+        entries: Vec<Glimpse>,
+    },
+    /// Answer to `ReadLog`. `found` is false, and the rest empty, when there is no entry `since`.
+    StoredEntries {
+        request: u64,
+        found: bool,
+        entries: Vec<Entry>,
+        /// The entry the conversation stands at.
+        leaf: Option<String>,
+        /// Others follow.
+        more: bool,
+    },
+    /// Answer to `SearchTree`, in pieces: numbers of the outline, the newest first.
+    TreeHits {
+        request: u64,
+        entries: Vec<u32>,
+        /// No more will come.
+        done: bool,
+    },
+    /// A model writes down what the branch that is left came to.
+    BranchSummaryStart,
+    /// The summary has failed or was interrupted: nothing moved.
+    BranchSummaryFailed {
+        message: String,
+    },
+    /// The conversation goes on elsewhere. `messages` are the last ones there, oldest first; the model
+    /// and level of the place follow as `ModelSelected`.
+    Moved {
+        from: Option<String>,
+        leaf: Option<String>,
+        messages: Vec<StoredMessage>,
+        at_start: bool,
+        /// Messages of the branch.
+        count: usize,
+        /// The prompt that was gone on before, to be changed and sent again.
+        prompt: Option<UserMessage>,
+    },
+    /// The session that was just opened is a copy of another.
+    Forked {
+        parent_session: String,
+        prompt: Option<UserMessage>,
+    },
+    EntryLabelled {
+        entry_id: String,
+        /// `None` when the name was taken away.
+        label: Option<String>,
+    },
+    BranchHidden {
+        entry_id: String,
+        hidden: bool,
+    },
+    /// Answer to `CompareBranches`.
+    BranchesCompared {
+        request: u64,
+        comparison: Box<Comparison>,
+    },
+    /// A summary waits for `StoreSummary`.
+    SummaryDrafted {
+        summary: String,
+        tokens_before: u64,
+        /// Messages it stands for, and messages that stay.
+        goes: usize,
+        stays: usize,
+    },
+    AutoCompactChanged {
+        enabled: bool,
+    },
+    /// Several models begin to answer, in this order of lanes.
+    FanStarted {
+        models: Vec<String>,
+    },
+    /// How far a lane is.
+    LaneUpdate {
+        state: Box<LaneState>,
+    },
+    /// Every lane has ended; none when they could not begin, or when their copies were removed.
+    FanEnded {
+        lanes: Vec<LaneState>,
+    },
+    /// The lane's files are those of the working directory now.
+    LaneTaken {
+        lane: usize,
+        files: Vec<PathBuf>,
+        /// Where overwritten files are kept.
+        kept: Option<PathBuf>,
+    },
+    /// Nothing was written: these files were changed meanwhile.
+    LaneConflicts {
+        lane: usize,
+        files: Vec<PathBuf>,
+    },
+    /// Answer to `GetContext`. Its name on the wire is not that of the parts of the prompt.
+    #[serde(rename = "context_report")]
+    Context {
+        report: Box<ContextReport>,
+        /// What the session has used, and how its caches were hit.
+        spending: Box<Spending>,
+    },
+}
+
+/// A look at one entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Glimpse {
+    pub entry_id: String,
+    /// The start of what it says, as it was written: it may hold anything.
+    pub text: String,
+    /// Who says it: a model, a tool.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// RFC 3339.
+    pub timestamp: String,
+    /// It failed or was interrupted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}

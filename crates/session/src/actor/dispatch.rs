@@ -1,0 +1,519 @@
+//! The actor: its state, its loop, and the dispatch of requests to features. Decisions belong to the features, the
+//! agent and its interceptors.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::NO_SESSION;
+use super::mailbox::{Delivery, Queue};
+use crate::accounts::Accounts;
+use crate::accounts::login::{LoginOutcome, Logins};
+use crate::context::{ContextState, Scope};
+use crate::drafts::Drafts;
+use crate::emitter::{ActiveRequest, Emitter};
+use crate::fan::{FanOutcome, FanState};
+use crate::history::PromptHistory;
+use crate::hooks::{HookRunner, Source};
+use crate::jobs::JobView;
+use crate::models::refresh::Refreshed;
+use crate::models::{ModelSelection, Models, refresh_now};
+use crate::open_session::OpenSession;
+use crate::permissions::PermissionState;
+use crate::plugins::PluginHost;
+use crate::questions::PendingQuestions;
+use crate::session_index::IndexHandle;
+use crate::setup::{SessionChoice, SessionSetup};
+use crate::shell::UserShell;
+use crate::stash::Stash;
+use crate::status::StoredStatus;
+use crate::todo::{StoredTodo, TodoState};
+use crate::transcript::missing_page;
+use crate::tree::{TreeOutcome, append};
+use crate::usage::{ContextUsage, EarlierUsage, Usage};
+use crate::workspace::WorkingDirectory;
+use osier_agent::{Publisher, Severity, ShellRun};
+use osier_base::problem::Problem;
+use osier_extensions::hooks::HookNews;
+use osier_extensions::plugins::link;
+use osier_llm::Model;
+use osier_mcp::ServerEvent;
+use osier_protocol::questions::{Questions, Request};
+use osier_protocol::{EntryKind, Event, Op};
+use osier_store::Findings;
+
+/// Results of background work.
+#[derive(Debug)]
+pub(super) enum Completion {
+    Publish(Box<Event>),
+    Discovered(Vec<Model>),
+    ContextRead,
+    PluginsChanged,
+    ShellEnded(Box<ShellRun>),
+    /// A background job has begun or ended.
+    JobsChanged,
+    LoginEnded(LoginOutcome),
+    /// The file of the session with this id is indexed.
+    Indexed(String, Result<Findings, String>),
+    Tree(TreeOutcome),
+    Fan(FanOutcome),
+    /// What the MCP servers say.
+    McpChanged(ServerEvent),
+    UsageCounted(EarlierUsage),
+    ContextMeasured(Box<ContextUsage>),
+    Refreshed(Result<Refreshed, String>),
+    /// Whether the user trusts the project.
+    Trusted(bool),
+    /// A session was imported; whether to open it.
+    #[cfg(feature = "transfer")]
+    Imported(Box<osier_protocol::Imported>, bool),
+    TodoRead(StoredTodo),
+    StatusRead(StoredStatus),
+}
+
+/// An op, with a number if the client waits for the outcome.
+pub(super) type Numbered = (Option<u64>, Op);
+
+/// Everything that the actor receives.
+struct Inbox {
+    ops: mpsc::UnboundedReceiver<Numbered>,
+    jobs: mpsc::UnboundedReceiver<Delivery>,
+    questions: mpsc::UnboundedReceiver<Request>,
+    plugins: mpsc::UnboundedReceiver<link::Request>,
+    hook_news: mpsc::UnboundedReceiver<HookNews>,
+}
+
+/// The state of the actor. One owner, no locks.
+pub(super) struct Actor {
+    pub(super) setup: SessionSetup,
+    pub(super) selection: ModelSelection,
+    pub(super) emitter: Emitter,
+    pub(super) queue: Queue,
+    pub(super) session: Option<OpenSession>,
+    /// Requests that need the complete session while it is still loading.
+    pub(super) waiting: Vec<(Option<Arc<ActiveRequest>>, Op)>,
+    pub(super) shell: UserShell,
+    pub(super) job_view: JobView,
+    pub(super) drafts: Drafts,
+    pub(super) stash: Stash,
+    pub(super) history: PromptHistory,
+    pub(super) directory: WorkingDirectory,
+    pub(super) pending_questions: PendingQuestions,
+    pub(super) usage: Usage,
+    pub(super) todo: TodoState,
+    pub(super) logins: Logins,
+    pub(super) index: IndexHandle,
+    pub(super) fan: FanState,
+    pub(super) questions: Questions,
+    pub(super) permissions: PermissionState,
+    pub(super) context: ContextState,
+    pub(super) plugins: PluginHost,
+    pub(super) hooks: HookRunner,
+}
+
+impl Actor {
+    /// Starts the actor and publishes the problems of its setup. Returns the way to ask the user.
+    pub(super) fn spawn(
+        (setup, models): (SessionSetup, Models),
+        (received, publisher): (mpsc::UnboundedReceiver<Numbered>, Arc<Publisher<Event>>),
+        problems: Vec<Problem>,
+    ) -> Questions {
+        let (queue, finished) = Queue::new();
+        let (questions, pending) = Questions::new();
+        let (plugins, plugin_requests) = PluginHost::new(questions.clone(), setup.cwd.clone());
+        let (hooks, hook_news) = HookRunner::new(&setup.cwd);
+        let emitter = Emitter::new(publisher, Arc::new(queue.clone()));
+        for problem in problems {
+            emitter.notice(Severity::Warning, problem.to_string());
+        }
+        let actor = Actor {
+            plugins,
+            hooks,
+            permissions: PermissionState::new(&setup, &questions),
+            selection: ModelSelection::new(models),
+            emitter,
+            queue,
+            session: None,
+            waiting: Vec::new(),
+            shell: UserShell::default(),
+            job_view: JobView::default(),
+            drafts: Drafts::new(&setup.folders, &setup.cwd),
+            stash: Stash::new(&setup.folders, &setup.cwd),
+            history: PromptHistory::new(setup.folders.history()),
+            directory: WorkingDirectory::new(setup.cwd.clone()),
+            pending_questions: PendingQuestions::new(setup.answers_questions),
+            usage: Usage::default(),
+            todo: TodoState::default(),
+            logins: Logins::default(),
+            index: IndexHandle::new(&setup.folders, &setup.cwd),
+            fan: FanState::default(),
+            questions: questions.clone(),
+            context: ContextState::default(),
+            setup,
+        };
+        tokio::spawn(actor.serve(Inbox {
+            ops: received,
+            jobs: finished,
+            questions: pending,
+            plugins: plugin_requests,
+            hook_news,
+        }));
+        questions
+    }
+
+    async fn serve(mut self, mut inbox: Inbox) {
+        self.hooks.load(&self.setup, &self.emitter);
+        self.open(self.setup.session.clone(), Source::Startup).await;
+        self.read_context(Scope::Everything);
+        self.start_discovery();
+        self.ask_for_trust();
+        loop {
+            tokio::select! {
+                biased;
+                op = inbox.ops.recv() => match op {
+                    None | Some((_, Op::ShutDown)) => break,
+                    Some((request, op)) => self.receive(request, op).await,
+                },
+                Some(request) = inbox.questions.recv() => self.question(request),
+                Some(request) = inbox.plugins.recv() => self.plugin_request(request).await,
+                Some(news) = inbox.hook_news.recv() => self.hook_news(news),
+                Some(job) = inbox.jobs.recv() => self.take(job).await,
+                events = next_events(&mut self.session) => self.forward(events),
+            }
+        }
+        self.directory.close();
+        self.index.close();
+        self.drafts.close().await;
+        self.end_shell(&mut inbox.jobs).await;
+        self.close("prompt_input_exit").await;
+        while let Ok(news) = inbox.hook_news.try_recv() {
+            self.hook_news(news);
+        }
+        self.plugins.loaded_plugins().close();
+        self.selection.models.settle().await;
+        self.publish(Event::ShutDown);
+    }
+
+    /// Handles and publishes events of the agent.
+    pub(super) fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            self.usage.on_event(&event, &self.emitter);
+            let settled = matches!(
+                &event,
+                Event::Agent(osier_agent::Event::AgentSettled { .. })
+            );
+            if settled {
+                self.index
+                    .update_if_due(self.setup.answers_questions, &self.emitter);
+            }
+            if let Some(session) = &mut self.session {
+                session.tree.on_event(&event);
+            }
+            let hooks = self.session.as_ref();
+            let hooks = hooks.and_then(|session| session.policy.hooks());
+            self.hooks.on_event(&event, hooks, &self.setup);
+            self.todo.on_event(&event, &self.emitter);
+            self.publish(event);
+            if settled {
+                let session = self.session.as_ref();
+                self.plugins
+                    .run_ended(session.map(|session| &session.agent));
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one arm for each request")]
+    pub(super) async fn apply(&mut self, op: Op) {
+        let unread = self
+            .session
+            .as_ref()
+            .is_some_and(|session| !session.indexed);
+        if (unread || self.context.is_reading()) && op.request().needs_session {
+            self.waiting.push((self.emitter.request(), op));
+            return;
+        }
+        match op {
+            Op::Agent(op) => self.apply_agent(op).await,
+            Op::Tree(op) => self.apply_tree(op).await,
+            Op::Checkpoint(op) => self.apply_checkpoint(op),
+            #[cfg(feature = "transfer")]
+            Op::Transfer(op) => self.apply_transfer(op),
+            #[cfg(not(feature = "transfer"))]
+            Op::Transfer(_) => self.notice(
+                Severity::Error,
+                "this build has no import and export: build osier with the feature `transfer`",
+            ),
+            Op::Index(op) => self.apply_library(op).await,
+            Op::NewSession => {
+                self.close("clear").await;
+                let choice = match self.setup.session {
+                    SessionChoice::Unstored => SessionChoice::Unstored,
+                    _ => SessionChoice::New,
+                };
+                self.open(choice, Source::Clear).await;
+            }
+            Op::ResumeSession { target, opening } => self.resume(target, opening).await,
+            Op::ListSessions { all } => {
+                IndexHandle::list(all, &self.setup, &self.emitter);
+            }
+            Op::ReadTranscript { request, page } => match &self.session {
+                Some(session) => {
+                    let jobs = self.emitter.clone();
+                    session
+                        .transcript
+                        .read((request, page), session.indexed, jobs);
+                }
+                None => self.publish(missing_page(request)),
+            },
+            Op::SearchTranscript { request, query } => {
+                if let Some(session) = &mut self.session {
+                    let indexed = session.indexed;
+                    let (search, jobs) = ((request, query.as_str()), self.emitter.clone());
+                    session.transcript.search(search, indexed, jobs);
+                }
+            }
+            Op::RenameSession { name } => self.rename(name).await,
+            Op::ListModels => self.selection.list(&mut self.setup, &self.emitter),
+            Op::RefreshModels => refresh_now(&self.setup, self.callback(Completion::Refreshed)),
+            Op::SelectModel { reference } => {
+                let choice = self.selection.find(&reference, &self.emitter);
+                self.choose_some(choice).await;
+            }
+            Op::CycleModel { backward } => {
+                let choice = self.selection.cycle(backward, &self.emitter);
+                self.choose_some(choice).await;
+            }
+            Op::CycleThinkingLevel => {
+                if let Some(session) = &self.session {
+                    let session = session.for_models();
+                    self.selection.cycle_thinking(session, &self.emitter).await;
+                }
+            }
+            Op::SwitchRole { role } => {
+                let setup = &mut self.setup;
+                let choice = self.selection.switch_role(role, setup, &self.emitter);
+                self.choose_some(choice).await;
+            }
+            Op::SetRole { role, reference } => {
+                let (setup, reference) = (&mut self.setup, reference.as_deref());
+                self.selection
+                    .set_role(role, reference, setup, &self.emitter);
+            }
+            Op::SetFavourite { reference, on } => {
+                let setup = &mut self.setup;
+                self.selection
+                    .set_favourite(&reference, on, setup, &self.emitter);
+            }
+            Op::Shell {
+                command,
+                exclude_from_context,
+            } => {
+                if let Some(session) = &self.session {
+                    let done = self.callback(Completion::ShellEnded);
+                    let command = (command, exclude_from_context);
+                    self.shell
+                        .run(command, &session.workspace, &self.emitter, done);
+                }
+            }
+            Op::AbortShell => self.shell.cancel(),
+            Op::ListJobs => self.list_jobs(),
+            Op::FollowJob { id } => match (id, &self.session) {
+                (Some(id), Some(session)) => {
+                    self.job_view.follow(&id, &session.workspace, &self.emitter);
+                }
+                _ => self.job_view.unfollow(),
+            },
+            Op::KillJob { id } => {
+                if let Some(session) = &self.session {
+                    JobView::kill(id, &session.workspace, &self.emitter);
+                }
+            }
+            Op::ListFiles => self.directory.list_files(&self.emitter),
+            Op::ListHistory => self.history.list(&self.emitter),
+            Op::AddHistory { text } => {
+                self.drafts.sent(&text);
+                self.history.add(&text, &self.emitter);
+            }
+            Op::KeepUnsent { text } => {
+                if let Some(session) = &self.session {
+                    self.drafts.save(session.store.id(), text);
+                }
+            }
+            Op::FindUnsent => {
+                if let Some(session) = &self.session {
+                    let is_new = session.last_stored.is_none();
+                    self.drafts.find(&session.store, is_new, &self.emitter);
+                }
+            }
+            Op::StashPrompt { text, parts } => self.stash_prompt(text, parts).await,
+            Op::ListStash => self.stash.list(&self.emitter).await,
+            Op::DropStashed { stashed } => self.stash.delete(stashed, &self.emitter).await,
+            Op::GetUsage => self.get_usage(),
+            Op::GetStatus => self.get_status(),
+            Op::ListAccounts => Accounts::of(&self.setup).publish(&self.emitter),
+            Op::Login { provider, method } => {
+                let done = self.callback(Completion::LoginEnded);
+                let accounts = Accounts::of(&self.setup);
+                self.logins
+                    .start(accounts, (&provider, method), &self.emitter, done);
+            }
+            Op::LoginInput { text } => self.logins.input(&text, &self.emitter),
+            Op::CancelLogin => self.logins.cancel(&self.emitter),
+            Op::Logout { provider } => {
+                let accounts = Accounts::of(&self.setup);
+                accounts.log_out(&provider, &self.emitter).await;
+                self.selection.models.credentials_changed();
+                self.selection.publish(&self.emitter);
+            }
+            Op::SetPermissions { mode } => self.permissions.set_mode(mode, &self.emitter),
+            Op::CyclePermissions => {
+                let next = self.permissions.mode().next();
+                self.permissions.set_mode(next, &self.emitter);
+            }
+            Op::ListPermissions => self.permissions.publish(&self.emitter),
+            Op::AddPermission { grant } => self.permissions.grant(&grant, &self.emitter),
+            Op::RemovePermission { rule } => self.permissions.remove(&rule, &self.emitter),
+            Op::AnswerQuestion { id, answer } => {
+                self.pending_questions.answer(id, answer, &self.emitter);
+            }
+            Op::ListQuestions => self.pending_questions.list(&self.emitter),
+            Op::ListMcpServers => self.list_mcp_servers(),
+            Op::McpServer { name, action } => {
+                if let Some(session) = &self.session {
+                    session.mcp.act(&name, action);
+                }
+            }
+            Op::PressPluginKey { plugin, keys } => {
+                self.plugins.loaded_plugins().press(&plugin, &keys);
+            }
+            Op::ListHooks => self.hooks.list(&self.emitter),
+            Op::ListContext => self.context.publish(&self.emitter),
+            Op::Reload => self.reload().await,
+            // The hub handles the first, and the loop of the actor the second.
+            Op::TakeOver | Op::ShutDown => {}
+        }
+    }
+
+    async fn apply_agent(&mut self, mut op: osier_agent::Op) {
+        let plugins = self.plugins.loaded_plugins();
+        if !self.context.expand(&mut op, plugins, &self.emitter) {
+            return;
+        }
+        match &op {
+            osier_agent::Op::Abort => {
+                self.plugins.loaded_plugins().interrupt();
+                self.hooks.interrupt();
+                self.shell.cancel();
+            }
+            osier_agent::Op::SetThinkingLevel { level } => {
+                self.selection.level = *level;
+                if let Some(session) = &self.session {
+                    session
+                        .for_models()
+                        .store_level(*level, &self.emitter)
+                        .await;
+                }
+            }
+            osier_agent::Op::SetTools { names } => {
+                // The prompt names tools, too.
+                if let Some(session) = &self.session {
+                    let prompt = self.system_prompt(names);
+                    session
+                        .agent
+                        .send(osier_agent::Op::SetSystemPrompt { prompt });
+                }
+            }
+            _ => {}
+        }
+        match &self.session {
+            Some(session) if replaces_during_run(&op, session) => {
+                self.notice(
+                    Severity::Warning,
+                    "the conversation was not replaced: a run is on",
+                );
+            }
+            Some(session) => {
+                self.emitter.passed_to_agent();
+                session.agent.send(op);
+            }
+            None => self.notice(Severity::Error, NO_SESSION),
+        }
+    }
+
+    pub(super) async fn finish(&mut self, job: Completion) {
+        match job {
+            Completion::Trusted(trusted) => self.trusted(trusted),
+            Completion::UsageCounted(earlier) => {
+                let open = self.session.as_ref().map(OpenSession::id);
+                self.usage
+                    .counted(earlier, open, &self.selection.models, &self.emitter);
+            }
+            Completion::ContextMeasured(measured) => {
+                let open = self.session.as_ref().map(OpenSession::id);
+                self.usage
+                    .context_measured(*measured, open, &self.selection.models, &self.emitter);
+            }
+            Completion::Refreshed(outcome) => {
+                self.selection
+                    .refreshed(outcome, &self.setup, &self.emitter);
+            }
+            #[cfg(feature = "transfer")]
+            Completion::Imported(imported, open) => self.imported(imported, open).await,
+            Completion::Indexed(id, findings) => {
+                if self
+                    .session
+                    .as_ref()
+                    .is_some_and(|session| session.store.id() == id)
+                {
+                    self.indexed(findings).await;
+                }
+            }
+            Completion::ContextRead => self.context_read().await,
+            Completion::PluginsChanged => self.read_context(Scope::Plugins),
+            Completion::Publish(event) => self.publish(*event),
+            Completion::Tree(outcome) => self.finish_tree(outcome).await,
+            Completion::Fan(outcome) => self.finish_fan(outcome),
+            Completion::JobsChanged => self.list_jobs(),
+            Completion::McpChanged(news) => self.mcp_changed(news),
+            Completion::Discovered(found) => self.discovered(found).await,
+            Completion::LoginEnded(outcome) => self.login_ended(outcome).await,
+            Completion::ShellEnded(run) => self.shell_ended(run),
+            Completion::TodoRead(stored) => {
+                let open = self.session.as_ref().map(OpenSession::id);
+                self.todo.loaded(stored, open, &self.emitter);
+            }
+            Completion::StatusRead(stored) => self.publish_status(&stored),
+        }
+    }
+
+    async fn reload(&mut self) {
+        self.load_settings();
+        self.hooks.load(&self.setup, &self.emitter);
+        self.load_servers();
+        self.read_context(Scope::Everything);
+        self.reload_models().await;
+    }
+
+    /// Stores an entry that is no message. Publishes a warning if that fails.
+    pub(super) async fn store(&self, kind: EntryKind) -> bool {
+        let Some(session) = &self.session else {
+            return false;
+        };
+        append(&session.store, kind, &self.emitter).await
+    }
+}
+
+/// The next events of the open session; pending without one.
+async fn next_events(session: &mut Option<OpenSession>) -> impl Iterator<Item = Event> + use<> {
+    if let Some(session) = session
+        && let Some(event) = session.events.recv().await
+    {
+        return session.events_for(event);
+    }
+    std::future::pending().await
+}
+
+/// Whether an op would replace the conversation during a run.
+fn replaces_during_run(op: &osier_agent::Op, session: &OpenSession) -> bool {
+    matches!(op, osier_agent::Op::ReplaceMessages { .. }) && session.agent.state().is_streaming
+}

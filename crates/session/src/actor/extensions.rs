@@ -1,0 +1,199 @@
+//! Hooks, plugins, project trust, settings and context: what changes the open session from outside.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::dispatch::{Actor, Completion};
+use crate::context::Scope;
+use crate::hooks::Source;
+use crate::open_session::OpenSession;
+use crate::prompt::session_prompt;
+use crate::{hooks, plugins, trust};
+use osier_agent::Severity;
+use osier_extensions::hooks::{HookNews, SessionHooks};
+use osier_extensions::plugins::link::Request;
+use osier_protocol::Event;
+use osier_protocol::questions::Question;
+use osier_settings::Settings;
+
+impl Actor {
+    fn session_hooks(&self) -> Option<&Arc<SessionHooks>> {
+        self.session.as_ref()?.policy.hooks()
+    }
+
+    pub(super) fn start_hooks(&mut self, source: Source) {
+        let Some(session) = &self.session else { return };
+        let resumed = source == Source::Startup && session.info().resumed;
+        let source = if resumed { Source::Resume } else { source };
+        let hooks = session.policy.hooks().cloned();
+        let model = self.selection.models.chosen().reference();
+        self.hooks.start(source, hooks, (model, &self.setup.cwd));
+    }
+
+    pub(super) fn hook_news(&self, news: HookNews) {
+        if let Some(message) = hooks::publish(news, &self.emitter)
+            && let Some(session) = &self.session
+        {
+            session.append(message);
+        }
+    }
+
+    pub(super) fn notify_of(&self, question: &Question) {
+        if let Some(hooks) = self.session_hooks() {
+            hooks::notify_of_question(Arc::clone(hooks), question, &self.setup.cwd);
+        }
+    }
+
+    pub(super) fn ask_for_trust(&self) {
+        let decided = self.detached_callback(Completion::Trusted);
+        let emitter = self.emitter.detached();
+        trust::ask(&self.setup, self.questions.clone(), emitter, decided);
+    }
+
+    /// Stores the decision on the project; if it is trusted, its files apply from now on.
+    pub(super) fn trusted(&mut self, trusted: bool) {
+        if !trust::decide(trusted, &self.setup, &self.emitter) || !trusted {
+            return;
+        }
+        self.load_settings();
+        self.hooks.load(&self.setup, &self.emitter);
+        if let Some(source) = self.hooks.source() {
+            self.start_hooks(source);
+        }
+        self.load_servers();
+        self.read_context(Scope::Everything);
+        self.publish(Event::ProjectTrusted);
+    }
+
+    /// Reads the settings again; permission rules apply at once.
+    pub(super) fn load_settings(&mut self) {
+        let (settings, problems) = Settings::load_for(&self.setup.folders, &self.setup.cwd);
+        for problem in problems {
+            self.notice(Severity::Warning, problem.to_string());
+        }
+        self.permissions.reload(&settings, &mut self.setup);
+        let current = &mut self.setup.settings;
+        current.claude_hooks = settings.claude_hooks;
+        current.favourites = settings.favourites;
+        current.plan_model = settings.plan_model;
+        current.edit_model = settings.edit_model;
+        self.permissions.publish(&self.emitter);
+    }
+
+    pub(super) fn read_context(&mut self, scope: Scope) {
+        let done = self.callback(|()| Completion::ContextRead);
+        let plugins = self.plugins.loaded_plugins();
+        self.context.read(scope, &self.setup, plugins, done);
+    }
+
+    /// Takes what was read and handles the ops that waited for it.
+    pub(super) async fn context_read(&mut self) {
+        let Some((loaded, is_new)) = self.context.finish(&self.emitter).await else {
+            return;
+        };
+        if is_new {
+            self.offer_subagents();
+        }
+        let changed = self.detached_callback(|()| Completion::PluginsChanged);
+        self.plugins.watch(plugins::folders(&self.setup), changed);
+        let info = self.session.as_ref().map(OpenSession::info);
+        self.plugins.loaded(&loaded, info, &self.emitter);
+        self.update_prompt();
+        self.context
+            .publish_commands(self.plugins.loaded_plugins(), &self.emitter);
+        if let Some(next) = self.context.take_next() {
+            self.read_context(next);
+            return;
+        }
+        self.apply_waiting().await;
+    }
+
+    /// The session closes: ops that wait for a read are handled without it.
+    pub(super) async fn cancel_reading(&mut self) {
+        if !self.waiting.is_empty() && self.context.cancel() {
+            self.apply_waiting().await;
+            // The next session reads it.
+            self.read_context(Scope::Everything);
+        }
+    }
+
+    /// Offers subagents if the settings enable them.
+    pub(super) fn offer_subagents(&self) {
+        if let Some(session) = &self.session
+            && self.setup.settings.subagents
+        {
+            let models = (&self.selection.models, self.selection.level);
+            session.subagents.reload(&self.setup, models, &self.emitter);
+        }
+    }
+
+    /// Sends the agent the current system prompt if it has changed.
+    pub(super) fn update_prompt(&self) {
+        let Some(session) = &self.session else { return };
+        let state = session.agent.state();
+        let prompt = self.system_prompt(&state.tools);
+        if prompt != state.system_prompt {
+            session
+                .agent
+                .send(osier_agent::Op::SetSystemPrompt { prompt });
+        }
+    }
+
+    /// The system prompt of an agent that offers `tools`.
+    pub(super) fn system_prompt(&self, tools: &[String]) -> String {
+        session_prompt(&self.setup, &self.context.prompt(tools), tools)
+    }
+
+    pub(super) async fn plugin_request(&mut self, request: Request) {
+        match request {
+            Request::Notify { severity, text } => self.notice(severity, text),
+            Request::Problem(problem) => self.notice(Severity::Error, problem.to_string()),
+            Request::Status { plugin, text } => self.publish(Event::PluginStatus { plugin, text }),
+            Request::Widget { plugin, lines } => {
+                self.publish(Event::PluginWidget { plugin, lines });
+            }
+            Request::Message(message) => {
+                if let Some(session) = &self.session {
+                    self.plugins.append(*message, &session.agent);
+                }
+            }
+            Request::Entries { kind, reply } => match &self.session {
+                Some(session) => plugins::send_entries(&session.store, kind, reply),
+                None => drop(reply.send(Vec::new())),
+            },
+            Request::Model { reply } => {
+                let _ = reply.send(self.selection.models.chosen().reference());
+            }
+            Request::SetModel { reference, reply } => {
+                let answer = match self.selection.models.find(&reference) {
+                    Ok((model, level)) => {
+                        if model.reference() != self.selection.models.chosen().reference()
+                            || level.is_some()
+                        {
+                            self.choose((model, level)).await;
+                        }
+                        Ok(())
+                    }
+                    Err(error) => Err(error.to_string()),
+                };
+                let _ = reply.send(answer);
+            }
+            Request::Session { reply } => {
+                let session = self.session.as_ref().map(OpenSession::info);
+                let _ = reply.send(json!(session));
+            }
+            Request::MayRun {
+                plugin,
+                command,
+                reply,
+            } => {
+                // Without a session `reply` is dropped, which denies it.
+                if let Some(session) = &self.session {
+                    let (policy, workspace) = (&session.policy, &session.workspace);
+                    plugins::may_run((&plugin, &command), policy, workspace, reply);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Opening and closing the session of an actor.
+
+use super::dispatch::{Actor, Completion};
+use crate::hooks::Source;
+use crate::mcp::FIRST_PROMPT_WAIT;
+use crate::open_session::OpenSession;
+use crate::open_session::{OpenError, SessionContext};
+use crate::setup::SessionChoice;
+use crate::usage::Usage;
+use osier_agent::Severity;
+use osier_protocol::Event;
+use osier_protocol::Opening;
+use osier_store::{Findings, SessionError};
+use std::sync::Arc;
+
+use osier_protocol::EntryKind;
+
+impl Actor {
+    /// Opens a session. If that fails none is open: the client decides how to continue.
+    pub(super) async fn open(&mut self, choice: SessionChoice, source: Source) {
+        if let Err(error) = self
+            .selection
+            .ask_server_first(&self.setup, &self.emitter)
+            .await
+        {
+            let message = error.to_string();
+            let in_use = None;
+            self.publish(Event::SessionFailed { message, in_use });
+            return;
+        }
+        let context = self.session_context();
+        match OpenSession::open(&self.setup, &mut self.selection.models, choice, context).await {
+            Ok(mut session) => {
+                self.publish(session.opened_event());
+                self.permissions.publish_changed(&self.emitter);
+                if !session.indexed {
+                    self.await_index(&session);
+                }
+                self.selection.level = session.agent.state().thinking_level;
+                self.usage = Usage::default();
+                self.session = Some(session);
+                self.todo.clear(&self.emitter);
+                self.read_todo();
+                self.start_hooks(source);
+                self.offer_subagents();
+                self.update_prompt();
+                self.selection
+                    .publish_selected(&self.setup.settings, &self.emitter);
+                if let Some(session) = &self.session
+                    && self.setup.waits_for_servers
+                {
+                    session.mcp.settled(FIRST_PROMPT_WAIT).await;
+                }
+            }
+            Err(error) => self.not_opened(&error),
+        }
+    }
+
+    /// Ends what runs and closes the file. `reason` is for hooks.
+    pub(super) async fn close(&mut self, reason: &str) {
+        self.fan.clear().await;
+        self.plugins.loaded_plugins().interrupt();
+        self.hooks.interrupt();
+        self.cancel_reading().await;
+        if !self.waiting.is_empty()
+            && let Some(session) = &self.session
+        {
+            let findings = session.store.findings().await;
+            self.indexed(findings.map_err(|error| error.to_string()))
+                .await;
+        }
+        self.job_view.unfollow();
+        let Some(mut session) = self.session.take() else {
+            return;
+        };
+        let hooks = session.policy.hooks().cloned();
+        self.hooks.give_up(hooks.as_deref());
+        // `GetState` comes after the requests before it, so that a sent prompt is stored.
+        session.agent.send(osier_agent::Op::Abort);
+        session.agent.send(osier_agent::Op::GetState);
+        while let Some(event) = session.events.recv().await {
+            let settled = match &event {
+                osier_agent::Event::State { state } if !state.is_streaming => break,
+                osier_agent::Event::State { .. } => continue,
+                event => matches!(event, osier_agent::Event::AgentSettled { .. }),
+            };
+            self.forward(session.events_for(event));
+            if settled {
+                break;
+            }
+        }
+        session.close().await;
+        if let Some(hooks) = hooks {
+            hooks.end(reason, &self.setup.cwd).await;
+        }
+    }
+
+    pub(super) async fn rename(&mut self, name: String) {
+        let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        self.store(EntryKind::SessionInfo { name: name.clone() })
+            .await;
+        self.publish(Event::SessionRenamed { name });
+    }
+
+    pub(super) async fn resume(&mut self, target: String, opening: Opening) {
+        match OpenSession::find(&self.setup, &target) {
+            Err(error) => self.notice(Severity::Error, error.to_string()),
+            Ok(path) => {
+                self.close("resume").await;
+                let target = path.to_string_lossy().into_owned();
+                self.open(SessionChoice::opening(opening, target), Source::Resume)
+                    .await;
+            }
+        }
+    }
+
+    /// Publishes why no session is open now, and which file another process has open.
+    pub(super) fn not_opened(&self, error: &OpenError) {
+        let in_use = match error {
+            OpenError::Session {
+                error: SessionError::Locked { path, .. },
+            } => Some(path.to_string_lossy().into_owned()),
+            _ => None,
+        };
+        let message = error.to_string();
+        self.publish(Event::SessionFailed { message, in_use });
+    }
+
+    /// The context of a session that opens.
+    pub(super) fn session_context(&self) -> SessionContext {
+        SessionContext {
+            emitter: self.emitter.detached(),
+            mcp_changed: self.detached_callback(Completion::McpChanged),
+            jobs_changed: self.detached_callback(|()| Completion::JobsChanged),
+            questions: self.questions.clone(),
+            policy: self.permissions.policy(
+                &self.questions,
+                self.setup.answers_questions,
+                &self.emitter,
+            ),
+            plugins: Arc::clone(self.plugins.loaded_plugins()),
+            hooks: Arc::clone(self.hooks.configured()),
+        }
+    }
+
+    /// Waits in the background for the index of the file.
+    fn await_index(&self, session: &OpenSession) {
+        let store = session.store.clone();
+        let done = self.detached_callback(|(id, findings)| Completion::Indexed(id, findings));
+        tokio::spawn(async move {
+            let findings = store.findings().await.map_err(|error| error.to_string());
+            done.call((store.id().to_owned(), findings));
+        });
+    }
+
+    /// The complete file is indexed: handles the requests that waited for it.
+    pub(super) async fn indexed(&mut self, findings: Result<Findings, String>) {
+        let Some(session) = self.session.as_mut().filter(|session| !session.indexed) else {
+            return;
+        };
+        match findings {
+            Ok(findings) => {
+                let models = &mut self.selection.models;
+                let before = models.chosen().reference();
+                let (events, level) = session.now_indexed(&self.setup, models, findings).await;
+                let changed =
+                    level != self.selection.level || models.chosen().reference() != before;
+                self.forward(events);
+                if changed {
+                    self.selection.level = level;
+                    self.selection
+                        .publish_selected(&self.setup.settings, &self.emitter);
+                }
+            }
+            Err(message) => {
+                session.indexed = true;
+                self.notice(Severity::Error, message);
+            }
+        }
+        self.read_todo();
+        self.apply_waiting().await;
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests about models that concern the open session too.
+
+use super::dispatch::{Actor, Completion};
+use crate::hooks::Source;
+use crate::models::{Choice, Models, discover, refresh_if_due};
+use crate::setup::SessionChoice;
+use osier_agent::Severity;
+use osier_llm::Model;
+
+impl Actor {
+    /// Selects a model for the session and its subagents.
+    pub(super) async fn choose(&mut self, choice: Choice) {
+        let session = self.session.as_ref();
+        let model_session = session.map(|session| session.for_models());
+        let settings = &self.setup.settings;
+        self.selection
+            .choose(choice, model_session, settings, &self.emitter)
+            .await;
+        if let Some(session) = session {
+            let models = self.selection.models.call_order();
+            session.subagents.set_models(models, self.selection.level);
+        }
+    }
+
+    /// Selects a model if there is one.
+    pub(super) async fn choose_some(&mut self, choice: Option<Choice>) {
+        if let Some(choice) = choice {
+            self.choose(choice).await;
+        }
+    }
+
+    /// Background work of a new actor: the git branch, local servers, new models.
+    pub(super) fn start_discovery(&self) {
+        self.directory.describe(&self.emitter);
+        refresh_if_due(&self.setup, self.callback(Completion::Refreshed));
+        if self.setup.settings.discover_local_models {
+            let done = self.callback(Completion::Discovered);
+            tokio::spawn(async move { done.call(discover().await) });
+        }
+    }
+
+    /// Local servers have models.
+    pub(super) async fn discovered(&mut self, found: Vec<Model>) {
+        if self.selection.models.discovered(found) {
+            self.selection.publish(&self.emitter);
+            self.choose_better_default().await;
+        }
+    }
+
+    /// Replaces the tour if there is a model that can be called now.
+    pub(super) async fn choose_better_default(&mut self) {
+        let better = self.selection.models.better_default();
+        self.choose_some(better.map(|model| (model, None))).await;
+    }
+
+    /// Reads the files of models again.
+    pub(super) async fn reload_models(&mut self) {
+        match Models::load(&self.setup) {
+            Ok((models, problems)) => {
+                self.selection.models.reloaded(models).await;
+                for problem in problems {
+                    self.notice(Severity::Warning, problem.to_string());
+                }
+                self.enable_providers();
+                self.selection.ask_server(&self.emitter).await;
+                self.selection.publish(&self.emitter);
+                self.choose_better_default().await;
+            }
+            Err(error) => self.notice(Severity::Error, error.to_string()),
+        }
+    }
+
+    /// There is a new token for the osier server.
+    pub(super) async fn signed_in_to_server(&mut self) {
+        if self.selection.models.is_served() {
+            self.selection.ask_server(&self.emitter).await;
+        } else {
+            let asked = self.selection.ask_server_first(&self.setup, &self.emitter);
+            if let Err(error) = asked.await {
+                self.notice(Severity::Error, error.to_string());
+            }
+        }
+        self.enable_providers();
+        self.selection.publish(&self.emitter);
+        if self.session.is_none() {
+            return self.open(SessionChoice::New, Source::Startup).await;
+        }
+        let chosen = self.selection.models.chosen();
+        self.choose((chosen, None)).await;
+    }
+
+    /// Has the agent call providers again that have failed.
+    fn enable_providers(&self) {
+        for model in self.selection.models.call_order() {
+            self.enable(&model.provider);
+        }
+    }
+
+    /// Has the agent call `provider` again.
+    pub(super) fn enable(&self, provider: &str) {
+        if let Some(session) = &self.session {
+            let provider = provider.to_owned();
+            session
+                .agent
+                .send(osier_agent::Op::EnableProvider { provider });
+        }
+    }
+}

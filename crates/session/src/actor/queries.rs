@@ -1,0 +1,97 @@
+//! Answers that several features of the open session contribute to.
+
+use tokio::sync::mpsc;
+
+use super::dispatch::{Actor, Completion};
+use super::mailbox::Delivery;
+use crate::jobs::JobView;
+use crate::open_session::OpenSession;
+use crate::status::{self, GeneralStatus, SessionStatus, StoredStatus};
+use osier_agent::ShellRun;
+use osier_protocol::Event;
+use osier_protocol::questions::Request;
+
+impl Actor {
+    pub(super) fn get_usage(&self) {
+        let stored = self.session.as_ref().map(OpenSession::stored_part);
+        let done = self.callback(Completion::UsageCounted);
+        self.usage
+            .get(stored, &self.selection.models, &self.emitter, done);
+    }
+
+    pub(super) fn get_context(&self) {
+        let Some(session) = &self.session else { return };
+        let done = self.callback(|measured| Completion::ContextMeasured(Box::new(measured)));
+        let automatic = session.tree.auto_compaction();
+        let model = (&*self.selection.models.chosen(), automatic);
+        let part = session.stored_part();
+        self.usage
+            .measure_context(part, &session.agent, model, done);
+    }
+
+    pub(super) fn get_status(&self) {
+        match &self.session {
+            Some(session) => {
+                let done = self.callback(Completion::StatusRead);
+                status::read(&session.store, &session.agent, done);
+            }
+            None => self.publish_status(&StoredStatus::default()),
+        }
+    }
+
+    pub(super) fn publish_status(&self, stored: &StoredStatus) {
+        let general = GeneralStatus {
+            model: self.selection.models.info(&self.selection.models.chosen()),
+            thinking_level: self.selection.level,
+            permissions: self.permissions.mode(),
+            cwd: self.setup.cwd.to_string_lossy().into_owned(),
+            auto_compaction: self.setup.settings.auto_compact,
+        };
+        let session = self.session.as_ref().map(|session| SessionStatus {
+            store: &session.store,
+            agent: &session.agent,
+            is_compacting: session.tree.is_compacting(),
+            auto_compaction: session.tree.auto_compaction(),
+        });
+        let status = stored.complete(general, session);
+        self.publish(Event::Status { status });
+    }
+
+    pub(super) fn list_jobs(&self) {
+        let session = self.session.as_ref();
+        let workspace = session.map(|session| &*session.workspace);
+        JobView::list(workspace, &self.emitter);
+    }
+
+    /// Reads the to-do list of the current branch, once the file is indexed.
+    pub(super) fn read_todo(&self) {
+        if let Some(session) = self.session.as_ref().filter(|session| session.indexed) {
+            let done = self.detached_callback(Completion::TodoRead);
+            self.todo.read(&session.store, done);
+        }
+    }
+
+    pub(super) fn question(&mut self, request: Request) {
+        if let Some(question) = self.pending_questions.receive(request, &self.emitter) {
+            self.notify_of(&question);
+        }
+    }
+
+    pub(super) fn shell_ended(&mut self, run: Box<ShellRun>) {
+        if let Some(message) = self.shell.ended(run, &self.emitter)
+            && let Some(session) = &self.session
+        {
+            session.append(message);
+        }
+    }
+
+    /// Stops the user's command and stores its output.
+    pub(super) async fn end_shell(&mut self, finished: &mut mpsc::UnboundedReceiver<Delivery>) {
+        self.shell.cancel();
+        while self.shell.is_running()
+            && let Some(delivery) = finished.recv().await
+        {
+            self.take(delivery).await;
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Requests about the tree that replace or change more than the tree: moves, forks and fans.
+
+use super::dispatch::{Actor, Completion};
+use super::{BUSY, NO_SESSION};
+use crate::fan::{Fan, FanOutcome, lane_models};
+use crate::hooks::Source;
+use crate::open_session::OpenSession;
+use crate::open_session::copy;
+use crate::setup::SessionChoice;
+use crate::tree::{LeftBranch, Moved, Target, Then, TreeContext, TreeOutcome};
+use osier_agent::{Severity, UserMessage};
+use osier_protocol::{Event, TreeEvent, TreeOp};
+use osier_store::{SessionError, State};
+
+impl Actor {
+    pub(super) async fn apply_tree(&mut self, op: TreeOp) {
+        let done = self.callback(Completion::Tree);
+        let fans = self.setup.folders.data.join("fans");
+        let Some(session) = &mut self.session else {
+            return self.notice(Severity::Error, NO_SESSION);
+        };
+        let context = TreeContext {
+            emitter: &self.emitter,
+            done,
+            files: session.files.as_ref(),
+            cwd: &self.setup.cwd,
+            fans: &fans,
+        };
+        match session.tree.apply(op, context).await {
+            Some(TreeOp::Fork { entry_id: None }) => self.fork(Target::LastPrompt).await,
+            Some(TreeOp::Fork { entry_id }) => self.fork(Target::Before(entry_id)).await,
+            Some(TreeOp::Clone) => self.fork(Target::Current).await,
+            Some(TreeOp::FanOut { models, prompt }) => self.fan_out(&models, prompt).await,
+            Some(TreeOp::TakeLane { lane, force }) => self.apply_lane(lane, force).await,
+            Some(TreeOp::EndFan) => self.end_fan().await,
+            Some(TreeOp::GetContext) => self.get_context(),
+            _ => {}
+        }
+    }
+
+    async fn end_fan(&mut self) {
+        if self.fan.has_lanes() {
+            self.fan.clear().await;
+            self.tell_tree(TreeEvent::FanEnded { lanes: Vec::new() });
+        }
+    }
+
+    fn tell_tree(&self, event: TreeEvent) {
+        self.publish(Event::Tree(event));
+    }
+
+    pub(super) async fn finish_tree(&mut self, outcome: TreeOutcome) {
+        match outcome {
+            TreeOutcome::Moved(moved) => self.moved(*moved).await,
+            TreeOutcome::Refused => self.notice(Severity::Warning, BUSY),
+            TreeOutcome::Drafted(draft) => {
+                if let Some(session) = &mut self.session {
+                    session.tree.drafted(*draft, &self.emitter);
+                }
+            }
+        }
+    }
+
+    pub(super) fn finish_fan(&mut self, outcome: FanOutcome) {
+        match outcome {
+            FanOutcome::Ended(fan) => {
+                let open = self.session.as_ref().map(OpenSession::id);
+                self.fan.ended(*fan, open, &self.emitter);
+            }
+            FanOutcome::Spent(entry) => self.usage.add(&entry),
+            FanOutcome::Refused => self.notice(Severity::Warning, BUSY),
+        }
+    }
+
+    /// The conversation continues at another entry, with the model and the level of that entry.
+    async fn moved(&mut self, moved: Moved) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        if session.id() != moved.session {
+            return;
+        }
+        session.tree.moved(&moved);
+        let first = session.first.clone();
+        self.tell_tree(TreeEvent::Moved {
+            from: moved.from,
+            leaf: moved.leaf,
+            messages: moved.page.messages,
+            at_start: moved.page.at_start,
+            count: moved.count,
+            prompt: match moved.then {
+                Then::Retry(_) => None,
+                _ => moved.prompt.clone(),
+            },
+        });
+        self.restore(moved.state, first);
+        self.read_todo();
+        match (moved.then, moved.prompt) {
+            (Then::Retry(model), Some(prompt)) => self.retry(model, prompt).await,
+            (Then::Taken(lane, files, kept), _) => {
+                self.tell_tree(TreeEvent::LaneTaken { lane, files, kept });
+            }
+            _ => {}
+        }
+    }
+
+    fn restore(
+        &mut self,
+        state: State,
+        first: (Option<(String, String)>, osier_llm::ThinkingLevel),
+    ) {
+        if let Some((provider, id)) = state.model.or(first.0) {
+            self.selection.models.choose_stored(&provider, &id);
+        }
+        let level = state.thinking_level.unwrap_or(first.1);
+        self.selection.level = level;
+        if let Some(session) = &self.session {
+            session
+                .for_models()
+                .apply(&self.selection.models.call_order(), level);
+        }
+        self.selection
+            .publish_selected(&self.setup.settings, &self.emitter);
+    }
+
+    async fn retry(&mut self, model: Option<String>, prompt: UserMessage) {
+        if let Some(reference) = model {
+            let Some(choice) = self.selection.find(&reference, &self.emitter) else {
+                return;
+            };
+            self.choose(choice).await;
+        }
+        if let Some(session) = &self.session {
+            session.agent.prompt(prompt.text, prompt.attachments);
+        }
+    }
+
+    /// Opens a copy of the branch up to `target`.
+    async fn fork(&mut self, target: Target) {
+        let Some(session) = &self.session else { return };
+        if session.store.path().is_none() {
+            let text = "this session is not stored: it cannot be copied";
+            return self.notice(Severity::Warning, text);
+        }
+        let (store, cwd) = (session.store.clone(), self.setup.cwd.clone());
+        let data = self.setup.folders.data.clone();
+        let copied = tokio::task::spawn_blocking(move || {
+            let (leaf, prompt) = target.find(store.index())?;
+            let path = copy(&data, &cwd, &store, leaf.as_deref());
+            let path = path.map_err(|error: SessionError| error.to_string())?;
+            Ok((path, store.id().to_owned(), prompt))
+        });
+        let copied = copied.await.unwrap_or_else(|error| Err(error.to_string()));
+        match copied {
+            Err(message) => self.notice(Severity::Error, message),
+            Ok((path, parent_session, prompt)) => {
+                self.close("other").await;
+                self.open(SessionChoice::File(path), Source::Fork).await;
+                self.tell_tree(TreeEvent::Forked {
+                    parent_session,
+                    prompt,
+                });
+            }
+        }
+    }
+
+    /// Runs several models side by side.
+    async fn fan_out(&mut self, references: &[String], prompt: Option<String>) {
+        let models = (&self.selection.models, self.selection.level);
+        let Some(lanes) = lane_models(references, models, &self.emitter) else {
+            return;
+        };
+        self.fan.clear().await;
+        let Some(session) = &self.session else { return };
+        let setup = &self.setup;
+        session.agent.change(Box::new(Fan {
+            store: session.store.clone(),
+            lanes,
+            prompt: prompt.filter(|prompt| !prompt.trim().is_empty()),
+            cwd: setup.cwd.clone(),
+            directories: setup.directories.clone(),
+            files: session.files.clone(),
+            folder: setup.folders.data.join("fans"),
+            tools: setup.tools.clone(),
+            prompts: (
+                setup.system_prompt.clone(),
+                setup.append_system_prompt.clone(),
+            ),
+            context: self.context.prompt(&["read".to_owned()]),
+            rules: session.rules.clone(),
+            policy: session.policy.clone(),
+            max_turns: setup.max_turns,
+            automatic_compaction: session.tree.auto_compaction(),
+            emitter: self.emitter.clone(),
+            done: self.callback(Completion::Fan),
+        }));
+    }
+
+    /// Applies the files of a lane and continues on its branch.
+    async fn apply_lane(&mut self, number: usize, force: bool) {
+        if !self.fan.has_lanes() {
+            let text = "there is no lane to apply: run `/fan` first";
+            return self.notice(Severity::Warning, text);
+        }
+        let Some(session) = &self.session else { return };
+        if session.agent.state().is_streaming {
+            return self.notice(Severity::Warning, BUSY);
+        }
+        let folder = self.setup.folders.data.join("fans");
+        let target = (&*self.setup.cwd, folder.clone());
+        let applied = self.fan.apply((number, force), target, &self.emitter);
+        let Some(lane) = applied.await else { return };
+        let then = Then::Taken(number, lane.files, lane.kept);
+        let context = TreeContext {
+            emitter: &self.emitter,
+            done: self.callback(Completion::Tree),
+            files: None,
+            cwd: &self.setup.cwd,
+            fans: &folder,
+        };
+        session
+            .tree
+            .go(Target::After(lane.tip), LeftBranch::Kept, then, &context);
+        self.fan.clear().await;
+    }
+}

@@ -1,0 +1,147 @@
+//! The review of changes, hunk by hunk: rejected hunks are reverted in the files, and one prompt reports the result to
+//! the model.
+
+use std::fmt::Write as _;
+
+use super::{RestoredFiles, SessionFiles};
+use crate::emitter::Emitter;
+use osier_agent::{Agent, Op, Severity};
+use osier_checkpoint::CheckpointError;
+use osier_protocol::{Reviewed, Unrestored};
+
+impl SessionFiles {
+    /// Reverts the rejected hunks. If `report`, sends the result to the model.
+    pub(super) async fn review(
+        &self,
+        emitter: &Emitter,
+        (hunks, report): (Vec<Reviewed>, bool),
+        agent: &Agent,
+    ) {
+        let rejected: Vec<(String, String)> = hunks
+            .iter()
+            .filter(|piece| piece.rejected)
+            .map(|piece| (piece.path.clone(), piece.hunk.clone()))
+            .collect();
+        let mut left = Vec::new();
+        if !rejected.is_empty() {
+            let files = self.files.clone();
+            let work = move || -> Result<RestoredFiles, CheckpointError> {
+                let before = files.capture()?.id;
+                let restored = files.revert_hunks(before, &rejected)?;
+                Ok(RestoredFiles::new(restored, before, files.capture()?.id))
+            };
+            let done = match tokio::task::spawn_blocking(work).await {
+                Ok(done) => done.map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            match done {
+                Ok(changed) => {
+                    left.clone_from(&changed.restored.left);
+                    self.changed(emitter, changed).await;
+                }
+                // It is unknown which hunks were reverted.
+                Err(error) => return emitter.post_notice(Severity::Warning, error),
+            }
+        }
+        if report && let Some(text) = message(&hunks, &left) {
+            let attachments = Vec::new();
+            emitter.passed_to_agent();
+            agent.send(Op::Prompt { text, attachments });
+        }
+    }
+}
+
+/// The prompt for the model; `None` when there is nothing to report.
+fn message(pieces: &[Reviewed], left: &[Unrestored]) -> Option<String> {
+    let stayed = |piece: &Reviewed| {
+        let header = piece.hunk.lines().next().unwrap_or_default();
+        let name = format!("{} {header}", piece.path);
+        left.iter().find(|left| left.path == name)
+    };
+    let mut taken = String::new();
+    let mut others = String::new();
+    let mut comments = String::new();
+    for piece in pieces {
+        let to = match (piece.rejected, stayed(piece)) {
+            (true, None) => &mut taken,
+            (true, Some(_)) => &mut others,
+            (false, _) if piece.comment.is_empty() => continue,
+            (false, _) => &mut comments,
+        };
+        let _ = write!(to, "\n{}", piece.path);
+        if !piece.comment.is_empty() {
+            let _ = write!(to, ": {}", piece.comment);
+        }
+        if let Some(left) = stayed(piece).filter(|_| piece.rejected) {
+            let _ = write!(to, " ({})", left.reason);
+        }
+        let fence = "`".repeat(longest_fence(&piece.hunk).max(2) + 1);
+        let _ = write!(to, "\n{fence}diff\n{}\n{fence}\n", piece.hunk.trim_end());
+    }
+    let parts = [
+        (
+            "I rejected these changes and reverted them in the files:",
+            taken,
+        ),
+        (
+            "I rejected these changes; they could not be reverted and are still in the files:",
+            others,
+        ),
+        (
+            "I have comments on these changes, which are still in the files:",
+            comments,
+        ),
+    ];
+    let mut text = String::from("I reviewed the changes.\n");
+    let mut any = false;
+    for (title, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
+        any = true;
+        let _ = write!(text, "\n{title}\n{part}");
+    }
+    any.then(|| text.trim_end().to_owned())
+}
+
+/// The longest run of backticks in the text.
+fn longest_fence(text: &str) -> usize {
+    let runs = text.split(|char| char != '`').map(str::len);
+    runs.max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompt_reports_reverted_kept_and_commented_hunks() {
+        let piece = |path: &str, rejected, comment: &str| Reviewed {
+            path: path.to_owned(),
+            hunk: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+            rejected,
+            comment: comment.to_owned(),
+        };
+        assert_eq!(message(&[piece("a", false, "")], &[]), None);
+        let left = [Unrestored {
+            path: "c @@ -1 +1 @@".to_owned(),
+            reason: "it has changed since".to_owned(),
+        }];
+        let pieces = [
+            piece("a", true, "not this way"),
+            piece("b", false, "say why"),
+            piece("c", true, ""),
+            piece("d", false, ""),
+        ];
+        let diff = "```diff\n@@ -1 +1 @@\n-a\n+b\n```";
+        assert_eq!(
+            message(&pieces, &left).unwrap(),
+            format!(
+                "I reviewed the changes.\n\n\
+                 I rejected these changes and reverted them in the files:\n\n\
+                 a: not this way\n{diff}\n\n\
+                 I rejected these changes; they could not be reverted and are still in the files:\n\n\
+                 c (it has changed since)\n{diff}\n\n\
+                 I have comments on these changes, which are still in the files:\n\n\
+                 b: say why\n{diff}"
+            )
+        );
+    }
+}

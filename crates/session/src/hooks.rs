@@ -1,0 +1,203 @@
+//! Hooks of a session: the files that configure them, the start and end of a session, and notifications. What happens
+//! inside of a run is in `osier_extensions`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use osier_agent::CustomMessage;
+use osier_agent::{AgentMessage, Severity};
+use osier_base::clock;
+use osier_extensions::hooks::{HookFile, HookNews, Hooks, SessionHooks};
+use osier_permissions::trust::project_root;
+use osier_protocol::Event;
+use osier_protocol::questions::{Question, QuestionKind};
+
+use crate::emitter::Emitter;
+use crate::setup::SessionSetup;
+use crate::trust;
+
+/// How the open session was started, as hooks receive it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Startup,
+    Clear,
+    Resume,
+    Fork,
+}
+
+impl Source {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Clear => "clear",
+            Self::Resume => "resume",
+            Self::Fork => "fork",
+        }
+    }
+}
+
+/// The configured hooks and their state in the open session.
+#[derive(Debug)]
+pub(crate) struct HookRunner {
+    hooks: Arc<Hooks>,
+    source: Option<Source>,
+    /// Notifies hooks that the session is idle. Dropping it cancels that.
+    idle: Option<AbortOnDropHandle<()>>,
+}
+
+impl HookRunner {
+    pub(crate) fn new(cwd: &Path) -> (Self, mpsc::UnboundedReceiver<HookNews>) {
+        let (hooks, news) = Hooks::new(project_root(cwd));
+        let runner = Self {
+            hooks,
+            source: None,
+            idle: None,
+        };
+        (runner, news)
+    }
+
+    pub(crate) fn configured(&self) -> &Arc<Hooks> {
+        &self.hooks
+    }
+
+    /// Reads the files that configure hooks.
+    pub(crate) fn load(&self, setup: &SessionSetup, emitter: &Emitter) {
+        for problem in self.hooks.load(&files(setup)) {
+            emitter.notice(Severity::Warning, problem.to_string());
+        }
+    }
+
+    pub(crate) fn list(&self, emitter: &Emitter) {
+        let hooks = self.hooks.list();
+        emitter.publish(Event::Hooks { hooks });
+    }
+
+    /// Stops the hooks that run.
+    pub(crate) fn interrupt(&self) {
+        self.hooks.interrupt();
+    }
+
+    /// How the open session was started.
+    pub(crate) fn source(&self) -> Option<Source> {
+        self.source
+    }
+
+    /// A session has opened. Its first prompt waits for the hooks.
+    pub(crate) fn start(
+        &mut self,
+        source: Source,
+        hooks: Option<Arc<SessionHooks>>,
+        (model, cwd): (String, &Path),
+    ) {
+        self.source = Some(source);
+        if let Some(hooks) = hooks {
+            let cwd = cwd.to_owned();
+            tokio::spawn(async move { hooks.start(source.name(), &model, &cwd).await });
+        }
+    }
+
+    /// The session is about to close and waits for no hook.
+    pub(crate) fn give_up(&mut self, hooks: Option<&SessionHooks>) {
+        self.idle = None;
+        if let Some(hooks) = hooks {
+            hooks.give_up();
+        }
+    }
+
+    /// Notifies hooks when nothing happens for a while after a run.
+    pub(crate) fn on_event(
+        &mut self,
+        event: &Event,
+        hooks: Option<&Arc<SessionHooks>>,
+        setup: &SessionSetup,
+    ) {
+        match event {
+            Event::Agent(osier_agent::Event::AgentStart) => self.idle = None,
+            Event::Agent(osier_agent::Event::AgentSettled { .. }) if setup.answers_questions => {
+                let Some(hooks) = hooks.cloned() else { return };
+                let (cwd, delay) = (setup.cwd.clone(), setup.idle_after);
+                let notifying = tokio::spawn(async move {
+                    tokio::time::sleep(delay).await;
+                    hooks
+                        .notify("idle_prompt", "osier is waiting for your input", &cwd)
+                        .await;
+                });
+                self.idle = Some(AbortOnDropHandle::new(notifying));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The files that can configure hooks; those of the project only if it is trusted.
+fn files(setup: &SessionSetup) -> Vec<HookFile> {
+    let file = |path: PathBuf, of_project: bool, of_settings: bool| HookFile {
+        path,
+        of_project,
+        of_settings,
+    };
+    let mut files = Vec::new();
+    if setup.settings.claude_hooks
+        && let Some(folder) = claude_folder(setup)
+    {
+        files.push(file(folder.join("settings.json"), false, true));
+    }
+    files.push(file(setup.folders.hooks(), false, false));
+    if trust::is_trusted(setup) {
+        let root = project_root(&setup.cwd);
+        for name in [".claude/settings.json", ".claude/settings.local.json"] {
+            files.push(file(root.join(name), true, true));
+        }
+        files.push(file(root.join(".osier/hooks.json"), true, false));
+    }
+    files
+}
+
+/// The folder of Claude Code's user settings.
+fn claude_folder(setup: &SessionSetup) -> Option<PathBuf> {
+    let variable = |name: &str| {
+        let value = setup.environment.get(name);
+        value.filter(|value| !value.is_empty()).map(PathBuf::from)
+    };
+    variable("CLAUDE_CONFIG_DIR").or_else(|| Some(variable("HOME")?.join(".claude")))
+}
+
+/// Publishes what hooks report. Returns the context that one adds to the conversation.
+pub(crate) fn publish(news: HookNews, emitter: &Emitter) -> Option<AgentMessage> {
+    match news {
+        HookNews::Notice { severity, text } => emitter.notice(severity, text),
+        HookNews::Ran(run) => emitter.publish(Event::HookRan { run }),
+        HookNews::Context { event, text } => {
+            return Some(AgentMessage::Custom(CustomMessage {
+                kind: "hook".to_owned(),
+                text: format!("<hook event=\"{}\">\n{text}\n</hook>", event.name()),
+                display: true,
+                details: serde_json::Value::Null,
+                timestamp: clock::now_ms(),
+            }));
+        }
+    }
+    None
+}
+
+/// Notifies hooks of a pending question.
+pub(crate) fn notify_of_question(hooks: Arc<SessionHooks>, question: &Question, cwd: &Path) {
+    let (kind, message) = match &question.kind {
+        QuestionKind::Permission { tool, .. } => (
+            "permission_prompt",
+            format!(
+                "osier needs your permission to use {}",
+                hooks.tool_name(tool)
+            ),
+        ),
+        _ => (
+            "elicitation_dialog",
+            format!("{}: {}", question.origin, question.title),
+        ),
+    };
+    let cwd = cwd.to_owned();
+    tokio::spawn(async move { hooks.notify(kind, &message, &cwd).await });
+}

@@ -1,0 +1,170 @@
+//! Downloads models that were published since this build, and stores the differences to the bundled table in one small
+//! file of the data directory. Only on request, or once a day if `refresh_models` is set; never while a session
+//! starts.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use osier_base::folders::Folders;
+use osier_base::problem::Problem;
+use osier_base::{atomic_file, clock};
+use osier_llm::HttpOptions;
+use osier_llm::catalogue::Published;
+use osier_llm::catalogue::refresh::{DOCUMENT_LIMIT, Reading};
+use osier_llm::http::{Fetch, Fetched};
+
+/// The time limit of the download.
+const TIMEOUT: Duration = Duration::from_mins(1);
+/// Milliseconds between two downloads.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// The stored file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredModels {
+    /// The URL of the source.
+    source: String,
+    /// The time of the last download, in milliseconds since the epoch.
+    #[serde(rename = "asked")]
+    downloaded: i64,
+    /// The date of the last change, for people.
+    date: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    etag: Option<String>,
+    providers: Published,
+}
+
+/// The result of a refresh.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refreshed {
+    /// Nothing was published since this date.
+    Unchanged { date: String },
+    Taken {
+        new: usize,
+        changed: usize,
+        /// Models with implausible data.
+        left_out: usize,
+    },
+}
+
+impl Refreshed {
+    /// For people, as one line.
+    pub fn described(&self) -> String {
+        match self {
+            Self::Unchanged { date } => format!("nothing was published since {date}"),
+            Self::Taken {
+                new,
+                changed,
+                left_out,
+            } => {
+                let left_out = match left_out {
+                    0 => String::new(),
+                    count => format!("; {count} with implausible data ignored"),
+                };
+                format!("{new} new models, {changed} with other prices or limits{left_out}")
+            }
+        }
+    }
+}
+
+/// Downloads the models from `source` and stores them. An error changes nothing.
+///
+/// # Errors
+/// The download failed, or the file cannot be written.
+pub async fn refresh(
+    folders: &Folders,
+    http: &HttpOptions,
+    source: &str,
+) -> Result<Refreshed, String> {
+    let path = folders.published();
+    let stored = stored(&path)
+        .ok()
+        .flatten()
+        .filter(|stored| stored.source == source);
+    let fetch = Fetch {
+        url: source,
+        token: None,
+        etag: stored.as_ref().and_then(|stored| stored.etag.as_deref()),
+        limit: DOCUMENT_LIMIT,
+        time: TIMEOUT,
+    };
+    let failed = |reason: String| format!("cannot refresh the models: {reason}");
+    let fetched = fetch.run(http).await;
+    let now = clock::now_ms();
+    let (fresh, outcome) = match fetched.map_err(|status| failed(status.message().to_owned()))? {
+        Fetched::Unchanged => {
+            let stored = stored.unwrap_or_default();
+            let date = stored.date.clone();
+            (
+                StoredModels {
+                    downloaded: now,
+                    ..stored
+                },
+                Refreshed::Unchanged { date },
+            )
+        }
+        Fetched::Whole { body, etag } => {
+            // Some megabytes of JSON.
+            let read = tokio::task::spawn_blocking(move || Published::read(&body)).await;
+            let read = read.map_err(|error| failed(error.to_string()))?;
+            let Reading {
+                published,
+                new,
+                changed,
+                left_out,
+            } = read.map_err(|reason| failed(format!("`{source}`: {reason}")))?;
+            let date = clock::rfc3339(now);
+            let fresh = StoredModels {
+                source: source.to_owned(),
+                downloaded: now,
+                date: date.get(..10).unwrap_or_default().to_owned(),
+                etag,
+                providers: published,
+            };
+            let outcome = Refreshed::Taken {
+                new,
+                changed,
+                left_out,
+            };
+            (fresh, outcome)
+        }
+    };
+    let text = serde_json::to_vec(&fresh).map_err(|error| failed(error.to_string()))?;
+    atomic_file::write(&path, &text)
+        .map_err(|error| failed(format!("{error}; {}", error.hint())))?;
+    Ok(outcome)
+}
+
+/// Whether the last download is a day ago.
+pub fn is_due(folders: &Folders) -> bool {
+    match stored(&folders.published()) {
+        Ok(Some(stored)) => !(0..DAY).contains(&(clock::now_ms() - stored.downloaded)),
+        _ => true,
+    }
+}
+
+/// The stored models. If the file cannot be used, that is a problem and only the bundled models remain.
+pub fn read(path: &Path, problems: &mut Vec<Problem>) -> Published {
+    match stored(path) {
+        Ok(stored) => stored.unwrap_or_default().providers,
+        Err(reason) => {
+            let hint = "the bundled models are used: `osier models --refresh` replaces the file";
+            problems.push(Problem::of_file(path, reason, hint));
+            Published::default()
+        }
+    }
+}
+
+fn stored(path: &Path) -> Result<Option<StoredModels>, String> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(format!("cannot be read: {error}")),
+    };
+    serde_json::from_slice(&text)
+        .map(Some)
+        .map_err(|error| format!("is damaged: {error}"))
+}

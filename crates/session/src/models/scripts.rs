@@ -1,0 +1,55 @@
+//! Scripted models: `demo/tour`, and `script/FILE` for tests and benchmarks.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tempfile::TempDir;
+
+use super::tour;
+use osier_base::path;
+use osier_llm::Model;
+use osier_llm::scripted::{Script, ScriptedProvider};
+
+/// Provider name of models that play a file.
+pub(super) const SCRIPT_PROVIDER: &str = "script";
+/// `PROVIDER/ID` of the tour.
+pub const TOUR: &str = "demo/tour";
+
+/// A provider that finds the script of a model when it is first called. The tour's scratch copy lives
+/// as long as the provider.
+pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
+    let cwd = cwd.to_owned();
+    let scratch: Arc<Mutex<Vec<TempDir>>> = Arc::default();
+    ScriptedProvider::default().with_loader(Arc::new(move |model: &Model| {
+        if model.reference() == TOUR {
+            let folder = tour::scratch_copy()
+                .map_err(|error| format!("cannot create the scratch copy of the tour: {error}"))?;
+            let script = tour::script(folder.path());
+            scratch
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(folder);
+            return Ok(script);
+        }
+        read(&file_of(&cwd, model))
+    }))
+}
+
+/// Parses a script, so that errors are reported before it runs.
+pub(super) fn check(cwd: &Path, model: &Model) -> Result<(), String> {
+    if model.provider == SCRIPT_PROVIDER {
+        read(&file_of(cwd, model)).map(drop)
+    } else {
+        Ok(())
+    }
+}
+
+fn file_of(cwd: &Path, model: &Model) -> PathBuf {
+    path::resolve(cwd, &model.id)
+}
+
+fn read(file: &Path) -> Result<Script, String> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| format!("cannot read the script `{}`: {error}", file.display()))?;
+    Script::parse(&text, &file.to_string_lossy()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,346 @@
+//! The selection of the model and the thinking level for the next request: by name, by cycling, by role. Favourites and
+//! roles are settings of the user. They are read again before each change, because another session may have changed
+//! them.
+
+use std::sync::Arc;
+
+use osier_agent::{Agent, Op, Severity};
+use osier_llm::catalogue::refresh::SOURCE;
+use osier_llm::{Model, ThinkingLevel};
+use osier_protocol::{EntryKind, Event, KeyState, Role};
+use osier_settings::{Settings, quoted, write};
+use osier_store::SessionStore;
+
+use super::refresh::{self, Refreshed};
+use super::{ModelError, Models, ServerError};
+use crate::emitter::{Callback, Emitter};
+use crate::setup::SessionSetup;
+
+/// A model to select, and the level that was named with it.
+pub(crate) type Choice = (Arc<Model>, Option<ThinkingLevel>);
+
+/// The models and what is selected of them.
+#[derive(Debug)]
+pub(crate) struct ModelSelection {
+    pub(crate) models: Models,
+    /// The last requested level. The state of the agent lags behind its requests.
+    pub(crate) level: ThinkingLevel,
+    /// The selection before the one of a role.
+    before_role: Option<(Arc<Model>, ThinkingLevel)>,
+}
+
+/// The session that stores a selection and uses it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ModelSession<'a> {
+    pub store: &'a SessionStore,
+    pub agent: &'a Agent,
+}
+
+impl ModelSession<'_> {
+    async fn append(self, kind: EntryKind, emitter: &Emitter) {
+        if let Err(error) = self.store.append(kind).await {
+            emitter.notice(Severity::Warning, format!("not stored: {error}"));
+        }
+    }
+
+    /// Sets the models and the level of the next request.
+    pub(crate) fn apply(self, models: &[Arc<Model>], level: ThinkingLevel) {
+        let models = models.iter().map(|model| (**model).clone()).collect();
+        self.agent.send(Op::SetModels { models });
+        self.agent.send(Op::SetThinkingLevel { level });
+    }
+
+    /// Stores the level.
+    pub(crate) async fn store_level(self, level: ThinkingLevel, emitter: &Emitter) {
+        let thinking_level = level;
+        self.append(EntryKind::ThinkingLevelChange { thinking_level }, emitter)
+            .await;
+    }
+}
+
+impl ModelSelection {
+    pub(crate) fn new(models: Models) -> Self {
+        Self {
+            models,
+            level: ThinkingLevel::default(),
+            before_role: None,
+        }
+    }
+
+    /// The model that `reference` names. Publishes an error if there is none.
+    pub(crate) fn find(&self, reference: &str, emitter: &Emitter) -> Option<Choice> {
+        match self.models.find(reference) {
+            Ok(choice) => Some(choice),
+            Err(error) => {
+                emitter.notice(Severity::Error, error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Selects a model, stores that in the session and publishes it.
+    pub(crate) async fn choose(
+        &mut self,
+        (model, level): Choice,
+        session: Option<ModelSession<'_>>,
+        settings: &Settings,
+        emitter: &Emitter,
+    ) {
+        if self.models.key_state(&model) == KeyState::Absent {
+            emitter.notice(Severity::Warning, self.models.missing_key(&model));
+        }
+        self.models.choose(&model);
+        let Some(session) = session else { return };
+        let (provider, model_id) = (model.provider.clone(), model.id.clone());
+        let kind = EntryKind::ModelChange { provider, model_id };
+        session.append(kind, emitter).await;
+        self.level = level.unwrap_or(self.level);
+        session.apply(&self.models.call_order(), self.level);
+        self.publish_selected(settings, emitter);
+    }
+
+    /// The next or previous model to cycle to.
+    pub(crate) fn cycle(&self, backward: bool, emitter: &Emitter) -> Option<Choice> {
+        let next = self.models.cycled(backward);
+        if next.is_none() {
+            emitter.notice(
+                Severity::Warning,
+                "there is no other model with a key to cycle to",
+            );
+        }
+        Some((next?, None))
+    }
+
+    /// Selects the next level of the model.
+    pub(crate) async fn cycle_thinking(&mut self, session: ModelSession<'_>, emitter: &Emitter) {
+        let model = self.models.chosen();
+        if !model.can_think() {
+            let text = format!("{} has no thinking levels", model.reference());
+            emitter.notice(Severity::Info, text);
+            return;
+        }
+        let current = model.clamp(self.level);
+        let levels = &model.thinking_levels;
+        let index = levels.iter().position(|level| *level == current);
+        let level = levels[(index.unwrap_or(0) + 1) % levels.len()];
+        self.level = level;
+        emitter.passed_to_agent();
+        session.agent.send(Op::SetThinkingLevel { level });
+        session.store_level(level, emitter).await;
+    }
+
+    /// The role whose model and level are selected.
+    fn role(&self, settings: &Settings) -> Option<Role> {
+        let model = self.models.chosen();
+        let level = model.clamp(self.level);
+        Role::ALL.into_iter().find(|role| {
+            let set = role_model(*role, settings);
+            let found = set.and_then(|reference| self.models.find(reference).ok());
+            found.is_some_and(|(known, named)| {
+                let level_fits = named.is_none_or(|named| model.clamp(named) == level);
+                known.reference() == model.reference() && level_fits
+            })
+        })
+    }
+
+    /// The model and the level of a role; without `role`, of the role that is not selected. A role without a model is the
+    /// selection before.
+    pub(crate) fn switch_role(
+        &mut self,
+        role: Option<Role>,
+        setup: &mut SessionSetup,
+        emitter: &Emitter,
+    ) -> Option<Choice> {
+        self.read_roles(setup);
+        let current = self.role(&setup.settings);
+        let role = role.unwrap_or_else(|| current.map_or(Role::Plan, Role::other));
+        if current.is_none() {
+            self.before_role = Some((self.models.chosen(), self.level));
+        }
+        if let Some(reference) = role_model(role, &setup.settings) {
+            return self.find(reference, emitter);
+        }
+        if let Some((model, level)) = self.before_role.clone().filter(|_| current.is_some()) {
+            return Some((model, Some(level)));
+        }
+        let (name, setting) = (role.name(), role.setting());
+        let text = format!(
+            "the role `{name}` has no model: use `/role {name} MODEL` or the setting `{setting}`"
+        );
+        emitter.notice(Severity::Warning, text);
+        None
+    }
+
+    /// Sets or removes the model of a role.
+    pub(crate) fn set_role(
+        &mut self,
+        role: Role,
+        reference: Option<&str>,
+        setup: &mut SessionSetup,
+        emitter: &Emitter,
+    ) {
+        let found = reference.map(|reference| self.models.find(reference));
+        let value = match found.transpose() {
+            Ok(found) => found.map(|(model, level)| match level {
+                Some(level) => quoted(&format!("{}:{}", model.reference(), level.name())),
+                None => quoted(&model.reference()),
+            }),
+            Err(error) => return emitter.notice(Severity::Error, error.to_string()),
+        };
+        if write_setting(setup, (role.setting(), value.as_deref()), emitter) {
+            self.read_roles(setup);
+            self.publish_selected(&setup.settings, emitter);
+        }
+    }
+
+    /// Adds or removes a favourite.
+    pub(crate) fn set_favourite(
+        &mut self,
+        reference: &str,
+        on: bool,
+        setup: &mut SessionSetup,
+        emitter: &Emitter,
+    ) {
+        let reference = match self.models.find(reference) {
+            Ok((model, _)) => model.reference(),
+            // A model that no longer exists can be removed.
+            Err(_) if !on => reference.to_owned(),
+            Err(error) => return emitter.notice(Severity::Error, error.to_string()),
+        };
+        self.read_roles(setup);
+        let mut favourites = setup.settings.favourites.clone();
+        favourites.retain(|known| *known != reference);
+        if on {
+            favourites.push(reference);
+        }
+        let names: Vec<String> = favourites.iter().map(|name| quoted(name)).collect();
+        let value = format!("[{}]", names.join(", "));
+        if write_setting(setup, ("favourites", Some(&value)), emitter) {
+            self.list(setup, emitter);
+        }
+    }
+
+    /// Publishes the models with the current favourites.
+    pub(crate) fn list(&mut self, setup: &mut SessionSetup, emitter: &Emitter) {
+        self.read_roles(setup);
+        self.publish(emitter);
+    }
+
+    /// Reads the settings of models again.
+    fn read_roles(&mut self, setup: &mut SessionSetup) {
+        let (settings, _) = Settings::load_for(&setup.folders, &setup.cwd);
+        self.models.set_favourites(settings.favourites.clone());
+        let current = &mut setup.settings;
+        current.favourites = settings.favourites;
+        current.plan_model = settings.plan_model;
+        current.edit_model = settings.edit_model;
+    }
+
+    /// Publishes the models.
+    pub(crate) fn publish(&self, emitter: &Emitter) {
+        emitter.publish(Event::Models {
+            models: self.models.list(),
+        });
+    }
+
+    /// Publishes the selected model and level.
+    pub(crate) fn publish_selected(&self, settings: &Settings, emitter: &Emitter) {
+        let model = self.models.chosen();
+        emitter.publish(Event::ModelSelected {
+            level: model.clamp(self.level),
+            role: self.role(settings),
+            model: Box::new(self.models.info(&model)),
+        });
+    }
+
+    /// Reads the models of the osier server before the first session, if there is a server. Without an answer a session
+    /// still opens: its calls report the error, and `/login` may fix it.
+    pub(crate) async fn ask_server_first(
+        &mut self,
+        setup: &SessionSetup,
+        emitter: &Emitter,
+    ) -> Result<(), ModelError> {
+        match self.models.ask_server_first(setup).await {
+            Ok(problems) => {
+                for problem in problems {
+                    emitter.notice(Severity::Warning, problem.to_string());
+                }
+                Ok(())
+            }
+            Err(ServerError::Silent(message)) => {
+                emitter.notice(Severity::Error, message);
+                Ok(())
+            }
+            Err(ServerError::Named(error)) => Err(error),
+        }
+    }
+
+    /// Reads the models of the osier server again.
+    pub(crate) async fn ask_server(&mut self, emitter: &Emitter) {
+        if let Err(message) = self.models.ask_server().await {
+            emitter.notice(Severity::Error, message);
+        }
+    }
+
+    /// Takes the result of a refresh.
+    pub(crate) fn refreshed(
+        &mut self,
+        outcome: Result<Refreshed, String>,
+        setup: &SessionSetup,
+        emitter: &Emitter,
+    ) {
+        match outcome {
+            Ok(outcome) => {
+                emitter.notice(Severity::Info, format!("models: {}", outcome.described()));
+                let mut problems = Vec::new();
+                let path = setup.folders.published();
+                self.models.published(refresh::read(&path, &mut problems));
+                self.publish(emitter);
+            }
+            Err(message) => emitter.notice(Severity::Warning, message),
+        }
+    }
+}
+
+/// Refreshes the models if the settings enable it and a day has passed.
+pub(crate) fn refresh_if_due(setup: &SessionSetup, done: Callback<Result<Refreshed, String>>) {
+    let Some(source) = setup.settings.refresh_models.clone() else {
+        return;
+    };
+    let (folders, http) = (setup.folders.clone(), setup.settings.http());
+    tokio::spawn(async move {
+        let due = folders.clone();
+        let due = tokio::task::spawn_blocking(move || refresh::is_due(&due)).await;
+        if due.unwrap_or(false) {
+            done.call(refresh::refresh(&folders, &http, &source).await);
+        }
+    });
+}
+
+/// Refreshes the models.
+pub(crate) fn refresh_now(setup: &SessionSetup, done: Callback<Result<Refreshed, String>>) {
+    let source = setup.settings.refresh_models.clone();
+    let source = source.unwrap_or_else(|| SOURCE.to_owned());
+    let (folders, http) = (setup.folders.clone(), setup.settings.http());
+    tokio::spawn(async move { done.call(refresh::refresh(&folders, &http, &source).await) });
+}
+
+fn write_setting(
+    setup: &SessionSetup,
+    (name, value): (&str, Option<&str>),
+    emitter: &Emitter,
+) -> bool {
+    let written = write(&setup.folders.settings(), name, value);
+    if let Err(error) = &written {
+        emitter.notice(Severity::Error, format!("cannot save `{name}`: {error}"));
+    }
+    written.is_ok()
+}
+
+/// The model that the settings have for a role.
+fn role_model(role: Role, settings: &Settings) -> Option<&str> {
+    match role {
+        Role::Plan => settings.plan_model.as_deref(),
+        Role::Edit => settings.edit_model.as_deref(),
+    }
+}

@@ -1,0 +1,31 @@
+//! What a session needs from its actor.
+
+use std::sync::Arc;
+
+use crate::emitter::{Callback, Emitter};
+use crate::tool_policy::ToolPolicy;
+use osier_extensions::hooks::Hooks;
+use osier_extensions::plugins::Plugins;
+use osier_mcp::ServerEvent;
+use osier_protocol::questions::Questions;
+use osier_store::SessionStore;
+
+/// The connections of a session to its actor, to clients and to extensions.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionContext {
+    pub emitter: Emitter,
+    pub mcp_changed: Callback<ServerEvent>,
+    pub jobs_changed: Callback<()>,
+    pub questions: Questions,
+    pub policy: ToolPolicy,
+    pub plugins: Arc<Plugins>,
+    pub hooks: Arc<Hooks>,
+}
+
+impl SessionContext {
+    /// The policy of the session in `store`.
+    pub(crate) fn session_policy(&self, store: &SessionStore) -> ToolPolicy {
+        let policy = self.policy.clone();
+        policy.for_session(&self.hooks, store.id(), store.path())
+    }
+}

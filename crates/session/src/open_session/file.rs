@@ -1,0 +1,63 @@
+//! Opening the file of a session: the session itself, a copy of it, or read-only. The last two also work while another
+//! process has it open.
+
+use std::path::{Path, PathBuf};
+
+use super::{OpenError, Opened};
+use crate::setup::SessionChoice;
+use osier_protocol::Header;
+use osier_store::{SessionDirectory, SessionError, SessionStore, fork};
+
+/// Opens or creates the file. Blocks while it reads.
+pub(super) fn open_file(
+    data: &Path,
+    cwd: &Path,
+    choice: SessionChoice,
+) -> Result<Opened, OpenError> {
+    let directory = SessionDirectory::new(data);
+    let new = |path: PathBuf| SessionStore::create(path, Header::new(cwd)).map(Opened::empty);
+    let path = match choice {
+        SessionChoice::New => None,
+        SessionChoice::Unstored => {
+            let store = SessionStore::in_memory(Header::new(cwd), &[])?;
+            return Ok(Opened::empty(store));
+        }
+        SessionChoice::Continue => directory.latest(cwd).map(|summary| summary.path),
+        SessionChoice::Resume(target) => Some(directory.find(&target)?),
+        SessionChoice::Copy(target) => {
+            let (source, _) = SessionStore::open_read_only(&directory.find(&target)?)?;
+            let leaf = source.index().leaf();
+            Some(copy(data, cwd, &source, leaf.as_deref())?)
+        }
+        SessionChoice::ReadOnly(target) => {
+            let opened = SessionStore::open_read_only(&directory.find(&target)?)?;
+            return Ok(Opened::from(opened));
+        }
+        SessionChoice::File(path) if path.exists() => Some(path),
+        SessionChoice::File(path) => return Ok(new(path)?),
+    };
+    if let Some(path) = path {
+        return Ok(Opened::from(SessionStore::open(&path)?));
+    }
+    let header = Header::new(cwd);
+    let path = directory.path_for(&header);
+    Ok(Opened::empty(SessionStore::create(path, header)?))
+}
+
+/// Copies the branch up to `leaf` to a new session that names its parent. Blocks.
+pub(crate) fn copy(
+    data: &Path,
+    cwd: &Path,
+    source: &SessionStore,
+    leaf: Option<&str>,
+) -> Result<PathBuf, SessionError> {
+    let mut header = Header::new(cwd);
+    header.parent_session = Some(source.id().to_owned());
+    let path = SessionDirectory::new(data).path_for(&header);
+    let tree = source.index().read(Clone::clone);
+    let runtime = tokio::runtime::Handle::current();
+    let (copy, _) = runtime.block_on(fork(&tree, leaf, path.clone(), header))?;
+    // The caller opens it like any other session.
+    let _ = runtime.block_on(copy.close());
+    Ok(path)
+}

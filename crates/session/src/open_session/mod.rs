@@ -1,0 +1,447 @@
+//! An open session: its file, its agent and its tools.
+
+mod context;
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+pub(crate) use self::context::SessionContext;
+pub(crate) use self::file::copy;
+use self::file::open_file;
+use crate::checkpoints::SessionFiles;
+use crate::compaction::Compactor;
+use crate::jobs;
+use crate::mcp::{self, is_server_tool};
+use crate::models::{ModelSession, Models};
+use crate::prompt::session_prompt;
+use crate::setup::{SessionChoice, SessionSetup};
+use crate::subagents::Subagents;
+use crate::tool_policy::ToolPolicy;
+use crate::transcript::Transcript;
+use crate::tree::TreeState;
+use crate::usage::StoredPart;
+use osier_agent::{
+    Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, ToolSource,
+};
+use osier_extensions::hooks::Role;
+use osier_llm::ThinkingLevel;
+use osier_mcp::{Mcp, Mentions};
+use osier_protocol::{Event, SessionContents, SessionInfo, StoredMessage};
+use osier_store::recorder::{MessageRecorder, StoredHistory};
+use osier_store::writer::Writer;
+use osier_store::{
+    Ending, EntryIndex, Findings, SessionDirectory, SessionError, SessionStore, State,
+};
+use osier_tools::{UnknownTool, Workspace};
+
+/// An open session.
+#[derive(Debug)]
+pub(crate) struct OpenSession {
+    pub store: SessionStore,
+    pub agent: Agent,
+    pub events: Subscription<osier_agent::Event>,
+    pub workspace: Arc<Workspace>,
+    pub mcp: Mcp,
+    pub transcript: Transcript,
+    pub tree: TreeState,
+    /// Model and level of the session before one was selected in it.
+    pub first: (Option<(String, String)>, ThinkingLevel),
+    /// Interceptors of every agent of the session, lanes included: plugins.
+    pub rules: Vec<Arc<dyn Interceptor>>,
+    pub policy: ToolPolicy,
+    /// Not set for a session that is not stored.
+    pub files: Option<SessionFiles>,
+    pub subagents: Arc<Subagents>,
+    /// The complete file is indexed.
+    pub indexed: bool,
+    /// Entries of messages whose `MessageEnd` follows.
+    stored: mpsc::UnboundedReceiver<String>,
+    info: SessionInfo,
+    /// The state at the current entry, as far as it is known.
+    state: State,
+    /// The messages of `SessionOpened`.
+    messages: Vec<StoredMessage>,
+    /// The entry of the last message when the session was opened.
+    pub last_stored: Option<String>,
+    at_start: bool,
+}
+
+/// Why a session cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    #[error("{error}{}", hint(error))]
+    Session {
+        #[from]
+        error: SessionError,
+    },
+    #[error("{0}")]
+    Tools(String),
+}
+
+/// An opened session file.
+pub(crate) struct Opened {
+    store: SessionStore,
+    /// Not set for a new session.
+    ending: Option<Ending>,
+}
+
+impl OpenSession {
+    /// Opens the chosen session and starts its agent.
+    pub(crate) async fn open(
+        setup: &SessionSetup,
+        models: &mut Models,
+        choice: SessionChoice,
+        context: SessionContext,
+    ) -> Result<Self, OpenError> {
+        let Opened { store, ending } = open_store(setup, choice).await?;
+        let info = describe(setup, &store, ending.as_ref()).await?;
+        let indexed = info.contents.is_some();
+        let history = ending.as_ref().map(|ending| {
+            let leaf = ending.leaf.clone();
+            Arc::new(StoredHistory::new(store.clone(), leaf)) as Arc<dyn History>
+        });
+        let (messages, at_start, state) = match ending {
+            Some(ending) => (ending.messages, ending.at_start, ending.state),
+            None => (Vec::new(), true, State::default()),
+        };
+        let thinking = adopt(setup, models, &state);
+        let chosen = models.chosen();
+        let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
+        let policy = context.session_policy(&store);
+        let workspace = workspace(setup, &policy, &context);
+        let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
+            .map_err(|error| OpenError::Tools(error.to_string()))?;
+        let (questions, changed) = (context.questions.clone(), context.mcp_changed.clone());
+        let mcp = mcp::start(setup, questions, &workspace, changed);
+        let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        let Listeners {
+            interceptors,
+            rules,
+            compactor,
+            files,
+            stored,
+        } = listeners(setup, (&context, &policy), &store, (&workspace, &mcp));
+        let transport = models.transport();
+        let retry = retry(setup);
+        let subagents = Subagents::new(
+            Arc::clone(&transport),
+            (rules.clone(), policy.clone()),
+            setup.cwd.clone(),
+            retry,
+        );
+        let config = AgentConfig {
+            transport,
+            models: models.call_order(),
+            thinking,
+            system_prompt: session_prompt(setup, "", &names),
+            tools,
+            sources: vec![
+                Arc::new(mcp.clone()),
+                Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
+                Arc::clone(&subagents) as Arc<dyn ToolSource>,
+            ],
+            interceptors,
+            messages: Vec::new(),
+            history,
+            retry,
+            max_turns: setup.max_turns,
+            temperature: setup.temperature,
+            cache_key: Some(store.id().to_owned()),
+            trace: setup.trace,
+        };
+        let agent = Agent::spawn(config);
+        Ok(Self {
+            events: agent.subscribe(),
+            transcript: Transcript::new(store.clone()),
+            tree: TreeState::new(store.clone(), agent.clone(), compactor),
+            first,
+            rules,
+            policy,
+            store,
+            agent,
+            workspace,
+            files,
+            mcp,
+            subagents,
+            indexed,
+            stored,
+            info,
+            state,
+            last_stored: messages.last().map(|stored| stored.entry_id.clone()),
+            messages,
+            at_start,
+        })
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.store.id()
+    }
+
+    /// The part of the file from before the session was opened.
+    pub(crate) fn stored_part(&self) -> StoredPart<'_> {
+        StoredPart {
+            store: &self.store,
+            last: self.last_stored.as_deref(),
+        }
+    }
+
+    /// Appends a message that starts no run.
+    pub(crate) fn append(&self, message: AgentMessage) {
+        let message = Box::new(message);
+        self.agent.send(osier_agent::Op::AppendMessage { message });
+    }
+
+    /// The session as the selection of models uses it.
+    pub(crate) fn for_models(&self) -> ModelSession<'_> {
+        ModelSession {
+            store: &self.store,
+            agent: &self.agent,
+        }
+    }
+
+    pub(crate) fn info(&self) -> &SessionInfo {
+        &self.info
+    }
+
+    /// The event that the session has opened. Call it once.
+    pub(crate) fn opened_event(&mut self) -> Event {
+        Event::SessionOpened {
+            session: Box::new(self.info.clone()),
+            messages: std::mem::take(&mut self.messages),
+            at_start: self.at_start,
+        }
+    }
+
+    /// The events for an event of the agent.
+    pub(crate) fn events_for(
+        &mut self,
+        event: osier_agent::Event,
+    ) -> impl Iterator<Item = Event> + use<> {
+        let stored = match &event {
+            osier_agent::Event::MessageEnd { id, .. } => {
+                self.stored.try_recv().ok().map(|entry_id| {
+                    let id = id.clone();
+                    Event::MessageStored { id, entry_id }
+                })
+            }
+            _ => None,
+        };
+        stored.into_iter().chain([Event::Agent(event)])
+    }
+
+    /// Takes the result of indexing a long session. Returns the events for what differs from the end of the file, and
+    /// the level of the next request.
+    pub(crate) async fn now_indexed(
+        &mut self,
+        setup: &SessionSetup,
+        models: &mut Models,
+        findings: Findings,
+    ) -> (Vec<Event>, ThinkingLevel) {
+        self.indexed = true;
+        let index = self.store.index().clone();
+        let task =
+            tokio::task::spawn_blocking(move || (index.state(), contents(&index, &findings)));
+        let (state, contents) = task.await.unwrap_or_default();
+        let mut events = vec![Event::SessionIndexed { contents }];
+        if state.name != self.state.name {
+            let name = state.name.clone();
+            events.push(Event::SessionRenamed { name });
+        }
+        let level = adopt(setup, models, &state);
+        if (&state.model, state.thinking_level) != (&self.state.model, self.state.thinking_level) {
+            self.for_models().apply(&models.call_order(), level);
+        }
+        self.state = state;
+        (events, level)
+    }
+
+    /// Closes the file.
+    pub(crate) async fn close(self) {
+        self.mcp.end().await;
+        // A session that cannot be closed was deleted: there is nothing to lose.
+        let _ = self.store.close().await;
+    }
+
+    /// The file of the session that `target` names.
+    pub(crate) fn find(setup: &SessionSetup, target: &str) -> Result<PathBuf, OpenError> {
+        Ok(SessionDirectory::new(&setup.folders.data).find(target)?)
+    }
+
+    /// Checks that the requested tools exist.
+    pub(crate) fn check_tools(setup: &SessionSetup) -> Result<(), String> {
+        let unknown = setup
+            .tools
+            .iter()
+            .flatten()
+            .find(|name| osier_tools::find(name).is_none() && !is_server_tool(name));
+        match unknown {
+            None => Ok(()),
+            Some(name) => {
+                let error = UnknownTool { name: name.clone() };
+                Err(format!("{error}: {}", error.hint()))
+            }
+        }
+    }
+}
+
+fn workspace(
+    setup: &SessionSetup,
+    policy: &ToolPolicy,
+    context: &SessionContext,
+) -> Arc<Workspace> {
+    let workspace = policy.workspace(&setup.cwd).within(setup.editor.clone());
+    let changed = context.jobs_changed.clone();
+    Arc::new(workspace.with_job_observer(jobs::observer(changed)))
+}
+
+async fn open_store(setup: &SessionSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
+    let place = (setup.folders.data.clone(), setup.cwd.clone());
+    let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
+    task.await
+        .map_err(|error| OpenError::Tools(error.to_string()))?
+}
+
+fn retry(setup: &SessionSetup) -> RetryPolicy {
+    RetryPolicy {
+        max_retries: setup.max_retries.unwrap_or(setup.settings.max_retries),
+        ..RetryPolicy::default()
+    }
+}
+
+/// The interceptors of an agent, and what they share with the session.
+struct Listeners {
+    interceptors: Vec<Arc<dyn Interceptor>>,
+    rules: Vec<Arc<dyn Interceptor>>,
+    compactor: Compactor,
+    files: Option<SessionFiles>,
+    stored: mpsc::UnboundedReceiver<String>,
+}
+
+fn listeners(
+    setup: &SessionSetup,
+    (context, policy): (&SessionContext, &ToolPolicy),
+    store: &SessionStore,
+    (workspace, mcp): (&Arc<Workspace>, &Mcp),
+) -> Listeners {
+    let (tell_stored, stored) = mpsc::unbounded_channel();
+    let writer = Writer::at_leaf(store.clone());
+    let automatic = setup.settings.auto_compact;
+    let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
+    // Plugins first: their changes are checked and stored.
+    let rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(context.plugins.interceptor())];
+    let (hooks, gate) = policy.interceptors(workspace, Role::Main);
+    let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
+    let own: [Arc<dyn Interceptor>; 4] = [
+        Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
+        Arc::new(MessageRecorder::new(writer, tell_stored)),
+        Arc::new(compactor.clone()),
+        // After everything that can change a call.
+        Arc::new(gate),
+    ];
+    let files = store
+        .path()
+        .filter(|_| setup.settings.checkpoints)
+        .map(|_| SessionFiles::new(setup, store, context.emitter.clone()));
+    // Last: a denied call changes no files.
+    let last = files.iter().map(SessionFiles::interceptor);
+    Listeners {
+        interceptors: rules
+            .iter()
+            .cloned()
+            .chain(hooks)
+            .chain(own)
+            .chain(last)
+            .collect(),
+        rules,
+        compactor,
+        files,
+        stored,
+    }
+}
+
+/// The built-in tools that `--tools` selects.
+fn built_in(setup: &SessionSetup) -> Option<Vec<String>> {
+    let names = setup.tools.as_ref()?.iter();
+    Some(
+        names
+            .filter(|name| !is_server_tool(name))
+            .cloned()
+            .collect(),
+    )
+}
+
+/// The file of the session that `target` names: a path, an id, or the start of one.
+///
+/// # Errors
+/// There is no such session, or several.
+pub fn find(data: &Path, target: &str) -> Result<PathBuf, String> {
+    let found = SessionDirectory::new(data).find(target);
+    found.map_err(|error| OpenError::from(error).to_string())
+}
+
+/// The info of `SessionOpened`.
+async fn describe(
+    setup: &SessionSetup,
+    store: &SessionStore,
+    ending: Option<&Ending>,
+) -> Result<SessionInfo, OpenError> {
+    let findings = match ending {
+        Some(ending) if !ending.complete => None,
+        _ => Some(store.findings().await?),
+    };
+    Ok(SessionInfo {
+        id: store.id().to_owned(),
+        path: store.path().map(|path| path.to_string_lossy().into_owned()),
+        cwd: setup.cwd.to_string_lossy().into_owned(),
+        name: ending.and_then(|ending| ending.state.name.clone()),
+        resumed: ending.is_some(),
+        read_only: store.is_read_only(),
+        contents: findings
+            .as_ref()
+            .map(|findings| contents(store.index(), findings)),
+        recovered_draft: findings.is_some_and(|findings| findings.recovered_draft.is_some()),
+    })
+}
+
+fn contents(index: &EntryIndex, findings: &Findings) -> SessionContents {
+    SessionContents {
+        messages: index.shown(),
+        damaged_lines: findings.damaged,
+        usage: index.usage(),
+    }
+}
+
+/// Selects the model and the level at the current entry, unless the command line has others.
+fn adopt(setup: &SessionSetup, models: &mut Models, state: &State) -> ThinkingLevel {
+    if let Some((provider, id)) = state.model.as_ref().filter(|_| setup.model.is_none()) {
+        models.choose_stored(provider, id);
+    }
+    let thinking = setup.thinking.or(state.thinking_level).or(models.level());
+    thinking.or(setup.settings.thinking).unwrap_or_default()
+}
+
+impl From<(SessionStore, Ending)> for Opened {
+    fn from((store, ending): (SessionStore, Ending)) -> Self {
+        let ending = Some(ending);
+        Self { store, ending }
+    }
+}
+
+impl Opened {
+    pub(crate) fn empty(store: SessionStore) -> Self {
+        Self {
+            store,
+            ending: None,
+        }
+    }
+}
+
+fn hint(error: &SessionError) -> String {
+    error
+        .hint()
+        .map(|hint| format!("; {hint}"))
+        .unwrap_or_default()
+}

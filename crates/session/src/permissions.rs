@@ -1,0 +1,135 @@
+//! Permissions and the sandbox of a session: the rules, the mode, and what clients see of them. The gate before each
+//! tool call applies them.
+
+use std::sync::Arc;
+
+use osier_agent::Severity;
+use osier_base::path;
+use osier_permissions::Permissions;
+use osier_protocol::questions::{Grant, Questions};
+use osier_protocol::{Event, PermissionMode, SandboxMode};
+use osier_sandbox::Confinement;
+use osier_settings::Settings;
+
+use crate::emitter::Emitter;
+use crate::setup::SessionSetup;
+use crate::tool_policy::ToolPolicy;
+
+/// The rules and the sandbox.
+#[derive(Debug)]
+pub(crate) struct PermissionState {
+    rules: Arc<Permissions>,
+    sandbox: Arc<Confinement>,
+}
+
+impl PermissionState {
+    pub(crate) fn new(setup: &SessionSetup, questions: &Questions) -> Self {
+        let mode = setup.permissions.unwrap_or(setup.settings.permissions);
+        let store = setup.folders.permissions();
+        let rules = Permissions::new(&setup.cwd, store, mode, setup.settings.rules());
+        let sandbox = Confinement::new(&setup.cwd, setup.helper.clone());
+        confine(&sandbox, setup);
+        sandbox.set_plan(mode == PermissionMode::Plan);
+        if setup.answers_questions {
+            sandbox.set_asker(questions.clone());
+        }
+        Self {
+            rules: Arc::new(rules),
+            sandbox: Arc::new(sandbox),
+        }
+    }
+
+    pub(crate) fn mode(&self) -> PermissionMode {
+        self.rules.mode()
+    }
+
+    /// The policy for a session that opens. Permissions of the session before are removed.
+    pub(crate) fn policy(
+        &self,
+        questions: &Questions,
+        interactive: bool,
+        emitter: &Emitter,
+    ) -> ToolPolicy {
+        if self.rules.forget_session() {
+            self.publish(emitter);
+        }
+        let (rules, sandbox) = (Arc::clone(&self.rules), Arc::clone(&self.sandbox));
+        ToolPolicy::new(rules, sandbox, questions.clone(), interactive)
+    }
+
+    pub(crate) fn set_mode(&self, mode: PermissionMode, emitter: &Emitter) {
+        self.change_mode(mode);
+        self.publish(emitter);
+    }
+
+    /// Publishes the mode, the rules and the sandbox.
+    pub(crate) fn publish(&self, emitter: &Emitter) {
+        emitter.publish(Event::Permissions {
+            mode: self.rules.mode(),
+            rules: self.rules.list(),
+            sandbox: self.sandbox.mode(),
+        });
+    }
+
+    /// Publishes them if they differ from the defaults: for a session that has opened.
+    pub(crate) fn publish_changed(&self, emitter: &Emitter) {
+        let is_default = self.rules.mode() == PermissionMode::default()
+            && self.rules.list().is_empty()
+            && self.sandbox.mode() == SandboxMode::Off;
+        if !is_default {
+            self.publish(emitter);
+        }
+    }
+
+    /// Adds a rule that the user allowed.
+    pub(crate) fn grant(&self, grant: &Grant, emitter: &Emitter) {
+        if let Err(error) = self.rules.grant(grant) {
+            emitter.notice(Severity::Warning, format!("cannot save the rule: {error}"));
+        }
+        self.publish(emitter);
+    }
+
+    /// Removes a rule that was added in a dialog.
+    pub(crate) fn remove(&self, rule: &str, emitter: &Emitter) {
+        match self.rules.forget(rule) {
+            Ok(true) => {}
+            Ok(false) => {
+                let text = format!(
+                    "`{rule}` was not added in a dialog: edit the settings file to remove a rule from it"
+                );
+                emitter.notice(Severity::Warning, text);
+            }
+            Err(error) => emitter.notice(Severity::Warning, error.to_string()),
+        }
+        self.publish(emitter);
+    }
+
+    /// Applies newly read settings and stores them in `setup`. The mode and the sandbox can only become stricter.
+    pub(crate) fn reload(&self, settings: &Settings, setup: &mut SessionSetup) {
+        self.rules.reload(settings.rules());
+        if settings.permissions > self.rules.mode() && setup.permissions.is_none() {
+            self.change_mode(settings.permissions);
+        }
+        if settings.sandbox > setup.settings.sandbox && setup.sandbox.is_none() {
+            setup.settings.sandbox = settings.sandbox;
+            confine(&self.sandbox, setup);
+        }
+        setup.settings.allow.clone_from(&settings.allow);
+        setup.settings.ask.clone_from(&settings.ask);
+        setup.settings.deny.clone_from(&settings.deny);
+    }
+
+    fn change_mode(&self, mode: PermissionMode) {
+        self.rules.set_mode(mode);
+        self.sandbox.set_plan(mode == PermissionMode::Plan);
+    }
+}
+
+fn confine(sandbox: &Confinement, setup: &SessionSetup) {
+    let settings = &setup.settings;
+    let mode = setup.sandbox.unwrap_or(settings.sandbox);
+    let folders = settings.sandbox_write.iter();
+    let folders = folders.map(|folder| path::resolve(&setup.cwd, folder));
+    let folders = folders.chain(setup.directories.iter().cloned()).collect();
+    sandbox.set(mode, settings.sandbox_network, folders);
+}

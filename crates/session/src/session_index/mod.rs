@@ -1,0 +1,369 @@
+//! The session index: lists, full-text search, previews and changes of stored sessions. All work runs in the
+//! background; one thread updates the index at a time.
+
+pub mod flags;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::emitter::Emitter;
+use crate::setup::SessionSetup;
+use flags::SessionFlags;
+use osier_base::folders::Folders;
+use osier_index::{
+    Depth, Hits, IndexError, Outcome, SessionFilter, SessionIndex, describe, preview,
+};
+use osier_protocol::{
+    Description, Event, FoundSession, FoundText, IndexEvent, Mark, SessionQuery, SessionRow,
+    SessionState, SessionSummary,
+};
+use osier_store::{EntryIndex, Locks, Scope, SessionDirectory, SessionError, SessionStore, rename};
+
+/// Sessions in an answer without a limit.
+const DEFAULT_LIMIT: usize = 200;
+const MAX_LIMIT: usize = 2_000;
+/// How often the index is updated without a request.
+const UPDATE_INTERVAL: Duration = Duration::from_mins(1);
+/// How often progress is published.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The states of the update: none; a thread updates; it starts again when it is done, because something changed.
+const IDLE: u8 = 0;
+const UPDATING: u8 = 1;
+const AGAIN: u8 = 2;
+
+/// The index of all sessions of a user, for clients of one session.
+#[derive(Debug)]
+pub(crate) struct IndexHandle {
+    library: SessionIndex,
+    flags: PathBuf,
+    cwd: PathBuf,
+    /// Cancels the query that runs.
+    query: CancellationToken,
+    /// Cancels the update.
+    stop: CancellationToken,
+    /// One of the states above.
+    update: Arc<AtomicU8>,
+    updated: Option<Instant>,
+}
+
+impl IndexHandle {
+    pub(crate) fn new(folders: &Folders, cwd: &Path) -> Self {
+        Self {
+            library: SessionIndex::new(&folders.data),
+            flags: folders.marks(),
+            cwd: cwd.to_owned(),
+            query: CancellationToken::new(),
+            stop: CancellationToken::new(),
+            update: Arc::default(),
+            updated: None,
+        }
+    }
+
+    /// Cancels what runs.
+    pub(crate) fn close(&self) {
+        self.query.cancel();
+        self.stop.cancel();
+    }
+
+    /// Updates the index in the background.
+    pub(crate) fn update(&mut self, emitter: &Emitter) {
+        self.updated = Some(Instant::now());
+        let next = |state| Some(if state == IDLE { UPDATING } else { AGAIN });
+        let (get, set) = (Ordering::Acquire, Ordering::AcqRel);
+        if self.update.fetch_update(set, get, next) != Ok(IDLE) {
+            return;
+        }
+        let (library, stop) = (self.library.clone(), self.stop.clone());
+        let (state, emitter) = (Arc::clone(&self.update), emitter.detached());
+        // A thread, because the end of the process does not wait for it.
+        let spawned = std::thread::Builder::new()
+            .name("osier-index".to_owned())
+            .spawn(move || {
+                loop {
+                    update(&library, &stop, &emitter);
+                    let (get, set) = (Ordering::Acquire, Ordering::AcqRel);
+                    if state.compare_exchange(UPDATING, IDLE, set, get).is_ok() {
+                        break;
+                    }
+                    state.store(UPDATING, Ordering::Release);
+                }
+            });
+        if spawned.is_err() {
+            self.update.store(IDLE, Ordering::Release);
+        }
+    }
+
+    /// Updates the index after a run if it is due and a client can search.
+    pub(crate) fn update_if_due(&mut self, interactive: bool, emitter: &Emitter) {
+        let is_due = self
+            .updated
+            .is_none_or(|before| before.elapsed() > UPDATE_INTERVAL);
+        if is_due && (interactive || self.updated.is_some()) {
+            self.update(emitter);
+        }
+    }
+
+    /// Publishes the sessions that match `query`. A query before it is cancelled. `open` is the file of the open
+    /// session.
+    pub(crate) fn find(
+        &mut self,
+        request: u64,
+        query: SessionQuery,
+        open: Option<PathBuf>,
+        emitter: &Emitter,
+    ) {
+        self.query.cancel();
+        self.query = CancellationToken::new();
+        let (library, cancel) = (self.library.clone(), self.query.clone());
+        let (flags, cwd) = (self.flags.clone(), self.cwd.clone());
+        let emitter = emitter.clone();
+        tokio::task::spawn_blocking(move || {
+            let flags = SessionFlags::read(&flags);
+            let location = (cwd.as_path(), open.as_deref());
+            let found = find(&library, request, (&query, &flags), location, &cancel);
+            if let Some(event) = found.filter(|_| !cancel.is_cancelled()) {
+                emitter.post(Event::Index(event));
+            }
+        });
+    }
+
+    /// Publishes the stored sessions of the working directory, or of `all` directories.
+    pub(crate) fn list(all: bool, setup: &SessionSetup, emitter: &Emitter) {
+        let (data, cwd) = (setup.folders.data.clone(), setup.cwd.clone());
+        let emitter = emitter.clone();
+        tokio::task::spawn_blocking(move || {
+            let sessions = list(&data, &cwd, all);
+            emitter.post(Event::Sessions { all, sessions });
+        });
+    }
+
+    /// Publishes the start of a session.
+    pub(crate) fn preview(request: u64, path: PathBuf, emitter: &Emitter) {
+        in_background(emitter, move || IndexEvent::SessionPreview {
+            request,
+            // A file that cannot be read has an empty preview.
+            preview: preview(&path).unwrap_or_default(),
+            path,
+        });
+    }
+
+    /// Renames a session that is not open here.
+    pub(crate) fn rename(path: PathBuf, name: String, emitter: &Emitter) {
+        let emitter = emitter.clone();
+        tokio::spawn(async move {
+            let renamed = rename(&path, Some(&name)).await;
+            emitter.post(Event::Index(changed(renamed)));
+        });
+    }
+
+    /// Moves a session that is not open here to the trash.
+    pub(crate) fn delete(&self, path: PathBuf, emitter: &Emitter) {
+        let trash = self.library.trash();
+        in_background(emitter, move || match trash.delete(&path) {
+            Ok(trashed) => IndexEvent::SessionDeleted { path, trashed },
+            Err(error) => refused(&error),
+        });
+    }
+
+    /// Restores a session from the trash.
+    pub(crate) fn restore(&self, path: PathBuf, emitter: &Emitter) {
+        let trash = self.library.trash();
+        in_background(emitter, move || changed(trash.restore(&path).map(drop)));
+    }
+
+    /// Pins or archives a session, or undoes that.
+    pub(crate) fn set_flag(&self, session: String, (mark, on): (Mark, bool), emitter: &Emitter) {
+        let file = self.flags.clone();
+        in_background(emitter, move || {
+            match SessionFlags::set(&file, &session, mark, on) {
+                Ok(_) => IndexEvent::SessionsChanged,
+                Err(error) => IndexEvent::LibraryRefused {
+                    message: error.to_string(),
+                },
+            }
+        });
+    }
+
+    /// Publishes facts about the open session.
+    pub(crate) fn describe(&self, store: &SessionStore, emitter: &Emitter) {
+        let (library, store) = (self.library.clone(), store.clone());
+        let row = SessionRow {
+            id: store.id().to_owned(),
+            cwd: self.cwd.to_string_lossy().into_owned(),
+            ..SessionRow::default()
+        };
+        in_background(emitter, move || {
+            let description = describe_open(&library, store.index(), (store.path(), row));
+            IndexEvent::SessionDescribed {
+                description: Box::new(description),
+            }
+        });
+    }
+}
+
+/// Publishes the outcome of `work`.
+fn in_background(emitter: &Emitter, work: impl FnOnce() -> IndexEvent + Send + 'static) {
+    let emitter = emitter.clone();
+    tokio::task::spawn_blocking(move || emitter.post(Event::Index(work())));
+}
+
+fn changed(outcome: Result<(), SessionError>) -> IndexEvent {
+    match outcome {
+        Ok(()) => IndexEvent::SessionsChanged,
+        Err(error) => refused(&error),
+    }
+}
+
+fn refused(error: &SessionError) -> IndexEvent {
+    let message = match error {
+        // The hint of the error is about opening the session.
+        SessionError::Locked { .. } => format!("{error}; close it there first"),
+        error => error.to_string(),
+    };
+    IndexEvent::LibraryRefused { message }
+}
+
+/// Reads new and changed files. Blocks.
+fn update(library: &SessionIndex, stop: &CancellationToken, emitter: &Emitter) {
+    let mut published = Instant::now();
+    let mut last = (0, 0);
+    let publish = |(done, total), finished, read| {
+        emitter.post(Event::Index(IndexEvent::Indexing {
+            done,
+            total,
+            finished,
+            read,
+        }));
+    };
+    let outcome = library.refresh(Depth::Words, stop, &mut |progress| {
+        last = (progress.done, progress.total);
+        if published.elapsed() > PROGRESS_INTERVAL {
+            published = Instant::now();
+            publish(last, false, last.0);
+        }
+    });
+    let read = match outcome {
+        Ok(Outcome::Done { read }) => read,
+        Ok(Outcome::Busy) | Err(_) => 0,
+    };
+    publish(last, true, read);
+}
+
+/// The sessions that match; `None` when it was cancelled. Blocks.
+fn find(
+    library: &SessionIndex,
+    request: u64,
+    (query, flags): (&SessionQuery, &SessionFlags),
+    (cwd, open): (&Path, Option<&Path>),
+    cancel: &CancellationToken,
+) -> Option<IndexEvent> {
+    let limit = match query.limit {
+        0 => DEFAULT_LIMIT,
+        limit => limit.min(MAX_LIMIT),
+    };
+    let text = query.text.trim();
+    let filter = SessionFilter {
+        cwd: (!query.all).then(|| cwd.to_string_lossy().into_owned()),
+        named: query.named,
+        sort: query.sort,
+        letters: Some(text.to_owned()).filter(|text| !query.in_words && !text.is_empty()),
+        first: flags.pinned.iter().cloned().collect(),
+        apart: flags.archived.iter().cloned().collect(),
+        only_apart: query.archived,
+        ..SessionFilter::default()
+    };
+    let locks = Locks::read();
+    let found = |session: SessionRow, hit| FoundSession {
+        state: state(&locks, &session.path, open),
+        pinned: flags.has(Mark::Pinned, &session.id),
+        archived: flags.has(Mark::Archived, &session.id),
+        session,
+        hit,
+    };
+    if query.in_words && !text.is_empty() {
+        let hits = match library.search(text, &filter, limit, cancel) {
+            Err(IndexError::Cancelled) => return None,
+            hits => hits.unwrap_or_default(),
+        };
+        let Hits { hits, cut, ready } = hits;
+        let sessions = hits.into_iter().map(|hit| {
+            let text = FoundText {
+                source: hit.source,
+                entry_id: hit.entry_id,
+                text: hit.text,
+            };
+            found(hit.session, Some(text))
+        });
+        let sessions: Vec<_> = sessions.collect();
+        return Some(IndexEvent::SessionsFound {
+            request,
+            total: sessions.len(),
+            sessions,
+            cut,
+            ready,
+        });
+    }
+    let listing = library.list(&filter, 0, limit).unwrap_or_default();
+    // The index still has files that were just deleted.
+    let rows = listing.rows.into_iter().filter(|row| row.path.exists());
+    let sessions = rows.map(|row| found(row, None));
+    Some(IndexEvent::SessionsFound {
+        request,
+        sessions: sessions.collect(),
+        total: listing.total,
+        cut: false,
+        ready: listing.ready,
+    })
+}
+
+fn state(locks: &Locks, path: &Path, open: Option<&Path>) -> SessionState {
+    if open == Some(path) {
+        return SessionState::Here;
+    }
+    let holder = locks.holder(path);
+    holder.map_or(SessionState::Free, |pid| SessionState::Elsewhere { pid })
+}
+
+/// Reads the file. Blocks.
+fn describe_open(
+    library: &SessionIndex,
+    index: &EntryIndex,
+    (path, row): (Option<&Path>, SessionRow),
+) -> Description {
+    let read = path.and_then(|path| describe(path).ok());
+    let (session, models) = read.unwrap_or((row, Vec::new()));
+    let counts = index.counts();
+    let forks = library.forks(&session.id).unwrap_or_default();
+    Description {
+        session,
+        models,
+        entries: counts.entries,
+        branches: counts.branches,
+        checkpoints: counts.checkpoints,
+        forks,
+    }
+}
+
+/// The stored sessions of `cwd`, or of every directory, newest first. Blocks.
+fn list(data: &Path, cwd: &Path, all: bool) -> Vec<SessionSummary> {
+    let directory = SessionDirectory::new(data);
+    let scope = if all { Scope::All } else { Scope::Project(cwd) };
+    let summaries = directory.list(scope);
+    summaries
+        .into_iter()
+        .map(|summary| SessionSummary {
+            id: summary.id,
+            path: summary.path.to_string_lossy().into_owned(),
+            cwd: summary.cwd,
+            name: summary.name,
+            first_prompt: summary.first_prompt,
+            modified: summary.modified,
+            size: summary.size,
+        })
+        .collect()
+}

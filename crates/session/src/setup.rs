@@ -1,0 +1,148 @@
+//! The setup of a session: command line and configuration, resolved before anything runs.
+
+use osier_protocol::Opening;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use osier_base::folders::Folders;
+use osier_llm::{Model, Provider, Secret, ThinkingLevel};
+use osier_mcp::ServerConfig;
+use osier_protocol::{PermissionMode, SandboxMode};
+use osier_settings::Settings;
+use osier_tools::editor::Editor;
+#[cfg(feature = "transfer")]
+use osier_transfer::HtmlThemes;
+
+/// The setup of a session.
+#[derive(Debug, Clone)]
+pub struct SessionSetup {
+    pub folders: Folders,
+    /// The absolute working directory of the tools.
+    pub cwd: PathBuf,
+    /// Additional directories for the tools. Absolute.
+    pub directories: Vec<PathBuf>,
+    pub settings: Settings,
+    /// The environment variables; shared by all sessions of a program.
+    pub environment: Arc<BTreeMap<String, String>>,
+    /// `PROVIDER/ID[:LEVEL]` or part of a name; overrides the settings.
+    pub model: Option<String>,
+    /// Fallback models in order; overrides the settings.
+    pub fallback: Vec<String>,
+    /// The models to cycle through; overrides the settings.
+    pub cycle: Vec<String>,
+    pub thinking: Option<ThinkingLevel>,
+    /// The key for the provider of the selected model, for this run only.
+    pub api_key: Option<Secret>,
+    /// The URL of the provider of the selected model, for this run only.
+    pub base_url: Option<String>,
+    /// The osier server for all calls; overrides the settings.
+    pub proxy: Option<String>,
+    pub system_prompt: Option<String>,
+    pub append_system_prompt: Option<String>,
+    /// Additional instruction files, or directories that contain one.
+    pub context: Vec<PathBuf>,
+    pub session: SessionChoice,
+    /// Names of the tools to offer; all if not set.
+    pub tools: Option<Vec<String>>,
+    pub temperature: Option<f32>,
+    pub max_turns: Option<u32>,
+    pub max_retries: Option<u32>,
+    /// Overrides the settings.
+    pub permissions: Option<PermissionMode>,
+    /// Overrides the settings.
+    pub sandbox: Option<SandboxMode>,
+    /// The program with the hidden sandbox subcommand; the running one if not set.
+    pub helper: Option<PathBuf>,
+    /// Whether a client can answer questions; if not, they are dismissed.
+    pub answers_questions: bool,
+    /// How long after a run hooks are notified that the session is idle.
+    pub idle_after: Duration,
+    /// Write trace log entries.
+    pub trace: bool,
+    /// Log every message of MCP servers.
+    pub trace_servers: bool,
+    /// The first prompt waits for MCP servers that are starting: for non-interactive runs.
+    pub waits_for_servers: bool,
+    /// Additional MCP servers.
+    pub servers: Vec<ServerConfig>,
+    /// The editor that provides files and terminals.
+    pub editor: Option<Arc<dyn Editor>>,
+    /// The HTML theme of exported pages; a plain one if not set.
+    #[cfg(feature = "transfer")]
+    pub html_themes: Option<Arc<dyn HtmlThemes>>,
+    /// A model and its provider from an embedder; the default model.
+    pub embedded: Option<(Model, Arc<dyn Provider>)>,
+}
+
+/// Which session is opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum SessionChoice {
+    #[default]
+    New,
+    /// The newest session of this directory, or a new one.
+    Continue,
+    /// An id, a prefix of one, or a path.
+    Resume(String),
+    /// A copy of the current branch of such a session.
+    Copy(String),
+    /// Such a session, read-only.
+    ReadOnly(String),
+    /// This file; created if it does not exist.
+    File(PathBuf),
+    /// Nothing is stored.
+    Unstored,
+}
+
+impl SessionChoice {
+    /// The session `target`, opened in this way.
+    pub fn opening(opening: Opening, target: String) -> Self {
+        match opening {
+            Opening::Itself => Self::Resume(target),
+            Opening::Copy => Self::Copy(target),
+            Opening::ReadOnly => Self::ReadOnly(target),
+        }
+    }
+}
+
+impl SessionSetup {
+    /// Defaults for working in `cwd` with files in `folders`.
+    pub fn new(folders: Folders, cwd: PathBuf) -> Self {
+        Self {
+            folders,
+            cwd,
+            directories: Vec::new(),
+            settings: Settings::default(),
+            environment: Arc::default(),
+            model: None,
+            fallback: Vec::new(),
+            cycle: Vec::new(),
+            thinking: None,
+            api_key: None,
+            base_url: None,
+            proxy: None,
+            system_prompt: None,
+            append_system_prompt: None,
+            context: Vec::new(),
+            session: SessionChoice::New,
+            tools: None,
+            temperature: None,
+            max_turns: None,
+            max_retries: None,
+            permissions: None,
+            sandbox: None,
+            helper: None,
+            answers_questions: false,
+            idle_after: Duration::from_mins(1),
+            trace: false,
+            trace_servers: false,
+            waits_for_servers: false,
+            servers: Vec::new(),
+            editor: None,
+            #[cfg(feature = "transfer")]
+            html_themes: None,
+            embedded: None,
+        }
+    }
+}

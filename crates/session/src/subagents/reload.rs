@@ -1,0 +1,43 @@
+//! Reloading the definitions of subagents.
+
+use std::sync::Arc;
+
+use super::{Subagents, definition};
+use crate::emitter::Emitter;
+use crate::models::Models;
+use crate::setup::SessionSetup;
+use osier_agent::Severity;
+use osier_llm::ThinkingLevel;
+
+impl Subagents {
+    /// Offers the tool with the definitions that the folders have now.
+    pub(crate) fn reload(
+        self: &Arc<Self>,
+        setup: &SessionSetup,
+        (models, level): (&Models, ThinkingLevel),
+        emitter: &Emitter,
+    ) {
+        self.set_models(models.call_order(), level);
+        let (definitions, problems) = definition::load(&setup.folders.config, &setup.cwd);
+        for problem in problems {
+            emitter.notice(Severity::Warning, problem.to_string());
+        }
+        let mut offered = Vec::with_capacity(definitions.len());
+        for definition in definitions {
+            let model = definition.model.as_ref().map(|name| models.find(name));
+            let model = match model.transpose() {
+                Ok(model) => model.map(|(model, _)| model),
+                Err(error) => {
+                    let (name, path) = (&definition.name, definition.path.display());
+                    let text = format!(
+                        "{path}: the model of `{name}`: {error}; it uses the model of the session"
+                    );
+                    emitter.notice(Severity::Warning, text);
+                    None
+                }
+            };
+            offered.push((definition, model));
+        }
+        self.offer(offered);
+    }
+}

@@ -1,0 +1,83 @@
+//! The policy for tool calls of every agent of a session: hooks, permissions, the sandbox, and questions to the user.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use osier_extensions::hooks::{AgentHooks, Hooks, Role, SessionHooks};
+use osier_permissions::{Gate, Permissions};
+use osier_protocol::questions::Questions;
+use osier_sandbox::Confinement;
+use osier_tools::Workspace;
+
+/// The policy of one session. All agents of the session share it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct ToolPolicy {
+    permissions: Arc<Permissions>,
+    confinement: Arc<Confinement>,
+    questions: Questions,
+    /// Whether a client can answer questions.
+    interactive: bool,
+    /// Not set before a session is open.
+    hooks: Option<Arc<SessionHooks>>,
+}
+
+impl ToolPolicy {
+    pub(crate) fn new(
+        permissions: Arc<Permissions>,
+        confinement: Arc<Confinement>,
+        questions: Questions,
+        interactive: bool,
+    ) -> Self {
+        Self {
+            permissions,
+            confinement,
+            questions,
+            interactive,
+            hooks: None,
+        }
+    }
+
+    /// The policy of the session `id`, whose file is `transcript`.
+    #[must_use]
+    pub(crate) fn for_session(
+        mut self,
+        hooks: &Arc<Hooks>,
+        id: &str,
+        transcript: Option<&Path>,
+    ) -> Self {
+        let permissions = Arc::clone(&self.permissions);
+        let hooks = SessionHooks::new(Arc::clone(hooks), permissions, id, transcript);
+        self.hooks = Some(Arc::new(hooks));
+        self
+    }
+
+    pub(crate) fn hooks(&self) -> Option<&Arc<SessionHooks>> {
+        self.hooks.as_ref()
+    }
+
+    /// A workspace at `cwd` whose commands run in the sandbox, which allows writes below it.
+    pub(crate) fn workspace(&self, cwd: &Path) -> Workspace {
+        Workspace::new(cwd).confined(self.confinement.at(cwd))
+    }
+
+    /// The hooks of an agent in `workspace`, and the gate that decides on its calls. The gate comes after every
+    /// interceptor that can change a call; the hooks come before every interceptor that stores.
+    pub(crate) fn interceptors(
+        &self,
+        workspace: &Arc<Workspace>,
+        role: Role,
+    ) -> (Option<Arc<AgentHooks>>, Gate) {
+        let gate = Gate::new(
+            Arc::clone(&self.permissions),
+            self.questions.clone(),
+            Arc::clone(workspace),
+            self.interactive,
+        );
+        let Some(session) = &self.hooks else {
+            return (None, gate);
+        };
+        let (cwd, hints) = (workspace.cwd().to_owned(), gate.hints());
+        let hooks = Arc::new(AgentHooks::new(Arc::clone(session), role, cwd, hints));
+        (Some(Arc::clone(&hooks)), gate.advised_by(hooks))
+    }
+}

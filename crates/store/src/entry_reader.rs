@@ -1,0 +1,92 @@
+//! Locates the entries of a session and reads them from its file.
+//!
+//! A stored entry stays in the file until it is shown or sent. Only entries that are not stored yet are in memory.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use osier_protocol::{Entry, EntryKind, Tag};
+
+/// The location of one entry.
+#[derive(Debug, Clone)]
+pub(super) enum Location {
+    /// The entry's line, without its newline.
+    Stored {
+        offset: u64,
+        length: u32,
+    },
+    Memory(Arc<Entry>),
+}
+
+/// One entry of the index, readable without the index.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub id: String,
+    /// The parent in the tree. It differs from the parent in the line when that one is missing.
+    pub parent_id: Option<String>,
+    pub tag: Tag,
+    pub location: Location,
+}
+
+/// The session's file, open for reading once it exists. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct EntryReader(Arc<OnceLock<File>>);
+
+impl EntryReader {
+    /// Opens the file after its first write. Returns whether entries can be read from it.
+    pub(super) fn open(&self, path: &Path) -> bool {
+        if self.0.get().is_none()
+            && let Ok(file) = File::open(path)
+        {
+            // If another clone was faster, it opened the same file.
+            let _ = self.0.set(file);
+        }
+        self.0.get().is_some()
+    }
+
+    /// Reads the entry of `record`; an unreadable entry becomes a damaged one.
+    pub(super) fn read(&self, record: &Record) -> Entry {
+        self.try_read(record).unwrap_or_else(|| Entry {
+            id: record.id.clone(),
+            parent_id: record.parent_id.clone(),
+            timestamp: String::new(),
+            kind: EntryKind::Unknown(serde_json::Map::new()),
+        })
+    }
+
+    /// Reads the entry of `record`; `None` if its line is unreadable or not an entry.
+    pub(super) fn try_read(&self, record: &Record) -> Option<Entry> {
+        let mut entry = match &record.location {
+            Location::Memory(entry) => (**entry).clone(),
+            Location::Stored { offset, length } => {
+                let mut line = vec![0; *length as usize];
+                self.read_at(&mut line, *offset).ok()?;
+                Entry::parse(&line).ok()?
+            }
+        };
+        // A move of the leaf is not a tree node: it keeps the parent of its line.
+        if record.tag != Tag::Leaf {
+            entry.parent_id.clone_from(&record.parent_id);
+        }
+        Some(entry)
+    }
+
+    /// Reads the line of `record` from the file.
+    pub(super) fn line(&self, record: &Record) -> Option<Vec<u8>> {
+        let Location::Stored { offset, length } = record.location else {
+            return None;
+        };
+        let mut line = vec![0; length as usize];
+        self.read_at(&mut line, offset).ok()?;
+        Some(line)
+    }
+
+    /// Fills `bytes` from `offset`.
+    pub(super) fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let file = self.0.get().ok_or(io::ErrorKind::NotFound)?;
+        file.read_exact_at(bytes, offset)
+    }
+}

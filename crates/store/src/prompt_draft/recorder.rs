@@ -1,0 +1,213 @@
+//! The task that writes the prompt draft: immediately, then at most four times a second.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::{PromptDraft, PromptDraftFile, forget};
+use osier_base::parts::Parts;
+
+/// Minimum time between two writes.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Maximum bytes to write per interval: a change before a long paste is written less often.
+const SHARE: usize = 64 * 1024;
+/// How long a submitted text stays in the file: by then the prompt is stored.
+const AFTER_SENDING: Duration = Duration::from_secs(1);
+
+/// A handle on the task that writes the draft.
+#[derive(Debug)]
+pub struct PromptDraftRecorder {
+    latest: watch::Sender<Latest>,
+    writing: JoinHandle<()>,
+}
+
+/// The current draft.
+#[derive(Debug, Clone, Default)]
+struct Latest {
+    draft: PromptDraft,
+    /// Text that was submitted and may not be stored elsewhere yet.
+    submitted: Option<PromptDraft>,
+}
+
+impl PromptDraftRecorder {
+    /// Starts a task that writes to `folder`, which is created when needed. Requires a tokio runtime.
+    pub fn new(folder: PathBuf) -> Self {
+        let (latest, changes) = watch::channel(Latest::default());
+        let writing = tokio::spawn(write_all(folder, changes));
+        Self { latest, writing }
+    }
+
+    /// Writes `draft` instead of the previous draft. Never blocks.
+    pub fn record(&self, draft: PromptDraft) {
+        self.latest.send_if_modified(|latest| {
+            let before = std::mem::replace(&mut latest.draft, draft);
+            let is_other = before != latest.draft;
+            if is_other {
+                let is_submitted = latest.draft.text.is_empty() && !before.text.is_empty();
+                latest.submitted = is_submitted.then_some(before);
+            }
+            is_other
+        });
+    }
+
+    /// Marks the draft as submitted as `text`, which may have more than the recorded text, so that a later run can
+    /// recognise it.
+    pub fn submit(&self, text: &str) {
+        self.latest.send_if_modified(|latest| {
+            let recorded = &mut latest.draft.text;
+            let differs = !recorded.is_empty() && recorded.to_string() != text;
+            if differs {
+                *recorded = text.into();
+            }
+            differs
+        });
+    }
+
+    /// Removes the draft because it is stored elsewhere.
+    pub fn clear(&self) {
+        self.latest.send_modify(|latest| {
+            latest.draft.text = Parts::default();
+            latest.submitted = None;
+        });
+    }
+
+    /// Writes the remaining changes.
+    pub async fn end(self) {
+        drop(self.latest);
+        // A task that failed has nothing to write.
+        let _ = self.writing.await;
+    }
+}
+
+async fn write_all(folder: PathBuf, mut changes: watch::Receiver<Latest>) {
+    let mut file = Writer { folder, open: None };
+    let mut is_new = false;
+    while is_new || changes.changed().await.is_ok() {
+        let Latest { draft, submitted } = changes.borrow_and_update().clone();
+        if let Some(submitted) = submitted {
+            // The last write may have only part of it.
+            file.write(submitted).await;
+            let more = tokio::time::timeout(AFTER_SENDING, changes.changed()).await;
+            is_new = matches!(more, Ok(Ok(())));
+            if is_new {
+                continue;
+            }
+        }
+        let written = file.write(draft).await;
+        let times = u32::try_from(1 + written / SHARE).unwrap_or(u32::MAX);
+        is_new = rest(&mut changes, INTERVAL * times).await;
+    }
+}
+
+/// The file of the current draft.
+struct Writer {
+    folder: PathBuf,
+    open: Option<(String, PromptDraftFile)>,
+}
+
+impl Writer {
+    /// Writes `draft` and returns the number of bytes.
+    async fn write(&mut self, draft: PromptDraft) -> usize {
+        let (folder, open) = (self.folder.clone(), self.open.take());
+        let write = tokio::task::spawn_blocking(move || write_draft(&folder, open, &draft));
+        let (open, written) = write.await.unwrap_or_default();
+        self.open = open;
+        written
+    }
+}
+
+/// Waits for `time`, or until the sender is gone; returns whether a change came.
+async fn rest(changes: &mut watch::Receiver<Latest>, time: Duration) -> bool {
+    let end = tokio::time::Instant::now() + time;
+    let mut is_new = false;
+    while let Ok(Ok(())) = tokio::time::timeout_at(end, changes.changed()).await {
+        is_new = true;
+    }
+    is_new
+}
+
+/// Writes `draft` to the file of its session, or removes the file if there is nothing to write. A failure is silent:
+/// it only costs the draft after a crash. Also returns the number of bytes written.
+fn write_draft(
+    folder: &Path,
+    open: Option<(String, PromptDraftFile)>,
+    draft: &PromptDraft,
+) -> (Option<(String, PromptDraftFile)>, usize) {
+    let (same, other): (Option<_>, Option<_>) = match open {
+        Some((session, file)) if session == draft.session => (Some(file), None),
+        Some((_, file)) => (None, Some(file)),
+        None => (None, None),
+    };
+    // The text moved to another session.
+    if let Some(file) = other {
+        file.remove();
+    }
+    let file = match same {
+        Some(file) => file,
+        // An earlier run's draft was restored and cleared before it was written again.
+        None if draft.text.is_empty() => {
+            forget(folder, &draft.session);
+            return (None, 0);
+        }
+        None => match PromptDraftFile::open(folder, &draft.session) {
+            Ok(file) => file,
+            Err(_) => return (None, 0),
+        },
+    };
+    if draft.text.is_empty() {
+        file.remove();
+        return (None, 0);
+    }
+    let mut file = file;
+    let written = file.write(draft).unwrap_or_default();
+    (Some((draft.session.clone(), file)), written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::draft;
+    use super::*;
+
+    /// The text in the file after `time`, in paused test time.
+    async fn after(time: Duration, folder: &Path) -> Option<String> {
+        tokio::time::sleep(time).await;
+        let stored = std::fs::read(folder.join("1.json")).ok()?;
+        let stored: PromptDraft = serde_json::from_slice(&stored).unwrap();
+        Some(stored.text.to_string())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn submitted_draft_stays_for_a_moment_and_cleared_draft_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let recorder = PromptDraftRecorder::new(folder.to_owned());
+        recorder.record(draft("f"));
+        assert_eq!(after(INTERVAL, folder).await.as_deref(), Some("f"));
+        // The last characters and the submit key arrive together.
+        recorder.submit("first thought");
+        recorder.record(draft(""));
+        recorder.record(draft(""));
+        let stored = after(INTERVAL * 2, folder).await;
+        assert_eq!(stored.as_deref(), Some("first thought"));
+        assert_eq!(after(AFTER_SENDING, folder).await, None);
+        recorder.record(draft(""));
+        assert_eq!(after(INTERVAL * 2, folder).await, None);
+        recorder.record(draft("another"));
+        assert_eq!(
+            after(INTERVAL * 2, folder).await.as_deref(),
+            Some("another")
+        );
+        recorder.clear();
+        recorder.record(draft(""));
+        assert_eq!(after(INTERVAL * 2, folder).await, None);
+        // Later text is written at once.
+        recorder.record(draft("one more"));
+        recorder.record(draft(""));
+        recorder.record(draft("and on"));
+        assert_eq!(after(INTERVAL * 2, folder).await.as_deref(), Some("and on"));
+        recorder.end().await;
+        assert_eq!(after(INTERVAL, folder).await.as_deref(), Some("and on"));
+    }
+}

@@ -1,0 +1,148 @@
+//! The terminal that tmux runs in. osier cannot query it through tmux, which intercepts the
+//! replies, but tmux knows it.
+
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+use super::Protocol;
+use osier_base::process::{Invocation, spawn};
+
+/// Timeout of one tmux call.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// Delays between queries while tmux detects its terminal.
+const RETRY_DELAYS: [Duration; 3] = [
+    Duration::from_millis(100),
+    Duration::from_millis(400),
+    Duration::from_millis(1500),
+];
+/// Maximum number of bytes read from tmux.
+const LIMIT: usize = 4096;
+/// Whether tmux forwards passthrough sequences, and the reported name of its terminal.
+const FORMAT: &str = "#{allow-passthrough} #{client_termtype}";
+
+/// What tmux knows about its terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OuterTerminal {
+    /// The image protocol of that terminal.
+    pub protocol: Option<Protocol>,
+    /// Whether tmux forwards passthrough sequences.
+    pub passes_through: bool,
+}
+
+impl OuterTerminal {
+    /// Asks tmux. All fields are empty if tmux is missing or does not answer. A new tmux server
+    /// does not know its terminal yet, so the query is repeated.
+    pub async fn query() -> Self {
+        let mut delays = RETRY_DELAYS.iter();
+        loop {
+            let answer = timeout(TIMEOUT, answer()).await.ok().flatten();
+            let answer = answer.unwrap_or_default();
+            let is_named = answer.trim().contains(' ');
+            match delays.next().filter(|_| !is_named && !answer.is_empty()) {
+                Some(delay) => sleep(*delay).await,
+                None => return Self::parse(&answer),
+            }
+        }
+    }
+
+    /// Parses the answer of tmux.
+    fn parse(answer: &str) -> Self {
+        let (passes, name) = answer.trim().split_once(' ').unwrap_or_default();
+        Self {
+            protocol: Protocol::from_name(name),
+            passes_through: matches!(passes, "1" | "on" | "all"),
+        }
+    }
+
+    /// The image protocol that works inside this tmux. Only Kitty placeholders are text to tmux.
+    /// tmux stores other images apart from the text and paints them over later output, and accepts
+    /// Sixel even if its terminal does not.
+    pub fn protocol_in_tmux(self) -> Protocol {
+        match self.protocol {
+            Some(Protocol::Kitty) if self.passes_through => Protocol::Kitty,
+            _ => Protocol::Blocks,
+        }
+    }
+}
+
+async fn answer() -> Option<String> {
+    let pane = std::env::var_os("TMUX_PANE");
+    let mut words = vec!["display-message".into(), "-p".into()];
+    if let Some(pane) = pane {
+        words.extend(["-t".into(), pane]);
+    }
+    words.push(FORMAT.into());
+    let mut running = spawn(&Invocation::new("tmux", words)).ok()?;
+    let (mut output, mut buffer) = (Vec::new(), [0; 512]);
+    while output.len() < LIMIT {
+        match running.read(&mut buffer).await {
+            Ok(0) => break,
+            Ok(length) => output.extend_from_slice(&buffer[..length]),
+            Err(_) => return None,
+        }
+    }
+    let ended = running.finish();
+    ended
+        .exit
+        .is_success()
+        .then(|| String::from_utf8_lossy(&output).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tmux_answer_gives_the_outer_terminal() {
+        for (answer, protocol, passes_through, in_tmux) in [
+            (
+                "1 kitty(0.41.1)\n",
+                Some(Protocol::Kitty),
+                true,
+                Protocol::Kitty,
+            ),
+            (
+                "all kitty(0.28.0)",
+                Some(Protocol::Kitty),
+                true,
+                Protocol::Kitty,
+            ),
+            (
+                "on ghostty 1.2.0",
+                Some(Protocol::Kitty),
+                true,
+                Protocol::Kitty,
+            ),
+            (
+                "0 kitty(0.41.1)",
+                Some(Protocol::Kitty),
+                false,
+                Protocol::Blocks,
+            ),
+            (
+                "off kitty(0.41.1)",
+                Some(Protocol::Kitty),
+                false,
+                Protocol::Blocks,
+            ),
+            ("on kitty(0.26.5)", None, true, Protocol::Blocks),
+            (
+                "on WezTerm 20240203",
+                Some(Protocol::Iterm),
+                true,
+                Protocol::Blocks,
+            ),
+            ("on XTerm(379)", None, true, Protocol::Blocks),
+            ("", None, false, Protocol::Blocks),
+        ] {
+            let terminal = OuterTerminal::parse(answer);
+            let expected = OuterTerminal {
+                protocol,
+                passes_through,
+            };
+            assert_eq!(terminal, expected, "{answer:?}");
+            assert_eq!(terminal.protocol_in_tmux(), in_tmux, "{answer:?}");
+        }
+    }
+}

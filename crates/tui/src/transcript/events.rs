@@ -1,0 +1,405 @@
+//! Event handling: turns events into cells. The only writer of the transcript.
+
+use std::sync::Arc;
+
+use super::cell::Body;
+use super::pages::PageResult;
+use super::shell::ShellCell;
+use super::strip::Strip;
+use super::tool::{Phase, ToolCell};
+use super::{OpenMessage, Position, Started, Transcript};
+use osier_agent::{AgentMessage, Severity};
+use osier_llm::{AssistantMessage, Delta, StopReason};
+use osier_markdown::Markdown;
+use osier_protocol::{Event, StoredMessage, TreeEvent};
+
+/// Cells among which the call of a result that just came is looked for.
+const RECENT: usize = 256;
+
+impl Transcript {
+    /// Applies an event; returns whether anything visible may have changed.
+    pub fn apply(&mut self, event: &Event) -> bool {
+        let is_live = !matches!(
+            event,
+            Event::SessionOpened { .. }
+                | Event::Tree(_)
+                | Event::TranscriptPage { .. }
+                | Event::MessageStored { .. }
+        );
+        if is_live {
+            self.begin_below();
+        }
+        self.on_event(event)
+    }
+
+    fn on_event(&mut self, event: &Event) -> bool {
+        match event {
+            Event::SessionOpened {
+                messages, at_start, ..
+            }
+            | Event::Tree(TreeEvent::Moved {
+                messages, at_start, ..
+            }) => self.reset(messages, *at_start),
+            Event::TranscriptPage {
+                request,
+                found,
+                messages,
+                at_start,
+                at_end,
+            } => {
+                return self.take_page(PageResult {
+                    request: *request,
+                    found: *found,
+                    messages,
+                    at_start: *at_start,
+                    at_end: *at_end,
+                });
+            }
+            Event::MessageStored { id, entry_id } => {
+                self.stored(id, entry_id);
+                return false;
+            }
+            Event::ShellStart {
+                id,
+                command,
+                exclude_from_context,
+            } => {
+                let cell = ShellCell::running(id.clone(), command.clone(), *exclude_from_context);
+                let place = self.near.push(Body::Shell(Box::new(cell)));
+                self.shells.insert(id.clone(), place);
+            }
+            Event::ShellUpdate { id, output } => {
+                return self.change_shell(id, |cell| cell.update(output));
+            }
+            Event::ShellEnd { id, run } => {
+                let changed = self.change_shell(id, |cell| cell.finish((**run).clone()));
+                self.shells.remove(id);
+                return changed;
+            }
+            Event::HostNotice { severity, text, .. } => self.notice(*severity, text),
+            Event::Agent(event) => return self.apply_agent(event),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds a line for the person.
+    pub fn notice(&mut self, severity: Severity, text: &str) {
+        self.near.notice(severity, text);
+    }
+
+    fn apply_agent(&mut self, event: &osier_agent::Event) -> bool {
+        match event {
+            osier_agent::Event::MessageStart { id, message } => match &**message {
+                AgentMessage::Assistant(_) => {
+                    self.open = Some(OpenMessage {
+                        id: id.clone(),
+                        entry: None,
+                        blocks: Vec::new(),
+                    });
+                    return false;
+                }
+                message => return self.start_message(id, message),
+            },
+            osier_agent::Event::MessageUpdate { id, delta } => {
+                if self.open.as_ref().is_some_and(|open| open.id == *id) {
+                    self.apply_delta(delta);
+                }
+            }
+            osier_agent::Event::MessageEnd { id, message } => {
+                if self.open.as_ref().is_none_or(|open| open.id != *id) {
+                    return false;
+                }
+                if let AgentMessage::Assistant(message) = &**message {
+                    self.close_message(message);
+                }
+            }
+            osier_agent::Event::MessageRetracted { id } => self.retract(id),
+            osier_agent::Event::ToolExecutionStart {
+                call_id,
+                tool_name,
+                arguments,
+            } => {
+                let place = self.call_cell(call_id, tool_name);
+                self.near.change_tool(place, |cell| {
+                    cell.arguments.clone_from(arguments);
+                    cell.phase = Phase::Running;
+                });
+            }
+            osier_agent::Event::ToolExecutionUpdate { call_id, update } => {
+                if let Some(place) = self.near.calls.get(call_id).copied() {
+                    self.near.change_tool(place, |cell| cell.update(update));
+                }
+            }
+            osier_agent::Event::ToolExecutionEnd {
+                call_id,
+                tool_name,
+                result,
+            } => {
+                let place = self.call_cell(call_id, tool_name);
+                self.near
+                    .change_tool(place, |cell| cell.finish(Arc::clone(result)));
+                self.near.calls.remove(call_id);
+            }
+            osier_agent::Event::Notice { severity, text } => self.notice(*severity, text),
+            osier_agent::Event::AgentEnd { outcome } => {
+                if let Some(error) = outcome.error() {
+                    self.notice(Severity::Error, &error);
+                } else if *outcome == osier_agent::RunOutcome::Interrupted {
+                    self.notice(Severity::Warning, "interrupted");
+                }
+            }
+            osier_agent::Event::ProviderSwitched { from, to, status } => {
+                let text = format!("{from} failed ({}); continuing with {to}", status.message());
+                self.notice(Severity::Warning, &text);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Shows a stored conversation from its end.
+    fn reset(&mut self, messages: &[StoredMessage], at_start: bool) {
+        // Problems found on the way to the first session are still to be read.
+        let reported = std::mem::take(&mut self.near.cells);
+        let keep = !std::mem::replace(&mut self.opened, true);
+        self.near = Strip::of(messages, !at_start);
+        self.unmark();
+        self.away = None;
+        self.asked = None;
+        self.shells.clear();
+        self.open = None;
+        self.started = None;
+        self.below = None;
+        self.position = Position::Follow;
+        if keep {
+            self.near.cells.extend(reported);
+        }
+    }
+
+    /// A message that is complete from its start.
+    fn start_message(&mut self, id: &str, message: &AgentMessage) -> bool {
+        let at = match message {
+            AgentMessage::ToolResult(result) => {
+                let call = &result.result.tool_call_id;
+                let cells = self.near.cells.iter();
+                cells.rev().take(RECENT).position(|cell| cell.is_call(call))
+            }
+            _ => None,
+        };
+        let place = match at {
+            Some(back) => self.near.cells.len() - 1 - back,
+            None => self.near.cells.len(),
+        };
+        let changed = self.near.add_message(message);
+        self.started = Some(Started {
+            id: id.to_owned(),
+            place,
+            is_result: matches!(message, AgentMessage::ToolResult(_)),
+        });
+        changed
+    }
+
+    /// The message `id` is stored: its cells can be let go and read again.
+    fn stored(&mut self, id: &str, entry_id: &str) {
+        let entry: Arc<str> = entry_id.into();
+        if let Some(open) = self.open.as_mut().filter(|open| open.id == id) {
+            open.entry = Some(Arc::clone(&entry));
+            for place in &open.blocks {
+                if let Some(cell) = self.near.cells.get_mut(*place) {
+                    cell.entry = Some(Arc::clone(&entry));
+                }
+            }
+        } else if let Some(started) = self.started.take_if(|started| started.id == id) {
+            let cells = self.near.cells.get_mut(started.place..).unwrap_or_default();
+            if started.is_result {
+                if let Some(cell) = cells.first_mut() {
+                    cell.result_entry = Some(Arc::clone(&entry));
+                }
+            } else {
+                for cell in cells.iter_mut().filter(|cell| cell.entry.is_none()) {
+                    cell.entry = Some(Arc::clone(&entry));
+                }
+            }
+        }
+        if self.near.first.is_none() {
+            self.near.first = Some(Arc::clone(&entry));
+        }
+        self.near.last = Some(entry);
+        self.trim();
+    }
+
+    fn apply_delta(&mut self, delta: &Delta) {
+        match delta {
+            Delta::TextStart { index } => self.open_block(*index, Body::Text(Markdown::new())),
+            Delta::ThinkingStart { index } => {
+                let body = Body::Thinking {
+                    markdown: Markdown::new(),
+                    open: true,
+                };
+                self.open_block(*index, body);
+            }
+            Delta::ToolcallStart { index, id, name } => {
+                let cell = ToolCell::streaming(id.clone(), name.clone());
+                self.open_block(*index, Body::Tool(Box::new(cell)));
+                if let Some(place) = self.block(*index) {
+                    self.near.calls.insert(id.clone(), place);
+                }
+            }
+            Delta::TextDelta { index, delta } | Delta::ThinkingDelta { index, delta } => {
+                let Some(place) = self.block(*index) else {
+                    return;
+                };
+                match &mut self.near.cells[place].body {
+                    Body::Text(markdown) | Body::Thinking { markdown, .. } => markdown.push(delta),
+                    _ => {}
+                }
+            }
+            Delta::TextEnd { index, .. } | Delta::ThinkingEnd { index, .. } => {
+                let Some(place) = self.block(*index) else {
+                    return;
+                };
+                match &mut self.near.cells[place].body {
+                    Body::Text(markdown) => {
+                        markdown.finish();
+                        self.near.cells[place].illustrate();
+                    }
+                    Body::Thinking { markdown, open } => {
+                        markdown.finish();
+                        *open = false;
+                    }
+                    _ => {}
+                }
+                self.near.cells[place].changed();
+            }
+            Delta::ToolcallDelta { index, delta } => {
+                if let Some(place) = self.block(*index) {
+                    self.near
+                        .change_tool(place, |cell| cell.raw.push_str(delta));
+                }
+            }
+            Delta::ToolcallEnd {
+                index, arguments, ..
+            } => {
+                if let Some(place) = self.block(*index) {
+                    self.near
+                        .change_tool(place, |cell| cell.arguments.clone_from(arguments));
+                }
+            }
+        }
+    }
+
+    fn open_block(&mut self, index: usize, body: Body) {
+        let place = self.near.push(body);
+        if let Some(open) = &mut self.open {
+            open.blocks.resize(index, place);
+            open.blocks.push(place);
+        }
+    }
+
+    fn block(&self, index: usize) -> Option<usize> {
+        self.open.as_ref()?.blocks.get(index).copied()
+    }
+
+    /// The message is final. Its blocks have streamed; only its ending is new.
+    fn close_message(&mut self, message: &AssistantMessage) {
+        let start = self.near.cells.len();
+        let open = self.open.take();
+        let streamed = open.as_ref().is_some_and(|open| !open.blocks.is_empty());
+        if !streamed {
+            for block in &message.content {
+                self.near.add_block(block);
+            }
+        }
+        for cell in self
+            .near
+            .cells
+            .iter_mut()
+            .rev()
+            .take(message.content.len() + 1)
+        {
+            if let Body::Text(markdown) = &mut cell.body {
+                markdown.finish();
+            } else if let Body::Thinking { markdown, open } = &mut cell.body {
+                markdown.finish();
+                *open = false;
+                cell.changed();
+            }
+        }
+        // The end of the run reports interrupts and errors.
+        if matches!(
+            message.stop_reason,
+            StopReason::Length | StopReason::Refusal
+        ) {
+            self.near.add_ending(message);
+        }
+        let entry = open.and_then(|open| open.entry);
+        for cell in &mut self.near.cells[start..] {
+            cell.entry.clone_from(&entry);
+        }
+    }
+
+    /// Takes the blocks of a failed attempt away.
+    fn retract(&mut self, id: &str) {
+        let Some(open) = self.open.take_if(|open| open.id == id) else {
+            return;
+        };
+        let mut blocks = open.blocks;
+        blocks.sort_unstable();
+        blocks.dedup();
+        for place in blocks.into_iter().rev() {
+            self.remove(place);
+        }
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.near.cells.remove(place);
+        self.near.calls.retain(|_, cell| *cell != place);
+        for cell in self.near.calls.values_mut().chain(self.shells.values_mut()) {
+            *cell -= usize::from(*cell > place);
+        }
+        if let Some(started) = &mut self.started {
+            started.place -= usize::from(started.place > place);
+        }
+        if self.away.is_some() {
+            return;
+        }
+        self.unmark();
+        if let Position::At { cell, row } = &mut self.position {
+            if *cell > place {
+                *cell -= 1;
+            } else if *cell == place {
+                *row = 0;
+            }
+            if *cell >= self.near.cells.len() {
+                self.position = Position::Follow;
+            }
+        }
+    }
+
+    /// The cell of a call; made when its message did not stream.
+    fn call_cell(&mut self, call_id: &str, name: &str) -> usize {
+        if let Some(place) = self.near.calls.get(call_id) {
+            return *place;
+        }
+        let cell = ToolCell::streaming(call_id.to_owned(), name.to_owned());
+        let place = self.near.push(Body::Tool(Box::new(cell)));
+        self.near.calls.insert(call_id.to_owned(), place);
+        place
+    }
+
+    fn change_shell(&mut self, id: &str, change: impl FnOnce(&mut ShellCell)) -> bool {
+        let Some(cell) = self
+            .shells
+            .get(id)
+            .and_then(|place| self.near.cells.get_mut(*place))
+        else {
+            return false;
+        };
+        if let Body::Shell(shell) = &mut cell.body {
+            change(shell);
+            cell.changed();
+        }
+        true
+    }
+}
