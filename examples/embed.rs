@@ -9,16 +9,16 @@ use osier_agent::RunOutcome;
 use osier_base::folders::Folders;
 use osier_llm::Delta;
 use osier_protocol::{Event, Op};
-use osier_session::host::{Host, HostSetup};
+use osier_session::{SessionHandle, SessionSetup};
 use osier_settings::Settings;
 
 /// Runs one prompt in a new session and passes the deltas of the answer to `print`.
 pub(crate) async fn ask(
-    setup: HostSetup,
+    setup: SessionSetup,
     prompt: &str,
     mut print: impl FnMut(&str),
 ) -> Result<RunOutcome, Box<dyn Error>> {
-    let (host, mut events) = Host::start(setup)?;
+    let (host, mut events) = SessionHandle::start(setup)?;
     let (text, attachments) = (prompt.to_owned(), Vec::new());
     host.send(osier_agent::Op::Prompt { text, attachments }.into());
     let outcome = loop {
@@ -50,11 +50,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let model = arguments.next().ok_or("missing argument: MODEL")?;
     let prompt = arguments.next().ok_or("missing argument: PROMPT")?;
     let (folders, cwd) = (Folders::find(None)?, std::env::current_dir()?);
-    let setup = HostSetup {
+    let setup = SessionSetup {
         settings: Settings::load_for(&folders, &cwd).0,
         environment: Arc::new(std::env::vars().collect()),
         model: Some(model),
-        ..HostSetup::new(folders, cwd)
+        ..SessionSetup::new(folders, cwd)
     };
     let outcome = ask(setup, &prompt, |delta| print!("{delta}")).await?;
     println!();

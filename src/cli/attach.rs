@@ -11,7 +11,7 @@ use osier_base::folders::Folders;
 use osier_base::process::{Invocation, spawn_detached};
 use osier_protocol::Opening;
 use osier_serve::read_token;
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 
 use osier_rpc::remote;
 use osier_rpc::remote::{Joining, Target, attach};
@@ -66,7 +66,7 @@ pub(super) struct AttachArgs {
 /// The server cannot be reached, or an argument is invalid.
 pub(super) fn run(
     args: &AttachArgs,
-    setup: &HostSetup,
+    setup: &SessionSetup,
     mut options: osier_tui::Options,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Exit, String> {
@@ -114,7 +114,7 @@ pub(super) fn run(
 pub(super) fn stop(
     server: Option<&str>,
     token_file: Option<&Path>,
-    setup: &HostSetup,
+    setup: &SessionSetup,
 ) -> Result<Exit, String> {
     let (target, url_token) = parse_target(server, &setup.folders)?;
     if matches!(target, Target::Ssh { .. }) {
@@ -154,7 +154,7 @@ fn token(
     target: &Target,
     url_token: Option<String>,
     file: Option<&Path>,
-    setup: &HostSetup,
+    setup: &SessionSetup,
 ) -> Result<Option<String>, String> {
     match (url_token, file) {
         (Some(token), _) => Ok(Some(token)),
@@ -181,7 +181,7 @@ fn open_other_sessions(target: Target, joining: Joining) -> osier_tui::Open {
 }
 
 /// The name of this client: `USER@HOST TERMINAL`.
-fn client_name(setup: &HostSetup) -> String {
+fn client_name(setup: &SessionSetup) -> String {
     let mut names = ["USER", "LOGNAME"].iter();
     let user = names.find_map(|name| setup.environment.get(*name));
     let user = user.map_or("unknown", String::as_str);
@@ -197,7 +197,7 @@ fn client_name(setup: &HostSetup) -> String {
 }
 
 /// The token of the environment, or that of a server on this machine.
-fn known_token(target: &Target, setup: &HostSetup) -> Option<String> {
+fn known_token(target: &Target, setup: &SessionSetup) -> Option<String> {
     let variable = setup
         .environment
         .get(TOKEN_VARIABLE)

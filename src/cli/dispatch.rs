@@ -15,8 +15,8 @@ use super::run_config::{RunConfig, RunMode};
 use super::{attach, commands, input, parse_error, serve};
 use osier_agent::RunOutcome;
 use osier_base::allocator;
-use osier_session::host::{Host, HostSetup};
 use osier_session::models::Models;
+use osier_session::{SessionHandle, SessionSetup};
 
 use crate::modes::print::{LogOptions, Sinks};
 use crate::modes::{json, print, rpc};
@@ -71,21 +71,21 @@ fn start(args: Args) -> Result<Exit, String> {
             let answers_questions = config.args.answers;
             run_json(
                 &config,
-                HostSetup {
+                SessionSetup {
                     answers_questions,
                     ..setup
                 },
             )
         }
         RunMode::Rpc => {
-            let setup = HostSetup {
+            let setup = SessionSetup {
                 answers_questions: true,
                 ..setup
             };
             run_rpc(&config, setup)
         }
         RunMode::Acp => {
-            let setup = HostSetup {
+            let setup = SessionSetup {
                 answers_questions: true,
                 waits_for_servers: true,
                 ..setup
@@ -189,7 +189,11 @@ fn runtime() -> Result<tokio::runtime::Runtime, String> {
         .map_err(|error| format!("cannot start the async runtime: {error}"))
 }
 
-fn run_print(config: &RunConfig, mut setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+fn run_print(
+    config: &RunConfig,
+    mut setup: SessionSetup,
+    stdin_piped: bool,
+) -> Result<Exit, String> {
     setup.waits_for_servers = true;
     let prompts = config.prompts(stdin_piped)?;
     if prompts.is_empty() {
@@ -205,7 +209,7 @@ fn run_print(config: &RunConfig, mut setup: HostSetup, stdin_piped: bool) -> Res
     };
     config.warn_about_problems();
     let outcome = runtime()?.block_on(async {
-        let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
+        let (host, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(host.clone());
         let sinks = Sinks {
             answer: &mut io::stdout(),
@@ -221,7 +225,7 @@ fn run_print(config: &RunConfig, mut setup: HostSetup, stdin_piped: bool) -> Res
     Ok(exit_of(&outcome))
 }
 
-fn run_json(config: &RunConfig, mut setup: HostSetup) -> Result<Exit, String> {
+fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String> {
     setup.waits_for_servers = true;
     let prompts = input::prompts(&config.args.prompts, None, &config.cwd)?;
     config.require_session_id()?;
@@ -229,7 +233,7 @@ fn run_json(config: &RunConfig, mut setup: HostSetup) -> Result<Exit, String> {
     config.warn_about_problems();
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
-        let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
+        let (host, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(host.clone());
         let input = tokio::io::BufReader::new(tokio::io::stdin());
         let accounting = accounting
@@ -246,7 +250,7 @@ fn run_json(config: &RunConfig, mut setup: HostSetup) -> Result<Exit, String> {
     Ok(exit_of(&outcome?))
 }
 
-fn run_rpc(config: &RunConfig, setup: HostSetup) -> Result<Exit, String> {
+fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
     if !config.args.prompts.is_empty() {
         return Err(
             "`osier rpc` takes no prompts on the command line; send them as commands".to_owned(),
@@ -256,7 +260,7 @@ fn run_rpc(config: &RunConfig, setup: HostSetup) -> Result<Exit, String> {
     config.warn_about_problems();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let (host, events) = Host::start(setup).map_err(|error| error.to_string())?;
+        let (host, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         Ok(rpc::run(&host, events).await)
     });
     // Do not wait for the thread that reads standard input.
@@ -267,7 +271,7 @@ fn run_rpc(config: &RunConfig, setup: HostSetup) -> Result<Exit, String> {
     })
 }
 
-fn run_acp(config: &RunConfig, setup: HostSetup) -> Result<Exit, String> {
+fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
     if !config.args.prompts.is_empty() {
         return Err(
             "`osier acp` takes no prompts on the command line; send them from the editor"
@@ -286,7 +290,7 @@ fn run_acp(config: &RunConfig, setup: HostSetup) -> Result<Exit, String> {
     })
 }
 
-fn run_screen(config: RunConfig, setup: HostSetup, stdin_piped: bool) -> Result<Exit, String> {
+fn run_screen(config: RunConfig, setup: SessionSetup, stdin_piped: bool) -> Result<Exit, String> {
     let options = config.screen_options(stdin_piped)?;
     let outcome = runtime()?.block_on(osier_tui::run(setup, options));
     outcome
@@ -295,7 +299,7 @@ fn run_screen(config: RunConfig, setup: HostSetup, stdin_piped: bool) -> Result<
 }
 
 /// Interrupts the run on the first signal and shuts the session down on the second.
-fn stop_on_signal(host: Host) -> tokio::task::JoinHandle<()> {
+fn stop_on_signal(host: SessionHandle) -> tokio::task::JoinHandle<()> {
     use tokio::signal::unix::{SignalKind, signal};
     tokio::spawn(async move {
         let (Ok(mut interrupt), Ok(mut terminate)) = (

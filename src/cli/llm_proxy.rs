@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use super::exit::Exit;
 use osier_proxy::{LlmProxy, Users, UsersError};
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(super) enum UsersCommand {
@@ -31,7 +31,7 @@ pub(super) enum UsersCommand {
 ///
 /// # Errors
 /// The users or the models cannot be read.
-pub(super) fn open(setup: &HostSetup) -> Result<LlmProxy, String> {
+pub(super) fn open(setup: &SessionSetup) -> Result<LlmProxy, String> {
     let users = Users::open(&setup.folders.data).map_err(|error| error.to_string())?;
     LlmProxy::new(setup, users).map_err(|error| error.to_string())
 }
@@ -40,7 +40,7 @@ pub(super) fn open(setup: &HostSetup) -> Result<LlmProxy, String> {
 ///
 /// # Errors
 /// A limit or a user is invalid.
-pub(super) fn users(command: &UsersCommand, setup: &HostSetup) -> Result<Exit, String> {
+pub(super) fn users(command: &UsersCommand, setup: &SessionSetup) -> Result<Exit, String> {
     let text = |error: UsersError| error.to_string();
     let users = Users::open(&setup.folders.data).map_err(text)?;
     let mut out = io::stdout().lock();

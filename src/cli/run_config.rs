@@ -12,7 +12,7 @@ use super::html_theme::TerminalThemes;
 use super::input;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
-use osier_session::host::{HostSetup, SessionChoice, find_session};
+use osier_session::{SessionChoice, SessionSetup, find_session};
 
 use osier_llm::Secret;
 use osier_permissions::trust::Trust;
@@ -80,7 +80,7 @@ impl RunConfig {
     }
 
     /// The setup of a session.
-    pub(super) fn setup(&self) -> Result<HostSetup, String> {
+    pub(super) fn setup(&self) -> Result<SessionSetup, String> {
         let Self {
             args,
             folders,
@@ -111,7 +111,7 @@ impl RunConfig {
         if let SessionChoice::Resume(target) | SessionChoice::Copy(target) = &session {
             find_session(&folders.data, target)?;
         }
-        Ok(HostSetup {
+        Ok(SessionSetup {
             settings: settings.clone(),
             environment: Arc::new(environment.clone()),
             model,
@@ -135,7 +135,7 @@ impl RunConfig {
             trace_servers: args.trace_mcp,
             #[cfg(feature = "transfer")]
             html_themes: Some(Arc::new(TerminalThemes::new(folders.themes()))),
-            ..HostSetup::new(folders.clone(), cwd.clone())
+            ..SessionSetup::new(folders.clone(), cwd.clone())
         })
     }
 
@@ -238,7 +238,7 @@ impl RunConfig {
     }
 
     /// The problems of all configuration files.
-    pub(super) fn all_problems(&self, setup: &HostSetup) -> Vec<Problem> {
+    pub(super) fn all_problems(&self, setup: &SessionSetup) -> Vec<Problem> {
         let mut problems = self.problems.clone();
         problems.extend(Models::load_lenient(setup).1);
         let servers = [self.folders.servers()];

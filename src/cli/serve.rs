@@ -11,7 +11,7 @@ use super::exit::Exit;
 #[cfg(feature = "proxy")]
 use super::llm_proxy;
 use osier_base::process::{Invocation, spawn_detached};
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 
 use osier_llm::ThinkingLevel;
 use osier_protocol::SandboxMode;
@@ -119,7 +119,7 @@ impl ServeArgs {
 ///
 /// # Errors
 /// An address, a file or a user is invalid.
-pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
+pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String> {
     match &args.command {
         #[cfg(feature = "proxy")]
         Some(ServeCommand::Users { command }) => return llm_proxy::users(command, &setup),
@@ -176,7 +176,7 @@ pub(super) fn run(args: &ServeArgs, setup: HostSetup) -> Result<Exit, String> {
 }
 
 /// Starts the same command in the background and prints its address.
-fn detach(setup: &HostSetup) -> Result<Exit, String> {
+fn detach(setup: &SessionSetup) -> Result<Exit, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let arguments = std::env::args_os().skip(1);
     let arguments: Vec<OsString> = arguments

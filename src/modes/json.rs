@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 use osier_agent::{RunOutcome, Subscription};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 
 use osier_protocol::Prompt;
 
@@ -62,7 +62,7 @@ impl Content {
 
 /// Runs the prompts, then the messages of `input` until its end. Returns the outcome of the last run.
 pub async fn run(
-    host: &Host,
+    host: &SessionHandle,
     mut events: Subscription<Event>,
     prompts: Vec<Prompt>,
     input: impl AsyncBufRead + Unpin,
@@ -91,7 +91,7 @@ pub async fn run(
 
 /// Reads and runs until the input ends and no run is active; `None` when the session shut down first.
 async fn converse(
-    host: &Host,
+    host: &SessionHandle,
     events: &mut Subscription<Event>,
     prompts: Vec<Prompt>,
     input: impl AsyncBufRead + Unpin,
@@ -163,7 +163,7 @@ fn track_questions(event: &Event, questions: &mut Vec<String>) {
     }
 }
 
-fn dismiss_all(host: &Host, questions: &mut Vec<String>) {
+fn dismiss_all(host: &SessionHandle, questions: &mut Vec<String>) {
     for id in questions.drain(..) {
         let answer = Answer::Dismissed;
         host.send(Op::AnswerQuestion { id, answer });
@@ -181,7 +181,7 @@ async fn next_line<R: AsyncBufRead + Unpin>(
 }
 
 fn read_line(
-    host: &Host,
+    host: &SessionHandle,
     line: &[u8],
     queue: &mut VecDeque<Prompt>,
     output: &mut dyn Write,

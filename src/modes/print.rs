@@ -11,7 +11,7 @@ use osier_agent::{
 use osier_base::text::sanitize;
 use osier_llm::Delta;
 use osier_protocol::{Event, Op};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 
 use osier_protocol::Prompt;
 
@@ -40,7 +40,7 @@ const RESET: &str = "\x1b[0m";
 
 /// Runs the prompts one after the other until one fails. Returns the outcome of the last run.
 pub async fn run(
-    host: &Host,
+    host: &SessionHandle,
     mut events: Subscription<Event>,
     prompts: Vec<Prompt>,
     options: LogOptions,

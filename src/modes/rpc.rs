@@ -7,11 +7,11 @@ use tokio::io::{stdin, stdout};
 use osier_agent::Subscription;
 use osier_protocol::Event;
 use osier_rpc::{Ended, serve};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 
 use osier_base::signals::signalled;
 
 /// Serves the client until it disconnects or a signal arrives.
-pub async fn run(host: &Host, events: Subscription<Event>) -> Ended {
+pub async fn run(host: &SessionHandle, events: Subscription<Event>) -> Ended {
     serve(host, events, stdin(), stdout(), signalled()).await
 }

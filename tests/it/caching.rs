@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use osier_llm::{Script, ThinkingLevel};
 use osier_protocol::{Event, Op, Spending, TreeEvent, TreeOp};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};

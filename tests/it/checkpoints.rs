@@ -8,7 +8,7 @@ use osier_protocol::{
     ChangeKind, CheckpointEvent, CheckpointOp, DiffRange, Event, FileChange, FilesAt, Op,
     Unrestored,
 };
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::json;
 
 use crate::support::host::{Open, Place};

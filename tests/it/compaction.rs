@@ -4,7 +4,7 @@ use osier_agent::{CompactionOutcome, CompactionReason};
 use osier_llm::scripted::Gate;
 use osier_llm::{Script, StopReason, TurnStatus, Usage};
 use osier_protocol::{Event, Op, TreeEvent, TreeOp};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::json;
 
 use crate::support::agent::{model, sent};

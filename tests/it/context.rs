@@ -4,7 +4,7 @@ use std::path::Path;
 
 use osier_llm::Script;
 use osier_protocol::{Event, Op, PartKind};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 
 use crate::support::host::{Open, Place};
 

@@ -6,7 +6,7 @@ use osier_agent::RunOutcome;
 use osier_base::folders::Folders;
 use osier_base::process::Invocation;
 use osier_llm::{Script, ScriptedProvider};
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 use serde_json::json;
 
 use crate::support::agent::model;
@@ -23,7 +23,7 @@ mod headless;
 async fn embed_example_prints_the_answer() {
     let home = Home::new();
     let script = Script::new().turn(|turn| turn.text("it grows willows"));
-    let mut setup = HostSetup::new(Folders::under(&home.home()), home.work());
+    let mut setup = SessionSetup::new(Folders::under(&home.home()), home.work());
     setup.settings.discover_local_models = false;
     let provider = Arc::new(ScriptedProvider::new(script));
     setup.embedded = Some((model("test/one"), provider));

@@ -11,7 +11,7 @@ use osier_base::folders::Folders;
 use osier_llm::Script;
 use osier_permissions::trust::Trust;
 use osier_protocol::{Event, Op, PermissionMode, reference};
-use osier_session::host::{HostSetup, SessionChoice};
+use osier_session::{SessionChoice, SessionSetup};
 use osier_testing::skip;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ async fn open(place: &Place, script: Script) -> Open {
     place.open(SessionChoice::New, script).await
 }
 
-fn asks(setup: &mut HostSetup) {
+fn asks(setup: &mut SessionSetup) {
     setup.permissions = Some(PermissionMode::Ask);
     setup.answers_questions = true;
 }
@@ -310,7 +310,7 @@ async fn a_notifier_is_told_that_somebody_is_waited_for() {
     let command = program(&place.data().join("notify.sh"), NOTIFIER);
     let hooks = json!({"hooks": {"Notification": hook(&command)}});
     write(&place.data().join("hooks.json"), &hooks.to_string());
-    let setup = |setup: &mut HostSetup| {
+    let setup = |setup: &mut SessionSetup| {
         asks(setup);
         setup.idle_after = std::time::Duration::ZERO;
     };

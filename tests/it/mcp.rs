@@ -7,7 +7,7 @@ use osier_agent::{ToolStatus, ToolUpdate};
 use osier_llm::Script;
 use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op, ServerAction, ServerInfo, ServerState};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use osier_testing::skip;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use osier_llm::Script;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op, PermissionMode, SandboxMode};
 use osier_sandbox::{Backend, Confinement};
-use osier_session::host::{HostSetup, SessionChoice};
+use osier_session::{SessionChoice, SessionSetup};
 use osier_testing::skip;
 use serde_json::json;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn runs(commands: &[&str]) -> Script {
     script.turn(|turn| turn.text("done").repeat())
 }
 
-fn asks(setup: &mut HostSetup) {
+fn asks(setup: &mut SessionSetup) {
     setup.permissions = Some(PermissionMode::Ask);
     setup.answers_questions = true;
 }

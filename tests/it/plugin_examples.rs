@@ -7,7 +7,7 @@ use osier_agent::CompactionOutcome;
 use osier_llm::Script;
 use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op, TreeOp};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use osier_testing::skip;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use osier_llm::Script;
 use osier_permissions::trust::Trust;
 use osier_protocol::questions::{Answer, QuestionKind};
 use osier_protocol::{Event, Op};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};

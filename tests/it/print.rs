@@ -7,7 +7,7 @@ use osier::modes::print::{LogOptions, Sinks};
 use osier_agent::RunOutcome;
 use osier_llm::Script;
 use osier_protocol::{Op, Prompt};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use osier_llm::Script;
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind};
 use osier_protocol::{Event, Op};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::host::Place;

@@ -9,7 +9,7 @@ use osier_agent::RunOutcome;
 use osier_llm::Script;
 use osier_llm::scripted::Gate;
 use osier_protocol::{Event, Op, Opening};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::cli::lines_of;

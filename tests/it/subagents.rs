@@ -4,7 +4,7 @@ use osier_agent::ToolUpdate;
 use osier_llm::scripted::Gate;
 use osier_llm::{Script, Usage};
 use osier_protocol::{Event, Op};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::host::{Open, Place};

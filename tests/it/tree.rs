@@ -8,7 +8,7 @@ use osier_llm::{Script, ThinkingLevel};
 use osier_protocol::{
     BranchFacts, Event, LaneState, LaneStatus, Op, Outline, Tag, TreeEvent, TreeOp,
 };
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::json;
 
 use crate::support::agent::model;

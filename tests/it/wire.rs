@@ -2,7 +2,7 @@
 
 use osier_agent::Op;
 use osier_llm::Script;
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::cli::{Ended, Home};
@@ -338,7 +338,7 @@ async fn steering_goes_out_with_the_results_of_the_tools() {
     std::fs::create_dir(place.data()).unwrap();
     let mut models = std::fs::File::create(place.data().join("models.json")).unwrap();
     std::io::Write::write_all(&mut models, server.models_json().as_bytes()).unwrap();
-    let named = |setup: &mut osier_session::host::HostSetup| setup.model = Some("here/m".into());
+    let named = |setup: &mut osier_session::SessionSetup| setup.model = Some("here/m".into());
     let mut open = place
         .open_with(SessionChoice::New, Script::new(), named)
         .await;

@@ -19,7 +19,7 @@ use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
 use osier_index::SessionIndex;
 use osier_rpc::LINE_LIMIT;
 use osier_rpc::lines::{Line, Lines};
-use osier_session::host::{HostSetup, SessionChoice};
+use osier_session::{SessionChoice, SessionSetup};
 use osier_settings::Settings;
 use osier_store::{Scope, SessionDirectory};
 
@@ -33,7 +33,7 @@ const QUEUE_SIZE: usize = 64;
 /// Serves an editor until the input ends or `stop` completes, then closes and stores all sessions. Returns
 /// whether `stop` completed.
 pub(super) async fn run(
-    template: HostSetup,
+    template: SessionSetup,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
     stop: impl Future<Output = ()>,
@@ -106,7 +106,7 @@ struct OpenRequest {
 
 struct Connection<W> {
     /// The setup that every session starts from.
-    template: HostSetup,
+    template: SessionSetup,
     output: W,
     /// Whether writing failed.
     disconnected: bool,
@@ -338,7 +338,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         let servers = request.mcp_servers.unwrap_or_default().into_iter();
         let servers = servers.map(mcp_servers::config).collect::<Result<_, _>>()?;
         let (settings, _) = Settings::load_for(&self.template.folders, &cwd);
-        let setup = HostSetup {
+        let setup = SessionSetup {
             cwd,
             directories,
             settings,

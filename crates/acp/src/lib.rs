@@ -19,11 +19,11 @@ mod tool_calls;
 mod updates;
 
 use osier_base::signals::signalled;
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 use tokio::io::{stdin, stdout};
 
 /// Serves the editor that started osier until it closes standard input or a signal arrives. Sessions start
 /// from `template`. Returns whether a signal ended it.
-pub async fn run_on_stdio(template: HostSetup) -> bool {
+pub async fn run_on_stdio(template: SessionSetup) -> bool {
     connection::run(template, stdin(), stdout(), signalled()).await
 }

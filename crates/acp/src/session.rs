@@ -20,8 +20,8 @@ use osier_agent::{Severity, Subscription};
 use osier_llm::StopReason;
 use osier_protocol::questions::Question;
 use osier_protocol::{Event, KeyState, Op, PageAt, Spending, StoredMessage};
-use osier_session::host::{Host, HostSetup};
 use osier_session::models;
+use osier_session::{SessionHandle, SessionSetup};
 
 /// A command from the connection to an open session, with the request to respond to.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ enum Change {
 
 struct Session {
     id: acp::SessionId,
-    host: Host,
+    host: SessionHandle,
     events: Subscription<Event>,
     client: AcpClient,
     cwd: PathBuf,
@@ -108,7 +108,7 @@ struct Session {
 
 /// Opens a session, responds to the request `id`, and serves the session until it closes.
 pub(super) async fn run(
-    setup: HostSetup,
+    setup: SessionSetup,
     kind: OpenKind,
     id: acp::RequestId,
     client: AcpClient,
@@ -146,7 +146,10 @@ pub(super) async fn run(
 
 impl Session {
     /// Opens a session. Returns it with its slash commands, to send after the response.
-    async fn open(mut setup: HostSetup, client: AcpClient) -> acp::Result<(Self, Option<Event>)> {
+    async fn open(
+        mut setup: SessionSetup,
+        client: AcpClient,
+    ) -> acp::Result<(Self, Option<Event>)> {
         let cwd = setup.cwd.clone();
         let model_selected = setup.model.is_some() || setup.settings.model.is_some();
         let mut directories = setup.directories.clone();
@@ -154,7 +157,7 @@ impl Session {
         let editor = SessionEditor::new(client.clone(), &directories);
         setup.editor = Some(Arc::new(editor.clone()));
         let (host, events) =
-            Host::start(setup).map_err(|cause| internal_error(cause.to_string()))?;
+            SessionHandle::start(setup).map_err(|cause| internal_error(cause.to_string()))?;
         let mut session = Self {
             id: acp::SessionId::new(""),
             host,

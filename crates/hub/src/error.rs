@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use osier_session::host::HostError;
+use osier_session::StartError;
 
 /// Why a session cannot be had. The texts are for the person who asked.
 #[derive(Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum OpenError {
         source: std::io::Error,
     },
     #[error(transparent)]
-    Host(#[from] HostError),
+    Start(#[from] StartError),
     #[error("osier ends: no session is opened any more")]
     Closing,
 }

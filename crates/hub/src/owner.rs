@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::error::OpenError;
 use super::room::{Room, RoomInfo};
 use osier_protocol::{Event, PermissionMode};
-use osier_session::host::{Host, HostSetup, SessionChoice};
+use osier_session::{SessionChoice, SessionHandle, SessionSetup};
 use osier_settings::Settings;
 use osier_store::{SessionDirectory, SessionSummary, summarize};
 
@@ -26,7 +26,7 @@ pub struct Hosts(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     /// What every session starts with.
-    template: HostSetup,
+    template: SessionSetup,
     table: Mutex<Table>,
     /// Something in the table that others wait for has changed.
     changed: Notify,
@@ -61,9 +61,9 @@ impl Wanted {
     /// The directory cannot be worked in.
     pub fn setup(
         &self,
-        template: &HostSetup,
+        template: &SessionSetup,
         session: SessionChoice,
-    ) -> Result<HostSetup, OpenError> {
+    ) -> Result<SessionSetup, OpenError> {
         let cwd = self.cwd.as_ref().unwrap_or(&template.cwd);
         let failed = |source| OpenError::Directory {
             cwd: cwd.clone(),
@@ -72,7 +72,7 @@ impl Wanted {
         let cwd = cwd.canonicalize().map_err(failed)?;
         std::fs::read_dir(&cwd).map_err(failed)?;
         let (settings, _) = Settings::load_for(&template.folders, &cwd);
-        Ok(HostSetup {
+        Ok(SessionSetup {
             cwd,
             settings,
             session,
@@ -85,8 +85,8 @@ impl Wanted {
 
 impl Hosts {
     /// No session yet; each will be opened with `template`.
-    pub fn new(template: HostSetup) -> Self {
-        let template = HostSetup {
+    pub fn new(template: SessionSetup) -> Self {
+        let template = SessionSetup {
             answers_questions: true,
             ..template
         };
@@ -98,7 +98,7 @@ impl Hosts {
     }
 
     /// What every session starts with.
-    pub fn template(&self) -> &HostSetup {
+    pub fn template(&self) -> &SessionSetup {
         &self.0.template
     }
 
@@ -263,7 +263,7 @@ impl Hosts {
             return Err(OpenError::Closing);
         }
         let setup = wanted.setup(&self.0.template, session)?;
-        let (host, events) = Host::start(setup)?;
+        let (host, events) = SessionHandle::start(setup)?;
         let room = Room::new(host, ids);
         let mut watch = room.watch();
         let hosts = self.clone();

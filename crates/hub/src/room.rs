@@ -17,7 +17,7 @@ use osier_agent::{AgentMessage, Severity, Subscription};
 use osier_base::clock;
 use osier_base::text::head_bytes;
 use osier_protocol::{Event, Op, PermissionMode};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 
 /// Numbers of a life: those of the next one are above them.
 const NUMBERS_A_MILLISECOND: u64 = 1000;
@@ -28,7 +28,7 @@ const REMEMBERED: usize = 256;
 /// One open session.
 #[derive(Debug)]
 pub struct Room {
-    host: Host,
+    host: SessionHandle,
     inside: Mutex<Inside>,
     ended: watch::Sender<bool>,
     /// Somebody may have to give up a place later.
@@ -126,7 +126,7 @@ impl Watch {
 
 impl Room {
     /// A room for a host that was just started; `ids` are those it is known by already.
-    pub(super) fn new(host: Host, ids: Vec<String>) -> Arc<Self> {
+    pub(super) fn new(host: SessionHandle, ids: Vec<String>) -> Arc<Self> {
         let now = u64::try_from(clock::now_ms()).unwrap_or_default();
         let (ended, _) = watch::channel(false);
         Arc::new(Self {
@@ -148,7 +148,7 @@ impl Room {
     }
 
     /// The host, for whoever sends it ops.
-    pub fn host(&self) -> &Host {
+    pub fn host(&self) -> &SessionHandle {
         &self.host
     }
 

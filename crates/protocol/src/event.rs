@@ -252,7 +252,7 @@ pub enum Event {
     HostNotice {
         severity: Severity,
         text: String,
-        /// The number of the op it is about, when that came through `Host::ask`.
+        /// The number of the op it is about, when that came through `SessionHandle::ask`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<u64>,
     },

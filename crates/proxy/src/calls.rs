@@ -16,7 +16,7 @@ use osier_base::problem::Problem;
 use osier_llm::http::{ProxyFrame, ProxyRequest, ServedModel};
 use osier_llm::{Api, EventStream, Request, StreamEvent, TurnStatus, Usage};
 use osier_protocol::KeyState;
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 use osier_session::models::{ModelError, Models};
 use osier_settings::Settings;
 
@@ -24,7 +24,7 @@ use osier_settings::Settings;
 #[derive(Debug)]
 pub struct LlmProxy {
     users: Arc<Users>,
-    setup: HostSetup,
+    setup: SessionSetup,
     loaded: Mutex<Loaded>,
 }
 
@@ -84,7 +84,7 @@ impl From<UsersError> for Refusal {
 
 impl LlmProxy {
     /// Uses the models and keys of `setup`.
-    pub fn new(setup: &HostSetup, users: Users) -> Result<Self, ModelError> {
+    pub fn new(setup: &SessionSetup, users: Users) -> Result<Self, ModelError> {
         let files = stamps(setup);
         let (_, mut problems) = Settings::load_for(&setup.folders, &setup.cwd);
         let (models, more) = Models::load(setup)?;
@@ -110,7 +110,7 @@ impl LlmProxy {
         }
         loaded.files = files;
         let (settings, mut problems) = Settings::load_for(&self.setup.folders, &self.setup.cwd);
-        let setup = HostSetup {
+        let setup = SessionSetup {
             settings,
             ..self.setup.clone()
         };
@@ -200,7 +200,7 @@ impl Served {
 }
 
 /// The current versions of the files with keys and models.
-fn stamps(setup: &HostSetup) -> Vec<Option<Stamp>> {
+fn stamps(setup: &SessionSetup) -> Vec<Option<Stamp>> {
     let folders = &setup.folders;
     let files = [
         folders.models(),

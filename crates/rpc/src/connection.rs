@@ -13,7 +13,7 @@ use super::dispatcher::Dispatcher;
 use super::lines::{Line, Lines};
 use osier_agent::Subscription;
 use osier_protocol::{Event, Op};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 
 /// Bytes that may wait for the client before no more events are taken.
 const EVENTS_WAIT_AT: usize = 256 * 1024;
@@ -40,7 +40,7 @@ pub enum Ended {
 /// last events are sent. After the end of the input what runs goes on to its end, and nobody is there to
 /// answer requests. `events` begin with the first of the host.
 pub async fn serve(
-    host: &Host,
+    host: &SessionHandle,
     mut events: Subscription<Event>,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,

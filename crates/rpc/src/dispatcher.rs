@@ -21,12 +21,12 @@ use super::{LINE_LIMIT, PROTOCOL};
 use osier_hub::{Occupied, Place};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Delivery, Event, Op};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 
 /// What joins a client to a host.
 #[derive(Debug)]
 pub struct Dispatcher {
-    host: Host,
+    host: SessionHandle,
     /// Where several clients share the host: what this one may do.
     place: Option<Arc<Place>>,
     view: View,
@@ -38,7 +38,7 @@ pub struct Dispatcher {
 
 impl Dispatcher {
     /// Joins a client to `host`, whose events it is to be fed from the first one on.
-    pub fn new(host: Host) -> Self {
+    pub fn new(host: SessionHandle) -> Self {
         Self {
             host,
             place: None,

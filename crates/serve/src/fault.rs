@@ -178,7 +178,7 @@ impl From<OpenError> for Fault {
         let code = match &error {
             OpenError::Unknown { .. } => Code::UnknownSession,
             OpenError::Unavailable { .. } => Code::Unavailable,
-            OpenError::Directory { .. } | OpenError::Host(_) => Code::Malformed,
+            OpenError::Directory { .. } | OpenError::Start(_) => Code::Malformed,
             OpenError::Closing => Code::ShuttingDown,
         };
         Self::new(code, error.to_string())

@@ -46,7 +46,7 @@ use osier_base::signals::signalled;
 use osier_hub::Hosts;
 #[cfg(feature = "proxy")]
 use osier_proxy::LlmProxy;
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 
 pub use self::access::{make_token, read_token};
 pub use self::listen::{Listen, ListenError};
@@ -92,7 +92,7 @@ pub struct Serving {
 
 impl Serving {
     /// Begins to listen. `template` is what every session starts with.
-    pub async fn bind(template: HostSetup, options: Options) -> Result<Self, ListenError> {
+    pub async fn bind(template: SessionSetup, options: Options) -> Result<Self, ListenError> {
         let bound = Bound::new(&options.listen).await?;
         let access = Access::new(&options.token, bound.names(), &options.hosts);
         #[cfg(feature = "proxy")]

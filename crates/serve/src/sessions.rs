@@ -23,7 +23,7 @@ use osier_llm::http::ServedModel;
 use osier_llm::http::ServedModels;
 use osier_protocol::{KeyState, PermissionMode, SessionSummary};
 use osier_rpc::PROTOCOL;
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 use osier_session::models::Models;
 use osier_store::SessionDirectory;
 
@@ -169,7 +169,7 @@ pub(super) async fn models(
     Ok(Json(json!({"models": models})))
 }
 
-fn offered(template: &HostSetup) -> Vec<Offered> {
+fn offered(template: &SessionSetup) -> Vec<Offered> {
     let (models, _) = Models::load_lenient(template);
     let chosen = models.chosen();
     let mut infos = models.list();

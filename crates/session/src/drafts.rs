@@ -7,7 +7,7 @@ use osier_agent::AgentMessage;
 use osier_base::folders::Folders;
 use osier_base::parts::Parts;
 use osier_protocol::{Event, PageAt};
-use osier_store::prompt_draft::{DraftQuery, PromptDraft, PromptDraftRecorder, find};
+use osier_store::prompt_draft::{DraftQuery, PromptDraft, PromptDraftRecorder, find, forget};
 use osier_store::{EntryIndex, SessionStore};
 
 use crate::emitter::Emitter;
@@ -58,20 +58,23 @@ impl Drafts {
     }
 
     /// Publishes the draft that an earlier process left, if there is one. A session without messages also finds the
-    /// drafts of sessions that were never stored.
-    pub(crate) fn find(&self, store: &SessionStore, is_new: bool, emitter: &Emitter) {
+    /// drafts of sessions that were never stored. `last` is the last stored entry; `None` in a new session.
+    pub(crate) fn find(&self, store: &SessionStore, last: Option<String>, emitter: &Emitter) {
         let (folders, cwd) = (self.folders.clone(), self.cwd.clone());
         let (store, emitter) = (store.clone(), emitter.clone());
         tokio::task::spawn_blocking(move || {
             let query = DraftQuery {
                 session: store.id(),
                 cwd: &cwd,
-                is_new,
+                is_new: last.is_none(),
             };
             let Some(draft) = find(&folders.data, &folders.drafts(), query) else {
                 return;
             };
-            if !was_sent(store.index(), &draft.text.to_string()) {
+            if was_sent(store.index(), last.as_deref(), &draft.text.to_string()) {
+                // Otherwise it would look like a draft when the next prompt is the last one.
+                forget(&folders.drafts(), store.id());
+            } else {
                 emitter.post(Event::UnsentFound { text: draft.text });
             }
         });
@@ -85,15 +88,68 @@ impl Drafts {
     }
 }
 
-/// Whether the last prompt is this text: the process ended after it was sent and before its file was removed.
-fn was_sent(index: &EntryIndex, text: &str) -> bool {
+/// Whether this text was sent, but the process ended before the draft's file was removed: it is the last prompt up to
+/// the entry `last`, or a prompt after it, which was sent while the draft was looked for.
+fn was_sent(index: &EntryIndex, last: Option<&str>, text: &str) -> bool {
     let Some(page) = index.page(&PageAt::End) else {
         return false;
     };
-    let mut messages = page.messages.iter().rev();
-    let last = messages.find_map(|stored| match &*stored.message {
-        AgentMessage::User(prompt) => Some(prompt.text.trim() == text.trim()),
-        _ => None,
-    });
-    last.unwrap_or(false)
+    let mut is_earlier = false;
+    for stored in page.messages.iter().rev() {
+        is_earlier |= last == Some(stored.id.as_str());
+        if let AgentMessage::User(prompt) = &*stored.message {
+            if prompt.text.trim() == text.trim() {
+                return true;
+            }
+            if is_earlier {
+                return false;
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use osier_agent::UserMessage;
+    use osier_protocol::{EntryKind, Header};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn draft_was_sent_if_it_is_the_last_prompt_of_the_earlier_run_or_a_later_one() {
+        let header = Header::new(Path::new("/work"));
+        let store = SessionStore::in_memory(header, &[]).unwrap();
+        let mut ids = Vec::new();
+        for text in ["first", "second", "third\n"] {
+            let message = AgentMessage::User(UserMessage {
+                text: text.to_owned(),
+                ..UserMessage::default()
+            });
+            ids.push(
+                store
+                    .append(EntryKind::Message { message })
+                    .await
+                    .unwrap()
+                    .id,
+            );
+        }
+        let sent = |last: Option<usize>, text| {
+            let last = last.map(|place| ids[place].as_str());
+            was_sent(store.index(), last, text)
+        };
+        let texts = ["first", "second", "third", "never sent"];
+        assert_eq!(
+            texts.map(|text| sent(Some(2), text)),
+            [false, false, true, false]
+        );
+        assert_eq!(
+            texts.map(|text| sent(Some(1), text)),
+            [false, true, true, false]
+        );
+        assert_eq!(
+            texts.map(|text| sent(None, text)),
+            [true, true, true, false]
+        );
+    }
 }

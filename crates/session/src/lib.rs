@@ -50,11 +50,3 @@ mod workspace;
 pub use actor::{RemoteSession, SessionHandle, StartError};
 pub use open_session::find as find_session;
 pub use setup::{SessionChoice, SessionSetup};
-
-/// The former names of the types at the root.
-pub mod host {
-    pub use crate::{
-        RemoteSession as Elsewhere, SessionChoice, SessionHandle as Host,
-        SessionSetup as HostSetup, StartError as HostError, find_session,
-    };
-}

@@ -1,7 +1,7 @@
 //! The editor that osier is embedded in (ACP). As far as the editor offers it, files are read with unsaved
 //! changes, written through its buffers, and commands run in its terminals.
 //!
-//! The client passes the editor in `HostSetup::editor`. Without one, files are read from disk and commands
+//! The client passes the editor in `SessionSetup::editor`. Without one, files are read from disk and commands
 //! are child processes. Text from an editor is untrusted.
 
 use std::fmt;

@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 use osier_llm::Modality;
 use osier_llm::catalogue::refresh::SOURCE;
 use osier_protocol::{KeyState, ModelInfo};
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 use osier_session::models::Models;
 use osier_session::models::refresh;
 
@@ -16,7 +16,7 @@ use osier_session::models::refresh;
 /// # Errors
 /// No model matches, or a server does not respond.
 pub(in crate::cli) async fn run(
-    setup: &HostSetup,
+    setup: &SessionSetup,
     search: &str,
     with_refresh: bool,
     out: &mut dyn Write,

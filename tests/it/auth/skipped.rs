@@ -4,7 +4,7 @@
 use osier_llm::Script;
 use osier_llm::auth::{Credential, CredentialFile, KeySource};
 use osier_protocol::{Event, LoginInput, LoginMethod, Op, Typed};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::json;
 
 use super::store;

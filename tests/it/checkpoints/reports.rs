@@ -6,7 +6,7 @@ use std::process::Command;
 
 use osier_llm::Script;
 use osier_protocol::{ChangeKind, Event, Op, Unrestored};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use osier_testing::skip;
 use serde_json::json;
 

@@ -11,7 +11,7 @@ use osier_protocol::questions::{Answer, Grant};
 use osier_protocol::{Event, Op, PageAt, PermissionMode};
 use osier_rpc::answers::Disposition;
 use osier_rpc::{CallError, Client, Code, Ended, Nobody, Person, UiRequest, serve};
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 

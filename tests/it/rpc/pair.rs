@@ -8,7 +8,7 @@ use osier_llm::Script;
 use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant};
 use osier_rpc::{Client, Events, Person, UiRequest, serve};
-use osier_session::host::{Host, SessionChoice};
+use osier_session::{SessionChoice, SessionHandle};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -16,7 +16,11 @@ use tokio::task::JoinSet;
 use crate::support::host::Place;
 
 /// A client of `host` beside others.
-async fn join(serving: &mut JoinSet<()>, host: &Host, person: impl Person) -> (Client, Events) {
+async fn join(
+    serving: &mut JoinSet<()>,
+    host: &SessionHandle,
+    person: impl Person,
+) -> (Client, Events) {
     let (here, there) = tokio::io::duplex(4096);
     let (host, events) = (host.clone(), host.subscribe());
     serving.spawn(async move {

@@ -8,14 +8,14 @@ use osier_base::folders::Folders;
 use osier_hub::{Activity, Hosts, Introduction, OpenError, Place as Seat, Room, Wanted, Watch};
 use osier_llm::{Script, ScriptedProvider};
 use osier_protocol::{Event, PermissionMode};
-use osier_session::host::HostSetup;
+use osier_session::SessionSetup;
 
 use crate::support::agent::model;
 use crate::support::host::Place;
 
 fn hosts(place: &Place) -> Hosts {
     let script = Script::new().turn(|turn| turn.text("answer").repeat());
-    let mut setup = HostSetup::new(Folders::under(&place.data()), place.work());
+    let mut setup = SessionSetup::new(Folders::under(&place.data()), place.work());
     setup.settings.discover_local_models = false;
     setup.embedded = Some((model("test/one"), Arc::new(ScriptedProvider::new(script))));
     Hosts::new(setup)

@@ -8,7 +8,7 @@ use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_llm::{Script, ScriptedProvider};
 use osier_protocol::{Event, Op, SessionInfo};
-use osier_session::host::{Host, HostSetup, SessionChoice};
+use osier_session::{SessionChoice, SessionHandle, SessionSetup};
 use tempfile::TempDir;
 
 use super::agent::model;
@@ -46,15 +46,15 @@ impl Place {
         &self,
         choice: SessionChoice,
         script: Script,
-        change: impl FnOnce(&mut HostSetup),
+        change: impl FnOnce(&mut SessionSetup),
     ) -> Open {
         let provider = ScriptedProvider::new(script);
-        let mut setup = HostSetup::new(Folders::under(&self.data()), self.work());
+        let mut setup = SessionSetup::new(Folders::under(&self.data()), self.work());
         setup.settings.discover_local_models = false;
         setup.embedded = Some((model("test/one"), Arc::new(provider.clone())));
         setup.session = choice;
         change(&mut setup);
-        let (host, events) = Host::start(setup).expect("a host");
+        let (host, events) = SessionHandle::start(setup).expect("a host");
         let mut open = Open {
             host,
             events,
@@ -68,7 +68,7 @@ impl Place {
 
 /// A host that runs.
 pub(crate) struct Open {
-    pub(crate) host: Host,
+    pub(crate) host: SessionHandle,
     pub(crate) events: Subscription<Event>,
     pub(crate) provider: ScriptedProvider,
     /// The session that is open.

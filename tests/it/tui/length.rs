@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use osier_llm::scripted::{Gate, Script};
 use osier_protocol::Event;
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use tempfile::TempDir;
 
 use super::support::Screen;

@@ -3,7 +3,7 @@
 use osier_agent::AgentMessage;
 use osier_llm::scripted::Script;
 use osier_protocol::Event;
-use osier_session::host::SessionChoice;
+use osier_session::SessionChoice;
 use serde_json::json;
 
 use super::support::Screen;

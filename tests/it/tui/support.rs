@@ -19,7 +19,7 @@ use osier_llm::scripted::{Script, ScriptedProvider};
 use osier_llm::{Api, Compat, ContentBlock, Modality, Model, Price, ThinkingLevel, Usage};
 use osier_protocol::questions::{Answer, Question};
 use osier_protocol::{Event, Op};
-use osier_session::host::{Host, HostSetup, SessionChoice};
+use osier_session::{SessionChoice, SessionHandle, SessionSetup};
 use osier_settings::Settings;
 use osier_term::frame::Links;
 use osier_term::highlight::Highlighter;
@@ -56,7 +56,7 @@ pub(super) struct Screen {
     /// What the app wanted from the world outside, in order.
     pub(super) effects: Vec<Effect>,
     pub(super) now: Instant,
-    host: Host,
+    host: SessionHandle,
     events: Subscription<Event>,
     looks: Appearance,
     /// The theme of the settings.
@@ -161,7 +161,7 @@ impl Builder {
         app.take_settings(&self.settings);
         app.report(&problems);
         let theme = self.settings.theme.clone();
-        let setup = HostSetup {
+        let setup = SessionSetup {
             settings: Settings {
                 discover_local_models: false,
                 ..self.settings
@@ -170,9 +170,9 @@ impl Builder {
             session: self.session,
             answers_questions: true,
             embedded: Some((model(), Arc::new(provider.clone()))),
-            ..HostSetup::new(folders, work(&self.place))
+            ..SessionSetup::new(folders, work(&self.place))
         };
-        let (host, events) = Host::start(setup).unwrap();
+        let (host, events) = SessionHandle::start(setup).unwrap();
         host.send(Op::ListModels);
         host.send(Op::ListHistory);
         let mut screen = Screen {

@@ -15,7 +15,7 @@ use crate::PROTOCOL;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::questions::Question;
 use osier_protocol::{Event, LineState, Op};
-use osier_session::host::Elsewhere;
+use osier_session::RemoteSession;
 
 /// First pause before the line is made again; each is twice the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -30,7 +30,7 @@ type Socket = WebSocketStream<Box<dyn Stream>>;
 pub(super) struct Line {
     target: Target,
     joining: Joining,
-    host: Elsewhere,
+    host: RemoteSession,
     outgoing: Outgoing,
     /// Number of the last event that was passed on.
     heard: Option<u64>,
@@ -58,7 +58,7 @@ enum Waited {
 }
 
 impl Line {
-    pub(super) fn new(target: Target, joining: Joining, host: Elsewhere) -> Self {
+    pub(super) fn new(target: Target, joining: Joining, host: RemoteSession) -> Self {
         Self {
             outgoing: Outgoing::new(target.to_string(), joining.drafts.clone()),
             target,
@@ -403,7 +403,7 @@ impl Line {
 }
 
 /// Keeps what is told the host while the line is away; returns when the mode has left.
-async fn left(host: &mut Elsewhere, outgoing: &mut Outgoing) {
+async fn left(host: &mut RemoteSession, outgoing: &mut Outgoing) {
     while let Some(op) = host.next().await {
         if matches!(op, Op::ShutDown) {
             return;

@@ -22,7 +22,7 @@ pub use target::{Target, TargetError};
 use self::line::Line;
 use osier_agent::Subscription;
 use osier_protocol::Event;
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 
 /// Where to, and what is wanted there.
 #[derive(Debug, Clone, Default)]
@@ -50,8 +50,8 @@ pub struct Joining {
 
 /// A handle of a host over there. The line is made beside, and as long as the handle is there; leaving it
 /// (`Op::ShutDown`) leaves the session running.
-pub fn attach(target: Target, joining: Joining) -> (Host, Subscription<Event>) {
-    let (host, events, elsewhere) = Host::elsewhere();
+pub fn attach(target: Target, joining: Joining) -> (SessionHandle, Subscription<Event>) {
+    let (host, events, elsewhere) = SessionHandle::remote();
     tokio::spawn(Line::new(target, joining, elsewhere).run());
     (host, events)
 }

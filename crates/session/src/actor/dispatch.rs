@@ -341,8 +341,8 @@ impl Actor {
             }
             Op::FindUnsent => {
                 if let Some(session) = &self.session {
-                    let is_new = session.last_stored.is_none();
-                    self.drafts.find(&session.store, is_new, &self.emitter);
+                    let last = session.last_stored.clone();
+                    self.drafts.find(&session.store, last, &self.emitter);
                 }
             }
             Op::StashPrompt { text, parts } => self.stash_prompt(text, parts).await,

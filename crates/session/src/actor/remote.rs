@@ -21,7 +21,7 @@ pub struct RemoteSession {
 
 impl SessionHandle {
     /// A handle, its events from the first one on, and the other end.
-    pub fn elsewhere() -> (Self, Subscription<Event>, RemoteSession) {
+    pub fn remote() -> (Self, Subscription<Event>, RemoteSession) {
         let publisher = Arc::new(Publisher::new());
         let events = publisher.subscribe();
         let (sender, ops) = mpsc::unbounded_channel();

@@ -30,7 +30,7 @@ use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::text::sanitize;
 use osier_protocol::{Event, Prompt};
-use osier_session::host::{Host, HostSetup, SessionChoice};
+use osier_session::{SessionChoice, SessionHandle, SessionSetup};
 use osier_settings::Settings;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{FrameClock, FrameWriter};
@@ -65,7 +65,7 @@ pub struct Elsewhere {
 }
 
 /// Runs the interface with agents of its own until the user leaves.
-pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
+pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<()> {
     setup.answers_questions = true;
     let (here, template) = (setup.clone(), setup.clone());
     let open = Open::new(move |wanted, opening| {
@@ -76,26 +76,32 @@ pub async fn run(mut setup: HostSetup, options: Options) -> anyhow::Result<()> {
         };
         let setup = wanted.setup(&template, choice);
         let setup = setup.map_err(|error| error.to_string())?;
-        Host::start(setup).map_err(|error| error.to_string())
+        SessionHandle::start(setup).map_err(|error| error.to_string())
     });
-    run_with(move || Ok(Host::start(setup)?), open, &here, options).await
+    run_with(
+        move || Ok(SessionHandle::start(setup)?),
+        open,
+        &here,
+        options,
+    )
+    .await
 }
 
 /// Runs the interface with an agent that is there already, until the user leaves; `open` brings others of
 /// where it is.
 pub async fn run_over(
-    (host, events): (Host, Subscription<Event>),
+    (host, events): (SessionHandle, Subscription<Event>),
     open: Open,
-    setup: &HostSetup,
+    setup: &SessionSetup,
     options: Options,
 ) -> anyhow::Result<()> {
     run_with(move || Ok((host, events)), open, setup, options).await
 }
 
 async fn run_with(
-    start: impl FnOnce() -> anyhow::Result<(Host, Subscription<Event>)>,
+    start: impl FnOnce() -> anyhow::Result<(SessionHandle, Subscription<Event>)>,
     open: Open,
-    setup: &HostSetup,
+    setup: &SessionSetup,
     mut options: Options,
 ) -> anyhow::Result<()> {
     let kind = terminal_kind(&options.environment);
@@ -170,7 +176,7 @@ async fn leave(mut screen: Box<Screen>, left: anyhow::Result<()>) -> anyhow::Res
 
 /// The app before the first event of the session.
 fn new_app(
-    setup: &HostSetup,
+    setup: &SessionSetup,
     options: &Options,
     appearance: &Appearance,
     highlighter: Highlighter,

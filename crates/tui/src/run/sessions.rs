@@ -10,10 +10,10 @@ use crate::tabs::{Tab, TabRequest};
 use osier_agent::Subscription;
 use osier_hub::Wanted;
 use osier_protocol::{Event, Op, Opening};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 use osier_term::highlight::Highlighter;
 
-type Opener = dyn Fn(Wanted, Opening) -> Result<(Host, Subscription<Event>), String>;
+type Opener = dyn Fn(Wanted, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
 
 /// How another session is opened in a new tab.
 pub struct Open(Box<Opener>);
@@ -22,7 +22,7 @@ impl Open {
     /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
     /// person.
     pub fn new(
-        open: impl Fn(Wanted, Opening) -> Result<(Host, Subscription<Event>), String> + 'static,
+        open: impl Fn(Wanted, Opening) -> Result<(SessionHandle, Subscription<Event>), String> + 'static,
     ) -> Self {
         Self(Box::new(open))
     }

@@ -10,7 +10,7 @@ use osier_agent::{AgentMessage, RunOutcome, Subscription};
 use osier_base::parts::Parts;
 use osier_markdown::plain;
 use osier_protocol::{Event, ModelInfo, Op, Prompt, TreeEvent};
-use osier_session::host::Host;
+use osier_session::SessionHandle;
 use osier_settings::ExitOutput;
 
 /// Events applied between two polls of the keyboard.
@@ -22,7 +22,7 @@ pub(crate) struct Tab {
     /// What it is called by; it stays while the session is open.
     pub number: usize,
     pub app: Box<App>,
-    pub host: Host,
+    pub host: SessionHandle,
     pub events: Subscription<Event>,
     /// Prompts of the command line that have not been sent, the next one last.
     pub prompts: Vec<Prompt>,
@@ -73,7 +73,7 @@ impl Tab {
     pub(crate) fn new(
         number: usize,
         app: App,
-        (host, events): (Host, Subscription<Event>),
+        (host, events): (SessionHandle, Subscription<Event>),
     ) -> Self {
         Self {
             number,

@@ -95,6 +95,8 @@ fn kills_at_any_moment_lose_nothing_that_was_acknowledged() {
 /// What was typed and not sent is back in the editor. It is taken out again.
 fn come_back(program: &mut Program, left: Option<String>, tally: &mut Tally) {
     if let Some(text) = left {
+        // The text alone may be the one of a prompt above.
+        program.shows("restored the draft");
         program.shows(&text);
         tally.unsent_texts += 1;
     }
