@@ -101,7 +101,7 @@ struct OpenRequest {
     session_id: Option<acp::SessionId>,
     cwd: PathBuf,
     additional_directories: Option<Vec<PathBuf>>,
-    mcp_servers: Option<Vec<acp::McpServer>>,
+    mcp_servers: Option<Vec<Value>>,
 }
 
 struct Connection<W> {

@@ -96,7 +96,7 @@ fn was_sent(index: &EntryIndex, last: Option<&str>, text: &str) -> bool {
     };
     let mut is_earlier = false;
     for stored in page.messages.iter().rev() {
-        is_earlier |= last == Some(stored.id.as_str());
+        is_earlier |= last == Some(stored.entry_id.as_str());
         if let AgentMessage::User(prompt) = &*stored.message {
             if prompt.text.trim() == text.trim() {
                 return true;
