@@ -93,7 +93,6 @@ impl Inline {
                 face = face.emphasised(emphasis);
             }
         }
-        let text = text.replace(['\n', '\r'], " ");
         if text.is_empty() {
             return;
         }
@@ -104,7 +103,13 @@ impl Inline {
             let text = Box::default();
             self.spans.push(Span { text, face, link });
         }
-        self.open.push_str(&text);
+        // Line breaks become spaces.
+        for (number, line) in text.split(['\n', '\r']).enumerate() {
+            if number > 0 {
+                self.open.push(' ');
+            }
+            self.open.push_str(line);
+        }
     }
 
     /// Moves the open text into its span.
@@ -185,7 +190,7 @@ impl Inline {
             if span.link.is_some() || span.face.token == Token::Code {
                 marked.push(span);
             } else {
-                mark(&span, &mut marked);
+                mark(span, &mut marked);
             }
         }
         if let Some(link) = &mut self.link {
@@ -207,7 +212,7 @@ fn is_destination(text: &str, destination: &str) -> bool {
 }
 
 /// Splits a span at the URLs and footnote marks in it.
-fn mark(span: &Span, out: &mut Vec<Span>) {
+fn mark(span: Span, out: &mut Vec<Span>) {
     let text = &*span.text;
     let mut plain = 0;
     let mut at = 0;
@@ -240,7 +245,9 @@ fn mark(span: &Span, out: &mut Vec<Span>) {
         at = start + length;
         plain = at;
     }
-    if plain < text.len() {
+    if plain == 0 && !text.is_empty() {
+        out.push(span);
+    } else if plain < text.len() {
         out.push(Span::new(&text[plain..], span.face));
     }
 }
