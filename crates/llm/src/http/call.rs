@@ -35,9 +35,6 @@ const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 const HEAD_BYTES: usize = 1024;
 /// Maximum bytes of one batch, if they are available at once.
 const BATCH_BYTES: usize = 32 * 1024;
-/// Minimum interval between two batches of an answer, so that the receivers work once per batch instead of
-/// once per delta. The end of an answer is not delayed.
-const BATCH_PACE: Duration = Duration::from_millis(40);
 
 /// How often the connection's task can run before a read counts as having no more data.
 const TURNS: usize = 2;
@@ -80,8 +77,6 @@ struct Reading {
     /// Bytes of text and arguments so far.
     length: usize,
     pace: Pace,
-    /// When the next batch is due.
-    batch: Instant,
 }
 
 impl Call {
@@ -196,7 +191,6 @@ impl Call {
             saw_event: false,
             length: 0,
             pace: Pace::new(),
-            batch: Instant::now(),
         }));
     }
 
@@ -210,12 +204,12 @@ impl Call {
             let key = self.request.api_key.as_ref();
             reading.receive(idle, key, &mut out, &mut room).await;
             let can_wait = !out.is_empty() && out.iter().all(is_deferrable);
-            if reading.decoder.ended() || room == 0 || !can_wait || Instant::now() >= reading.batch
-            {
+            let is_due = Instant::now() >= reading.pace.batch();
+            if reading.decoder.ended() || room == 0 || !can_wait || is_due {
                 break;
             }
         }
-        reading.batch = Instant::now() + BATCH_PACE;
+        reading.pace.delivered();
         for event in out {
             self.add(event);
         }
@@ -268,7 +262,7 @@ impl Reading {
         let mut chunk = match self.response.chunk().now_or_never() {
             Some(chunk) => Ok(chunk),
             None if out.is_empty() => timeout(idle, self.response.chunk()).await,
-            None => match timeout_at(self.batch, self.response.chunk()).await {
+            None => match timeout_at(self.pace.batch(), self.response.chunk()).await {
                 Ok(chunk) => Ok(chunk),
                 Err(_) => return,
             },

@@ -1,36 +1,56 @@
-//! The polling interval of the thread that reads answers.
+//! The rate at which an answer is delivered. It is decided here alone: what follows, up to the screen, is driven
+//! by the batches that leave this module.
 
 use std::thread;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Minimum interval between two reads of a connection, which is also the delay of other calls.
-const PACE: Duration = Duration::from_millis(5);
+/// Minimum interval between two batches of an answer, so that the receivers work once per batch instead of
+/// once per delta. The end of an answer is not delayed.
+const BATCH_INTERVAL: Duration = Duration::from_millis(40);
+/// How often a connection is read until a batch is due: how late the end of an answer, or the data of another
+/// call, can be.
+const READ_INTERVAL: Duration = BATCH_INTERVAL.checked_div(8).unwrap();
 
-/// The time of the next read of a connection.
+/// The times of the next batch and the next read of one answer.
 #[derive(Debug)]
 pub(super) struct Pace {
-    due: Option<Instant>,
+    batch: Instant,
+    read: Option<Instant>,
 }
 
 impl Pace {
+    /// The first batch is due at once.
     pub(super) fn new() -> Self {
-        Self { due: None }
+        Self {
+            batch: Instant::now(),
+            read: None,
+        }
+    }
+
+    /// When the next batch is due.
+    pub(super) fn batch(&self) -> Instant {
+        self.batch
+    }
+
+    /// Records that a batch was delivered.
+    pub(super) fn delivered(&mut self) {
+        self.batch = Instant::now() + BATCH_INTERVAL;
     }
 
     /// Records that no more data is available.
     pub(super) fn drained(&mut self) {
-        self.due = Some(Instant::now() + PACE);
+        self.read = Some(Instant::now() + READ_INTERVAL);
     }
 
     /// Sleeps until the next read. The complete thread sleeps; data of other calls is read afterwards, at
     /// once.
     pub(super) async fn rest(&mut self) {
-        if let Some(due) = self.due.take() {
+        if let Some(read) = self.read.take() {
             let now = Instant::now();
-            if due > now {
-                thread::sleep(due - now);
+            if read > now {
+                thread::sleep(read - now);
             }
             // Polls the I/O driver without waiting.
             tokio::task::yield_now().await;

@@ -22,6 +22,10 @@ const MAX_PROBE_BYTES: usize = 800;
 const JITTER: Duration = Duration::from_millis(25);
 /// After this time the reply counts as lost.
 const FENCE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Share of the time that may go into drawing what nobody typed: one part in this many.
+const DRAWING_SHARE: u32 = 8;
+/// Maximum time between two frames that are slow to draw.
+const MAX_DRAWING_INTERVAL: Duration = Duration::from_millis(250);
 /// Time between two frames with only decoration on a slow connection.
 const DECORATION_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -33,6 +37,8 @@ pub struct FrameClock {
     urgent: bool,
     last_frame: Option<Instant>,
     interval: Option<Duration>,
+    /// The minimum time to the next frame that no key asks for, given how long the last one took to draw.
+    drawing_interval: Duration,
     /// The fence without a reply.
     fence: Option<Fence>,
     /// Bytes sent after the last fence.
@@ -44,6 +50,18 @@ pub struct FrameClock {
     /// A reply did not arrive. Until one does, every frame ends with a fence and the frame rate is
     /// low.
     lost: bool,
+}
+
+/// What is known of a frame once it is sent.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SentFrame {
+    /// How long drawing it took.
+    pub drawing: Duration,
+    /// How long the terminal took to accept the previous frame.
+    pub drain: Duration,
+    pub bytes: usize,
+    /// It ends with a fence.
+    pub fenced: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +83,19 @@ impl FrameClock {
             .last_frame
             .map_or(now, |drawn| (drawn + self.interval()).max(now));
         self.request_at(next);
+    }
+
+    /// Requests a frame for what a program did, not the user: as `request`, but frames that are slow to draw are
+    /// drawn less often.
+    pub fn request_background(&mut self, now: Instant) {
+        self.request_at(self.next_background(now));
+    }
+
+    /// When `request_background` would draw.
+    pub fn next_background(&self, now: Instant) -> Instant {
+        let interval = self.interval().max(self.drawing_interval);
+        self.last_frame
+            .map_or(now, |drawn| (drawn + interval).max(now))
     }
 
     /// Requests a frame at once, to echo a key without waiting for the interval.
@@ -114,9 +145,15 @@ impl FrameClock {
         self.fence.is_none() && bytes > 0 && is_due
     }
 
-    /// Records that a frame of `bytes` was sent. `drain` is how long the terminal took to accept
-    /// the previous one.
-    pub fn frame_sent(&mut self, now: Instant, drain: Duration, bytes: usize, fenced: bool) {
+    /// Records a frame that was sent at `now`.
+    pub fn frame_sent(&mut self, now: Instant, frame: SentFrame) {
+        let SentFrame {
+            drawing,
+            drain,
+            bytes,
+            fenced,
+        } = frame;
+        self.drawing_interval = (drawing * DRAWING_SHARE).min(MAX_DRAWING_INTERVAL);
         self.due = None;
         self.urgent = false;
         self.last_frame = Some(now);
@@ -213,6 +250,36 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    fn sent(drain: Duration, bytes: usize, fenced: bool) -> SentFrame {
+        SentFrame {
+            drawing: Duration::ZERO,
+            drain,
+            bytes,
+            fenced,
+        }
+    }
+
+    #[test]
+    fn frames_that_are_slow_to_draw_are_drawn_less_often_except_for_keys() {
+        let start = Instant::now();
+        let mut clock = FrameClock::default();
+        let drawn_in = |drawing| SentFrame {
+            drawing,
+            ..SentFrame::default()
+        };
+        clock.frame_sent(start, drawn_in(MS));
+        clock.request_background(start);
+        assert_eq!(clock.deadline(start), Some(start + MIN_INTERVAL));
+        clock.frame_sent(start, drawn_in(MS * 10));
+        clock.request_background(start);
+        assert_eq!(clock.deadline(start), Some(start + MS * 80));
+        clock.request(start);
+        assert_eq!(clock.deadline(start), Some(start + MIN_INTERVAL));
+        clock.frame_sent(start, drawn_in(MS * 100));
+        clock.request_background(start);
+        assert_eq!(clock.deadline(start), Some(start + MAX_DRAWING_INTERVAL));
+    }
+
     #[test]
     fn first_change_is_drawn_at_once_and_later_ones_at_intervals() {
         let start = Instant::now();
@@ -220,7 +287,7 @@ mod tests {
         assert_eq!(clock.deadline(start), None);
         clock.request(start);
         assert_eq!(clock.deadline(start), Some(start));
-        clock.frame_sent(start, Duration::ZERO, 100, false);
+        clock.frame_sent(start, sent(Duration::ZERO, 100, false));
         assert_eq!(clock.deadline(start), None);
 
         clock.request(start + MS * 3);
@@ -234,13 +301,13 @@ mod tests {
     fn slow_connection_lowers_the_frame_rate_until_it_recovers() {
         let mut now = Instant::now();
         let mut clock = FrameClock::default();
-        clock.frame_sent(now, MS * 100, 100, false);
+        clock.frame_sent(now, sent(MS * 100, 100, false));
         clock.request(now);
         assert_eq!(clock.deadline(now), Some(now + MS * 200));
         assert!(clock.is_slow());
         for _ in 0..12 {
             now += MS * 200;
-            clock.frame_sent(now, Duration::ZERO, 100, false);
+            clock.frame_sent(now, sent(Duration::ZERO, 100, false));
         }
         assert_eq!(clock.interval(), MIN_INTERVAL);
     }
@@ -249,13 +316,13 @@ mod tests {
     fn animation_schedules_its_next_frame() {
         let start = Instant::now();
         let mut clock = FrameClock::default();
-        clock.frame_sent(start, Duration::ZERO, 100, false);
+        clock.frame_sent(start, sent(Duration::ZERO, 100, false));
         clock.request_decoration(start + MS * 80);
         assert_eq!(clock.deadline(start), Some(start + MS * 80));
         clock.request(start + MS * 50);
         assert_eq!(clock.deadline(start), Some(start + MS * 50));
 
-        clock.frame_sent(start, MS * 100, 100, false);
+        clock.frame_sent(start, sent(MS * 100, 100, false));
         clock.request_decoration(start + MS * 80);
         assert_eq!(clock.deadline(start), Some(start + DECORATION_INTERVAL));
     }
@@ -267,7 +334,7 @@ mod tests {
         clock.queries_sent(start);
         clock.acknowledged(start);
         assert!(!clock.wants_fence(FENCE_BYTES - 1) && clock.wants_fence(FENCE_BYTES));
-        clock.frame_sent(start, Duration::ZERO, 2000, true);
+        clock.frame_sent(start, sent(Duration::ZERO, 2000, true));
         assert!(!clock.wants_fence(2000));
         // Not late yet.
         clock.request(start);
@@ -276,7 +343,7 @@ mod tests {
         assert_eq!(clock.deadline(late), Some(start + FENCE_TIMEOUT));
         clock.request_now(late);
         assert_eq!(clock.deadline(late), Some(start + MIN_INTERVAL));
-        clock.frame_sent(late, Duration::ZERO, 2000, false);
+        clock.frame_sent(late, sent(Duration::ZERO, 2000, false));
         clock.request_now(late);
         assert_eq!(clock.deadline(late), Some(start + FENCE_TIMEOUT));
 
@@ -292,12 +359,12 @@ mod tests {
         let mut now = Instant::now();
         let mut clock = FrameClock::default();
         for _ in 0..20 {
-            clock.frame_sent(now, Duration::ZERO, 2000, true);
+            clock.frame_sent(now, sent(Duration::ZERO, 2000, true));
             now += MS * 150;
             clock.acknowledged(now);
         }
         assert!(!clock.is_slow());
-        clock.frame_sent(now, Duration::ZERO, 2000, true);
+        clock.frame_sent(now, sent(Duration::ZERO, 2000, true));
         clock.request(now + MS * 100);
         assert_eq!(clock.deadline(now), Some(now + MS * 100));
     }
@@ -306,18 +373,18 @@ mod tests {
     fn lost_reply_does_not_stop_frames() {
         let start = Instant::now();
         let mut clock = FrameClock::default();
-        clock.frame_sent(start, Duration::ZERO, 2000, true);
+        clock.frame_sent(start, sent(Duration::ZERO, 2000, true));
         clock.request(start);
         let end = start + FENCE_TIMEOUT;
         assert_eq!(clock.deadline(end), Some(end));
-        clock.frame_sent(end, Duration::ZERO, 2000, false);
+        clock.frame_sent(end, sent(Duration::ZERO, 2000, false));
         clock.request(end);
         assert_eq!(clock.deadline(end), Some(end + MAX_INTERVAL));
         clock.request_now(end);
         assert_eq!(clock.deadline(end), Some(end));
         // The next frame ends with a fence again, and nothing waits for its reply.
         assert!(clock.wants_fence(1));
-        clock.frame_sent(end, Duration::ZERO, 2000, true);
+        clock.frame_sent(end, sent(Duration::ZERO, 2000, true));
         assert!(clock.wants_fence(1));
         clock.acknowledged(end);
         assert!(!clock.wants_fence(1) && clock.wants_fence(FENCE_BYTES));

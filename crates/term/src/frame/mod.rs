@@ -19,7 +19,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use clock::FrameClock;
+pub use clock::{FrameClock, SentFrame};
 use encoder::Encoder;
 pub use link::Links;
 pub use output::Output;

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use self::attention::AttentionState;
 use self::outside::leave_behind;
 use self::pictures::Painted;
-use self::screen::{STREAM_FRAME, Screen};
+use self::screen::Screen;
 pub use self::sessions::Open;
 use crate::app::{App, AppOptions};
 use crate::appearance::{Appearance, terminal_kind};
@@ -131,8 +131,6 @@ async fn run_with(
         terminal,
         writer,
         clock: FrameClock::default(),
-        drawn: Instant::now(),
-        pace: STREAM_FRAME,
         appearance,
         clipboard,
         results,

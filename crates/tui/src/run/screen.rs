@@ -5,7 +5,7 @@
 //! ended there.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::mpsc;
 use tokio::time::sleep_until;
@@ -20,20 +20,10 @@ use crate::command::Command;
 use crate::tabs::Tabs;
 use osier_protocol::Op;
 use osier_term::clipboard::Clipboard;
-use osier_term::frame::{Cursor, FrameClock, FrameWriter};
+use osier_term::frame::{Cursor, FrameClock, FrameWriter, SentFrame};
 use osier_term::highlight::Highlighted;
 use osier_term::input::{InputEvent, TerminalReply};
 use osier_term::terminal::{Signal, Signals, Terminal};
-
-/// Shortest time between two frames that only the model's work asks for. Keys are echoed at once; a
-/// stream reads as well at 25 frames a second, at less than half the cost.
-pub(super) const STREAM_FRAME: Duration = Duration::from_millis(40);
-
-/// Share of the time, one part in so many, that drawing a stream may take: what costs more is drawn less
-/// often. Keys do not wait for it.
-const DRAWING_SHARE: u32 = 8;
-/// Longest time between two frames of a stream that is costly to draw.
-const SLOWEST_STREAM_FRAME: Duration = Duration::from_millis(250);
 
 /// The loop's state.
 pub(super) struct Screen {
@@ -41,10 +31,6 @@ pub(super) struct Screen {
     pub(super) terminal: Terminal,
     pub(super) writer: FrameWriter,
     pub(super) clock: FrameClock,
-    /// When the last frame was drawn.
-    pub(super) drawn: Instant,
-    /// Shortest time to the next frame that only the model's work asks for.
-    pub(super) pace: Duration,
     pub(super) appearance: Appearance,
     pub(super) clipboard: Clipboard,
     pub(super) results: mpsc::UnboundedSender<Finished>,
@@ -78,9 +64,8 @@ impl Screen {
             let deadline = self.clock.deadline(Instant::now());
             let idle = self.terminal.output().is_idle();
             // What only decorates is due later than a piece of an answer would be.
-            let is_far = self
-                .clock
-                .is_due_after(self.next_of_stream().max(Instant::now()));
+            let next = self.clock.next_background(Instant::now());
+            let is_far = self.clock.is_due_after(next);
             let events = &self.tabs.front.events;
             tokio::select! {
                 biased;
@@ -110,10 +95,7 @@ impl Screen {
                     self.clock.request(Instant::now());
                 }
                 () = events.ready(), if deadline.is_none() => self.take_events(),
-                () = events.ready(), if is_far => {
-                    let next = self.next_of_stream().max(Instant::now());
-                    self.clock.request_at(next);
-                }
+                () = events.ready(), if is_far => self.clock.request_background(Instant::now()),
                 () = self.tabs.others_ready(), if self.tabs.is_several() => self.take_events_of_others(),
                 Some(lines) = highlighted.recv() => {
                     for tab in self.tabs.tabs() {
@@ -151,18 +133,16 @@ impl Screen {
         if front.app.take_dirty() {
             // The end of an answer is what one waits for.
             let answered = std::mem::take(&mut front.answered);
-            let soonest = if answered { now } else { self.next_of_stream() };
-            self.clock.request_at(soonest.max(now));
+            if answered {
+                self.clock.request_at(now);
+            } else {
+                self.clock.request_background(now);
+            }
         }
         if let Some(then) = self.tabs.front.app.next_change(now) {
             self.clock.request_decoration(then);
         }
         false
-    }
-
-    /// When the next frame may be drawn that only the model's work asks for.
-    fn next_of_stream(&self) -> Instant {
-        self.drawn + self.pace.max(self.clock.interval())
     }
 
     /// True for what the user does, which is echoed at once.
@@ -247,10 +227,14 @@ impl Screen {
         let bytes = frame.len();
         let drain = self.terminal.output().drain();
         self.terminal.output().send(frame);
-        self.drawn = Instant::now();
-        let cost = self.drawn.saturating_duration_since(now);
-        self.pace = (cost * DRAWING_SHARE).clamp(STREAM_FRAME, SLOWEST_STREAM_FRAME);
-        self.clock.frame_sent(self.drawn, drain, bytes, fenced);
+        let drawn = Instant::now();
+        let frame = SentFrame {
+            drawing: drawn.saturating_duration_since(now),
+            drain,
+            bytes,
+            fenced,
+        };
+        self.clock.frame_sent(drawn, frame);
     }
 }
 

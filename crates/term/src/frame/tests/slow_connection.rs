@@ -6,19 +6,18 @@ use std::time::{Duration, Instant};
 
 use ratatui::style::Style;
 
-use super::super::FrameClock;
+use super::super::{FrameClock, SentFrame};
 use super::{Features, Stage};
 
 const STEP: Duration = Duration::from_millis(10);
-/// The frame interval of the interface while an answer streams.
-const STREAM_FRAME: Duration = Duration::from_millis(33);
+/// Steps between two batches of an answer.
+const BATCH: usize = 4;
 const FENCE: &[u8] = b"\x1b[c";
 
 struct Line {
     stage: Stage,
     clock: FrameClock,
     now: Instant,
-    drawn: Instant,
     /// Bytes on their way to the terminal.
     queue: VecDeque<u8>,
     /// When replies arrive.
@@ -49,7 +48,6 @@ impl Line {
             stage: Stage::new(80, 24, features),
             clock,
             now: now + trip,
-            drawn: now,
             queue: VecDeque::new(),
             answers: VecDeque::new(),
             speed,
@@ -101,17 +99,21 @@ impl Line {
         }
         (self.sent, self.frames) = (self.sent + bytes.len(), self.frames + 1);
         self.largest = self.largest.max(bytes.len());
-        self.drawn = self.now;
-        self.clock
-            .frame_sent(self.now, Duration::ZERO, bytes.len(), fenced);
+        let frame = SentFrame {
+            bytes: bytes.len(),
+            fenced,
+            ..SentFrame::default()
+        };
+        self.clock.frame_sent(self.now, frame);
         self.queue.extend(bytes);
     }
 
-    /// Streams one piece of output.
+    /// Streams for one step.
     fn stream(&mut self) {
         self.tick += 1;
-        let interval = STREAM_FRAME.max(self.clock.interval());
-        self.clock.request_at((self.drawn + interval).max(self.now));
+        if self.tick.is_multiple_of(BATCH) {
+            self.clock.request_background(self.now);
+        }
     }
 }
 
