@@ -1,5 +1,4 @@
-// Keeps the page itself, so that it opens while the server is away. Nothing of a session is ever kept here:
-// what lies under /api goes to the server and nowhere else.
+// Caches the files of the page, so that it opens without the server. Requests below /api are never cached.
 
 const CACHE = "osier-shell-1";
 
@@ -13,7 +12,7 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(answer(event.request, url));
 });
 
-/** Every file of the page, as the server lists them. */
+/** Caches every file in the server's list. */
 async function fill() {
   const cache = await caches.open(CACHE);
   const files = await (await fetch("/shell.json", { cache: "no-store" })).json();
@@ -24,7 +23,7 @@ async function tidy() {
   for (const name of await caches.keys()) if (name !== CACHE) await caches.delete(name);
 }
 
-/** From the server while it is there, so that a newer osier has its newer page; otherwise what was kept. */
+/** Prefers the server, so that a new version is shown; without the server, uses the cache. */
 async function answer(request, url) {
   const cache = await caches.open(CACHE);
   const key = request.mode === "navigate" ? "/" : url.pathname;

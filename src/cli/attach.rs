@@ -14,7 +14,7 @@ use osier_serve::read_token;
 use osier_session::SessionSetup;
 
 use osier_rpc::remote;
-use osier_rpc::remote::{Joining, Target, attach};
+use osier_rpc::remote::{AttachOptions, Target, attach};
 
 /// The environment variable with the token of a server whose URL contains none.
 const TOKEN_VARIABLE: &str = "OSIER_SERVE_TOKEN";
@@ -76,10 +76,10 @@ pub(super) fn run(
     }
     let token = token(&target, url_token, args.token_file.as_deref(), setup)?;
     let dir = args.dir.clone();
-    let joining = Joining {
+    let attach_options = AttachOptions {
         session: args.session.clone(),
-        fresh: args.new,
-        cwd: dir.or_else(|| target.is_here().then(|| setup.cwd.clone())),
+        new_session: args.new,
+        cwd: dir.or_else(|| target.is_local().then(|| setup.cwd.clone())),
         model: args.model.clone(),
         name: args.name.clone().unwrap_or_else(|| client_name(setup)),
         token,
@@ -95,12 +95,18 @@ pub(super) fn run(
             format!("{command} {target}")
         });
     options.elsewhere = Some(osier_tui::Elsewhere {
-        files_are_here: target.is_here(),
+        files_are_here: target.is_local(),
         way_back: command,
     });
     let outcome = runtime.block_on(async {
-        let first = attach(target.clone(), joining.clone());
-        osier_tui::run_over(first, open_other_sessions(target, joining), setup, options).await
+        let first = attach(target.clone(), attach_options.clone());
+        osier_tui::run_over(
+            first,
+            open_other_sessions(target, attach_options),
+            setup,
+            options,
+        )
+        .await
     });
     outcome
         .map(|()| Exit::Success)
@@ -122,16 +128,16 @@ pub(super) fn stop(
             "cannot stop `{target}` from here; run `osier serve stop` on that machine"
         ));
     }
-    let joining = Joining {
+    let attach_options = AttachOptions {
         token: token(&target, url_token, token_file, setup)?,
         ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
-        ..Joining::default()
+        ..AttachOptions::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start the async runtime: {error}"))?;
-    let stopped = runtime.block_on(remote::stop(&target, &joining));
+    let stopped = runtime.block_on(remote::stop(&target, &attach_options));
     stopped
         .map(|()| Exit::Success)
         .map_err(|error| error.to_string())
@@ -164,19 +170,19 @@ fn token(
 }
 
 /// Opens other sessions of the server, each with its own connection.
-fn open_other_sessions(target: Target, joining: Joining) -> osier_tui::Open {
-    osier_tui::Open::new(move |wanted, opening| {
+fn open_other_sessions(target: Target, attach_options: AttachOptions) -> osier_tui::Open {
+    osier_tui::Open::new(move |open_options, opening| {
         if opening != Opening::Itself {
             let text = "cannot copy a session of a server from here; run `/clone` in that session";
             return Err(text.to_owned());
         }
-        let joining = Joining {
-            fresh: wanted.session.is_none(),
-            session: wanted.session,
-            cwd: wanted.cwd.or_else(|| joining.cwd.clone()),
-            ..joining.clone()
+        let attach_options = AttachOptions {
+            new_session: open_options.session.is_none(),
+            session: open_options.session,
+            cwd: open_options.cwd.or_else(|| attach_options.cwd.clone()),
+            ..attach_options.clone()
         };
-        Ok(attach(target.clone(), joining))
+        Ok(attach(target.clone(), attach_options))
     })
 }
 
@@ -204,7 +210,7 @@ fn known_token(target: &Target, setup: &SessionSetup) -> Option<String> {
         .filter(|token| !token.is_empty());
     let file = setup.folders.data.join("serve.token");
     let local = || {
-        let is_local = matches!(target, Target::Http(_)) && target.is_here() && file.is_file();
+        let is_local = matches!(target, Target::Http(_)) && target.is_local() && file.is_file();
         is_local.then(|| read_token(&file).ok()).flatten()
     };
     variable.cloned().or_else(local)

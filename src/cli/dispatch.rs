@@ -21,7 +21,7 @@ use osier_session::{SessionHandle, SessionSetup};
 use crate::modes::print::{LogOptions, Sinks};
 use crate::modes::{json, print, rpc};
 use osier_permissions::trust::Trust;
-use osier_rpc::{Ended, schema};
+use osier_rpc::{EndReason, schema};
 
 /// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
@@ -266,8 +266,8 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
     // Do not wait for the thread that reads standard input.
     runtime.shutdown_background();
     ended.map(|ended| match ended {
-        Ended::Stopped => Exit::Interrupted,
-        Ended::InputEnded | Ended::OutputClosed | Ended::ShutDown => Exit::Success,
+        EndReason::Stopped => Exit::Interrupted,
+        EndReason::InputEnded | EndReason::OutputClosed | EndReason::ShutDown => Exit::Success,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use osier_serve::Painter;
+use osier_serve::SyntaxHighlighter;
 use osier_term::face::Token;
 use osier_term::theme::{ColourDepth, ThemeKind, ThemeStore};
 use osier_transfer::{Highlighter, HtmlThemes, Palette, TextStyle};
@@ -52,6 +52,6 @@ impl HtmlThemes for TerminalThemes {
     }
 
     fn highlighter(&self) -> Box<dyn Highlighter> {
-        Box::new(Painter::default())
+        Box::new(SyntaxHighlighter::default())
     }
 }

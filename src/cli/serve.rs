@@ -15,7 +15,7 @@ use osier_session::SessionSetup;
 
 use osier_llm::ThinkingLevel;
 use osier_protocol::SandboxMode;
-use osier_serve::{Listen, Options, Serving, read_token};
+use osier_serve::{Listen, Options, Server, read_token};
 
 /// The default address.
 const ADDRESS: &str = "127.0.0.1:7433";
@@ -146,9 +146,9 @@ pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String>
     let options = Options {
         listen,
         token: token.clone(),
-        hosts: args.allow_host.clone(),
+        allowed_hosts: args.allow_host.clone(),
         #[cfg(feature = "proxy")]
-        relay: args.proxy.then(|| llm_proxy::open(&setup)).transpose()?,
+        proxy: args.proxy.then(|| llm_proxy::open(&setup)).transpose()?,
         unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),
     };
     if args.detached {
@@ -160,16 +160,16 @@ pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String>
         .build()
         .map_err(|error| format!("cannot start the async runtime: {error}"))?;
     let ended = runtime.block_on(async {
-        let serving = Serving::bind(setup, options).await;
-        let serving = serving.map_err(|error| error.to_string())?;
-        let mut url = serving.url();
+        let server = Server::bind(setup, options).await;
+        let server = server.map_err(|error| error.to_string())?;
+        let mut url = server.url();
         if url.starts_with("http") {
             url = format!("{url}/#token={token}");
         }
         // The server also runs when its standard output is closed.
         let _ = writeln!(io::stdout(), "{url}");
         let _ = io::stdout().flush();
-        serving.run().await.map_err(|error| error.to_string())
+        server.run().await.map_err(|error| error.to_string())
     });
     runtime.shutdown_background();
     ended.map(|()| Exit::Success)

@@ -6,12 +6,12 @@ use tokio::io::{stdin, stdout};
 
 use osier_agent::Subscription;
 use osier_protocol::Event;
-use osier_rpc::{Ended, serve};
+use osier_rpc::{EndReason, serve};
 use osier_session::SessionHandle;
 
 use osier_base::signals::signalled;
 
 /// Serves the client until it disconnects or a signal arrives.
-pub async fn run(host: &SessionHandle, events: Subscription<Event>) -> Ended {
-    serve(host, events, stdin(), stdout(), signalled()).await
+pub async fn run(session: &SessionHandle, events: Subscription<Event>) -> EndReason {
+    serve(session, events, stdin(), stdout(), signalled()).await
 }

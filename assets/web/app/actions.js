@@ -1,12 +1,12 @@
-// What can be done with a message, in one table: how the menu shows it, for which messages, and what it does.
+// The actions of a message: label, condition and effect.
 
 import { compareBranches } from "./branches.js";
 import { copy } from "./markdown.js";
 import { askLine, openMenu } from "./menu.js";
 import { restoreFiles } from "./restore.js";
-import { complain, toast } from "./toast.js";
+import { showError, toast } from "./toast.js";
 
-/** The text a person would copy. */
+/** The text to copy. */
 export function textOf({ role, message }) {
   if (role === "assistant")
     return message.content
@@ -20,7 +20,7 @@ const stored = (item) => Boolean(item.entryId);
 const prompt = (item) => item.role === "user" && stored(item);
 const last = (item, { conversation }) => conversation.items.findLast((other) => other.role === "user") === item;
 
-/** `fits(item, page)` says where it is offered, `run(item, page, more)` does it. */
+/** `fits(item, page)`: whether the action is offered; `run(item, page, more)`: its effect. */
 export const ACTIONS = {
   copy: {
     icon: "copy",
@@ -35,7 +35,7 @@ export const ACTIONS = {
     run: async (item) => {
       const node = document.querySelector(`.message[data-key="${item.key}"]`);
       node.classList.add("selectable");
-      getSelection().selectAllChildren(node.querySelector(".said, .blocks") ?? node);
+      getSelection().selectAllChildren(node.querySelector(".prompt-text, .blocks") ?? node);
     },
   },
   edit: {
@@ -46,14 +46,14 @@ export const ACTIONS = {
   },
   retry: {
     icon: "retry",
-    label: "Try again",
+    label: "Retry",
     fits: (item, page) =>
       stored(item) && (item.role === "assistant" || prompt(item)) && Boolean(promptOf(item, page)),
     run: (item, page) => again(promptOf(item, page), page),
   },
   several: {
     icon: "several",
-    label: "Ask several models",
+    label: "Run several models",
     fits: (item, page) => {
       const asked = stored(item) && promptOf(item, page);
       return Boolean(asked) && last(asked, page);
@@ -68,7 +68,7 @@ export const ACTIONS = {
   },
   branch: {
     icon: "branch",
-    label: "Go on from here",
+    label: "Continue from here",
     fits: (item) => stored(item) && item.role !== "user",
     run: (item, { conversation, composer }) =>
       conversation.ask("branch", { entryId: item.entryId }).then(() => composer.field.focus()),
@@ -76,16 +76,16 @@ export const ACTIONS = {
   fork: { icon: "fork", label: "Fork into a new session", fits: stored, run: (item, page) => page.fork(item) },
   files: {
     icon: "files",
-    label: "Bring the files back to here",
+    label: "Restore files to this point",
     fits: (item) => stored(item) && ["user", "assistant"].includes(item.role),
     run: (item, { conversation }) => restoreFiles(item, conversation),
   },
   label: {
     icon: "name",
-    label: "Name this place",
+    label: "Label",
     fits: prompt,
     async run(item, { conversation }) {
-      const name = await askLine("Name this place", conversation.tree.labelOf(item.entryId) ?? "");
+      const name = await askLine("Label this message", conversation.tree.labelOf(item.entryId) ?? "");
       if (name !== null) await conversation.ask("label_entry", { entryId: item.entryId, label: name });
     },
   },
@@ -95,13 +95,13 @@ export const ACTIONS = {
   },
 };
 
-/** The prompt that a message answers, or is. */
+/** The prompt of a message: the message itself, or the one that it answers. */
 function promptOf(item, { conversation }) {
   const place = conversation.items.indexOf(item);
   return conversation.items.slice(0, place + 1).findLast(prompt);
 }
 
-/** Sends a prompt once more, beside itself. */
+/** Sends a prompt again, as a new branch. */
 async function again(item, page) {
   const { conversation } = page;
   if (last(item, page)) return conversation.ask("retry_prompt");
@@ -111,8 +111,8 @@ async function again(item, page) {
 
 export function act(name, item, page, more) {
   if (!["copy", "select", "edit", "compare"].includes(name) && page.conversation.running)
-    return toast("This can be done when the agent has stopped.", "warning");
-  Promise.resolve(ACTIONS[name].run(item, page, more)).catch(complain);
+    return toast("Stop the agent first.", "warning");
+  Promise.resolve(ACTIONS[name].run(item, page, more)).catch(showError);
 }
 
 export function messageMenu(item, page, anchor) {

@@ -1,7 +1,7 @@
-// The plain requests beside the WebSocket: signing in, the list of sessions, Markdown.
+// HTTP requests: sign-in, session list, Markdown.
 
-/** What the server says no with. */
-export class Refused extends Error {
+/** An error response of the server; status 0 if it cannot be reached. */
+export class ApiError extends Error {
   constructor(status, message, code) {
     super(message);
     this.status = status;
@@ -20,22 +20,22 @@ async function request(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    throw new Refused(0, "The server cannot be reached.", "offline");
+    throw new ApiError(0, "Cannot reach the server.", "offline");
   }
   const text = await response.text();
   let value = null;
   try {
     value = text ? JSON.parse(text) : null;
   } catch {
-    // An answer of something that stands between: its status says enough.
+    // The response of a proxy in between: the status is enough.
   }
   if (!response.ok) {
-    const fault = value?.error;
-    const message = typeof fault === "string" ? fault : fault?.message;
-    throw new Refused(
+    const error = value?.error;
+    const message = typeof error === "string" ? error : error?.message;
+    throw new ApiError(
       response.status,
       message ?? value?.message ?? `The server answered ${response.status}.`,
-      value?.code ?? fault?.code,
+      value?.code ?? error?.code,
     );
   }
   return value;
@@ -47,7 +47,7 @@ export const api = {
   login: (token) => request("POST", "/api/login", { token }),
   status: () => request("GET", "/api/status"),
   sessions: () => request("GET", "/api/sessions"),
-  openSession: (wishes = {}) => request("POST", "/api/sessions", wishes),
+  openSession: (options = {}) => request("POST", "/api/sessions", options),
   closeSession: (id) => request("DELETE", at(id)),
   markdown: (texts) => request("POST", "/api/markdown", { texts }),
 };

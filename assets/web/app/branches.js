@@ -1,21 +1,21 @@
-// Two branches of a session beside each other: what each answered, did, cost and changed.
+// Compares two branches of a session: answer, counts, cost and changed files.
 
-import { Board, spent } from "./board.js";
-import { complain } from "./toast.js";
+import { ColumnDialog, columnFacts } from "./column_dialog.js";
+import { showError } from "./toast.js";
 
-/** A file of a copy that a model has worked in is the file of that name here. */
-const own = (path) => path.replace(/^.*\/fans\/fan-[^/]+\/files\//, "");
+/** Maps a file in the working copy of a model to the file of the session. */
+const sessionPath = (path) => path.replace(/^.*\/fans\/fan-[^/]+\/files\//, "");
 
-/** Puts the branch in sight, of which `item` is a part, beside the next one. */
+/** Compares the current branch, which contains `item`, with the next one. */
 export async function compareBranches(item, conversation) {
   const { tree } = conversation;
   const found = tree.siblings(item.entryId);
-  const others = tree.beside(item.entryId);
-  const board = new Board(`Branch ${found.place} and another`);
+  const others = tree.alternatives(item.entryId);
+  const dialog = new ColumnDialog(`Compare branch ${found.place}`);
   let other = others.find(({ id }) => id === (found.after ?? found.before)) ?? others[0];
-  const go = (leaf) => {
-    board.close();
-    conversation.ask("branch", { entryId: leaf }).catch(complain);
+  const switchTo = (leaf) => {
+    dialog.close();
+    conversation.ask("branch", { entryId: leaf }).catch(showError);
   };
   const fill = async () => {
     const { comparison } = await conversation.ask("compare_branches", {
@@ -23,28 +23,28 @@ export async function compareBranches(item, conversation) {
       right: tree.end(other.id),
     });
     const sides = [
-      ["here", `Branch ${found.place}, in sight`, comparison.left, null],
-      ["there", `Branch ${other.place}`, comparison.right, () => go(tree.end(other.id))],
+      ["here", `Branch ${found.place} (current)`, comparison.left, null],
+      ["there", `Branch ${other.place}`, comparison.right, () => switchTo(tree.end(other.id))],
     ];
     for (const [key, title, facts, press] of sides)
-      board.column(key === "here" ? key : other.id, {
+      dialog.column(key === "here" ? key : other.id, {
         title,
         state: facts.models.join(", "),
         text: facts.answer,
-        facts: spent(facts),
-        files: Object.entries(facts.files).map(([path, changes]) => [own(path), changes]),
-        actions: press ? [{ label: "Go there", name: `Go there: branch ${other.place}`, kind: "primary", press }] : [],
+        facts: columnFacts(facts),
+        files: Object.entries(facts.files).map(([path, changes]) => [sessionPath(path), changes]),
+        actions: press ? [{ label: "Switch to this branch", name: `Switch to branch ${other.place}`, kind: "primary", press }] : [],
       });
-    board.only("here", other.id);
+    dialog.showOnly("here", other.id);
     const next = others[(others.indexOf(other) + 1) % others.length];
-    board.actions([
+    dialog.actions([
       others.length > 1 && {
-        label: `Beside branch ${next.place}`,
-        press: () => ((other = next), fill().catch(complain)),
+        label: `Compare with branch ${next.place}`,
+        press: () => ((other = next), fill().catch(showError)),
       },
-      { label: "Close", press: () => board.close() },
+      { label: "Close", press: () => dialog.close() },
     ]);
   };
   await fill();
-  board.open();
+  dialog.open();
 }

@@ -1,16 +1,16 @@
-// A picture from the camera of a desktop; a phone has a camera of its own behind the file field.
+// Takes a picture with the camera of a desktop. On a phone, the file input opens the camera.
 
 import { el } from "./dom.js";
 
 export const hasCamera = Boolean(navigator.mediaDevices?.getUserMedia);
 
-/** A picture as a file, or nothing when it was given up; throws a sentence when there is no camera. */
+/** Returns the picture as a file, or null when cancelled. Throws an error when there is no camera. */
 export async function takePicture() {
   let stream;
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { width: { ideal: 1920 }, facingMode: "environment" } });
   } catch (error) {
-    throw new Error(WORDS[error.name] ?? "The camera cannot be used.");
+    throw new Error(ERRORS[error.name] ?? "Cannot use the camera.");
   }
   try {
     return await shoot(stream);
@@ -21,10 +21,10 @@ export async function takePicture() {
 
 function shoot(stream) {
   return new Promise((resolve) => {
-    const video = el("video", { autoplay: true, playsinline: true, "aria-label": "What the camera sees" });
+    const video = el("video", { autoplay: true, playsinline: true, "aria-label": "Camera preview" });
     video.muted = true;
     video.srcObject = stream;
-    const take = el("button", { class: "primary", type: "button", disabled: true }, "Take the picture");
+    const take = el("button", { class: "primary", type: "button", disabled: true }, "Take picture");
     const cancel = el("button", { class: "plain", type: "button", on: { click: () => dialog.close() } }, "Cancel");
     const dialog = el(
       "dialog",
@@ -53,8 +53,8 @@ function still(video) {
   );
 }
 
-const WORDS = {
-  NotAllowedError: "The browser does not allow the camera here.",
-  NotFoundError: "There is no camera.",
-  NotReadableError: "Another program has the camera.",
+const ERRORS = {
+  NotAllowedError: "The browser blocks the camera on this page.",
+  NotFoundError: "No camera found.",
+  NotReadableError: "Another program is using the camera.",
 };

@@ -1,21 +1,21 @@
-// Where the person writes: text, pictures and voice; sends, waits in line while the agent works, stops it.
+// The input field: text, images and voice. Sends or queues messages, and stops the run.
 
 import { hasCamera, takePicture } from "./camera.js";
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
-import { filesOf, picture } from "./pictures.js";
+import { filesOf, picture } from "./images.js";
 import { Suggestions } from "./suggest.js";
-import { complain, toast } from "./toast.js";
+import { showError, toast } from "./toast.js";
 import { Voice, canListen } from "./voice.js";
 
-/** Pictures of one message. */
-const MOST_PICTURES = 8;
+/** Most images of one message. */
+const MAX_IMAGES = 8;
 
 export class Composer {
-  #pictures = [];
+  #images = [];
   #editing = null;
 
-  /** `send({text, images, editing, followUp})` gives a promise; `stop()`, `recall()` and `settings()` as they are named. */
+  /** `send({text, images, editing, followUp})` returns a promise. */
   constructor({ send, stop, recall, settings }) {
     Object.assign(this, { send, stop, recall });
     this.form = byId("composer");
@@ -33,13 +33,13 @@ export class Composer {
       autocapitalize: "sentences",
     });
     this.note = el("div", { class: "editing", hidden: true });
-    this.shelf = el("div", { class: "pictures", hidden: true });
+    this.imageList = el("div", { class: "pictures", hidden: true });
     this.files = el("input", {
       type: "file",
       accept: "image/*",
       multiple: true,
       hidden: true,
-      "aria-label": "Pictures",
+      "aria-label": "Images",
     });
     this.camera = el("input", {
       type: "file",
@@ -70,8 +70,8 @@ export class Composer {
     const row = el(
       "div",
       { class: "composer-row" },
-      iconButton("picture", "Add pictures", () => this.files.click()),
-      (touch || hasCamera) && iconButton("camera", "Take a picture", () => this.#photograph(touch)),
+      iconButton("picture", "Add images", () => this.files.click()),
+      (touch || hasCamera) && iconButton("camera", "Take a picture", () => this.#takePicture(touch)),
       canListen && this.#microphone(),
       el("span", { class: "gap" }),
       this.model,
@@ -79,17 +79,17 @@ export class Composer {
       this.sendButton,
     );
     this.suggestions = new Suggestions(this.field);
-    this.form.append(this.note, this.shelf, this.suggestions.list, this.field, row, this.files, this.camera);
+    this.form.append(this.note, this.imageList, this.suggestions.list, this.field, row, this.files, this.camera);
   }
 
-  /** A phone's own camera is better than a page's. */
-  #photograph(touch) {
+  /** Opens the camera app of a phone, or the camera dialog on a desktop. */
+  #takePicture(touch) {
     if (touch) return this.camera.click();
-    takePicture().then((taken) => taken && this.#add([taken]), complain);
+    takePicture().then((taken) => taken && this.#add([taken]), showError);
   }
 
   #microphone() {
-    const button = iconButton("voice", "Speak", () => this.voice.toggle(), { "aria-pressed": "false" });
+    const button = iconButton("voice", "Dictate", () => this.voice.toggle(), { "aria-pressed": "false" });
     this.voice = new Voice(this.field, {
       fault: (text) => toast(text, "warning"),
       state: (listening) => {
@@ -105,7 +105,7 @@ export class Composer {
       "submit",
       (event) => (event.preventDefault(), this.#submit(event.submitter?.dataset.later === "true")),
     );
-    this.field.addEventListener("input", () => (this.#fit(), this.suggestions.update(this.conversation)));
+    this.field.addEventListener("input", () => (this.#resize(), this.suggestions.update(this.conversation)));
     this.field.addEventListener("keydown", (event) => this.#key(event));
     this.field.addEventListener("paste", (event) => {
       const files = filesOf(event.clipboardData);
@@ -135,8 +135,8 @@ export class Composer {
   #key(event) {
     if (event.isComposing) return;
     if (this.suggestions.key(event)) return event.preventDefault();
-    const finger = matchMedia("(pointer: coarse)").matches;
-    if (event.key === "Enter" && !event.shiftKey && (!finger || event.ctrlKey || event.metaKey)) {
+    const isTouch = matchMedia("(pointer: coarse)").matches;
+    if (event.key === "Enter" && !event.shiftKey && (!isTouch || event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       this.#submit(event.altKey);
     } else if (event.key === "Escape") {
@@ -149,121 +149,121 @@ export class Composer {
 
   async #add(files) {
     for (const file of files) {
-      if (this.#pictures.length >= MOST_PICTURES)
-        return toast(`At most ${MOST_PICTURES} pictures go with a message.`, "warning");
-      await picture(file).then((made) => this.#pictures.push(made), complain);
+      if (this.#images.length >= MAX_IMAGES)
+        return toast(`A message can have at most ${MAX_IMAGES} images.`, "warning");
+      await picture(file).then((image) => this.#images.push(image), showError);
     }
-    this.#shelve();
+    this.#showImages();
   }
 
-  #shelve() {
-    this.shelf.hidden = this.#pictures.length === 0;
-    this.shelf.replaceChildren(
-      ...this.#pictures.map((made) =>
+  #showImages() {
+    this.imageList.hidden = this.#images.length === 0;
+    this.imageList.replaceChildren(
+      ...this.#images.map((image) =>
         el(
           "div",
           { class: "picture-chip" },
-          el("img", { src: made.url, alt: made.name }),
+          el("img", { src: image.url, alt: image.name }),
           el(
             "button",
-            { type: "button", "aria-label": `Remove ${made.name}`, on: { click: () => this.#remove(made) } },
+            { type: "button", "aria-label": `Remove ${image.name}`, on: { click: () => this.#remove(image) } },
             "×",
           ),
         ),
       ),
     );
-    this.#fit();
+    this.#resize();
   }
 
-  #remove(made) {
-    URL.revokeObjectURL(made.url);
-    this.#pictures = this.#pictures.filter((other) => other !== made);
-    this.#shelve();
+  #remove(image) {
+    URL.revokeObjectURL(image.url);
+    this.#images = this.#images.filter((other) => other !== image);
+    this.#showImages();
   }
 
   async #submit(followUp) {
     const text = this.field.value.trim();
-    const images = this.#pictures.map(({ data }) => ({ data }));
+    const images = this.#images.map(({ data }) => ({ data }));
     if ((!text && images.length === 0) || this.form.ariaBusy === "true") return;
     this.voice?.stop();
-    const [pictures, editing] = [this.#pictures, this.#editing];
+    const [pictures, editing] = [this.#images, this.#editing];
     this.form.ariaBusy = "true";
     this.clear();
     try {
       await this.send({ text, images, editing, followUp });
       pictures.forEach(({ url }) => URL.revokeObjectURL(url));
     } catch (error) {
-      // Nothing that was typed is lost.
-      this.#pictures = pictures;
-      this.#shelve();
-      this.put(text);
+      // Restore the input.
+      this.#images = pictures;
+      this.#showImages();
+      this.insert(text);
       if (editing) this.edit(editing);
-      complain(error);
+      showError(error);
     } finally {
       this.form.ariaBusy = "false";
     }
   }
 
   clear() {
-    this.#pictures = [];
+    this.#images = [];
     this.#editing = null;
     this.note.hidden = true;
     this.field.value = "";
-    this.#shelve();
+    this.#showImages();
   }
 
-  /** Puts a text in front of what is there. */
-  put(text) {
+  /** Inserts a text before the current input. */
+  insert(text) {
     this.field.value = [text, this.field.value].filter(Boolean).join("\n\n");
-    this.#fit();
+    this.#resize();
     this.field.focus();
   }
 
-  /** The message that will be sent again, changed; `null` gives it up. */
+  /** Edits a sent message; `null` cancels. */
   edit(item) {
     this.#editing = item;
     this.note.hidden = !item;
     if (!item) return this.clear();
     this.note.replaceChildren(
       glyph("edit"),
-      "Sending starts another branch",
+      "Sending creates a new branch",
       el("button", { type: "button", on: { click: () => this.edit(null) } }, "Cancel"),
     );
     this.field.value = item.message.text;
-    this.#fit();
+    this.#resize();
     this.field.focus();
   }
 
-  #fit() {
+  #resize() {
     const { field } = this;
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight}px`;
-    this.sendButton.disabled = !field.value.trim() && this.#pictures.length === 0;
+    this.sendButton.disabled = !field.value.trim() && this.#images.length === 0;
   }
 
-  /** Shows how the conversation stands. */
+  /** Shows the state of the conversation. */
   update(conversation) {
     this.conversation = conversation;
     const running = Boolean(conversation?.running);
     this.stopButton.hidden = !running;
     this.sendButton.setAttribute("aria-label", running ? "Send to the running agent" : "Send");
-    this.field.placeholder = running ? "Tell it more while it works" : "Ask osier";
+    this.field.placeholder = running ? "Steer the agent" : "Ask osier";
     this.field.disabled = !conversation;
     const { model, permissions } = conversation?.facts ?? {};
     this.model.hidden = !model;
     this.model.firstChild.textContent = model ? `${modelName(model)} · ${permissions}` : "";
-    this.#fit();
+    this.#resize();
   }
 
-  /** The messages that wait. */
+  /** Shows the queued messages. */
   showQueue({ steering, followUp }) {
-    const shelf = byId("queue");
+    const list = byId("queue");
     const row = (kind) => (message) =>
-      el("div", { class: "queued" }, el("small", {}, kind), el("span", {}, line(message.text) || "A picture"));
-    const rows = [...steering.map(row("Next")), ...followUp.map(row("Then"))];
-    shelf.hidden = rows.length === 0;
+      el("div", { class: "queued" }, el("small", {}, kind), el("span", {}, line(message.text) || "Image"));
+    const rows = [...steering.map(row("Steering")), ...followUp.map(row("Queued"))];
+    list.hidden = rows.length === 0;
     if (rows.length)
-      rows.at(-1).append(el("button", { type: "button", on: { click: () => this.recall() } }, "Take back"));
-    shelf.replaceChildren(...rows);
+      rows.at(-1).append(el("button", { type: "button", on: { click: () => this.recall() } }, "Edit queued messages"));
+    list.replaceChildren(...rows);
   }
 }

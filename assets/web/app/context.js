@@ -1,16 +1,15 @@
-// The files that the conversation has brought into the context, as a tree: instructions, what was read, what was
-// changed, what was given. Taken from the calls and messages of this branch.
+// The files in the context of this branch as a tree: instructions, read, changed and attached files.
 
 import { el } from "./dom.js";
 import { relative, tokens } from "./format.js";
 
-/** What a tool's call does to a file. */
-const DOES = { read: "read", write: "changed", edit: "changed" };
-const TAGS = { read: "read", changed: "changed", rules: "rules", given: "given" };
-/** A stronger use of a file hides a weaker one. */
+/** What a tool does to its file. */
+const USES = { read: "read", write: "changed", edit: "changed" };
+const LABELS = { read: "read", changed: "changed", rules: "instructions", given: "attached" };
+/** A later use hides an earlier one. */
 const RANK = ["given", "read", "rules", "changed"];
 
-/** The tree as an element; nothing when there is no file. */
+/** The tree as an element; null if there are no files. */
 export async function contextTree(conversation) {
   const found = new Map();
   const note = (path, use, size) => {
@@ -20,8 +19,8 @@ export async function contextTree(conversation) {
     found.set(name, { use, size });
   };
   for (const call of conversation.calls.values()) {
-    if (call.state === "good" && DOES[call.name])
-      note(call.result?.details?.filePath ?? call.arguments?.file_path, DOES[call.name]);
+    if (call.state === "good" && USES[call.name])
+      note(call.result?.details?.filePath ?? call.arguments?.file_path, USES[call.name]);
   }
   for (const { role, message } of conversation.items) {
     if (role === "user") message.attachments?.forEach(({ fileName }) => note(fileName, "given"));
@@ -29,11 +28,11 @@ export async function contextTree(conversation) {
   const { parts } = await conversation.ask("list_context").catch(() => ({ parts: [] }));
   for (const part of parts ?? []) if (part.kind === "file") note(part.path, "rules", part.tokens);
   if (found.size === 0) return null;
-  return branch(grow(found), true);
+  return branch(nest(found), true);
 }
 
 /** Nested maps of folders; files are `{use, size}`. */
-function grow(found) {
+function nest(found) {
   const root = new Map();
   for (const [path, file] of [...found].sort(([a], [b]) => a.localeCompare(b))) {
     const parts = path.split("/").filter(Boolean);
@@ -55,7 +54,7 @@ function branch(folder, top = false) {
   return el("ul", { class: top ? "tree-list" : null }, rows);
 }
 
-/** A folder; those that hold one folder alone stand on one line with it. */
+/** A directory. A directory that contains only another one is shown in the same row. */
 function directory(name, folder) {
   while (folder.size === 1 && [...folder.values()][0] instanceof Map) {
     const [[inner, only]] = folder;
@@ -75,6 +74,6 @@ function leaf(name, { use, size, path }) {
     { class: "leaf", title: path },
     el("span", {}, name),
     size ? el("small", { class: "hint" }, tokens(size)) : null,
-    el("i", { class: `tag ${use}` }, TAGS[use]),
+    el("i", { class: `tag ${use}` }, LABELS[use]),
   );
 }

@@ -1,14 +1,14 @@
-// One session as this page knows it: its messages, the calls of its tools, what waits, how it stands.
+// The state of one session: messages, tool calls, queues, questions and status.
 //
-// Everything here is data. `events.js` says what each event changes; views listen to what is told:
-//   reset            all messages are others                item {item}      a message is new or complete
-//   piece {item, index, delta}  more of an open block       gone {item}      a partial answer was taken back
-//   call {id}        a tool's call has changed              status           anything of the facts around it
-//   queue            what waits has changed                 tree             branches may have changed
+// `events.js` applies the events of the server. Views listen to these changes:
+//   reset            all messages were replaced             item {item}      a message is new or complete
+//   delta {item, index, delta}  an open block has grown     removed {item}   a partial answer was discarded
+//   call {id}        a tool call has changed                status           the status has changed
+//   queue            the queues have changed                tree             branches may have changed
 //   question {request}, closed {id}                         notice {severity, text}
-//   fan              several models at one prompt           servers          MCP servers
-//   restored {changes, left}   files were brought back      company          who is here, and who writes
-//   unstored {texts}  prompts from here that nobody has
+//   fan              several models side by side            servers          MCP servers
+//   restored {changes, left}   files were restored          presence         connected clients and the active writer
+//   unstored {texts}  prompts that could not be stored
 
 import { handlers } from "./events.js";
 import { Tree } from "./tree.js";
@@ -24,71 +24,71 @@ export class Conversation extends EventTarget {
   queue = { steering: [], followUp: [] };
   questions = new Map();
   commands = [];
-  /** MCP servers, as they were told last. */
+  /** MCP servers. */
   servers = [];
-  /** Models that answer one prompt: `{models, lanes, ended, conflicts}`. */
+  /** Models that run side by side: `{models, lanes, ended, conflicts}`. */
   fan = null;
-  /** Who is in the session, while there are several: `{clients, writer, you}`. */
-  company = null;
-  /** Texts that went out from here and are not in the conversation yet, oldest first. */
-  sent = [];
-  /** This page has asked for it, and shows it when it begins. */
-  wantsFan = false;
+  /** Connected clients, while there are several: `{clients, writer, you}`. */
+  presence = null;
+  /** Sent prompts that are not in the conversation yet, oldest first. */
+  unconfirmed = [];
+  /** This page started the fan and opens its dialog. */
+  showFan = false;
   tree = new Tree();
   atStart = true;
   ready = false;
   #buffer = null;
   #keys = 0;
 
-  constructor(link, id) {
+  constructor(connection, id) {
     super();
-    this.link = link;
+    this.connection = connection;
     this.id = id;
   }
 
-  /** Subscribes and loads; throws when the session cannot be had. */
+  /** Subscribes and loads; throws when the session cannot be opened. */
   async open() {
     this.#buffer = [];
-    const snapshot = await this.link.subscribe(this.id, {
-      hear: (type, payload) => this.#hear(type, payload),
-      gap: (snapshot) => this.reload(snapshot),
+    const snapshot = await this.connection.subscribe(this.id, {
+      onFrame: (type, payload) => this.#onFrame(type, payload),
+      onSnapshot: (snapshot) => this.reload(snapshot),
     });
     await this.reload(snapshot);
   }
 
   close() {
-    this.link.unsubscribe(this.id);
+    this.connection.unsubscribe(this.id);
   }
 
-  /** Sends a command to the session; gives what it gives. */
+  /** Sends a command to the session and returns its data. */
   ask(type, parameters = {}) {
-    return this.link.command(this.id, { type, ...parameters });
+    return this.connection.command(this.id, { type, ...parameters });
   }
 
-  /** Sends a prompt; one that cannot be stored is told as `unstored`. */
+  /** Sends a prompt. If it cannot be stored, `unstored` follows. */
   prompt(parameters) {
-    this.sent.push(parameters.message);
+    this.unconfirmed.push(parameters.message);
     return this.ask("prompt", parameters).catch((error) => {
-      this.came(parameters.message);
+      this.confirmPrompt(parameters.message);
       throw error;
     });
   }
 
-  /** A prompt is in the conversation. Where something on the way has changed its words it is the oldest. */
-  came(text) {
-    this.sent.splice(Math.max(0, this.sent.indexOf(text)), 1);
+  /** A prompt is in the conversation. If its text was changed on the way, it is the oldest. */
+  confirmPrompt(text) {
+    this.unconfirmed.splice(Math.max(0, this.unconfirmed.indexOf(text)), 1);
   }
 
-  /** Nothing runs: takes what neither came nor waits in the queues. */
-  takeLost() {
+  /** After a run: removes and returns the prompts that are neither in the conversation nor queued. */
+  takeUnconfirmed() {
     const waits = ({ steering, followUp }) => [...steering, ...followUp].map(({ text }) => text);
-    const kept = waits(this.queue);
-    const lost = this.sent.filter((text) => !kept.includes(text));
-    this.sent = this.sent.filter((text) => kept.includes(text));
+    const queued = waits(this.queue);
+    const lost = this.unconfirmed.filter((text) => !queued.includes(text));
+    this.unconfirmed = this.unconfirmed.filter((text) => queued.includes(text));
     return lost;
   }
 
-  /** Reads everything anew; `snapshot` is how the server has it. Events that come meanwhile wait. */
+  /** Reads the complete state, using `snapshot` if given. Events that arrive meanwhile are buffered. */
   async reload(snapshot = null) {
     const buffer = (this.#buffer = []);
     try {
@@ -97,35 +97,35 @@ export class Conversation extends EventTarget {
         this.ask("read_transcript", { page: { at: "end" } }),
       ]);
       const agent = facts.isStreaming ? await this.ask("get_agent_state") : null;
-      // What came before the agent's answer is in that answer.
+      // Earlier deltas are already in the agent's state.
       const seen = buffer.length;
       if (this.#buffer !== buffer) return;
-      this.#take(facts, page, agent);
-      if (snapshot) this.#stand(snapshot);
+      this.#applyState(facts, page, agent);
+      if (snapshot) this.#applySnapshot(snapshot);
       this.#buffer = null;
       buffer.forEach(
-        ([type, payload], place) => (place >= seen || !PARTIAL.has(payload?.type)) && this.#hear(type, payload),
+        ([type, payload], place) => (place >= seen || !STREAMING_EVENTS.has(payload?.type)) && this.#onFrame(type, payload),
       );
       this.ready = true;
-      this.tell("reset");
-      this.tell("status");
-      this.tell("queue");
-      this.tell("fan");
-      this.tell("company");
+      this.emit("reset");
+      this.emit("status");
+      this.emit("queue");
+      this.emit("fan");
+      this.emit("presence");
       const open = await this.ask("list_questions");
-      (open.questions ?? []).forEach((question) => this.#asked(fromQuestion(question)));
+      (open.questions ?? []).forEach((question) => this.#openQuestion(fromQuestion(question)));
       await this.readTree();
     } catch (error) {
       if (this.#buffer === buffer) this.#buffer = null;
-      if (error.constructor.name !== "Lost") throw error;
+      if (error.constructor.name !== "ConnectionLost") throw error;
     }
   }
 
-  #take(facts, page, agent) {
+  #applyState(facts, page, agent) {
     this.facts = facts;
     this.running = facts.isStreaming;
     this.phase = "";
-    this.sent = [];
+    this.unconfirmed = [];
     this.setMessages(page.messages ?? [], page.atStart ?? true);
     const pending = new Set(agent?.pendingToolCalls ?? []);
     for (const [id, call] of this.calls) if (!call.result) call.state = pending.has(id) ? "running" : "ended";
@@ -136,13 +136,13 @@ export class Conversation extends EventTarget {
     }
   }
 
-  /** What goes on beside the messages is what these events say. */
-  #stand({ events }) {
-    [this.fan, this.company] = [null, null];
-    for (const event of events) if (STANDING.has(event.type)) handlers[event.type](this, event);
+  /** Applies the snapshot events about fans and clients. */
+  #applySnapshot({ events }) {
+    [this.fan, this.presence] = [null, null];
+    for (const event of events) if (SNAPSHOT_EVENTS.has(event.type)) handlers[event.type](this, event);
   }
 
-  /** The messages are these. */
+  /** Replaces all messages. */
   setMessages(messages, atStart) {
     this.items = [];
     this.calls = new Map();
@@ -151,7 +151,7 @@ export class Conversation extends EventTarget {
     if (!this.running) for (const call of this.calls.values()) if (!call.result) call.state = "ended";
   }
 
-  /** Adds a message; results of tools go to their calls and are no items. */
+  /** Adds a message. A tool result is stored in its call and is not an item. */
   add(message, { id = null, entryId = null, live = false } = {}) {
     const item = { key: `m${this.#keys++}`, id, entryId, role: message.role, message, live };
     if (message.role === "toolResult") return (this.setResult(message.toolCallId, message.toolName, message), item);
@@ -186,7 +186,7 @@ export class Conversation extends EventTarget {
     return this.items.findLast((item) => item.id === id);
   }
 
-  /** Puts the messages before the first one in front. */
+  /** Loads the messages before the first one. */
   async loadEarlier() {
     const first = this.items.find((item) => item.entryId);
     if (!first || this.atStart) return;
@@ -202,67 +202,67 @@ export class Conversation extends EventTarget {
       if (!call.result && call.state === "running" && !this.running) call.state = "ended";
     this.items.push(...later);
     this.atStart = page.atStart || page.messages.length === 0;
-    this.tell("reset", { earlier: true });
+    this.emit("reset", { earlier: true });
   }
 
-  /** The lanes of a fan are gone. */
+  /** The lanes of a fan were removed. */
   endFan() {
     this.fan = null;
-    this.tell("fan");
+    this.emit("fan");
   }
 
   async readTree() {
     const { outline } = await this.ask("get_tree");
     this.tree = new Tree(outline);
-    this.tell("tree");
+    this.emit("tree");
   }
 
-  /** Answers a question; it stays open when the answer does not fit. */
+  /** Answers a question. It stays open when the answer is rejected. */
   async answer(id, answer) {
     const request = this.questions.get(id);
     this.questions.delete(id);
-    this.tell("closed", { id });
+    this.emit("closed", { id });
     try {
       await this.ask("answer_question", { questionId: id, answer });
     } catch (error) {
-      if (request && error.constructor.name !== "Lost") this.#asked(request);
+      if (request && error.constructor.name !== "ConnectionLost") this.#openQuestion(request);
       throw error;
     }
   }
 
-  #hear(type, payload) {
+  #onFrame(type, payload) {
     if (this.#buffer) return void this.#buffer.push([type, payload]);
     if (type === "event") handlers[payload.type]?.(this, payload);
-    else if (type === "ui_request") this.#asked(payload);
-    else if (type === "ui_closed") this.#closedQuestion(payload.id);
+    else if (type === "ui_request") this.#openQuestion(payload);
+    else if (type === "ui_closed") this.#closeQuestion(payload.id);
     else if (type === "error")
-      this.tell("notice", { severity: "error", text: payload.message ?? payload.error ?? "Something went wrong." });
+      this.emit("notice", { severity: "error", text: payload.message ?? payload.error ?? "Something went wrong." });
   }
 
-  #asked(request) {
+  #openQuestion(request) {
     if (request.method === "notify")
-      return this.tell("notice", { severity: request.severity, text: request.title });
+      return this.emit("notice", { severity: request.severity, text: request.title });
     if (this.questions.has(request.id)) return;
     this.questions.set(request.id, request);
-    this.tell("question", { request });
+    this.emit("question", { request });
   }
 
-  #closedQuestion(id) {
-    if (this.questions.delete(id)) this.tell("closed", { id });
+  #closeQuestion(id) {
+    if (this.questions.delete(id)) this.emit("closed", { id });
   }
 
-  tell(type, detail = {}) {
+  emit(type, detail = {}) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }
 
-/** Events about the answer that streams. */
-const PARTIAL = new Set(["message_update", "message_start", "message_end", "message_retracted"]);
+/** Events about the streaming answer. */
+const STREAMING_EVENTS = new Set(["message_update", "message_start", "message_end", "message_retracted"]);
 
-/** Events about what is neither in the messages nor in the facts. */
-const STANDING = new Set(["fan_started", "lane_update", "fan_ended", "lane_conflicts", "presence"]);
+/** Snapshot events that neither the messages nor the status contain. */
+const SNAPSHOT_EVENTS = new Set(["fan_started", "lane_update", "fan_ended", "lane_conflicts", "presence"]);
 
-/** A question as `list_questions` tells it, in the form of a `ui_request`. */
+/** Converts a question of `list_questions` to a `ui_request`. */
 function fromQuestion({ kind, ...question }) {
   const { type, ...rest } = kind;
   return { ...question, ...rest, method: type === "input" && kind.multiline ? "editor" : type };

@@ -1,20 +1,20 @@
-// Developer mode: every frame that goes out and comes in, as it is.
+// Developer mode: shows every frame that the page sends and receives.
 
 import { el } from "./dom.js";
 
 const KEY = "osier.developer";
-/** Frames that are kept. */
-const KEPT = 600;
+/** Most frames that are stored. */
+const MAX_FRAMES = 600;
 
 export class Developer {
   #frames = [];
   #list = null;
   #filter = "";
 
-  constructor(link, changed) {
+  constructor(connection, changed) {
     this.changed = changed;
     this.on = localStorage.getItem(KEY) === "on";
-    for (const way of ["in", "out"]) link.addEventListener(way, ({ detail }) => this.#note(way, detail));
+    for (const direction of ["in", "out"]) connection.addEventListener(direction, ({ detail }) => this.#note(direction, detail));
     this.#apply();
   }
 
@@ -23,8 +23,8 @@ export class Developer {
     this.changed(this.on);
   }
 
-  /** The part of the drawer. */
-  part() {
+  /** The section of the advanced panel. */
+  section() {
     const toggle = el(
       "button",
       { class: "switch", type: "button", role: "switch", "aria-checked": String(this.on) },
@@ -40,7 +40,7 @@ export class Developer {
       this.on = !this.on;
       localStorage.setItem(KEY, this.on ? "on" : "off");
       this.#apply();
-      const other = this.part();
+      const other = this.section();
       section.replaceWith(other);
       other.querySelector("button").focus();
     });
@@ -68,10 +68,10 @@ export class Developer {
     return [el("div", { class: "events-tools" }, filter, clear), this.#list];
   }
 
-  #note(way, frame) {
-    const entry = { way, frame, at: new Date(), name: nameOf(frame) };
+  #note(direction, frame) {
+    const entry = { direction, frame, at: new Date(), name: nameOf(frame) };
     this.#frames.push(entry);
-    if (this.#frames.length > KEPT) this.#frames.shift();
+    if (this.#frames.length > MAX_FRAMES) this.#frames.shift();
     if (this.on && this.#list?.isConnected && this.#fits(entry)) this.#append(entry);
   }
 
@@ -88,7 +88,7 @@ export class Developer {
     const list = this.#list;
     const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
     list.append(row(entry));
-    if (list.children.length > KEPT) list.firstChild.remove();
+    if (list.children.length > MAX_FRAMES) list.firstChild.remove();
     if (atEnd) list.scrollTop = list.scrollHeight;
   }
 }
@@ -102,8 +102,8 @@ function nameOf({ type, command, payload }) {
       : type;
 }
 
-/** A frame; its text is made when it is opened. */
-function row({ way, frame, at, name }) {
+/** A frame. Its text is created when it is opened. */
+function row({ direction, frame, at, name }) {
   const time = at.toISOString().slice(11, 23);
   const short = JSON.stringify(frame.command ?? frame.payload ?? frame).slice(0, 160);
   const node = el(
@@ -113,7 +113,7 @@ function row({ way, frame, at, name }) {
       "summary",
       {},
       el("span", {}, time),
-      el("span", { class: way }, way === "out" ? `→ ${name}` : `← ${name}`),
+      el("span", { class: direction }, direction === "out" ? `→ ${name}` : `← ${name}`),
       el("span", {}, short),
     ),
   );

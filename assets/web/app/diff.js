@@ -1,11 +1,11 @@
-// A unified diff as numbered lines that wrap, with the changed part of lines that replace each other marked.
+// Shows a unified diff with line numbers, and highlights the changed part of replaced lines.
 
 import { el } from "./dom.js";
 
-/** Lines that are shown at once; more are shown when asked for. */
-const AT_ONCE = 400;
+/** Lines that are shown at first. */
+const INITIAL_LINES = 400;
 
-/** Rows of a patch: `{kind, number, text, mark}`, `mark` being the changed range of the text. */
+/** Rows of a patch: `{kind, number, text, mark}`; `mark` is the changed range of the text. */
 export function rows(patch) {
   const rows = [];
   let [before, after] = [0, 0];
@@ -43,7 +43,7 @@ export function rows(patch) {
   return rows;
 }
 
-/** What lies between the common start and the common end of two lines; nothing when they share too little. */
+/** Marks the text between the common start and end of two lines, unless they have too little in common. */
 function markChange(old, now) {
   const [a, b] = [old.text, now.text];
   const most = Math.min(a.length, b.length);
@@ -90,11 +90,11 @@ export function diff(patch) {
   const view = el(
     "div",
     { class: "diff", tabindex: "0", role: "region", "aria-label": "Changes" },
-    all.slice(0, AT_ONCE).map(row),
+    all.slice(0, INITIAL_LINES).map(row),
   );
-  if (all.length > AT_ONCE) {
-    const more = el("button", { class: "more", type: "button" }, `Show ${all.length - AT_ONCE} more lines`);
-    more.addEventListener("click", () => more.replaceWith(...all.slice(AT_ONCE).map(row)));
+  if (all.length > INITIAL_LINES) {
+    const more = el("button", { class: "more", type: "button" }, `Show ${all.length - INITIAL_LINES} more lines`);
+    more.addEventListener("click", () => more.replaceWith(...all.slice(INITIAL_LINES).map(row)));
     view.append(more);
   }
   return view;

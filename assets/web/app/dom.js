@@ -1,6 +1,6 @@
-// Elements are made here. Text is always text: only `markdown.js` turns markup of the server into elements.
+// Creates elements. Content is always inserted as text; only `markdown.js` inserts markup of the server.
 
-/** An element. `on` holds listeners, `data` the dataset; `null`, `undefined` and `false` leave an attribute out. */
+/** An element. `on`: listeners; `data`: dataset. Attributes with `null`, `undefined` or `false` are skipped. */
 export function el(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -15,18 +15,18 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
-/** Set as properties: their attributes would only be the first value. */
+/** Set as properties, because their attributes are only initial values. */
 const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, open: 1 };
 
 /**
- * Makes `node` what `next` is, in place: elements that are of the same kind stay, and with them the focus, what is
- * scrolled and what is open. For what has no listeners of its own.
+ * Updates `node` to match `next` in place. Elements of the same kind are reused, which preserves focus, scroll position
+ * and open state. Only for elements without listeners.
  */
 export function patch(node, next) {
   for (const { name } of [...node.attributes])
     if (name !== "open" && !next.hasAttribute(name)) node.removeAttribute(name);
   for (const { name, value } of next.attributes) {
-    // The page's policy takes styles that are set, and no attribute.
+    // The content security policy forbids `style` attributes.
     if (name === "style") node.style.cssText = next.style.cssText;
     else if (name !== "open" && node.getAttribute(name) !== value) node.setAttribute(name, value);
   }
@@ -43,7 +43,7 @@ export function patch(node, next) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** The drawings of the interface: paths on a 24 by 24 grid. */
+/** The icons: SVG paths on a 24 by 24 grid. */
 const GLYPHS = {
   add: "M12 5v14M5 12h14",
   menu: "M4 7h16M4 12h16M4 17h10",
@@ -81,7 +81,7 @@ const GLYPHS = {
 
 const WEIGHTS = { more: "bold", stop: "full" };
 
-/** A drawing. It says nothing: what it stands for is its button's label. */
+/** An icon. Screen readers ignore it; its button has the label. */
 export function glyph(name) {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
@@ -94,7 +94,7 @@ export function glyph(name) {
   return svg;
 }
 
-/** A button that is a drawing. */
+/** A button with an icon. */
 export function iconButton(name, label, press, attributes = {}) {
   const button = el(
     "button",
@@ -105,7 +105,7 @@ export function iconButton(name, label, press, attributes = {}) {
   return button;
 }
 
-/** Tells readers of the screen something that is seen elsewhere. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   const announcer = byId("announcer");
   announcer.textContent = "";

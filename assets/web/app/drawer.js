@@ -1,6 +1,5 @@
-// The advanced drawer: model, thinking, permissions, what fills the context, cost, files, looks, developer mode.
-// Each part is one function that gives an element and says how it is brought up to date; a part that must ask the
-// agent fills itself when it can.
+// The advanced panel: model, thinking, permissions, context, files, MCP servers, cost, colours, developer mode. Each
+// section is a method that returns an element and registers how to update it.
 
 import { contextTree } from "./context.js";
 import { Developer } from "./developer.js";
@@ -8,7 +7,7 @@ import { byId, el, iconButton, patch } from "./dom.js";
 import { basename, dollars, modelName, plural, tokens } from "./format.js";
 import { ServerList } from "./servers.js";
 import { setTheme, theme, THEMES } from "./theme.js";
-import { complain } from "./toast.js";
+import { showError } from "./toast.js";
 
 const LEVELS = {
   off: "Off",
@@ -17,38 +16,38 @@ const LEVELS = {
   medium: "Medium",
   high: "High",
   xhigh: "Very high",
-  max: "Most",
+  max: "Max",
 };
 const PERMISSIONS = [
-  ["ask", "Ask", "Asks before anything is changed or run."],
-  ["plan", "Plan", "Reads and thinks; nothing is changed."],
-  ["yolo", "All", "Everything runs without a question."],
+  ["ask", "Ask", "Ask before changes."],
+  ["plan", "Plan", "Read-only."],
+  ["yolo", "Yolo", "Run everything unless denied."],
 ];
 const KINDS = {
   system: "Instructions",
   tools: "Tools",
   summaries: "Summaries",
   prompts: "Your messages",
-  files: "Files you gave",
+  files: "Attached files",
   answers: "Answers",
   thinking: "Thinking",
-  tool_calls: "Calls",
-  tool_results: "Results of tools",
+  tool_calls: "Tool calls",
+  tool_results: "Tool results",
   shell: "Your commands",
 };
 
 export class Drawer {
   #models = null;
-  /** The conversation whose parts are there, and what brings each of them up to date. */
-  #made = undefined;
+  /** The conversation of the current sections, and their update functions. */
+  #drawn = undefined;
   #updates = {};
-  #looks = null;
+  #colours = null;
 
-  /** `link` feeds the developer's list; `developer(on)` is told when the mode changes. */
-  constructor({ link, models, developer }) {
+  /** `connection`: records its frames; `developer(on)`: called when developer mode changes. */
+  constructor({ connection, models, developer }) {
     this.loadModels = models;
     this.root = byId("drawer");
-    this.events = new Developer(link, developer);
+    this.events = new Developer(connection, developer);
     this.button = byId("open-drawer");
     this.button.addEventListener("click", () => this.toggle());
     this.body = el("div");
@@ -81,30 +80,30 @@ export class Drawer {
     if (this.isOpen) this.draw();
   }
 
-  /** Facts have changed. */
+  /** The status has changed. */
   update() {
     if (this.isOpen) this.draw();
   }
 
-  /** A server stands otherwise now. */
+  /** An MCP server has changed. */
   servers() {
     if (this.isOpen) this.#updates.servers?.();
   }
 
   /**
-   * Shows how everything stands. The parts are made once for a conversation and changed in place from then on: what
-   * has the focus, is open, scrolled or typed stays.
+   * Shows the current state. The sections are created once for a conversation and updated in place, which preserves
+   * focus, scroll position and input.
    */
   draw() {
     const { conversation } = this;
-    if (this.#made !== conversation) {
-      this.#made = conversation;
+    if (this.#drawn !== conversation) {
+      this.#drawn = conversation;
       this.#updates = {};
       const parts = conversation
         ? [this.#model(), this.#level(), this.#permissions(), this.#context(), this.#files(), this.#servers(), this.#spending()]
         : [];
-      this.#looks ??= looks();
-      this.body.replaceChildren(...parts, this.#looks, this.events.part());
+      this.#colours ??= colours();
+      this.body.replaceChildren(...parts, this.#colours, this.events.section());
     }
     for (const update of Object.values(this.#updates)) update();
   }
@@ -113,7 +112,7 @@ export class Drawer {
     this.conversation
       .ask(type, parameters)
       .then(() => this.draw())
-      .catch((error) => (complain(error), this.draw()));
+      .catch((error) => (showError(error), this.draw()));
   }
 
   #model() {
@@ -141,7 +140,7 @@ export class Drawer {
     };
     search.addEventListener("input", fill);
     search.addEventListener("focus", async () => {
-      this.#models ??= await this.loadModels(conversation).catch((error) => (complain(error), null));
+      this.#models ??= await this.loadModels(conversation).catch((error) => (showError(error), null));
       fill();
     });
     this.#updates.model = () => {
@@ -150,7 +149,7 @@ export class Drawer {
       name.textContent = model ? modelName(model) : "None";
       select();
     };
-    return part("Model", provider, el("p", {}, name), el("div", { class: "field" }, search), list);
+    return section("Model", provider, el("p", {}, name), el("div", { class: "field" }, search), list);
   }
 
   #modelRow(other) {
@@ -160,12 +159,12 @@ export class Drawer {
       "button",
       { type: "button", role: "option", data: { model: reference } },
       el("span", {}, other.name || other.id),
-      el("small", { class: "price", title: "Dollars per million tokens, in and out" }, price),
+      el("small", { class: "price", title: "US dollars per million tokens: input / output" }, price),
       el(
         "small",
         {},
         other.key === "absent"
-          ? `${other.provider} · no key`
+          ? `${other.provider} · no API key`
           : `${other.provider} · ${tokens(other.contextWindow)}`,
       ),
     );
@@ -175,26 +174,26 @@ export class Drawer {
 
   #level() {
     const { conversation } = this;
-    const section = part("Thinking", "");
+    const node = section("Thinking", "");
     const pick = (level) => this.#do("set_thinking_level", { level });
     let shown = "";
     let group = null;
     this.#updates.level = () => {
       const { model, thinkingLevel } = conversation.facts;
       const levels = model?.thinkingLevels ?? [];
-      section.hidden = levels.length < 2;
-      // Another model has other levels.
+      node.hidden = levels.length < 2;
+      // The levels depend on the model.
       if (shown !== levels.join()) {
         shown = levels.join();
         const options = levels.map((level) => [level, LEVELS[level] ?? level]);
         const other = choice("Thinking", options, thinkingLevel, pick);
         if (group) group.replaceWith(other);
-        else section.append(other);
+        else node.append(other);
         group = other;
       }
       mark(group, levels.indexOf(thinkingLevel));
     };
-    return section;
+    return node;
   }
 
   #permissions() {
@@ -208,24 +207,24 @@ export class Drawer {
       mark(group, place);
       hint.textContent = PERMISSIONS[place]?.[2] ?? "";
     };
-    return part("Permissions", "", group, hint);
+    return section("Permissions", "", group, hint);
   }
 
   #context() {
     const { conversation } = this;
     const body = el("div", {}, el("p", { class: "hint" }, "Counting…"));
-    const compact = el("button", { class: "plain wide", type: "button" }, "Summarise the earlier part");
+    const compact = el("button", { class: "plain wide", type: "button" }, "Summarize the earlier conversation");
     compact.addEventListener("click", () => this.#do("compact", {}));
     const show = latest(
       () => conversation.ask("get_context"),
-      ({ report }) => patch(body, el("div", {}, fillings(report))),
-      () => patch(body, el("div", {}, el("p", { class: "hint" }, "Not known yet."))),
+      ({ report }) => patch(body, el("div", {}, contextUsage(report))),
+      () => patch(body, el("div", {}, el("p", { class: "hint" }, "No data yet."))),
     );
     this.#updates.context = () => {
       compact.disabled = conversation.running;
       show();
     };
-    return part("Context", "", body, el("p", { class: "hint" }), compact);
+    return section("Context", "", body, el("p", { class: "hint" }), compact);
   }
 
   #files() {
@@ -233,27 +232,27 @@ export class Drawer {
     const body = el("div");
     this.#updates.files = latest(
       () => contextTree(conversation),
-      (tree) => patch(body, el("div", {}, tree ?? el("p", { class: "hint" }, "Nothing yet."))),
+      (tree) => patch(body, el("div", {}, tree ?? el("p", { class: "hint" }, "No files yet."))),
       () => {},
     );
-    return part("Files in the context", "", body);
+    return section("Files in the context", "", body);
   }
 
-  /** How the MCP servers stand: asked for once, told from then on. */
+  /** The MCP servers: requested once, then updated by events. */
   #servers() {
     const { conversation } = this;
-    const act = (name, action) => conversation.ask("mcp_server", { name, action }).catch(complain);
+    const act = (name, action) => conversation.ask("mcp_server", { name, action }).catch(showError);
     const list = new ServerList(act);
-    const section = part("MCP servers", "", list.node);
+    const node = section("MCP servers", "", list.node);
     const show = (this.#updates.servers = () => {
       list.show(conversation.servers);
-      section.hidden = conversation.servers.length === 0;
+      node.hidden = conversation.servers.length === 0;
     });
     conversation.ask("list_mcp_servers").then(
       ({ servers }) => ((conversation.servers = servers), show()),
       () => {},
     );
-    return section;
+    return node;
   }
 
   #spending() {
@@ -263,22 +262,22 @@ export class Drawer {
       const { cost, tokenUsage: used = {}, cwd, sessionFile } = conversation.facts;
       const rows = [
         ["Cost", dollars(cost) || "$0.00"],
-        ["In", tokens(used.input)],
-        ["From the cache", tokens(used.cacheRead)],
-        ["Out", tokens(used.output)],
+        ["Input", tokens(used.input)],
+        ["Cache read", tokens(used.cacheRead)],
+        ["Output", tokens(used.output)],
         ["Messages", plural(conversation.items.length, "message")],
-        ["Folder", cwd],
-        ["Stored as", sessionFile ? basename(sessionFile) : "nothing"],
+        ["Directory", cwd],
+        ["File", sessionFile ? basename(sessionFile) : "not stored"],
       ];
       const cells = rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value ?? "")]);
       patch(facts, el("dl", { class: "facts-grid" }, cells));
     };
-    return part("This session", "", facts);
+    return section("This session", "", facts);
   }
 }
 
-/** What fills the window, as a bar and in words. */
-function fillings({ parts, used, window }) {
+/** The usage of the context window, as a bar with a legend. */
+function contextUsage({ parts, used, window }) {
   const bar = el("div", {
     class: "window-bar",
     role: "img",
@@ -287,9 +286,9 @@ function fillings({ parts, used, window }) {
   const legend = el("div", { class: "legend" });
   parts.forEach(({ kind, count, tokens: size }) => {
     const number = Object.keys(KINDS).indexOf(kind);
-    const piece = el("i", { class: `kind-${number}` });
-    piece.style.width = `${(100 * size) / window}%`;
-    bar.append(piece);
+    const segment = el("i", { class: `kind-${number}` });
+    segment.style.width = `${(100 * size) / window}%`;
+    bar.append(segment);
     legend.append(
       el("i", { class: `kind-${number}` }),
       el("span", {}, `${KINDS[kind] ?? kind} (${count})`),
@@ -300,7 +299,7 @@ function fillings({ parts, used, window }) {
   return [el("p", {}, `${tokens(used)} of ${tokens(window)} tokens, ${share} %`), bar, legend];
 }
 
-/** Asks, and shows what came of the newest question only. */
+/** Sends a request, and shows only the response of the newest one. */
 function latest(ask, show, fail) {
   let asked = 0;
   return () => {
@@ -310,10 +309,10 @@ function latest(ask, show, fail) {
   };
 }
 
-/** Models that can be called come first. */
+/** Sorts usable models first. */
 const rank = (model) => (model.inCycle ? 0 : model.key === "absent" ? 2 : 1);
 
-export function part(title, aside, ...children) {
+export function section(title, aside, ...children) {
   return el(
     "section",
     { class: "part", "aria-label": title },
@@ -322,7 +321,7 @@ export function part(title, aside, ...children) {
   );
 }
 
-/** One of a few: `options` are `[value, label, description]`. The arrow keys walk, as in a group of radio buttons. */
+/** A radio group: `options` are `[value, label, description]`. The arrow keys move the focus. */
 export function choice(label, options, current, pick) {
   const buttons = options.map(([value, text, title]) =>
     el(
@@ -349,7 +348,7 @@ export function choice(label, options, current, pick) {
   return group;
 }
 
-/** The option at `place` is the one; when none is, the keys begin at the first. */
+/** Marks the option at `place` as selected; without one, the first is focusable. */
 export function mark(group, place) {
   [...group.children].forEach((button, at) => {
     button.setAttribute("aria-checked", String(at === place));
@@ -357,7 +356,7 @@ export function mark(group, place) {
   });
 }
 
-function looks() {
+function colours() {
   const pick = (name) => {
     setTheme(name);
     mark(
@@ -371,5 +370,5 @@ function looks() {
     theme(),
     pick,
   );
-  return part("Colours", "", group);
+  return section("Colours", "", group);
 }

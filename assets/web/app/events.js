@@ -1,26 +1,25 @@
-// What each event of the agent changes in a conversation: one row an event. Those that change nothing here
-// are only seen in the developer's list.
+// How each event changes a conversation: one function for each event type. Other events appear only in developer mode.
 
-import { dollars, duration } from "./format.js";
+import { dollars, duration, plural } from "./format.js";
 import { Tree } from "./tree.js";
 
-/** Output of a running call that is kept; the result holds what matters. */
-const OUTPUT = 64 * 1024;
+/** Most output of a running call to store, in characters. */
+const MAX_OUTPUT = 64 * 1024;
 
 function phase(conversation, text) {
   conversation.phase = text;
-  conversation.tell("status");
+  conversation.emit("status");
 }
 
-/** The item of an answer; one that was half there when this page came has no id yet. */
-function growing(conversation, id) {
+/** The item of a streaming answer. An answer that was partial when the page loaded has no id yet. */
+function streamingItem(conversation, id) {
   const item = conversation.find(id) ?? conversation.items.findLast((item) => item.live && item.id === null);
   if (!item) return conversation.add({ role: "assistant", content: [] }, { id, live: true });
   item.id = id;
   return item;
 }
 
-/** One row a kind of delta: what it makes of the block. */
+/** How each type of delta changes its block. */
 const deltas = {
   text_start: (content, { index }) => (content[index] = { type: "text", text: "" }),
   text_delta: (content, { index, delta }) => (content[index].text += delta),
@@ -30,13 +29,13 @@ const deltas = {
   toolcall_start: (content, { index, id, name }) =>
     (content[index] = { type: "toolCall", id, name, arguments: null, raw: "" }),
   toolcall_delta: (content, { index, delta }) => (content[index].raw += delta),
-  toolcall_end: (content, { index, arguments: given }) => (content[index].arguments = given),
+  toolcall_end: (content, { index, arguments: values }) => (content[index].arguments = values),
 };
 
-/** Ends of a run that no message tells of. */
+/** Outcomes of a run that no message reports. */
 const ends = {
   stopped: ({ message }) => message,
-  max_turns: ({ maxTurns }) => `The model gave no answer within ${maxTurns} turns.`,
+  max_turns: ({ maxTurns }) => `The run reached its limit of ${maxTurns} turns.`,
 };
 
 export const handlers = {
@@ -52,33 +51,33 @@ export const handlers = {
     for (const [id, call] of conversation.calls) {
       if (call.result || call.state === "ended") continue;
       call.state = "ended";
-      conversation.tell("call", { id });
+      conversation.emit("call", { id });
     }
     phase(conversation, "");
     const text = ends[outcome.type]?.(outcome);
-    if (text) conversation.tell("notice", { severity: "error", text });
-    const texts = conversation.takeLost();
-    if (outcome.type === "stopped" && texts.length > 0) conversation.tell("unstored", { texts });
-    conversation.tell("settled", { outcome });
+    if (text) conversation.emit("notice", { severity: "error", text });
+    const texts = conversation.takeUnconfirmed();
+    if (outcome.type === "stopped" && texts.length > 0) conversation.emit("unstored", { texts });
+    conversation.emit("settled", { outcome });
     conversation.readTree().catch(() => {});
   },
 
   message_start(conversation, { id, message }) {
     if (message.role === "toolResult") return;
-    if (message.role === "user") conversation.came(message.text);
+    if (message.role === "user") conversation.confirmPrompt(message.text);
     const run =
       message.role === "shellRun" &&
       conversation.items.findLast(({ id, entryId }) => id?.startsWith("shell-") && !entryId);
-    // The command that was seen running is this message.
+    // This message replaces the running command.
     if (run) return void Object.assign(run, { id, message, live: false });
     const item = conversation.add(
       { ...message, content: message.content ? [...message.content] : undefined },
       { id, live: message.role === "assistant" },
     );
-    conversation.tell("item", { item });
+    conversation.emit("item", { item });
   },
   message_update(conversation, { id, delta }) {
-    const item = growing(conversation, id);
+    const item = streamingItem(conversation, id);
     const content = item.message.content;
     if (!content[delta.index] && !delta.type.endsWith("_start")) return;
     deltas[delta.type]?.(content, delta);
@@ -87,7 +86,7 @@ export const handlers = {
     if (delta.type === "toolcall_end") conversation.noteCall(block, "running");
     if (delta.type === "text_start") phase(conversation, "Writing");
     if (delta.type === "toolcall_start") phase(conversation, `Preparing ${block.name}`);
-    conversation.tell("piece", { item, index: delta.index, delta });
+    conversation.emit("delta", { item, index: delta.index, delta });
   },
   message_stored(conversation, { id, entryId }) {
     const item = conversation.find(id);
@@ -95,13 +94,13 @@ export const handlers = {
     const twin = conversation.items.find((other) => other !== item && other.entryId === entryId);
     item.entryId = entryId;
     if (!twin) return;
-    // It was in what was loaded already.
+    // The loaded page already contains it.
     conversation.items.splice(conversation.items.indexOf(item), 1);
-    conversation.tell("gone", { item });
+    conversation.emit("removed", { item });
   },
   message_end(conversation, { id, message }) {
     if (message.role === "toolResult") return;
-    const item = growing(conversation, id);
+    const item = streamingItem(conversation, id);
     Object.assign(item, { message, role: message.role, live: false });
     message.content?.forEach?.((block) => conversation.noteCall(block, "running"));
     const usage = message.usage;
@@ -111,74 +110,74 @@ export const handlers = {
       for (const kind of ["input", "output", "cacheRead", "cacheWrite"])
         total[kind] = (total[kind] ?? 0) + (usage[kind] ?? 0);
     }
-    conversation.tell("item", { item });
-    conversation.tell("status");
+    conversation.emit("item", { item });
+    conversation.emit("status");
   },
   message_retracted(conversation, { id }) {
     const item = conversation.find(id);
     if (!item) return;
     conversation.items.splice(conversation.items.indexOf(item), 1);
-    conversation.tell("gone", { item });
+    conversation.emit("removed", { item });
   },
 
-  tool_execution_start(conversation, { callId, toolName, arguments: given }) {
+  tool_execution_start(conversation, { callId, toolName, arguments: values }) {
     const call = conversation.calls.get(callId) ?? { output: "", line: "" };
     conversation.calls.set(
       callId,
-      Object.assign(call, { name: toolName, arguments: given, state: "running", since: Date.now() }),
+      Object.assign(call, { name: toolName, arguments: values, state: "running", since: Date.now() }),
     );
-    conversation.tell("call", { id: callId });
+    conversation.emit("call", { id: callId });
     phase(conversation, `Running ${toolName}`);
   },
   tool_execution_update(conversation, { callId, update }) {
     const call = conversation.calls.get(callId);
     if (!call) return;
-    if (update.type === "output") call.output = ((update.skipped ? "" : call.output) + update.text).slice(-OUTPUT);
+    if (update.type === "output") call.output = ((update.skipped ? "" : call.output) + update.text).slice(-MAX_OUTPUT);
     else if (update.type === "status") call.line = update.text;
-    else if (update.type === "agent") call.line = inner(update.event) ?? call.line;
+    else if (update.type === "agent") call.line = subagentProgress(update.event) ?? call.line;
     else return;
-    conversation.tell("call", { id: callId });
+    conversation.emit("call", { id: callId });
   },
   tool_execution_end(conversation, { callId, toolName, result }) {
     conversation.setResult(callId, toolName, result);
-    conversation.tell("call", { id: callId });
+    conversation.emit("call", { id: callId });
     phase(conversation, "Thinking");
   },
 
   shell_start(conversation, { id, command }) {
     conversation.add({ role: "shellRun", command, output: "", live: true }, { id: `shell-${id}`, live: true });
-    conversation.tell("item", { item: conversation.items.at(-1) });
+    conversation.emit("item", { item: conversation.items.at(-1) });
   },
   shell_update(conversation, { id, text }) {
     const item = conversation.find(`shell-${id}`);
     if (!item) return;
     item.message.output += text;
-    conversation.tell("item", { item });
+    conversation.emit("item", { item });
   },
   shell_end(conversation, { id, run }) {
     const item = conversation.find(`shell-${id}`);
     if (!item) return;
     Object.assign(item, { live: false, message: { role: "shellRun", ...run } });
-    conversation.tell("item", { item });
+    conversation.emit("item", { item });
   },
 
   queue_update(conversation, { steering, followUp }) {
     conversation.queue = { steering, followUp };
-    conversation.tell("queue");
+    conversation.emit("queue");
   },
   retry_scheduled: (conversation, { attempt, maxAttempts, delayMs }) =>
     phase(
       conversation,
-      `The model did not answer: trying again in ${duration(delayMs)} (${attempt} of ${maxAttempts})`,
+      `The model call failed; retrying in ${duration(delayMs)} (${attempt} of ${maxAttempts})`,
     ),
   provider_switched: (conversation, { from, to }) =>
-    conversation.tell("notice", { severity: "warning", text: `${from} failed: going on with ${to}.` }),
-  compaction_start: (conversation) => phase(conversation, "Summarising the earlier part"),
+    conversation.emit("notice", { severity: "warning", text: `${from} failed; continuing with ${to}.` }),
+  compaction_start: (conversation) => phase(conversation, "Summarizing the earlier conversation"),
   compaction_end: (conversation) => phase(conversation, ""),
-  branch_summary_start: (conversation) => phase(conversation, "Summarising the branch"),
+  branch_summary_start: (conversation) => phase(conversation, "Summarizing the branch"),
   branch_summary_failed: (conversation, { message }) => (
     phase(conversation, ""),
-    conversation.tell("notice", { severity: "error", text: message })
+    conversation.emit("notice", { severity: "error", text: message })
   ),
 
   session_opened(conversation, { session, messages, atStart }) {
@@ -189,92 +188,92 @@ export const handlers = {
       cwd: session.cwd,
     });
     conversation.setMessages(messages, atStart);
-    // Entries keep their ids in a copy, and the branches of the session before are not its own.
+    // A fork keeps the ids of entries but not the branches.
     conversation.tree = new Tree();
-    conversation.tell("reset");
-    conversation.tell("status");
+    conversation.emit("reset");
+    conversation.emit("status");
     conversation.readTree().catch(() => {});
   },
   moved(conversation, { messages, atStart }) {
     conversation.setMessages(messages, atStart);
-    conversation.tell("reset");
+    conversation.emit("reset");
     conversation.readTree().catch(() => {});
   },
   fan_started(conversation, { models }) {
-    conversation.fan = { models, lanes: [], ended: false, conflicts: null, wanted: conversation.wantsFan };
-    conversation.wantsFan = false;
-    conversation.tell("fan");
+    conversation.fan = { models, lanes: [], ended: false, conflicts: null, wanted: conversation.showFan };
+    conversation.showFan = false;
+    conversation.emit("fan");
   },
   lane_update(conversation, { state }) {
     if (!conversation.fan) return;
     conversation.fan.lanes[state.lane] = state;
-    conversation.tell("fan");
+    conversation.emit("fan");
   },
   fan_ended(conversation, { lanes }) {
     if (lanes.length === 0 || !conversation.fan) return conversation.endFan();
     for (const state of lanes) conversation.fan.lanes[state.lane] = state;
     conversation.fan.ended = true;
-    conversation.tell("fan");
+    conversation.emit("fan");
     conversation.readTree().catch(() => {});
   },
   lane_conflicts(conversation, { lane, files }) {
     if (!conversation.fan) return;
     conversation.fan.conflicts = { lane, files };
-    conversation.tell("fan");
+    conversation.emit("fan");
   },
   lane_taken(conversation, { files, kept }) {
     conversation.endFan();
-    const aside = kept ? ` What was here is kept in ${kept}.` : "";
+    const backup = kept ? ` Overwritten files are saved in ${kept}.` : "";
     if (files.length > 0 || kept)
-      conversation.tell("notice", {
+      conversation.emit("notice", {
         severity: "info",
-        text: `${files.length === 1 ? "One file is" : `${files.length} files are`} as that model made them.${aside}`,
+        text: `Applied: ${plural(files.length, "file")} written.${backup}`,
       });
   },
   presence(conversation, { clients, writer, you }) {
-    conversation.company = clients.length > 1 ? { clients, writer, you } : null;
-    conversation.tell("company");
+    conversation.presence = clients.length > 1 ? { clients, writer, you } : null;
+    conversation.emit("presence");
   },
-  files_restored: (conversation, restored) => conversation.tell("restored", restored),
+  files_restored: (conversation, restored) => conversation.emit("restored", restored),
   mcp_servers(conversation, { servers }) {
     conversation.servers = servers;
-    conversation.tell("servers");
+    conversation.emit("servers");
   },
   messages_replaced: (conversation) => void conversation.reload().catch(() => {}),
   entry_labelled(conversation, { entryId, label }) {
     conversation.tree.label(entryId, label);
-    conversation.tell("tree");
+    conversation.emit("tree");
   },
   branch_hidden: (conversation) => void conversation.readTree().catch(() => {}),
   session_renamed(conversation, { name }) {
     conversation.facts.sessionName = name;
-    conversation.tell("status");
+    conversation.emit("status");
   },
   model_selected(conversation, { model, level }) {
     Object.assign(conversation.facts, { model, thinkingLevel: level });
-    conversation.tell("status");
+    conversation.emit("status");
   },
   thinking_level_changed(conversation, { level }) {
     conversation.facts.thinkingLevel = level;
-    conversation.tell("status");
+    conversation.emit("status");
   },
   permissions(conversation, { mode }) {
     conversation.facts.permissions = mode;
-    conversation.tell("status");
+    conversation.emit("status");
   },
   workspace(conversation, { cwd, branch }) {
     Object.assign(conversation.facts, { cwd, branch });
-    conversation.tell("status");
+    conversation.emit("status");
   },
   commands(conversation, { commands }) {
     conversation.commands = commands;
   },
-  session_failed: (conversation, { message }) => conversation.tell("notice", { severity: "error", text: message }),
-  shut_down: (conversation) => conversation.tell("ended"),
+  session_failed: (conversation, { message }) => conversation.emit("notice", { severity: "error", text: message }),
+  shut_down: (conversation) => conversation.emit("ended"),
 };
 
-/** What an agent inside of a call is at, in one line. */
-function inner(event) {
+/** The progress of a subagent in one line. */
+function subagentProgress(event) {
   if (event.type === "tool_execution_start") return `Running ${event.toolName}`;
   if (event.type === "message_end" && event.message?.usage)
     return `Answered ${dollars(event.message.usage.cost?.total)}`.trim();

@@ -1,18 +1,18 @@
-// Several models at one prompt: which ones are asked, how far each is, and which one is gone on with.
+// Runs several models side by side: choose models, show their progress, accept one answer.
 
-import { Board, spent } from "./board.js";
+import { ColumnDialog, columnFacts } from "./column_dialog.js";
 import { announce, byId, el } from "./dom.js";
 import { basename, plural, tokens } from "./format.js";
-import { complain } from "./toast.js";
+import { showError } from "./toast.js";
 
-/** Models that are asked at once: each works in a copy of the files. */
-const MOST = 6;
+/** Most models of a fan; each works in a copy of the files. */
+const MAX_MODELS = 6;
 
-const STATES = { working: "Working", done: "Done", failed: "Failed", interrupted: "Stopped" };
+const STATES = { working: "Working", done: "Done", failed: "Failed", interrupted: "Interrupted" };
 
-/** The lanes of the conversation in sight. They go on when the dialog is closed; a button brings it back. */
+/** The lanes of the current conversation. They continue when the dialog is closed; a button opens it again. */
 export class Fan {
-  #board = null;
+  #dialog = null;
 
   show(conversation) {
     this.#close();
@@ -20,45 +20,45 @@ export class Fan {
     this.update();
   }
 
-  /** Something has changed in the lanes. */
+  /** The lanes have changed. */
   update() {
     const fan = this.conversation?.fan;
     this.#button(fan);
     if (!fan) return this.#close();
-    if (fan.wanted && !this.#board) this.#open();
-    if (this.#board) this.#draw(fan);
+    if (fan.wanted && !this.#dialog) this.#open();
+    if (this.#dialog) this.#draw(fan);
   }
 
-  /** Asks which models, and asks them. */
-  async begin(models, parameters = {}) {
+  /** Asks for the models and runs them. */
+  async start(models, parameters = {}) {
     const { conversation } = this;
     const chosen = await chooseModels(models, conversation.facts.model);
     if (!chosen) return;
-    conversation.wantsFan = true;
+    conversation.showFan = true;
     await conversation.ask("fan_out", { models: chosen, ...parameters });
   }
 
   #open() {
     const { fan } = this.conversation;
     fan.wanted = false;
-    this.#board = new Board("Answers beside one another", () => {
-      this.#board = null;
+    this.#dialog = new ColumnDialog("Answers side by side", () => {
+      this.#dialog = null;
       this.#button(this.conversation?.fan);
     });
     this.#draw(fan);
-    this.#board.open();
+    this.#dialog.open();
   }
 
   #close() {
-    this.#board?.close();
+    this.#dialog?.close();
   }
 
-  /** Brings the dialog back, above the composer. */
+  /** The button above the input field that opens the dialog again. */
   #button(fan) {
     const place = byId("activity");
     place.querySelector(".waiting-fan")?.remove();
-    if (fan && !this.#board) {
-      const label = fan.ended ? `Compare ${fan.models.length} answers` : `${fan.models.length} models answer`;
+    if (fan && !this.#dialog) {
+      const label = fan.ended ? `Compare ${fan.models.length} answers` : `${fan.models.length} models are running`;
       place.append(
         el(
           "button",
@@ -73,52 +73,52 @@ export class Fan {
   }
 
   #draw(fan) {
-    const board = this.#board;
-    const ask = (type, parameters) => this.conversation.ask(type, parameters).catch(complain);
+    const dialog = this.#dialog;
+    const ask = (type, parameters) => this.conversation.ask(type, parameters).catch(showError);
     const working = fan.models.filter((_, number) => (fan.lanes[number]?.status ?? "working") === "working").length;
     const note = fan.conflicts
-      ? `Changed here meanwhile: ${fan.conflicts.files.map(basename).join(", ")}. Taken all the same, what is here is kept aside.`
+      ? `Changed by hand since: ${fan.conflicts.files.map(basename).join(", ")}. Overwriting saves a copy.`
       : fan.ended
-        ? "Each has worked in a copy of the files. The one that you take becomes the conversation and the files; the others stay as branches."
-        : `${plural(working, "model is", "models are")} at work.`;
-    if (board.note.textContent !== note) board.note.textContent = note;
+        ? "Each model worked in its own copy of the files. The answer you accept becomes the conversation and the files; the others remain as branches."
+        : `${plural(working, "model is", "models are")} running.`;
+    if (dialog.note.textContent !== note) dialog.note.textContent = note;
     fan.models.forEach((model, number) => {
       const lane = fan.lanes[number] ?? { status: "working", text: "", turns: 0 };
       const live = lane.status === "working";
-      const stuck = fan.conflicts?.lane === number;
-      const take = {
-        label: stuck ? "Take it all the same" : "Take this one",
-        name: `${stuck ? "Take it all the same" : "Take this one"}: ${model}`,
-        kind: stuck ? "danger" : "primary",
-        press: () => ask("take_lane", { lane: number, force: stuck }),
+      const hasConflict = fan.conflicts?.lane === number;
+      const accept = {
+        label: hasConflict ? "Overwrite and accept" : "Accept",
+        name: `${hasConflict ? "Overwrite and accept" : "Accept"}: ${model}`,
+        kind: hasConflict ? "danger" : "primary",
+        press: () => ask("take_lane", { lane: number, force: hasConflict }),
       };
-      board.column(number, {
+      dialog.column(number, {
         title: model,
         state: live && lane.tool ? `Running ${lane.tool}` : STATES[lane.status],
         text: lane.text,
         live,
         error: lane.error,
-        facts: spent(lane),
+        facts: columnFacts(lane),
         files: lane.files,
-        actions: fan.ended && lane.status === "done" ? [take] : [],
+        actions: fan.ended && lane.status === "done" ? [accept] : [],
       });
     });
-    board.actions([
+    dialog.actions([
       fan.ended && {
-        label: "Take none",
+        label: "Leave as branches",
         press: () => ask("end_fan").then(() => (this.conversation.endFan(), this.update())),
       },
       !fan.ended && { label: "Stop", kind: "danger", press: () => ask("abort") },
-      { label: "Later", press: () => board.close() },
+      { label: "Close", press: () => dialog.close() },
     ]);
-    if (fan.ended && !fan.told) {
-      fan.told = true;
+    if (fan.ended && !fan.announced) {
+      fan.announced = true;
       announce("All models have answered.");
     }
   }
 }
 
-/** Asks for two or more models; gives their names, or nothing. */
+/** Asks for two or more models; returns their names, or null. */
 function chooseModels(models, current) {
   return new Promise((resolve) => {
     const here = current && `${current.provider}/${current.id}`;
@@ -129,16 +129,16 @@ function chooseModels(models, current) {
       usable.unshift({ ...current, reference: here });
     const search = el("input", { type: "search", placeholder: "Search models", "aria-label": "Search models" });
     const list = el("div", { class: "model-list checks", role: "group", "aria-label": "Models" });
-    const go = el("button", { class: "primary", type: "submit" }, "Ask them");
+    const go = el("button", { class: "primary", type: "submit" }, "Run");
     const count = el("p", { class: "hint", role: "status" });
     const note = () => {
-      go.disabled = chosen.size < 2 || chosen.size > MOST;
+      go.disabled = chosen.size < 2 || chosen.size > MAX_MODELS;
       count.textContent =
         chosen.size < 2
-          ? "Choose two or more."
-          : chosen.size > MOST
-            ? `At most ${MOST} at once.`
-            : `${chosen.size} will be asked, each in a copy of the files.`;
+          ? "Select at least two models."
+          : chosen.size > MAX_MODELS
+            ? `Select at most ${MAX_MODELS} models.`
+            : `${chosen.size} models will run, each in its own copy of the files.`;
     };
     const row = ({ reference, provider, id, name, contextWindow }) => {
       const box = el("input", { type: "checkbox", checked: chosen.has(reference) });
@@ -159,11 +159,11 @@ function chooseModels(models, current) {
     };
     const dialog = el(
       "dialog",
-      { class: "question", "aria-label": "Ask several models" },
+      { class: "question", "aria-label": "Run several models" },
       el(
         "form",
         { method: "dialog" },
-        el("header", {}, el("h2", {}, "Ask several models")),
+        el("header", {}, el("h2", {}, "Run several models")),
         el("div", { class: "content" }, el("div", { class: "field" }, search), list, count),
         el("footer", {}, el("button", { class: "plain", type: "button", on: { click: () => dialog.close() } }, "Cancel"), go),
       ),

@@ -1,8 +1,8 @@
-// The fields of a flat JSON schema, as a server that elicits values describes them.
+// A form for a flat JSON schema, such as that of an MCP elicitation.
 
 import { el } from "./dom.js";
 
-/** `{name, node, read}` for each property; what has no value is left out when it is read. */
+/** `{name, node, read}` for each property; `read()` returns `undefined` for an empty field. */
 export function fields(schema) {
   const needed = new Set(schema?.required ?? []);
   return Object.entries(schema?.properties ?? {}).map(([name, property]) =>

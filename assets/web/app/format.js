@@ -1,4 +1,4 @@
-// Numbers, times and names as a person reads them.
+// Formats numbers, times and names.
 
 const number = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -6,7 +6,7 @@ const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" 
 
 export const tokens = (count) => number.format(count ?? 0);
 
-/** US dollars; nothing for nothing. */
+/** US dollars; empty for zero. */
 export function dollars(amount) {
   if (!amount) return "";
   if (amount < 0.005) return "<$0.01";
@@ -28,14 +28,14 @@ export function bytes(count) {
   return count < 1048576 ? `${(count / 1024).toFixed(1)} KB` : `${(count / 1048576).toFixed(1)} MB`;
 }
 
-/** The time of today, the day of others. */
+/** The time for today, the date for other days. */
 export function when(milliseconds) {
   if (!milliseconds) return "";
   const date = new Date(milliseconds);
   return date.toDateString() === new Date().toDateString() ? clock.format(date) : day.format(date);
 }
 
-/** In which group of a list a time stands. */
+/** The group of a time in the session list. */
 export function period(milliseconds) {
   const days = (new Date().setHours(0, 0, 0, 0) - new Date(milliseconds).setHours(0, 0, 0, 0)) / 86400000;
   if (days < 1) return "Today";
@@ -48,16 +48,16 @@ export const plural = (count, one, many = `${one}s`) => `${count} ${count === 1 
 /** The last part of a path. */
 export const basename = (path) => (path ?? "").replace(/\/+$/, "").split("/").pop() || path || "";
 
-/** What a model is called; an id may be a path. */
+/** The display name of a model; an id can be a path. */
 export const modelName = (model) => (model.name && model.name !== model.id ? model.name : basename(model.id));
 
-/** A path as it is below `cwd`, or as it is. */
+/** A path relative to `cwd` if it is below it. */
 export function relative(path, cwd) {
   const base = `${(cwd ?? "").replace(/\/+$/, "")}/`;
   return cwd && path?.startsWith(base) ? path.slice(base.length) : (path ?? "");
 }
 
-/** The first line, of bounded length. */
+/** The first line, shortened to `most` characters. */
 export function line(text, most = 160) {
   const first = (text ?? "").trim().split("\n", 1)[0];
   return first.length > most ? `${first.slice(0, most - 1)}…` : first;

@@ -1,14 +1,14 @@
-// What fingers do on a message: hold it for its actions, swipe it sideways for its siblings.
+// Touch gestures on a message: long press for its actions, swipe for its other branches.
 
-const HOLD = 480;
-/** Pixels a finger may stray while it holds, and must go to swipe. */
-const STRAY = 10;
-const SWIPE = 60;
+const LONG_PRESS_MS = 480;
+/** Movement in pixels that a long press tolerates, and that a swipe needs. */
+const TOLERANCE = 10;
+const SWIPE_DISTANCE = 60;
 
-/** `hold(node)`, `swipe(node, way)`, `canSwipe(node)` get the message's element; the menu key counts as holding. */
+/** The callbacks get the element of the message. The context menu key counts as a long press. */
 export function watchGestures(root, { hold, swipe, canSwipe }) {
   let touch = null;
-  const drop = () => {
+  const cancel = () => {
     if (!touch) return;
     clearTimeout(touch.timer);
     touch.node.classList.remove("swiping");
@@ -26,11 +26,11 @@ export function watchGestures(root, { hold, swipe, canSwipe }) {
 
   root.addEventListener("contextmenu", (event) => {
     const node = event.target.closest(".message");
-    // Links, fields and selected text keep the browser's menu.
+    // Links, inputs and selected text keep the context menu of the browser.
     if (!node || event.target.closest("a, input, textarea")) return;
     if (!touch && !getSelection().isCollapsed) return;
     event.preventDefault();
-    // The browser may find before the clock that a finger holds.
+    // The browser may detect the long press before the timer.
     if (touch) press();
     else hold(node);
   });
@@ -38,30 +38,30 @@ export function watchGestures(root, { hold, swipe, canSwipe }) {
   root.addEventListener("pointerdown", (event) => {
     const node = event.target.closest(".message");
     if (event.pointerType === "mouse" || !node || event.target.closest("button, a, pre, .diff, .table")) return;
-    drop();
+    cancel();
     touch = { node, x: event.clientX, y: event.clientY, held: false, sideways: false };
-    touch.timer = setTimeout(press, HOLD);
+    touch.timer = setTimeout(press, LONG_PRESS_MS);
   });
 
   root.addEventListener("pointermove", (event) => {
     if (!touch || touch.held) return;
     const [x, y] = [event.clientX - touch.x, event.clientY - touch.y];
-    if (Math.abs(x) > STRAY || Math.abs(y) > STRAY) clearTimeout(touch.timer);
-    if (!touch.sideways && Math.abs(y) > Math.abs(x) && Math.abs(y) > STRAY) return drop();
+    if (Math.abs(x) > TOLERANCE || Math.abs(y) > TOLERANCE) clearTimeout(touch.timer);
+    if (!touch.sideways && Math.abs(y) > Math.abs(x) && Math.abs(y) > TOLERANCE) return cancel();
     const found = canSwipe(touch.node);
-    if (!found || Math.abs(x) < STRAY) return;
+    if (!found || Math.abs(x) < TOLERANCE) return;
     touch.sideways = true;
-    touch.way = x < 0 ? 1 : -1;
-    const there = touch.way < 0 ? found.before : found.after;
-    touch.go = there && Math.abs(x) > SWIPE;
+    touch.direction = x < 0 ? 1 : -1;
+    const there = touch.direction < 0 ? found.before : found.after;
+    touch.go = there && Math.abs(x) > SWIPE_DISTANCE;
     touch.node.classList.add("swiping");
     touch.node.style.transform = `translateX(${there ? Math.max(-90, Math.min(90, x)) : x / 6}px)`;
   });
 
   root.addEventListener("pointerup", () => {
     const done = touch;
-    drop();
-    if (done?.go) swipe(done.node, done.way);
+    cancel();
+    if (done?.go) swipe(done.node, done.direction);
   });
-  root.addEventListener("pointercancel", drop);
+  root.addEventListener("pointercancel", cancel);
 }

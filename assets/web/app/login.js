@@ -1,16 +1,16 @@
-// Signing in with the token that `osier serve` prints; the address it prints holds it already.
+// Signs in with the token of the URL that `osier serve` prints.
 
 import { api } from "./api.js";
 import { byId, el } from "./dom.js";
 
-/** The token in the address, which is taken out of it and of the history. */
-export function tokenOfAddress() {
+/** Returns the token of the URL and removes it from the URL and the history. */
+export function takeTokenFromUrl() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token) history.replaceState(history.state, "", location.pathname + location.search);
   return token;
 }
 
-/** Asks for the token until one fits. */
+/** Asks for the token until it is correct. */
 export function askToken(message = "") {
   const root = byId("login");
   const field = el("input", { type: "password", autocomplete: "current-password", required: true, id: "token" });
@@ -20,7 +20,7 @@ export function askToken(message = "") {
     {},
     el("img", { src: "/icons/icon.svg", alt: "" }),
     el("h1", {}, "Welcome to osier"),
-    el("p", {}, "Enter the token that osier serve printed when it started, or open the address it printed."),
+    el("p", {}, "Enter the token of the URL that osier serve printed, or open that URL."),
     el("div", { class: "field" }, el("label", { for: "token" }, "Token"), field),
     fault,
     el("button", { class: "primary", type: "submit" }, "Sign in"),
@@ -38,7 +38,7 @@ export function askToken(message = "") {
         byId("app").hidden = false;
         resolve();
       } catch (error) {
-        fault.textContent = error.status === 0 ? error.message : "This is not the token.";
+        fault.textContent = error.status === 0 ? error.message : "Wrong token.";
         field.select();
       }
     });

@@ -1,33 +1,33 @@
-// Where the page begins: it joins the server, the session in sight and the views, and holds nothing else.
+// The entry point: connects the server, the current session and the views.
 
 import { act, messageMenu } from "./actions.js";
-import { Refused, api } from "./api.js";
-import { Company, writerBeside } from "./company.js";
+import { ApiError, api } from "./api.js";
+import { PresenceBar, otherWriter } from "./presence.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { byId, el } from "./dom.js";
 import { Drawer } from "./drawer.js";
 import { Fan } from "./fan.js";
 import { dollars, duration, line, relative } from "./format.js";
-import { Link } from "./link.js";
-import { askToken, tokenOfAddress } from "./login.js";
+import { Connection } from "./connection.js";
+import { askToken, takeTokenFromUrl } from "./login.js";
 import { askLine, askYes, openMenu } from "./menu.js";
 import { Questions } from "./questions.js";
-import { tellRestored } from "./restore.js";
+import { showRestored } from "./restore.js";
 import { SessionList } from "./sessions.js";
 import { banner, install, toggleSide, watchPanels } from "./shell.js";
 import { apply as applyTheme } from "./theme.js";
-import { complain, toast } from "./toast.js";
+import { showError, toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
-/** How often the list of sessions is read while it can be seen, in milliseconds. */
+/** Interval for reading the session list while the page is visible, in milliseconds. */
 const REFRESH = 12_000;
 
 class Page {
   conversation = null;
 
   constructor() {
-    this.link = new Link(() => known());
+    this.connection = new Connection(() => isSignedIn());
     this.composer = new Composer({
       send: (message) => this.send(message),
       stop: () => this.stop(),
@@ -40,61 +40,61 @@ class Page {
     });
     this.questions = new Questions();
     this.lanes = new Fan();
-    this.company = new Company();
+    this.presence = new PresenceBar();
     this.sessions = new SessionList({
       open: (row, isOpen) => this.#openRow(row, isOpen),
       menu: (row, isOpen, anchor) => this.#rowMenu(row, isOpen, anchor),
     });
     this.drawer = new Drawer({
-      link: this.link,
+      connection: this.connection,
       models: (conversation) => models(conversation),
       developer: () => this.transcript.refresh(),
     });
-    byId("new-session").addEventListener("click", () => this.#create().catch(complain));
+    byId("new-session").addEventListener("click", () => this.#create().catch(showError));
     byId("title").addEventListener("dblclick", () => this.#rename());
     watchPanels(() => this.drawer.isOpen && this.drawer.toggle(false));
-    this.link.addEventListener("state", ({ detail }) => this.#linkState(detail));
-    addEventListener("popstate", () => this.#fromAddress());
+    this.connection.addEventListener("state", ({ detail }) => this.#onConnectionState(detail));
+    addEventListener("popstate", () => this.#showFromUrl());
     setInterval(() => document.visibilityState === "visible" && this.refresh(), REFRESH);
     setInterval(() => this.#activity(), 1000);
   }
 
-  begin() {
+  start() {
     byId("app").hidden = false;
-    this.link.start();
+    this.connection.start();
   }
 
-  /** The list of sessions anew. */
+  /** Reads the session list. */
   async refresh() {
     try {
       this.list = await api.sessions();
-      this.sessions.show(this.list, this.#here());
+      this.sessions.show(this.list, this.#currentIds());
     } catch (error) {
-      if (error.status === 401) this.#linkState("denied");
+      if (error.status === 401) this.#onConnectionState("denied");
     }
   }
 
-  /** The ids of the session in sight: that it was opened by, and that it has since it was forked. */
-  #here() {
+  /** The ids of the current session: the one it was opened by, and the one after a fork. */
+  #currentIds() {
     return [this.conversation?.id, this.conversation?.facts.sessionId];
   }
 
-  async #fromAddress() {
+  async #showFromUrl() {
     const id = new URLSearchParams(location.search).get("session");
     const open = this.list?.open ?? [];
-    const wanted = open.find((row) => row.id === id);
-    if (wanted) return this.#show(wanted.id);
-    if (id) return this.#create({ session: id }).catch((error) => (complain(error), this.#first(open)));
-    return this.#first(open);
+    const found = open.find((row) => row.id === id);
+    if (found) return this.#show(found.id);
+    if (id) return this.#create({ session: id }).catch((error) => (showError(error), this.#showFirst(open)));
+    return this.#showFirst(open);
   }
 
-  #first(open) {
-    return open.length > 0 ? this.#show(open[0].id) : this.#create().catch(complain);
+  #showFirst(open) {
+    return open.length > 0 ? this.#show(open[0].id) : this.#create().catch(showError);
   }
 
-  async #create(wishes = {}) {
+  async #create(options = {}) {
     const { cwd } = this.conversation?.facts ?? {};
-    const { id } = await api.openSession({ ...(cwd ? { cwd } : {}), ...wishes });
+    const { id } = await api.openSession({ ...(cwd ? { cwd } : {}), ...options });
     await this.#show(id);
     this.refresh();
   }
@@ -102,19 +102,19 @@ class Page {
   async #openRow(row, isOpen) {
     toggleSide(false);
     try {
-      if (this.#here().includes(row.id)) return;
+      if (this.#currentIds().includes(row.id)) return;
       if (isOpen) await this.#show(row.id);
       else await this.#create({ session: row.id });
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
 
-  /** Brings a session into sight. */
+  /** Shows a session. */
   async #show(id) {
     if (this.conversation?.id === id) return;
     this.conversation?.close();
-    const conversation = (this.conversation = new Conversation(this.link, id));
+    const conversation = (this.conversation = new Conversation(this.connection, id));
     const on = (type, listener) =>
       conversation.addEventListener(type, ({ detail }) => this.conversation === conversation && listener(detail));
     on("status", () => this.#status());
@@ -123,27 +123,27 @@ class Page {
     on("closed", () => this.questions.next());
     on("notice", ({ severity, text }) => toast(text, severity));
     on("settled", () => (this.drawer.update(), this.refresh()));
-    on("unstored", ({ texts }) => this.composer.put(texts.join("\n\n")));
+    on("unstored", ({ texts }) => this.composer.insert(texts.join("\n\n")));
     on("ended", () => this.refresh());
     on("fan", () => this.lanes.update());
-    on("company", () => this.company.update());
+    on("presence", () => this.presence.update());
     on("servers", () => this.drawer.servers());
-    on("restored", (restored) => tellRestored(restored, conversation));
+    on("restored", (restored) => showRestored(restored, conversation));
     this.transcript.show(conversation);
     this.questions.show(conversation);
     this.lanes.show(conversation);
-    this.company.show(conversation);
+    this.presence.show(conversation);
     this.composer.showQueue(conversation.queue);
     history.replaceState(null, "", `?session=${encodeURIComponent(id)}`);
-    // At once: what is typed before the session is there is typed into the prompt, and not at a button.
-    const writes = matchMedia("(pointer: fine)").matches;
-    if (writes) this.composer.field.focus();
+    // Focus at once, so that typing before the session is loaded goes to the prompt.
+    const hasKeyboard = matchMedia("(pointer: fine)").matches;
+    if (hasKeyboard) this.composer.field.focus();
     await conversation.open();
     this.drawer.show(conversation);
     this.#status();
-    this.sessions.draw(this.#here());
-    // The first session of a page: until now nothing could be written.
-    if (writes && document.activeElement === document.body) this.composer.field.focus();
+    this.sessions.draw(this.#currentIds());
+    // The field of the first session was disabled until now.
+    if (hasKeyboard && document.activeElement === document.body) this.composer.field.focus();
   }
 
   #status() {
@@ -159,7 +159,7 @@ class Page {
     this.#activity();
   }
 
-  /** The line above the composer while the agent works. */
+  /** The status line above the input field during a run. */
   #activity() {
     const node = byId("activity");
     const { conversation } = this;
@@ -178,19 +178,19 @@ class Page {
         el("span", { class: "leaves", "aria-hidden": "true" }, el("i"), el("i"), el("i")),
         el("span", { class: "state" }),
       );
-    const spent = Date.now() - this.since;
+    const elapsed = Date.now() - this.since;
     node.querySelector(".state").textContent =
-      `${conversation.phase || "Working"}${spent > 3000 ? ` · ${duration(spent)}` : ""}`;
+      `${conversation.phase || "Working"}${elapsed > 3000 ? ` · ${duration(elapsed)}` : ""}`;
   }
 
   async send({ text, images, editing, followUp }) {
     const { conversation } = this;
-    if (!this.link.connected) throw new Error("Not sent: the server cannot be reached. Your message stays here.");
-    const writer = writerBeside(conversation);
+    if (!this.connection.connected) throw new Error("Not sent: cannot reach the server. Your message stays in the input field.");
+    const writer = otherWriter(conversation);
     if (writer)
-      throw Object.assign(new Error(`${writer.name} writes here. Your message stays in its field.`), {
+      throw Object.assign(new Error(`${writer.name} has control. Your message stays in the input field.`), {
         severity: "warning",
-        action: { label: "Take over", press: () => this.company.takeOver() },
+        action: { label: "Take control", press: () => this.presence.takeOver() },
       });
     if (editing) {
       if (conversation.running) throw new Error("Stop the agent first, then send it again.");
@@ -207,38 +207,38 @@ class Page {
   }
 
   stop() {
-    this.conversation?.ask("abort").catch(complain);
+    this.conversation?.ask("abort").catch(showError);
   }
 
-  /** Takes what waits back into the field. */
+  /** Moves the queued messages back into the input field. */
   async recall() {
     const { steering, followUp } = await this.conversation.ask("clear_queue");
-    this.conversation.sent = [];
-    this.composer.put([...steering, ...followUp].map(({ text }) => text).join("\n\n"));
+    this.conversation.unconfirmed = [];
+    this.composer.insert([...steering, ...followUp].map(({ text }) => text).join("\n\n"));
   }
 
   /** Sends the last prompt to several models. */
   async fan() {
-    await this.lanes.begin(await models(this.conversation));
+    await this.lanes.start(await models(this.conversation));
   }
 
-  /** A copy of the conversation up to a message, as a session of its own; this one stays. */
+  /** Forks a new session with the conversation up to a message. */
   async fork(item) {
     const { conversation } = this;
     await conversation.ask("fork", { entryId: item.entryId });
-    if (item.role === "user") this.composer.put(item.message.text);
-    toast("This is a new session with a copy of the conversation up to there.");
+    if (item.role === "user") this.composer.insert(item.message.text);
+    toast("Forked: this new session has a copy of the conversation up to that message.");
     this.refresh();
   }
 
   async #rename() {
-    const name = await askLine("Name of the session", this.conversation?.facts.sessionName ?? "");
+    const name = await askLine("Rename session", this.conversation?.facts.sessionName ?? "");
     if (name !== null)
-      await this.conversation.ask("set_session_name", { name }).then(() => this.refresh(), complain);
+      await this.conversation.ask("set_session_name", { name }).then(() => this.refresh(), showError);
   }
 
   #rowMenu(row, isOpen, anchor) {
-    const here = this.#here().includes(row.id);
+    const here = this.#currentIds().includes(row.id);
     openMenu(
       "Session",
       [
@@ -247,7 +247,7 @@ class Page {
         !isOpen &&
           this.conversation && {
             icon: "trash",
-            label: "Move to the trash",
+            label: "Move to trash",
             danger: true,
             press: () => this.#trash(row),
           },
@@ -261,71 +261,71 @@ class Page {
       row.state === "working" &&
       !(await askYes(
         "Close this session?",
-        "The agent is at work in it and will be stopped. What was said is kept.",
+        "The agent is still running and will be stopped. The session stays stored.",
         "Close",
       ))
     )
       return;
-    await api.closeSession(row.id).catch(complain);
+    await api.closeSession(row.id).catch(showError);
     await this.refresh();
-    if (!this.#here().includes(row.id)) return;
+    if (!this.#currentIds().includes(row.id)) return;
     this.conversation.close();
     this.conversation = null;
     this.transcript.show(null);
-    await this.#first(this.list?.open ?? []);
+    await this.#showFirst(this.list?.open ?? []);
   }
 
   async #trash(row) {
-    if (!(await askYes("Move it to the trash?", line(row.name || row.firstPrompt, 200), "Move to the trash")))
+    if (!(await askYes("Move this session to the trash?", line(row.name || row.firstPrompt, 200), "Move to trash")))
       return;
-    await this.conversation.ask("delete_session", { path: row.path }).catch(complain);
+    await this.conversation.ask("delete_session", { path: row.path }).catch(showError);
     this.refresh();
   }
 
-  async #linkState(state) {
+  async #onConnectionState(state) {
     if (state === "open") {
       banner("");
       await this.refresh();
-      if (!this.conversation) await this.#fromAddress();
+      if (!this.conversation) await this.#showFromUrl();
     } else if (state === "lost") {
       banner(
         navigator.onLine
-          ? "The connection to osier is lost. Trying again…"
-          : "You are offline. What is here can be read; osier goes on working.",
+          ? "Connection lost. Reconnecting…"
+          : "You are offline. You can read the conversation; osier continues to run.",
       );
     } else if (state === "denied" && byId("login").hidden) {
-      this.link.stop();
+      this.connection.stop();
       await askToken();
-      this.link.start();
+      this.connection.start();
     }
   }
 }
 
-/** Whether the server knows us; throws when it cannot be reached. */
-async function known() {
+/** Whether the browser is signed in; throws when the server cannot be reached. */
+async function isSignedIn() {
   try {
     await api.status();
     return true;
   } catch (error) {
-    if (error instanceof Refused && error.status === 401) return false;
+    if (error instanceof ApiError && error.status === 401) return false;
     throw error;
   }
 }
 
 const models = (conversation) => conversation.ask("get_available_models").then(({ models }) => models);
 
-async function begin() {
+async function start() {
   applyTheme();
   install();
-  const token = tokenOfAddress();
+  const token = takeTokenFromUrl();
   try {
     if (token) await api.login(token);
-    else if (!(await known())) await askToken();
+    else if (!(await isSignedIn())) await askToken();
   } catch (error) {
-    // Without the server the page begins all the same, and waits for it.
-    if (error.status !== 0) await askToken("The address holds the token of another server.");
+    // Without the server, the page starts and waits for it.
+    if (error.status !== 0) await askToken("The URL contains the token of another server.");
   }
-  new Page().begin();
+  new Page().start();
 }
 
-begin().catch(complain);
+start().catch(showError);

@@ -1,5 +1,5 @@
-// The one place where markup becomes elements. It comes from our own server, which has escaped all that a model
-// said; the page's policy (Trusted Types) lets no other script make markup, and no markup run script.
+// The only module that inserts markup. The markup comes from the own server, which escapes all content. Trusted Types
+// allow no other module to insert markup, and the content security policy allows no script in it.
 
 import { api } from "./api.js";
 import { el } from "./dom.js";
@@ -13,15 +13,15 @@ const policy = window.trustedTypes?.createPolicy("osier", {
 });
 export const scriptUrl = (url) => policy?.createScriptURL(url) ?? url;
 
-/** Shortest time between two renderings of one growing text, in milliseconds. */
-const PACE = 90;
-/** Finished texts by their source: going back to a branch costs nothing. */
-const kept = new Map();
-const KEPT = 400;
+/** Shortest time between two renderings of a streaming text, in milliseconds. */
+const MIN_INTERVAL = 90;
+/** Rendered texts by their source, so that switching back to a branch needs no request. */
+const cache = new Map();
+const CACHE_SIZE = 400;
 
 function remember(text, html) {
-  kept.set(text, html);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  cache.set(text, html);
+  if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
 }
 
 function block(html) {
@@ -30,12 +30,12 @@ function block(html) {
   return node;
 }
 
-/** Texts that wait for one request. */
+/** Texts of the next request. */
 let waiting = [];
 
-/** Shows a text that grows no more. Requests of one moment go together. */
+/** Shows a complete text. Texts of the same moment are rendered in one request. */
 export function show(target, text) {
-  const html = kept.get(text);
+  const html = cache.get(text);
   if (html) return void target.replaceChildren(...html.map(block));
   if (!target.hasChildNodes()) target.textContent = text;
   waiting.push({ target, text });
@@ -52,15 +52,15 @@ async function flush() {
       target.replaceChildren(...html[place].blocks.map(block));
     });
   } catch {
-    // The plain text stays: it can be read.
+    // The plain text remains.
   }
 }
 
-/** A text that grows. Finished blocks are asked for once; only the open one comes again and again. */
-export class Growing {
+/** A streaming text. Finished blocks are rendered once; only the open block is rendered again. */
+export class StreamingMarkdown {
   #text = "";
-  /** Characters whose blocks are finished, and how many blocks those are. */
-  #taken = 0;
+  /** End of the finished blocks in the text, and their number. */
+  #finishedEnd = 0;
   #finished = 0;
   #busy = false;
   #dirty = false;
@@ -73,17 +73,17 @@ export class Growing {
 
   append(more) {
     this.#text += more;
-    this.#poke();
+    this.#schedule();
   }
 
-  /** The text is complete: it is rendered as a whole, so that what refers to its end is right. */
+  /** The text is complete: renders all of it, so that link references at its end work. */
   end(text) {
     this.#ended = true;
     this.target.classList.remove("live");
     show(this.target, text);
   }
 
-  #poke() {
+  #schedule() {
     this.#dirty = true;
     if (!this.#busy) this.#render();
   }
@@ -94,33 +94,33 @@ export class Growing {
       this.#dirty = false;
       const started = performance.now();
       try {
-        const { html } = await api.markdown([{ text: this.#text.slice(this.#taken), open: true }]);
-        if (!this.#ended) this.#take(html[0]);
+        const { html } = await api.markdown([{ text: this.#text.slice(this.#finishedEnd), open: true }]);
+        if (!this.#ended) this.#update(html[0]);
       } catch {
-        if (!this.#ended) this.#plain();
+        if (!this.#ended) this.#showPlain();
       }
-      const rest = PACE - (performance.now() - started);
+      const rest = MIN_INTERVAL - (performance.now() - started);
       if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
     }
     this.#busy = false;
   }
 
-  #take({ blocks, taken, finished }) {
+  #update({ blocks, taken, finished }) {
     while (this.target.childNodes.length > this.#finished) this.target.lastChild.remove();
     this.target.append(...blocks.map(block));
-    this.#taken += taken;
+    this.#finishedEnd += taken;
     this.#finished += finished;
     this.target.dispatchEvent(new Event("grown", { bubbles: true }));
   }
 
-  /** Without the server the rest is shown as it came. */
-  #plain() {
+  /** Without the server, shows the rest as plain text. */
+  #showPlain() {
     while (this.target.childNodes.length > this.#finished) this.target.lastChild.remove();
-    this.target.append(el("div", { class: "block output" }, this.#text.slice(this.#taken)));
+    this.target.append(el("div", { class: "block output" }, this.#text.slice(this.#finishedEnd)));
   }
 }
 
-/** Every block of code can be copied. One listener for all of them. */
+/** Adds a copy button to code blocks, with one listener for all of them. */
 export function watchCode(root) {
   root.addEventListener("pointerover", offer);
   root.addEventListener("focusin", offer);
@@ -137,7 +137,7 @@ export function watchCode(root) {
   }
 }
 
-/** Into the clipboard; where that is not allowed, by the old way. */
+/** Copies to the clipboard; without permission, with `execCommand`. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

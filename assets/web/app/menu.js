@@ -1,8 +1,8 @@
-// Menus: a list of actions beside what they are about; from below on a phone. The dialog element keeps the focus in.
+// Context menus: next to their element, or at the bottom of the screen on a phone.
 
 import { el, glyph } from "./dom.js";
 
-/** `items` are `{icon, label, press, danger}`; falsy ones are left out. `anchor` is an element, or nothing. */
+/** `items` are `{icon, label, press, danger}`; falsy ones are skipped. `anchor` is an element or null. */
 export function openMenu(label, items, anchor) {
   const menu = el("dialog", { class: "menu", "aria-label": label });
   const close = () => menu.close();
@@ -21,7 +21,7 @@ export function openMenu(label, items, anchor) {
   );
   menu.append(el("div", { role: "menu" }, buttons));
   menu.addEventListener("close", () => menu.remove());
-  // Not by a click: the finger that has opened it is still to be lifted.
+  // Not on click: the finger that opened the menu is still down.
   menu.addEventListener("pointerdown", (event) => event.target === menu && close());
   menu.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -35,7 +35,7 @@ export function openMenu(label, items, anchor) {
   place(menu, anchor);
 }
 
-/** Beside its anchor, within the window. On a phone the style sheet puts it below. */
+/** Positions the menu next to its anchor, inside the window. On a phone, the style sheet positions it. */
 function place(menu, anchor) {
   const box = anchor?.getBoundingClientRect() ?? {
     left: innerWidth / 2 - menu.offsetWidth / 2,
@@ -48,13 +48,13 @@ function place(menu, anchor) {
   menu.style.top = `${below ? box.bottom + 4 : Math.max(8, box.top - menu.offsetHeight - 4)}px`;
 }
 
-/** Asks for one line; gives the text, or `null`. */
+/** Asks for one line; returns the text, or `null`. */
 export function askLine(title, value = "", confirm = "Save") {
   const field = el("input", { type: "text", value, "aria-label": title });
   return askForm(title, [field], confirm).then((done) => (done ? field.value.trim() : null));
 }
 
-/** Asks whether to go on. */
+/** Asks for confirmation. */
 export const askYes = (title, text, confirm) => askForm(title, [el("p", {}, text)], confirm);
 
 function askForm(title, content, confirm) {
@@ -72,7 +72,7 @@ function askForm(title, content, confirm) {
         el("button", { class: "primary", value: "yes" }, confirm),
       ),
     );
-    // Enter in a field is the confirmation, not the first button.
+    // Enter in an input confirms instead of pressing the first button.
     form.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
       event.preventDefault();

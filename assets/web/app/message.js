@@ -1,27 +1,27 @@
-// One message as elements. An answer keeps its blocks, so that more of it touches only the block that grows.
+// Renders one message. A streaming answer updates only the block that grows.
 
 import { el, glyph, iconButton } from "./dom.js";
 import { basename, bytes, dollars, duration, tokens, when } from "./format.js";
-import { Growing, show } from "./markdown.js";
-import { imageSource } from "./pictures.js";
+import { StreamingMarkdown, show } from "./markdown.js";
+import { imageSource } from "./images.js";
 import { ToolView } from "./tool.js";
 
-/** Prompts longer than this are folded. */
-const LONG = 1200;
+/** Prompts longer than this are collapsed. */
+const COLLAPSE_ABOVE = 1200;
 
-/** Roles that are one block. */
+/** Roles with a single block. */
 const SIMPLE = {
   notice: ({ severity, text }) => el("p", { class: `notice ${severity}` }, text),
   custom: ({ text, display }) => (display ? prose(text) : null),
-  compactionSummary: ({ summary }) => folded("The earlier part was summarised", summary),
-  branchSummary: ({ summary }) => folded("A branch was summarised", summary),
+  compactionSummary: ({ summary }) => collapsed("Earlier conversation summarized", summary),
+  branchSummary: ({ summary }) => collapsed("Branch summarized", summary),
 };
 
 export class MessageView {
-  /** Views of the blocks of an answer, by their place. */
+  /** Views of the blocks of an answer, by index. */
   #blocks = [];
 
-  /** `transcript` gives the tools their views and opens the menu. */
+  /** `transcript` provides the views of tools and the menu. */
   constructor(item, transcript) {
     this.item = item;
     this.transcript = transcript;
@@ -39,32 +39,32 @@ export class MessageView {
     else if (item.role === "assistant") this.#answer(item.message);
     else if (item.role === "shellRun") this.#shell(item.message);
     else this.node.replaceChildren(...[SIMPLE[item.role]?.(item.message)].filter(Boolean));
-    this.foot();
+    this.updateFooter();
   }
 
-  /** More of an open block. */
-  piece(index, delta) {
+  /** Updates an open block. */
+  delta(index, delta) {
     const block = this.item.message.content[index];
-    const view = this.#blocks[index] ?? this.#place(index, block);
-    view.piece?.(block, delta);
+    const view = this.#blocks[index] ?? this.#addBlock(index, block);
+    view.delta?.(block, delta);
   }
 
   #user({ text, attachments = [] }) {
-    const said = el("div", { class: "said" }, text);
+    const body = el("div", { class: "prompt-text" }, text);
     const parts = [
       attachments.length > 0 && el("div", { class: "attached" }, attachments.map(attached)),
-      text && said,
+      text && body,
     ];
-    if (text.length > LONG) {
-      said.classList.add("long");
+    if (text.length > COLLAPSE_ABOVE) {
+      body.classList.add("long");
       const more = el("button", { class: "more", type: "button" }, "Show all");
       more.addEventListener(
         "click",
-        () => (more.textContent = said.classList.toggle("long") ? "Show all" : "Show less"),
+        () => (more.textContent = body.classList.toggle("long") ? "Show all" : "Show less"),
       );
       parts.push(more);
     }
-    // Readers of the screen go from prompt to prompt by their headings.
+    // Screen readers navigate between prompts by headings.
     parts.unshift(el("h2", { class: "unseen" }, "You"));
     this.node.replaceChildren(...parts.filter(Boolean));
   }
@@ -75,7 +75,7 @@ export class MessageView {
       this.node.replaceChildren(this.body);
     }
     message.content?.forEach((block, index) => {
-      const view = this.#blocks[index] ?? this.#place(index, block);
+      const view = this.#blocks[index] ?? this.#addBlock(index, block);
       if (!this.item.live) view.end?.(block);
     });
     this.node.querySelector(":scope > .failed, :scope > .stopped")?.remove();
@@ -83,7 +83,7 @@ export class MessageView {
     if (ending) this.body.after(ending);
   }
 
-  #place(index, block) {
+  #addBlock(index, block) {
     const view = (VIEWS[block?.type] ?? VIEWS.text)(block, this);
     this.#blocks[index] = view;
     const next = this.#blocks.slice(index + 1).find(Boolean);
@@ -117,15 +117,15 @@ export class MessageView {
     );
   }
 
-  /** The name that was given to this place, above the message. */
+  /** The label above the message. */
   #label() {
     this.node.querySelector(":scope > .label-tag")?.remove();
     const label = this.transcript.conversation.tree.labelOf(this.item.entryId);
     if (label) this.node.prepend(el("span", { class: "label-tag" }, label));
   }
 
-  /** What the tree says of the message: its name; actions, siblings and facts below it. */
-  foot() {
+  /** Updates the label, and the row with branches, actions and facts. */
+  updateFooter() {
     this.#label();
     this.node.querySelector(":scope > .actions")?.remove();
     const { item } = this;
@@ -152,13 +152,13 @@ export class MessageView {
   }
 }
 
-/** Blocks of an answer: `node`, `piece(block, delta)` for more of it, `end(block)` when it is complete. */
+/** Views of blocks: `node`, `delta(block, delta)` for an update, `end(block)` when the block is complete. */
 const VIEWS = {
   text(block, view) {
     const node = el("div", { class: "prose" });
     let growing = null;
     if (view.item.live) {
-      growing = new Growing(node);
+      growing = new StreamingMarkdown(node);
       if (block?.text) growing.append(block.text);
     }
     let ended = false;
@@ -168,11 +168,11 @@ const VIEWS = {
       if (growing) growing.end(text);
       else show(node, text);
     };
-    const piece = (block, delta) => {
+    const delta = (block, delta) => {
       if (delta.type === "text_delta") growing?.append(delta.delta);
       else if (delta.type === "text_end") end(block);
     };
-    return { node, piece, end };
+    return { node, delta, end };
   },
 
   thinking(block) {
@@ -188,7 +188,7 @@ const VIEWS = {
     const paint = (block, live) => {
       node.classList.toggle("live", live);
       title.classList.toggle("shimmer", live);
-      if (node.open) thought.textContent = block.thinking || "The provider does not show this thought.";
+      if (node.open) thought.textContent = block.thinking || "The provider does not share this thinking.";
     };
     let current = block;
     node.addEventListener("toggle", () => paint(current, node.classList.contains("live")));
@@ -196,7 +196,7 @@ const VIEWS = {
     if (!block.live) title.textContent = "Thought";
     return {
       node,
-      piece(block, delta) {
+      delta(block, delta) {
         current = block;
         if (delta.type === "thinking_end") title.textContent = `Thought for ${duration(performance.now() - since)}`;
         paint(block, delta.type !== "thinking_end");
@@ -213,20 +213,20 @@ const VIEWS = {
     const tool = view.transcript.tool(block.id);
     return {
       node: tool.node,
-      piece: (_, delta) => delta.type === "toolcall_end" && tool.update(),
+      delta: (_, delta) => delta.type === "toolcall_end" && tool.update(),
       end: () => tool.update(),
     };
   },
 };
 
-/** Why an answer is shorter than it would have been. */
+/** Why an answer ended early. */
 function ended({ stopReason, errorMessage }) {
   if (stopReason === "error")
     return el("div", { class: "failed", role: "alert" }, errorMessage ?? "The model call failed.");
   const words = {
     aborted: "Stopped",
-    length: "Cut off at the longest answer the model gives",
-    refusal: "The provider's filter ended this answer",
+    length: "Cut off at the model's output limit",
+    refusal: "Stopped by the provider's content filter",
   }[stopReason];
   return words ? el("p", { class: "stopped" }, words) : null;
 }
@@ -257,7 +257,7 @@ function prose(text) {
   return node;
 }
 
-function folded(title, text) {
+function collapsed(title, text) {
   const node = el(
     "details",
     { class: "summary" },

@@ -1,10 +1,10 @@
-// What the agent needs a person for: permissions, choices, texts, forms. One dialog at a time, oldest first.
-// Closing a dialog without an answer leaves the question open; the banner brings it back.
+// Questions of the agent: permissions, choices, texts, forms. One dialog at a time, oldest first. Closing a dialog
+// defers its question; a button above the input field opens it again.
 
 import { diff } from "./diff.js";
 import { announce, byId, el } from "./dom.js";
 import { fields, values } from "./form.js";
-import { complain } from "./toast.js";
+import { showError } from "./toast.js";
 
 export class Questions {
   #dialog = null;
@@ -18,7 +18,7 @@ export class Questions {
     this.next();
   }
 
-  /** Something asked, or was closed elsewhere. */
+  /** A question was opened or closed. */
   next() {
     const open = [...(this.conversation?.questions.values() ?? [])];
     if (this.#shown && !open.some(({ id }) => id === this.#shown)) this.#close();
@@ -46,7 +46,7 @@ export class Questions {
     const answer = (reply) => {
       this.#shown = null;
       this.#close();
-      this.conversation.answer(request.id, reply).catch(complain);
+      this.conversation.answer(request.id, reply).catch(showError);
       this.next();
     };
     const { content, buttons, submit } = (METHODS[request.method] ?? METHODS.confirm)(request, answer);
@@ -106,15 +106,15 @@ const button = (label, kind, press, attributes = {}) => {
   return node;
 };
 
-/** What each method shows, and what its answer is. */
+/** The content, buttons and answer of each method. */
 const METHODS = {
   permission(request, answer) {
     const patterns = request.patterns ?? [];
     const choices = [
-      ["once", "Only this time"],
+      ["once", "once"],
       ...patterns.flatMap((pattern) => [
-        [`session ${pattern}`, `${pattern} in this session`],
-        [`project ${pattern}`, `${pattern} in this project, always`],
+        [`session ${pattern}`, `${pattern} for this session`],
+        [`project ${pattern}`, `${pattern} always in this project`],
       ]),
     ];
     const select = el(
@@ -124,7 +124,7 @@ const METHODS = {
     );
     const reason = el("input", {
       type: "text",
-      placeholder: "What should it do instead? (optional)",
+      placeholder: "Reason (optional, sent to the model)",
       "aria-label": "Reason",
     });
     const allow = () => {
@@ -162,7 +162,7 @@ const METHODS = {
       : el("p", {}, url),
     buttons: [
       button("No", "plain", () => answer({ type: "refuse", reason: null })),
-      button("I have been there", "primary"),
+      button("Done, continue", "primary"),
     ],
     submit: () => answer({ type: "yes" }),
   }),

@@ -1,49 +1,49 @@
-// The files as they were at a message: what going back would do is shown first, and can be undone.
+// Restores the files as of a message: shows the changes first, and can be undone.
 
 import { diff } from "./diff.js";
 import { el } from "./dom.js";
 import { plural } from "./format.js";
-import { complain, toast } from "./toast.js";
+import { showError, toast } from "./toast.js";
 
-/** What becomes of a file. */
-const KINDS = { create: "comes back", modify: "changes back", mode: "gets its permissions back", remove: "goes" };
+/** What happens to a file. */
+const KINDS = { create: "will be restored", modify: "will be reverted", mode: "mode will be reverted", remove: "will be deleted" };
 
-/** Asks, and brings the files back to how they were before a prompt, or behind any other message. */
+/** Asks, then restores the files to the state before a prompt or after another message. */
 export async function restoreFiles(item, conversation) {
   const at = { at: "entry", entryId: item.entryId };
   const { known, changes } = await conversation.ask("preview_files", { at });
-  if (!known) return toast("How the files were at this place was not recorded.", "warning");
-  if (changes.length === 0) return toast("The files are as they were there.");
+  if (!known) return toast("No checkpoint of the files at this point.", "warning");
+  if (changes.length === 0) return toast("No files differ from this point.");
   const place = item.role === "user" ? "before this message" : "after this answer";
-  const wish = await confirm(`The files as they were ${place}`, changes, () => since(conversation, item.entryId));
-  if (wish) await conversation.ask("restore_files", { at, byHand: wish.byHand });
+  const choice = await confirm(`Restore files to the state ${place}`, changes, () => diffsSince(conversation, item.entryId));
+  if (choice) await conversation.ask("restore_files", { at, byHand: choice.byHand });
 }
 
-/** Tells what was brought back, and offers to undo it. */
-export function tellRestored({ changes, left }, conversation) {
-  const undo = { label: "Undo", press: () => conversation.ask("undo_restore").catch(complain) };
-  if (changes.length > 0) toast(`${plural(changes.length, "file is", "files are")} as before.`, "info", undo);
-  for (const { path, reason } of left.slice(0, 2)) toast(`${path} stays: ${reason}`, "warning");
+/** Shows what was restored, with an undo button. */
+export function showRestored({ changes, left }, conversation) {
+  const undo = { label: "Undo", press: () => conversation.ask("undo_restore").catch(showError) };
+  if (changes.length > 0) toast(`${plural(changes.length, "file")} restored.`, "info", undo);
+  for (const { path, reason } of left.slice(0, 2)) toast(`${path} was not restored: ${reason}`, "warning");
 }
 
-/** How files have changed since a place, by path. */
-async function since(conversation, from) {
+/** The diffs since an entry, by path. */
+async function diffsSince(conversation, from) {
   const range = { over: "between", from, to: null };
   const { files } = await conversation.ask("read_file_diffs", { range });
   return new Map(files.map((file) => [file.path, file.diff]));
 }
 
-/** Gives `{byHand}`, or nothing. */
+/** Returns `{byHand}`, or null when cancelled. */
 function confirm(title, changes, diffs) {
   return new Promise((resolve) => {
     const open = changes.filter(({ obstacle }) => !obstacle);
     const byHand = open.filter((change) => change.byHand);
     const box = el("input", { type: "checkbox" });
-    const go = el("button", { class: "primary", value: "yes" });
+    const submit = el("button", { class: "primary", value: "yes" });
     const count = () => {
       const number = box.checked ? open.length : open.length - byHand.length;
-      go.textContent = `Bring back ${plural(number, "file")}`;
-      go.disabled = number === 0;
+      submit.textContent = `Restore ${plural(number, "file")}`;
+      submit.disabled = number === 0;
     };
     box.addEventListener("change", count);
     count();
@@ -54,7 +54,7 @@ function confirm(title, changes, diffs) {
       el(
         "form",
         { method: "dialog" },
-        el("header", {}, el("h2", {}, title), el("p", { class: "origin" }, "What the agent and you have changed since then.")),
+        el("header", {}, el("h2", {}, title), el("p", { class: "origin" }, "Changes since then, by the agent and by you.")),
         el(
           "div",
           { class: "content" },
@@ -63,9 +63,9 @@ function confirm(title, changes, diffs) {
             { class: "changes", "aria-label": "Files" },
             changes.map((change) => el("li", {}, file(change, () => (asked ??= diffs())))),
           ),
-          byHand.length > 0 && el("label", { class: "grant" }, box, el("span", {}, "Also those that were changed by hand")),
+          byHand.length > 0 && el("label", { class: "grant" }, box, el("span", {}, "Include files changed by hand")),
         ),
-        el("footer", {}, el("button", { class: "plain", value: "no" }, "Cancel"), go),
+        el("footer", {}, el("button", { class: "plain", value: "no" }, "Cancel"), submit),
       ),
     );
     dialog.addEventListener("close", () => {
@@ -77,7 +77,7 @@ function confirm(title, changes, diffs) {
   });
 }
 
-/** A file; its changes are read when it is opened. */
+/** A file. Its diff is read when it is opened. */
 function file({ path, kind, byHand, obstacle }, diffs) {
   const body = el("div", { class: "change-body" });
   const node = el(
@@ -89,7 +89,7 @@ function file({ path, kind, byHand, obstacle }, diffs) {
       el("span", { class: "turn", "aria-hidden": "true" }, "▸"),
       el("span", { class: "path" }, path),
       byHand && el("i", { class: "tag by-hand" }, "changed by hand"),
-      el("span", { class: "kind" }, obstacle ? `stays: ${obstacle}` : KINDS[kind]),
+      el("span", { class: "kind" }, obstacle ? `will be skipped: ${obstacle}` : KINDS[kind]),
     ),
     body,
   );
@@ -97,8 +97,8 @@ function file({ path, kind, byHand, obstacle }, diffs) {
     "toggle",
     () =>
       diffs().then(
-        (found) => body.replaceChildren(found.get(path) ? diff(found.get(path)) : el("p", { class: "hint" }, "There is no text to show.")),
-        complain,
+        (found) => body.replaceChildren(found.get(path) ? diff(found.get(path)) : el("p", { class: "hint" }, "No text changes.")),
+        showError,
       ),
     { once: true },
   );

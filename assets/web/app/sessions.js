@@ -1,10 +1,10 @@
-// The list of sessions: those that are open with what they do, and those that are stored.
+// The session list: open sessions with their state, and stored sessions.
 
 import { byId, el, iconButton } from "./dom.js";
 import { basename, line, period, when } from "./format.js";
 
-/** What the dot of an open session says. */
-const STATES = { working: "works", waiting: "waits for an answer", idle: "is open", unread: "has news" };
+/** The meaning of the dot of an open session. */
+const STATES = { working: "running", waiting: "waiting for an answer", idle: "idle", unread: "unread" };
 
 export class SessionList {
   #rows = { open: [], stored: [] };
@@ -15,7 +15,7 @@ export class SessionList {
     this.root = byId("session-list");
   }
 
-  /** `answer` as the server gives it; `here` are the ids of the session in sight. */
+  /** `answer`: the response of the server; `here`: the ids of the current session. */
   show(answer, here = []) {
     const open = answer?.open ?? [];
     const known = new Set(open.flatMap(({ id, path }) => [id, path].filter(Boolean)));
@@ -38,7 +38,7 @@ export class SessionList {
       ...shown.flatMap(([name, rows]) => [el("h2", { class: "session-group" }, name), ...rows]),
     );
     if (shown.length === 0)
-      this.root.append(el("p", { class: "empty" }, "Sessions are kept here, and can be gone on with at any time."));
+      this.root.append(el("p", { class: "empty" }, "Your sessions appear here."));
     if (focused) this.root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
   }
 

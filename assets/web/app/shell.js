@@ -1,4 +1,4 @@
-// The page around the conversation: panels that slide, the notice of a lost connection, installing, the worker.
+// The app shell: side panels, the connection banner, installation and the service worker.
 
 import { byId, glyph, iconButton } from "./dom.js";
 import { scriptUrl } from "./markdown.js";
@@ -14,7 +14,7 @@ export function toggleSide(open) {
   panels();
 }
 
-/** What a panel covers cannot be reached while it is open; a panel that is shut neither. */
+/** Makes covered and closed panels inert. */
 function panels() {
   const side = app.classList.contains("side-open") && !wide.matches;
   const drawer = app.classList.contains("drawer-open") && !widest.matches;
@@ -23,7 +23,7 @@ function panels() {
   byId("side").inert = (!wide.matches && !side) || drawer;
 }
 
-/** `closeDrawer` is called when the drawer is to go. */
+/** `closeDrawer()` closes the advanced panel. */
 export function watchPanels(closeDrawer) {
   const shut = () => {
     toggleSide(false);
@@ -34,7 +34,7 @@ export function watchPanels(closeDrawer) {
   byId("open-drawer").append(glyph("tune"));
   byId("to-end").prepend(glyph("down"));
   byId("new-session").prepend(glyph("add"));
-  byId("side-foot").append(iconButton("moon", "Light or dark", () => setTheme(isDark() ? "light" : "dark")));
+  byId("side-foot").append(iconButton("moon", "Switch between light and dark", () => setTheme(isDark() ? "light" : "dark")));
   byId("scrim").addEventListener("click", shut);
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !byId("scrim").hidden && !document.querySelector("dialog[open]")) shut();
@@ -46,14 +46,14 @@ export function watchPanels(closeDrawer) {
 
 const isDark = () => getComputedStyle(document.documentElement).colorScheme === "dark";
 
-/** Says that the server is away; an empty text says that it is back. */
+/** Shows a banner; an empty text hides it. */
 export function banner(text) {
   const node = byId("banner");
   if (node.textContent !== text) node.textContent = text;
   node.hidden = !text;
 }
 
-/** The shell is kept by a worker, so that the page opens without the server; where browsers allow it, it is installed. */
+/** Registers the service worker, so that the page opens without the server, and offers to install the app. */
 export function install() {
   if ("serviceWorker" in navigator && isSecureContext)
     navigator.serviceWorker.register(scriptUrl("/worker.js")).catch(() => {});

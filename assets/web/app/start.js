@@ -1,4 +1,4 @@
-// What an empty session shows: where it works, and something to begin with.
+// The start page of an empty session: its directory and example prompts.
 
 import { byId, el } from "./dom.js";
 import { basename } from "./format.js";
@@ -6,7 +6,7 @@ import { basename } from "./format.js";
 const IDEAS = [
   "What is this project, and how is it built?",
   "Find a bug that has no test yet",
-  "Explain what changed last",
+  "Explain the last change",
 ];
 
 export function start(conversation) {
@@ -32,7 +32,7 @@ export function start(conversation) {
     "div",
     { class: "start" },
     el("img", { src: "/icons/icon.svg", alt: "" }),
-    el("h2", {}, cwd ? `What shall we do in ${basename(cwd)}?` : "What shall we do?"),
+    el("h2", {}, cwd ? `What should osier do in ${basename(cwd)}?` : "What should osier do?"),
     cwd && el("code", {}, cwd),
     el("div", { class: "ideas" }, ideas),
   );

@@ -1,12 +1,11 @@
-// What the word under the cursor may become: `/` begins a command, `@` names a file. A list above the composer that
-// the arrow keys walk; Tab or Enter takes, Escape closes.
+// Completion: `/` for commands, `@` for files. The arrow keys select, Tab or Enter inserts, Escape closes.
 
 import { el } from "./dom.js";
-import { complain } from "./toast.js";
+import { showError } from "./toast.js";
 
-const MOST = 8;
+const MAX_SUGGESTIONS = 8;
 
-/** What begins with a sign: where its choices come from, and how one is written. */
+/** The completions of each prefix. */
 const SOURCES = {
   "/": {
     fits: (before) => /^\/\S*$/.test(before),
@@ -25,7 +24,7 @@ const SOURCES = {
 export class Suggestions {
   #choices = [];
   #at = 0;
-  /** Choices by sign, of the conversation they were loaded for. */
+  /** Loaded completions by prefix, for one conversation. */
   #loaded = new Map();
   #conversation = null;
 
@@ -47,20 +46,20 @@ export class Suggestions {
   async update(conversation) {
     if (this.#conversation !== conversation) [this.#conversation, this.#loaded] = [conversation, new Map()];
     const before = this.field.value.slice(0, this.field.selectionStart);
-    const sign = Object.keys(SOURCES).find((sign) => SOURCES[sign].fits(before));
-    if (!sign || !conversation) return this.close();
-    if (!this.#loaded.has(sign))
+    const prefix = Object.keys(SOURCES).find((prefix) => SOURCES[prefix].fits(before));
+    if (!prefix || !conversation) return this.close();
+    if (!this.#loaded.has(prefix))
       this.#loaded.set(
-        sign,
-        SOURCES[sign].load(conversation).catch((error) => (complain(error), [])),
+        prefix,
+        SOURCES[prefix].load(conversation).catch((error) => (showError(error), [])),
       );
-    const all = await this.#loaded.get(sign);
-    const word = before.slice(before.lastIndexOf(sign) + 1);
+    const all = await this.#loaded.get(prefix);
+    const word = before.slice(before.lastIndexOf(prefix) + 1);
     if (this.field.value.slice(0, this.field.selectionStart) !== before) return;
-    this.#sign = sign;
+    this.#prefix = prefix;
     this.#show(rank(all, word.toLowerCase()));
   }
-  #sign = "";
+  #prefix = "";
 
   #show(choices) {
     this.#choices = choices;
@@ -71,10 +70,10 @@ export class Suggestions {
         const row = el(
           "div",
           { class: "suggestion", role: "option", id: `suggestion-${place}` },
-          el("span", {}, this.#sign + choice.value),
+          el("span", {}, this.#prefix + choice.value),
           el("small", {}, choice.note),
         );
-        row.addEventListener("pointerdown", (event) => (event.preventDefault(), this.#take(place)));
+        row.addEventListener("pointerdown", (event) => (event.preventDefault(), this.#insert(place)));
         return row;
       }),
     );
@@ -87,22 +86,22 @@ export class Suggestions {
     else this.field.removeAttribute("aria-activedescendant");
   }
 
-  /** Whether a key was meant for the list. */
+  /** Handles a key; returns whether the list used it. */
   key({ key }) {
     if (this.list.hidden) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[key];
     if (step) this.#at = (this.#at + step + this.#choices.length) % this.#choices.length;
-    else if (key === "Tab" || key === "Enter") this.#take(this.#at);
+    else if (key === "Tab" || key === "Enter") this.#insert(this.#at);
     else if (key === "Escape") this.close();
     else return false;
     this.#mark();
     return true;
   }
 
-  #take(place) {
+  #insert(place) {
     const { field } = this;
     const end = field.selectionStart;
-    const start = field.value.slice(0, end).lastIndexOf(this.#sign) + 1;
+    const start = field.value.slice(0, end).lastIndexOf(this.#prefix) + 1;
     const { value } = this.#choices[place];
     field.setRangeText(value.endsWith("/") ? value : `${value} `, start, end, "end");
     this.close();
@@ -116,7 +115,7 @@ export class Suggestions {
   }
 }
 
-/** Those that begin with the word, then those that have a part that does, then those that hold it. */
+/** Prefix matches first, then matches at the start of a path component, then other matches. */
 function rank(all, word) {
   const score = (value) => {
     const text = value.toLowerCase();
@@ -127,6 +126,6 @@ function rank(all, word) {
   const scored = all.map((choice) => [score(choice.value), choice]).filter(([points]) => points < 3);
   return scored
     .sort(([a], [b]) => a - b)
-    .slice(0, MOST)
+    .slice(0, MAX_SUGGESTIONS)
     .map(([, choice]) => choice);
 }

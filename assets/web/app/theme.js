@@ -1,4 +1,4 @@
-// Light, dark, or as the system wishes. The choice is this browser's.
+// The colour theme: light, dark or that of the system. Stored in this browser.
 
 const KEY = "osier.theme";
 export const THEMES = [

@@ -1,10 +1,10 @@
-// Short words at the edge that go away by themselves.
+// Toasts: short messages that disappear automatically.
 
 import { byId, el } from "./dom.js";
 
-const LASTING = { info: 4000, warning: 7000, error: 9000 };
+const DURATIONS = { info: 4000, warning: 7000, error: 9000 };
 
-/** Says `text`; `action` is `{label, press}`. */
+/** Shows `text`; `action` is `{label, press}`. */
 export function toast(text, severity = "info", action) {
   const node = el(
     "div",
@@ -16,9 +16,9 @@ export function toast(text, severity = "info", action) {
     node.append(el("button", { type: "button", on: { click: press } }, action.label));
   }
   byId("toasts").append(node);
-  setTimeout(() => node.remove(), LASTING[severity] ?? LASTING.info);
+  setTimeout(() => node.remove(), DURATIONS[severity] ?? DURATIONS.info);
   while (byId("toasts").children.length > 3) byId("toasts").firstChild.remove();
 }
 
-/** For the end of a promise chain: says what failed, and what can be done where the error knows it. */
-export const complain = (error) => toast(error?.message ?? String(error), error?.severity ?? "error", error?.action);
+/** Shows an error, with its action if it has one. */
+export const showError = (error) => toast(error?.message ?? String(error), error?.severity ?? "error", error?.action);

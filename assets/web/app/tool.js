@@ -1,11 +1,11 @@
-// One call of a tool: a row that says what is done, and opens for what came of it.
+// One tool call: a row that opens to show the output.
 
 import { el, glyph } from "./dom.js";
 import { counts, diff } from "./diff.js";
 import { bytes, duration, line, plural, relative } from "./format.js";
-import { imageSource } from "./pictures.js";
+import { imageSource } from "./images.js";
 
-/** How calls read: while they run, when they are done, and what they are about. Others are called by their name. */
+/** The labels of known tools: during and after the call, and the subject. Other tools are shown by name. */
 const TOOLS = {
   read: { now: "Reading", done: "Read", what: (given, cwd) => relative(given.file_path, cwd) },
   write: { now: "Writing", done: "Wrote", what: (given, cwd) => relative(given.file_path, cwd) },
@@ -28,7 +28,7 @@ function other(name) {
   return { now: name, done: name, what };
 }
 
-/** Facts at the end of the row, by tool. */
+/** The facts at the end of the row. */
 function facts(call) {
   const details = call.result?.details ?? {};
   const list = [];
@@ -49,7 +49,7 @@ function facts(call) {
   return list.map((fact) => (fact instanceof Node ? fact : el("span", {}, fact)));
 }
 
-/** What each state says to those who do not see its mark. */
+/** The states for screen readers. */
 const STATES = {
   writing: "is being prepared",
   running: "is running",
@@ -64,7 +64,7 @@ function mark(state) {
   return el("span", { class: "status" }, sign, el("span", { class: "unseen" }, STATES[state]));
 }
 
-/** What the model was given back, as text. */
+/** The text of the result. */
 export function resultText(result) {
   return (result?.content ?? [])
     .filter((part) => part.type === "text")
@@ -101,7 +101,7 @@ export class ToolView {
     if (this.node.open) this.#fill();
   }
 
-  /** Changes of files and failures are opened, the rest stays a row. */
+  /** Opens short file changes. */
   #reveal(call) {
     this.seen = true;
     const patch = call.result?.details?.diff;
@@ -130,10 +130,10 @@ export class ToolView {
     for (const part of call.result?.content ?? []) {
       const source = part.type === "image" && imageSource(part.mimeType, part.data);
       if (source)
-        parts.push(el("figure", {}, el("img", { src: source, alt: "Picture the tool gave", loading: "lazy" })));
+        parts.push(el("figure", {}, el("img", { src: source, alt: "Image from the tool", loading: "lazy" })));
     }
     if (document.body.classList.contains("developer")) parts.push(raw(call));
-    else if (parts.length === 0) parts.push(el("p", { class: "progress" }, "Nothing yet"));
+    else if (parts.length === 0) parts.push(el("p", { class: "progress" }, "No output yet"));
     return parts;
   }
 }
@@ -148,5 +148,5 @@ function raw(call) {
     null,
     2,
   );
-  return el("details", { class: "raw" }, el("summary", {}, "As it was sent"), pre(text, "As it was sent"));
+  return el("details", { class: "raw" }, el("summary", {}, "Raw data"), pre(text, "Raw data"));
 }

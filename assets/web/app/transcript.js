@@ -1,4 +1,4 @@
-// The conversation on the page: one view a message, kept by its key; the end stays in sight while one is there.
+// The conversation view: one view for each message. Follows the end unless the user scrolls up.
 
 import { announce, byId, el } from "./dom.js";
 import { watchGestures } from "./gestures.js";
@@ -7,23 +7,23 @@ import { MessageView } from "./message.js";
 import { start } from "./start.js";
 import { ToolView } from "./tool.js";
 
-/** This near to the end, in pixels, counts as being there. */
-const NEAR = 80;
-/** This far below the first message, earlier ones are read already. */
-const AHEAD = "900px";
+/** Distance from the end that counts as the end, in pixels. */
+const END_TOLERANCE = 80;
+/** Distance from the first message at which earlier messages are loaded. */
+const PRELOAD_DISTANCE = "900px";
 
 export class Transcript {
   #views = new Map();
   #tools = new Map();
   #following = true;
   #queued = false;
-  /** Where it was scrolled to last. */
+  /** The last scroll position. */
   #top = 0;
-  /** The person has scrolled away from the end. */
-  #moved = false;
+  /** The user has scrolled away from the end. */
+  #hasScrolledUp = false;
   #watcher = null;
 
-  /** `act(name, item)` does what a message's action says; `menu(item, anchor)` shows them all. */
+  /** `act(name, item)` runs an action of a message; `menu(item, anchor)` shows all of them. */
   constructor({ act, menu }) {
     this.act = act;
     this.menu = menu;
@@ -31,13 +31,13 @@ export class Transcript {
     this.scroller = byId("scroller");
     this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     byId("to-end").addEventListener("click", () => this.toEnd(true));
-    this.root.addEventListener("grown", () => this.#settle());
-    new ResizeObserver(() => this.#settle()).observe(this.root);
-    new ResizeObserver(() => this.#settle()).observe(this.scroller);
+    this.root.addEventListener("grown", () => this.#scrollToEnd());
+    new ResizeObserver(() => this.#scrollToEnd()).observe(this.root);
+    new ResizeObserver(() => this.#scrollToEnd()).observe(this.scroller);
     watchCode(this.root);
     watchGestures(this.root, {
       hold: (node) => this.#itemOf(node) && menu(this.#itemOf(node), null),
-      swipe: (node, way) => this.#sibling(this.#itemOf(node), way),
+      swipe: (node, direction) => this.#sibling(this.#itemOf(node), direction),
       canSwipe: (node) => this.siblingsOf(this.#itemOf(node)),
     });
   }
@@ -52,10 +52,10 @@ export class Transcript {
       conversation.addEventListener(type, ({ detail }) => listener(detail), { signal });
     on("reset", (detail) => this.#reset(detail.earlier));
     on("item", ({ item }) => this.#item(item));
-    on("piece", ({ item, index, delta }) => this.#view(item).piece(index, delta));
-    on("gone", ({ item }) => this.#gone(item));
+    on("delta", ({ item, index, delta }) => this.#view(item).delta(index, delta));
+    on("removed", ({ item }) => this.#remove(item));
     on("call", ({ id }) => this.#tools.get(id)?.update());
-    on("tree", () => this.#views.forEach((view) => view.foot()));
+    on("tree", () => this.#views.forEach((view) => view.updateFooter()));
     on("settled", ({ outcome }) => this.#settled(outcome));
     this.#reset();
   }
@@ -66,7 +66,7 @@ export class Transcript {
     return this.#tools.get(id);
   }
 
-  /** The tools' views are made anew: what they show depends on the mode of the page. */
+  /** Updates the views of tools, which depend on developer mode. */
   refresh() {
     this.#tools.forEach((tool) => tool.update());
   }
@@ -74,14 +74,14 @@ export class Transcript {
   #reset(earlier = false) {
     const { scroller } = this;
     const fromEnd = scroller.scrollHeight - scroller.scrollTop;
-    const kept = this.#views;
+    const previous = this.#views;
     if (!earlier) {
       this.#tools = new Map();
-      this.#moved = false;
+      this.#hasScrolledUp = false;
     }
     this.#views = new Map();
     const nodes = this.conversation.items.map((item) => {
-      const view = (earlier && kept.get(item.key)) || new MessageView(item, this);
+      const view = (earlier && previous.get(item.key)) || new MessageView(item, this);
       this.#views.set(item.key, view);
       return view.node;
     });
@@ -101,11 +101,11 @@ export class Transcript {
       this.conversation.loadEarlier().catch(() => (button.disabled = false));
     };
     button.addEventListener("click", load);
-    // Whoever scrolls up finds them there; not before, or the page would read the whole session.
+    // Load only after the user has scrolled up, or the page would load the complete session.
     this.#watcher?.disconnect();
     this.#watcher = new IntersectionObserver(
-      (seen) => this.#moved && seen.some(({ isIntersecting }) => isIntersecting) && load(),
-      { root: this.scroller, rootMargin: `${AHEAD} 0px 0px 0px` },
+      (seen) => this.#hasScrolledUp && seen.some(({ isIntersecting }) => isIntersecting) && load(),
+      { root: this.scroller, rootMargin: `${PRELOAD_DISTANCE} 0px 0px 0px` },
     );
     this.#watcher.observe(button);
     return button;
@@ -129,10 +129,10 @@ export class Transcript {
     const known = this.#views.has(item.key);
     const view = this.#view(item);
     if (known) view.update();
-    this.#settle();
+    this.#scrollToEnd();
   }
 
-  #gone(item) {
+  #remove(item) {
     this.#views.get(item.key)?.node.remove();
     this.#views.delete(item.key);
     this.#mark();
@@ -147,31 +147,31 @@ export class Transcript {
   #settled(outcome) {
     this.#mark();
     const last = this.conversation.items.findLast((item) => item.role === "assistant");
-    // The last rendering of an answer is on its way.
+    // Wait for the last rendering of the answer.
     setTimeout(() => {
-      const said = this.#views
+      const answer = this.#views
         .get(last?.key)
         ?.node.querySelector(".blocks > .prose:last-of-type")
         ?.innerText.slice(0, 600);
       announce(
-        { completed: said ? `osier: ${said}` : "Done", interrupted: "Stopped" }[outcome?.type] ?? "The run failed",
+        { completed: answer ? `osier: ${answer}` : "Done", interrupted: "Stopped" }[outcome?.type] ?? "The run failed",
       );
     }, 400);
   }
 
-  /** Where a message stands among its siblings, as elements; `null` when it is alone. */
+  /** The branch switcher of a message; `null` if it has no other branches. */
   siblings(item) {
     const found = this.siblingsOf(item);
     if (!found) return null;
-    const turn = (label, sign, way, there) => {
+    const turn = (label, sign, direction, there) => {
       const button = el("button", { type: "button", "aria-label": label, disabled: !there }, sign);
-      button.addEventListener("click", () => this.#sibling(item, way));
+      button.addEventListener("click", () => this.#sibling(item, direction));
       return button;
     };
     return el(
       "span",
       { class: "siblings", role: "group", "aria-label": `Branch ${found.place} of ${found.count}` },
-      turn("Branch before", "‹", -1, found.before),
+      turn("Previous branch", "‹", -1, found.before),
       el("span", {}, `${found.place} of ${found.count}`),
       turn("Next branch", "›", 1, found.after),
     );
@@ -181,9 +181,9 @@ export class Transcript {
     return item?.entryId ? this.conversation.tree.siblings(item.entryId) : null;
   }
 
-  #sibling(item, way) {
+  #sibling(item, direction) {
     const found = this.siblingsOf(item);
-    const target = way < 0 ? found?.before : found?.after;
+    const target = direction < 0 ? found?.before : found?.after;
     if (target) this.act("sibling", item, target);
   }
 
@@ -193,22 +193,22 @@ export class Transcript {
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    const isNear = scrollHeight - scrollTop - clientHeight < NEAR;
-    // Only a person goes up. What came since the page went to the end is no reason to stay behind.
+    const isNear = scrollHeight - scrollTop - clientHeight < END_TOLERANCE;
+    // Only the user scrolls up. New content alone does not stop following the end.
     if (isNear || scrollTop < this.#top) this.#following = isNear;
     this.#top = scrollTop;
     byId("to-end").hidden = this.#following;
-    if (!this.#following && !this.#moved) {
-      this.#moved = true;
-      // What is in sight already is told anew to whoever watches from now on.
+    if (!this.#following && !this.#hasScrolledUp) {
+      this.#hasScrolledUp = true;
+      // Observe again, to be notified about a button that is already visible.
       const button = this.root.querySelector(":scope > .earlier");
       if (button) (this.#watcher?.unobserve(button), this.#watcher?.observe(button));
     }
     byId("main").classList.toggle("scrolled", scrollTop > 4);
   }
 
-  /** Keeps the end in sight, once a frame. */
-  #settle() {
+  /** Scrolls to the end, once per frame. */
+  #scrollToEnd() {
     if (!this.#following || this.#queued) return;
     this.#queued = true;
     requestAnimationFrame(() => {

@@ -1,6 +1,6 @@
-// The branches of a session: which messages stand beside one another, and where each branch ends.
+// The branches of a session: alternatives of each message, and the end of each branch.
 
-/** Kinds of entries that are messages; others hang between them. */
+/** Kinds of entries that are messages. */
 const MESSAGES = new Set(["user", "assistant", "tool_result", "message", "compaction", "branch_summary"]);
 
 export class Tree {
@@ -11,7 +11,7 @@ export class Tree {
   #hidden;
   #newest;
 
-  /** `outline` as `get_tree` gives it: `entries` are `[id, parent's number, kind]`. */
+  /** `outline`: the result of `get_tree`; `entries` are `[id, parent's number, kind]`. */
   constructor(outline = { entries: [], labels: [], hidden: [] }) {
     this.#entries = outline.entries;
     this.#hidden = new Set(outline.hidden);
@@ -20,7 +20,7 @@ export class Tree {
     this.#group();
   }
 
-  /** Puts each message under the message above it, and finds the newest entry of each branch: one pass, backwards. */
+  /** Groups messages by their parent message and finds the newest entry of each branch, in one backward pass. */
   #group() {
     this.#newest = this.#entries.map((_, number) => number);
     for (let number = this.#entries.length - 1; number >= 0; number--) {
@@ -40,7 +40,7 @@ export class Tree {
     return number;
   }
 
-  /** Which of how many an entry is: `{place, count, before, after}`, the last two being ids; `null` when it is alone. */
+  /** The position of an entry among its alternatives: `{place, count, before, after}`; `null` if it has none. */
   siblings(entryId) {
     const number = this.#places.get(entryId);
     if (number === undefined) return null;
@@ -51,8 +51,8 @@ export class Tree {
     return { place: place + 1, count: list.length, before: place > 0 ? id(place - 1) : null, after: id(place + 1) };
   }
 
-  /** The others beside an entry: `{id, place}` in order. */
-  beside(entryId) {
+  /** The alternatives of an entry: `{id, place}` in order. */
+  alternatives(entryId) {
     const number = this.#places.get(entryId);
     if (number === undefined) return [];
     const list = this.#children.get(this.#above(this.#entries[number][1])) ?? [];
@@ -61,7 +61,7 @@ export class Tree {
       .filter(({ id }) => id !== entryId);
   }
 
-  /** The newest entry below one: where going to its branch leads. */
+  /** The newest entry of the branch of an entry. */
   end(entryId) {
     const number = this.#places.get(entryId);
     return number === undefined ? entryId : this.#entries[this.#newest[number]][0];

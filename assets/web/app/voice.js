@@ -1,10 +1,10 @@
-// Speaking in place of typing, where the browser offers it.
+// Dictation, if the browser supports it.
 
 const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
 
 export const canListen = Boolean(Recognition);
 
-/** Writes what is heard into `field` while it listens. `state(listening)` tells when that changes. */
+/** Writes recognized speech into `field`. Calls `state(listening)` on changes and `fault(text)` on errors. */
 export class Voice {
   #recognition = null;
 
@@ -24,7 +24,7 @@ export class Voice {
       this.field.dispatchEvent(new Event("input"));
     };
     recognition.onerror = ({ error }) =>
-      error !== "aborted" && error !== "no-speech" && this.fault(WORDS[error] ?? "Nothing could be heard.");
+      error !== "aborted" && error !== "no-speech" && this.fault(ERRORS[error] ?? "Speech recognition failed.");
     recognition.onend = () => {
       this.#recognition = null;
       this.state(false);
@@ -39,8 +39,8 @@ export class Voice {
   }
 }
 
-const WORDS = {
-  "not-allowed": "The browser does not allow the microphone here.",
-  "audio-capture": "There is no microphone.",
-  network: "The browser's recognition needs the network.",
+const ERRORS = {
+  "not-allowed": "The browser blocks the microphone on this page.",
+  "audio-capture": "No microphone found.",
+  network: "Speech recognition requires a network connection.",
 };

@@ -18,7 +18,7 @@ use crate::mcp_servers;
 use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
 use osier_index::SessionIndex;
 use osier_rpc::LINE_LIMIT;
-use osier_rpc::lines::{Line, Lines};
+use osier_rpc::lines::{Line, LineReader};
 use osier_session::{SessionChoice, SessionSetup};
 use osier_settings::Settings;
 use osier_store::{Scope, SessionDirectory};
@@ -51,7 +51,7 @@ pub(super) async fn run(
         opening: 0,
         requests: HashMap::new(),
     };
-    let mut lines = Lines::new(input, LINE_LIMIT);
+    let mut lines = LineReader::new(input, LINE_LIMIT);
     tokio::pin!(stop);
     let stopped = loop {
         if connection.disconnected {
@@ -63,7 +63,7 @@ pub(super) async fn run(
             Some(event) = events.recv() => connection.on_lifecycle(event),
             Some(message) = outgoing.recv() => connection.send(message).await,
             line = lines.next() => match line {
-                Ok(Some(Line::Whole(line))) => connection.receive(&line).await,
+                Ok(Some(Line::Complete(line))) => connection.receive(&line).await,
                 Ok(Some(Line::TooLong)) => connection.reject_long_line().await,
                 // A read error ends the input, too.
                 Ok(None) | Err(_) => break false,

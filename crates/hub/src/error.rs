@@ -1,24 +1,24 @@
-//! Why a session is not there.
+//! Errors of opening a session.
 
 use std::path::PathBuf;
 
 use osier_session::StartError;
 
-/// Why a session cannot be had. The texts are for the person who asked.
+/// Why a session could not be opened. The texts are shown to users.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error("there is no session `{id}`")]
     Unknown { id: String },
-    /// The session is there and cannot be opened: another process has it, its file cannot be read.
+    /// The session exists but cannot be opened: another process has it open, or its file is unreadable.
     #[error("{message}")]
     Unavailable { message: String },
-    #[error("`{}` cannot be worked in: {source}", cwd.display())]
+    #[error("cannot use `{}` as the working directory: {source}", cwd.display())]
     Directory {
         cwd: PathBuf,
         source: std::io::Error,
     },
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("osier ends: no session is opened any more")]
+    #[error("the server is shutting down and opens no more sessions")]
     Closing,
 }

@@ -1,25 +1,44 @@
-//! Many sessions in one process: who owns their hosts, opens them, says how they stand, unloads those that
-//! nobody needs, and closes all of them in order.
+//! Shares the sessions of one process among many clients.
 //!
-//! A [`Room`] is one host with everybody who listens to it. Its events are numbered, so that whoever lost
-//! the thread can be told the rest, and what holds at the moment is remembered as the events that say so:
-//! who comes later is told those first. A [`Place`] is what a client has in a room: it says who else is there,
-//! and which of them writes. [`Hosts`] finds a room by the id of its session, and opens the
-//! session again when it was unloaded meanwhile.
+//! - [`SessionRegistry`] opens, finds, unloads and closes sessions.
+//! - [`SharedSession`] is one open session with all its clients. It numbers the events, keeps the last ones in a
+//!   replay buffer, and retains the events that describe the current state.
+//! - [`Subscriber`] receives the events of a session. A client that reconnects asks for the events that it missed
+//!   by number; when they are no longer in the buffer, it applies a [`Snapshot`].
+//! - [`ClientHandle`] is one client of a session. It controls the presence of the client and its write access: one
+//!   client writes at a time.
+//!
+//! ```no_run
+//! use osier_hub::{OpenError, OpenOptions, SessionRegistry};
+//! use osier_session::SessionSetup;
+//!
+//! async fn print_events(setup: SessionSetup) -> Result<(), OpenError> {
+//!     let registry = SessionRegistry::new(setup);
+//!     let session = registry.open(OpenOptions::default()).await?;
+//!     let mut events = session.subscribe();
+//!     for event in events.retained() {
+//!         println!("state: {event:?}");
+//!     }
+//!     while let Some(numbered) = events.next().await {
+//!         println!("{:?}: {:?}", numbered.number, numbered.event);
+//!     }
+//!     Ok(())
+//! }
+//! ```
 
+mod client;
 mod error;
-mod owner;
-mod place;
 mod presence;
-mod ring;
-mod room;
+mod registry;
+mod replay;
+mod retained;
+mod shared_session;
 mod snapshot;
-mod standing;
 
+pub use client::ClientHandle;
 pub use error::OpenError;
-pub use owner::{Hosts, Wanted};
-pub use place::Place;
-pub use presence::{Introduction, Occupied};
-pub use ring::Told;
-pub use room::{Activity, Room, RoomInfo, Watch};
+pub use presence::{ClientIdentity, OccupiedError};
+pub use registry::{OpenOptions, SessionRegistry};
+pub use replay::NumberedEvent;
+pub use shared_session::{Activity, OpenSessionInfo, SharedSession, Subscriber};
 pub use snapshot::Snapshot;

@@ -1,11 +1,12 @@
-//! Who is in a session, and who of them writes.
+//! The clients of a session, and the write lock.
 //!
-//! Whoever begins something while nobody writes has the pen until it has ended. The others read, and what they
-//! have typed stays theirs; they write when the pen is free again, or after they have taken it over. Stopping
-//! is open to everybody. One that is alone never hears of any of this.
+//! A client that starts work while the write lock is free holds the lock until that work has ended. Other clients
+//! can read, and stop the work; they can write when the lock is free, or after they have taken it over. A client
+//! that is alone receives no presence events.
 
 use std::time::Duration;
 
+use serde::Deserialize;
 use tokio::time::Instant;
 
 use osier_agent::Severity;
@@ -13,155 +14,160 @@ use osier_base::request::Effect;
 use osier_base::text::{sanitize, single_line, take_width};
 use osier_protocol::{Client, Event, Op};
 
-/// How long one whose line is cut keeps its place.
-pub(super) const GRACE: Duration = Duration::from_secs(30);
-/// Columns of a name.
-const NAME: usize = 40;
-/// What one is called that says nothing.
-const NAMELESS: &str = "a program";
+/// How long a client with a lost connection remains present.
+pub(super) const RECONNECT_GRACE: Duration = Duration::from_secs(30);
+/// Longest name of a client, in columns.
+const NAME_COLUMNS: usize = 40;
+/// The name of a client that gives none.
+const DEFAULT_NAME: &str = "a program";
 
-/// How a client wants to be known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Introduction {
-    /// For the others to read.
+/// How a client introduces itself to the other clients.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ClientIdentity {
+    /// The name that other clients see, at most 40 columns of it.
     pub name: String,
-    /// A word that only this client knows: with it it has its place again after its line was cut.
+    /// A secret of the client. A client that reconnects with the same key is the same client.
     pub key: Option<String>,
 }
 
-/// Another client writes.
+/// Another client holds the write lock.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} writes here: take over to write, or wait for the end of the turn", .writer.name)]
-pub struct Occupied {
+#[error("{} has control of this session; take control, or wait until the run has ended", .writer.name)]
+pub struct OccupiedError {
     pub writer: Client,
 }
 
-/// Everybody who is in a session.
+/// The clients of a session.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
-    present: Vec<Present>,
-    pen: Option<Pen>,
+    clients: Vec<PresentClient>,
+    write_lock: Option<WriteLock>,
     last: u64,
-    /// What was told last, while there were several.
-    told: Option<Event>,
-    /// It has to be told again.
-    again: bool,
+    /// The last event that was published, while there were several clients.
+    published: Option<Event>,
+    /// Publish the event even if it has not changed.
+    republish: bool,
 }
 
 #[derive(Debug)]
-struct Present {
-    client: Client,
+struct PresentClient {
+    info: Client,
     key: Option<String>,
-    /// Lines it has.
-    lines: usize,
-    /// When its place is given up, while it has none.
-    until: Option<Instant>,
+    /// Open connections.
+    connections: usize,
+    /// When the client is removed, while it has no connection.
+    expires: Option<Instant>,
 }
 
-/// The pen in a hand.
+/// The write lock and its holder.
 #[derive(Debug, Clone, Copy)]
-struct Pen {
+struct WriteLock {
     client: u64,
-    /// What it began: the number of its op, until that has ended.
+    /// The number of the op that took the lock, until the op has ended.
     request: Option<u64>,
-    /// The agent goes on with it, and has not begun yet.
-    awaited: bool,
+    /// The op was passed to the agent, which has not started yet.
+    starting: bool,
 }
 
 impl Presence {
-    /// Somebody comes, or comes back; its number.
-    pub(super) fn enter(&mut self, introduction: Introduction) -> u64 {
-        let Introduction { name, key } = introduction;
-        let back = self
-            .present
+    /// Adds a client, or reconnects a known one. Returns its number.
+    pub(super) fn join(&mut self, identity: ClientIdentity) -> u64 {
+        let ClientIdentity { name, key } = identity;
+        let returning = self
+            .clients
             .iter_mut()
-            .find(|known| key.is_some() && known.key == key);
-        if let Some(known) = back {
-            known.lines += 1;
-            known.until = None;
-            known.client.away = false;
-            // One that was back before anybody had missed it has missed what it was told itself.
-            self.again = true;
-            return known.client.id;
+            .find(|client| key.is_some() && client.key == key);
+        if let Some(client) = returning {
+            client.connections += 1;
+            client.expires = None;
+            client.info.away = false;
+            // It may have reconnected before the others saw that it was away, and has missed its own events.
+            self.republish = true;
+            return client.info.id;
         }
         self.last += 1;
-        let name = self.free_name(&name);
-        self.present.push(Present {
-            client: Client {
+        let name = self.unique_name(&name);
+        self.clients.push(PresentClient {
+            info: Client {
                 id: self.last,
                 name,
                 away: false,
             },
             key,
-            lines: 1,
-            until: None,
+            connections: 1,
+            expires: None,
         });
         self.last
     }
 
-    /// A line of this client is gone: for good, or cut. One that can come back has its place for a while.
-    pub(super) fn leave(&mut self, id: u64, cut: bool, now: Instant) {
-        let Some(place) = self.place(id) else {
+    /// Closes a connection of a client. When the connection was lost, a client with a key remains for a while.
+    pub(super) fn leave(&mut self, id: u64, lost: bool, now: Instant) {
+        let Some(index) = self.index(id) else {
             return;
         };
-        let known = &mut self.present[place];
-        known.lines -= 1;
-        if known.lines > 0 {
+        let client = &mut self.clients[index];
+        client.connections -= 1;
+        if client.connections > 0 {
             return;
         }
-        if cut && known.key.is_some() {
-            known.client.away = true;
-            known.until = Some(now + GRACE);
+        if lost && client.key.is_some() {
+            client.info.away = true;
+            client.expires = Some(now + RECONNECT_GRACE);
         } else {
-            self.remove(place);
+            self.remove(index);
         }
     }
 
-    /// Gives up the places of those who did not come back.
+    /// Removes the clients that have not reconnected in time.
     pub(super) fn expire(&mut self, now: Instant) {
-        let gone = |known: &Present| known.until.is_some_and(|until| until <= now);
-        while let Some(place) = self.present.iter().position(gone) {
-            self.remove(place);
+        let removed = |client: &PresentClient| client.expires.is_some_and(|expires| expires <= now);
+        while let Some(index) = self.clients.iter().position(removed) {
+            self.remove(index);
         }
     }
 
-    /// When `expire` has something to do.
+    /// When `expire` must run next.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.present.iter().filter_map(|known| known.until).min()
+        self.clients
+            .iter()
+            .filter_map(|client| client.expires)
+            .min()
     }
 
-    /// Whether an op may be done that is asked for under this number; by nobody in particular when it comes
-    /// from outside. `works` says whether something goes on. What everybody should know of it is a sentence.
-    pub(super) fn judge(
+    /// Checks whether client `by` may send `op` with the number `request`; `by` is not set for requests without a
+    /// joined client. `is_running`: whether the session works. Returns a notice for all clients, if any.
+    pub(super) fn authorize(
         &mut self,
         by: Option<u64>,
         op: &Op,
         request: u64,
-        works: bool,
-    ) -> Result<Option<String>, Occupied> {
+        is_running: bool,
+    ) -> Result<Option<String>, OccupiedError> {
         if matches!(op, Op::TakeOver) {
-            return Ok(self.take_over(by));
+            return Ok(self.take_control(by));
         }
         match op.effect() {
-            Effect::Stop if works && self.present.len() > 1 => {
-                return Ok(Some(format!("{} has stopped it", self.name(by))));
+            Effect::Stop if is_running && self.clients.len() > 1 => {
+                return Ok(Some(format!("{} stopped the run", self.name(by))));
             }
             Effect::None | Effect::Stop => {}
             effect => {
-                if let Some(pen) = self.pen
-                    && Some(pen.client) != by
-                    && let Some(place) = self.place(pen.client)
+                if let Some(write_lock) = self.write_lock
+                    && Some(write_lock.client) != by
+                    && let Some(index) = self.index(write_lock.client)
                 {
-                    let writer = self.present[place].client.clone();
-                    return Err(Occupied { writer });
+                    let writer = self.clients[index].info.clone();
+                    return Err(OccupiedError { writer });
                 }
-                // What its holder does beside what goes on does not end with that.
-                let begins = effect == Effect::Begin && (self.pen.is_none() || !works);
+                // Further ops of the holder during its work do not replace the op that took the lock.
+                let begins = effect == Effect::Begin && (self.write_lock.is_none() || !is_running);
                 if let Some(client) = by.filter(|_| begins) {
-                    self.pen = Some(Pen {
+                    self.write_lock = Some(WriteLock {
                         client,
                         request: Some(request),
-                        awaited: true,
+                        starting: true,
                     });
                 }
             }
@@ -169,98 +175,108 @@ impl Presence {
         Ok(None)
     }
 
-    /// What goes on has another author from now on. Where nobody writes there is nothing to take over.
-    fn take_over(&mut self, by: Option<u64>) -> Option<String> {
-        let pen = self.pen.filter(|pen| Some(pen.client) != by)?;
-        self.pen = by.map(|client| Pen { client, ..pen });
-        Some(format!("{} has taken over", self.name(by)))
+    /// Passes the write lock to `by`. Has no effect while the lock is free.
+    fn take_control(&mut self, by: Option<u64>) -> Option<String> {
+        let write_lock = self
+            .write_lock
+            .filter(|write_lock| Some(write_lock.client) != by)?;
+        self.write_lock = by.map(|client| WriteLock {
+            client,
+            ..write_lock
+        });
+        Some(format!("{} took control", self.name(by)))
     }
 
-    /// Follows what goes on: with its end the pen is let go. `works` says whether something still does.
-    pub(super) fn follow(&mut self, event: &Event, works: bool) {
-        let Some(pen) = &mut self.pen else {
+    /// Releases the write lock when the work of its holder has ended. `is_running`: whether the session still works.
+    pub(super) fn on_event(&mut self, event: &Event, is_running: bool) {
+        let Some(write_lock) = &mut self.write_lock else {
             return;
         };
-        pen.awaited &= !works;
+        write_lock.starting &= !is_running;
         match event {
             Event::OpEnded {
                 request,
                 with_agent,
-            } if pen.request == Some(*request) => {
-                pen.request = None;
-                pen.awaited &= with_agent;
+            } if write_lock.request == Some(*request) => {
+                write_lock.request = None;
+                write_lock.starting &= with_agent;
             }
             Event::HostNotice {
                 severity: Severity::Warning | Severity::Error,
                 request: Some(request),
                 ..
-            } if pen.request == Some(*request) => pen.awaited = false,
-            // It had nothing to go on with.
+            } if write_lock.request == Some(*request) => write_lock.starting = false,
+            // The agent had nothing to do.
             Event::Agent(
                 osier_agent::Event::AgentSettled { .. } | osier_agent::Event::Notice { .. },
             ) => {
-                pen.awaited = false;
+                write_lock.starting = false;
             }
             _ => {}
         }
-        if pen.request.is_none() && !pen.awaited && !works {
-            self.pen = None;
+        if write_lock.request.is_none() && !write_lock.starting && !is_running {
+            self.write_lock = None;
         }
     }
 
-    /// What everybody is to be told; nothing when they know it, and as long as there is one at most.
-    pub(super) fn news(&mut self) -> Option<Event> {
+    /// The presence event to publish: when it has changed and there are several clients, and once when only one
+    /// client is left.
+    pub(super) fn changed(&mut self) -> Option<Event> {
         let event = self.event();
-        if self.present.len() > 1 {
-            let is_new = std::mem::take(&mut self.again) || self.told.as_ref() != Some(&event);
-            self.told = Some(event.clone());
+        if self.clients.len() > 1 {
+            let is_new =
+                std::mem::take(&mut self.republish) || self.published.as_ref() != Some(&event);
+            self.published = Some(event.clone());
             return is_new.then_some(event);
         }
-        self.again = false;
-        self.told.take()?;
+        self.republish = false;
+        self.published.take()?;
         (!self.is_empty()).then_some(event)
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.present.is_empty()
+        self.clients.is_empty()
     }
 
     fn event(&self) -> Event {
         Event::Presence {
             clients: self
-                .present
+                .clients
                 .iter()
-                .map(|known| known.client.clone())
+                .map(|client| client.info.clone())
                 .collect(),
-            writer: self.pen.map(|pen| pen.client),
+            writer: self.write_lock.map(|write_lock| write_lock.client),
             you: None,
         }
     }
 
-    fn place(&self, id: u64) -> Option<usize> {
-        self.present.iter().position(|known| known.client.id == id)
+    fn index(&self, id: u64) -> Option<usize> {
+        self.clients.iter().position(|client| client.info.id == id)
     }
 
-    fn remove(&mut self, place: usize) {
-        let gone = self.present.remove(place);
-        if self.pen.is_some_and(|pen| pen.client == gone.client.id) {
-            self.pen = None;
+    fn remove(&mut self, index: usize) {
+        let removed = self.clients.remove(index);
+        if self
+            .write_lock
+            .is_some_and(|write_lock| write_lock.client == removed.info.id)
+        {
+            self.write_lock = None;
         }
     }
 
     fn name(&self, id: Option<u64>) -> &str {
-        let place = id.and_then(|id| self.place(id));
-        place.map_or(NAMELESS, |place| &self.present[place].client.name)
+        let index = id.and_then(|id| self.index(id));
+        index.map_or(DEFAULT_NAME, |index| &self.clients[index].info.name)
     }
 
-    /// The name as it can be shown, told apart from those of the others.
-    fn free_name(&self, name: &str) -> String {
-        let shown = single_line(sanitize(name).trim());
-        let shown = take_width(&shown, NAME).trim_end();
-        let shown = if shown.is_empty() { NAMELESS } else { shown };
-        let taken = |name: &str| self.present.iter().any(|known| known.client.name == name);
-        let others = (2..).map(|number| format!("{shown} {number}"));
-        let mut names = std::iter::once(shown.to_owned()).chain(others);
+    /// The name without control characters, shortened, with a number if another client has it.
+    fn unique_name(&self, name: &str) -> String {
+        let name = single_line(sanitize(name).trim());
+        let name = take_width(&name, NAME_COLUMNS).trim_end();
+        let name = if name.is_empty() { DEFAULT_NAME } else { name };
+        let taken = |name: &str| self.clients.iter().any(|client| client.info.name == name);
+        let others = (2..).map(|number| format!("{name} {number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(others);
         names.find(|name| !taken(name)).unwrap_or_default()
     }
 }
@@ -270,8 +286,8 @@ mod tests {
     use super::*;
     use osier_agent::{Op as AgentOp, RunOutcome};
 
-    fn named(name: &str, key: Option<&str>) -> Introduction {
-        Introduction {
+    fn identity(name: &str, key: Option<&str>) -> ClientIdentity {
+        ClientIdentity {
             name: name.to_owned(),
             key: key.map(str::to_owned),
         }
@@ -311,124 +327,140 @@ mod tests {
     };
 
     #[test]
-    fn one_writes_until_what_it_began_has_ended() {
-        let mut all = Presence::default();
-        let anna = all.enter(named("anna", None));
-        assert_eq!(all.judge(Some(anna), &prompt(), 7, false), Ok(None));
-        assert_eq!(all.news(), None, "one that is alone hears nothing");
-        let bob = all.enter(named("bob", None));
+    fn the_write_lock_is_held_until_the_work_has_ended() {
+        let mut clients = Presence::default();
+        let anna = clients.join(identity("anna", None));
+        assert_eq!(clients.authorize(Some(anna), &prompt(), 7, false), Ok(None));
+        assert_eq!(
+            clients.changed(),
+            None,
+            "a client that is alone receives nothing"
+        );
+        let bob = clients.join(identity("bob", None));
         let both = [client(1, "anna", false), client(2, "bob", false)];
-        assert_eq!(all.news(), Some(presence(&both, Some(anna))));
+        assert_eq!(clients.changed(), Some(presence(&both, Some(anna))));
         let writer = both[0].clone();
-        let occupied = Occupied { writer };
+        let occupied = OccupiedError { writer };
         assert_eq!(
             occupied.to_string(),
-            "anna writes here: take over to write, or wait for the end of the turn"
+            "anna has control of this session; take control, or wait until the run has ended"
         );
         let answer = Op::AnswerQuestion {
             id: "q".to_owned(),
             answer: osier_protocol::questions::Answer::Yes,
         };
         for op in [prompt(), answer, Op::NewSession] {
-            assert_eq!(all.judge(Some(bob), &op, 8, true), Err(occupied.clone()));
-            assert_eq!(all.judge(None, &op, 8, true), Err(occupied.clone()));
+            assert_eq!(
+                clients.authorize(Some(bob), &op, 8, true),
+                Err(occupied.clone())
+            );
+            assert_eq!(clients.authorize(None, &op, 8, true), Err(occupied.clone()));
         }
-        assert_eq!(all.judge(Some(bob), &Op::GetUsage, 8, true), Ok(None));
-        let stopped = all.judge(Some(bob), &Op::Agent(AgentOp::Abort), 8, true);
-        assert_eq!(stopped, Ok(Some("bob has stopped it".to_owned())));
-        // Steering does not end it, and neither does what ends beside.
-        assert_eq!(all.judge(Some(anna), &prompt(), 9, true), Ok(None));
-        all.follow(&ENDED, false);
-        assert_eq!(all.news(), None, "the agent has not begun yet");
-        all.follow(&Event::Agent(osier_agent::Event::AgentStart), true);
-        all.follow(&settled(), false);
-        assert_eq!(all.news(), Some(presence(&both, None)));
-        assert_eq!(all.judge(Some(bob), &prompt(), 10, false), Ok(None));
-        assert_eq!(all.news(), Some(presence(&both, Some(bob))));
-        all.leave(anna, false, Instant::now());
-        assert_eq!(all.news(), Some(presence(&both[1..], Some(bob))));
-        all.leave(bob, false, Instant::now());
-        assert_eq!((all.news(), all.is_empty()), (None, true));
+        assert_eq!(
+            clients.authorize(Some(bob), &Op::GetUsage, 8, true),
+            Ok(None)
+        );
+        let stopped = clients.authorize(Some(bob), &Op::Agent(AgentOp::Abort), 8, true);
+        assert_eq!(stopped, Ok(Some("bob stopped the run".to_owned())));
+        // Steering does not release the lock, and neither does the end of another op.
+        assert_eq!(clients.authorize(Some(anna), &prompt(), 9, true), Ok(None));
+        clients.on_event(&ENDED, false);
+        assert_eq!(clients.changed(), None, "the agent has not started yet");
+        clients.on_event(&Event::Agent(osier_agent::Event::AgentStart), true);
+        clients.on_event(&settled(), false);
+        assert_eq!(clients.changed(), Some(presence(&both, None)));
+        assert_eq!(clients.authorize(Some(bob), &prompt(), 10, false), Ok(None));
+        assert_eq!(clients.changed(), Some(presence(&both, Some(bob))));
+        clients.leave(anna, false, Instant::now());
+        assert_eq!(clients.changed(), Some(presence(&both[1..], Some(bob))));
+        clients.leave(bob, false, Instant::now());
+        assert_eq!((clients.changed(), clients.is_empty()), (None, true));
     }
 
     #[test]
-    fn the_pen_is_taken_over_and_goes_with_its_holder() {
-        let mut all = Presence::default();
+    fn the_write_lock_is_taken_over_and_released_when_its_holder_leaves() {
+        let mut clients = Presence::default();
         let (anna, bob) = (
-            all.enter(named("anna", None)),
-            all.enter(named("bob", None)),
+            clients.join(identity("anna", None)),
+            clients.join(identity("bob", None)),
         );
-        assert_eq!(all.judge(Some(bob), &Op::TakeOver, 1, false), Ok(None));
-        assert_eq!(all.judge(Some(anna), &prompt(), 7, false), Ok(None));
-        let said = Some("bob has taken over".to_owned());
-        assert_eq!(all.judge(Some(bob), &Op::TakeOver, 8, true), Ok(said));
-        assert!(all.judge(Some(anna), &prompt(), 9, true).is_err());
-        assert_eq!(all.judge(Some(bob), &prompt(), 9, true), Ok(None));
-        all.leave(bob, false, Instant::now());
-        assert_eq!(all.judge(Some(anna), &prompt(), 10, true), Ok(None));
-        // One that only passes by takes it from whoever has it, and keeps nothing.
-        let said = Some("a program has taken over".to_owned());
-        assert_eq!(all.judge(None, &Op::TakeOver, 11, true), Ok(said));
-        assert_eq!(all.judge(Some(anna), &prompt(), 12, true), Ok(None));
+        assert_eq!(
+            clients.authorize(Some(bob), &Op::TakeOver, 1, false),
+            Ok(None)
+        );
+        assert_eq!(clients.authorize(Some(anna), &prompt(), 7, false), Ok(None));
+        let notice = Some("bob took control".to_owned());
+        assert_eq!(
+            clients.authorize(Some(bob), &Op::TakeOver, 8, true),
+            Ok(notice)
+        );
+        assert!(clients.authorize(Some(anna), &prompt(), 9, true).is_err());
+        assert_eq!(clients.authorize(Some(bob), &prompt(), 9, true), Ok(None));
+        clients.leave(bob, false, Instant::now());
+        assert_eq!(clients.authorize(Some(anna), &prompt(), 10, true), Ok(None));
+        // A request without a joined client takes the lock from its holder but does not keep it.
+        let notice = Some("a program took control".to_owned());
+        assert_eq!(clients.authorize(None, &Op::TakeOver, 11, true), Ok(notice));
+        assert_eq!(clients.authorize(Some(anna), &prompt(), 12, true), Ok(None));
     }
 
     #[test]
-    fn what_is_refused_leaves_the_pen_free() {
-        let mut all = Presence::default();
+    fn a_refused_op_leaves_the_write_lock_free() {
+        let mut clients = Presence::default();
         let (anna, bob) = (
-            all.enter(named("anna", None)),
-            all.enter(named("bob", None)),
+            clients.join(identity("anna", None)),
+            clients.join(identity("bob", None)),
         );
-        assert_eq!(all.judge(Some(anna), &prompt(), 7, false), Ok(None));
+        assert_eq!(clients.authorize(Some(anna), &prompt(), 7, false), Ok(None));
         let notice = Event::HostNotice {
             severity: Severity::Warning,
             text: "no session is open".to_owned(),
             request: Some(7),
         };
-        all.follow(&notice, false);
-        all.follow(&ENDED, false);
-        assert_eq!(all.judge(Some(bob), &prompt(), 8, false), Ok(None));
+        clients.on_event(&notice, false);
+        clients.on_event(&ENDED, false);
+        assert_eq!(clients.authorize(Some(bob), &prompt(), 8, false), Ok(None));
     }
 
     #[test]
-    fn one_that_is_cut_off_has_its_place_for_a_while() {
-        let mut all = Presence::default();
+    fn a_client_with_a_lost_connection_remains_for_a_while() {
+        let mut clients = Presence::default();
         let (now, key) = (Instant::now(), Some("secret"));
-        let anna = all.enter(named("anna", key));
-        let bob = all.enter(named("bob", None));
-        all.judge(Some(anna), &prompt(), 7, false).unwrap();
-        all.news();
-        all.leave(anna, true, now);
-        let cut = [client(1, "anna", true), client(2, "bob", false)];
-        assert_eq!(all.news(), Some(presence(&cut, Some(anna))));
-        assert!(all.judge(Some(bob), &prompt(), 8, true).is_err());
-        assert_eq!(all.enter(named("anna", key)), anna);
+        let anna = clients.join(identity("anna", key));
+        let bob = clients.join(identity("bob", None));
+        clients.authorize(Some(anna), &prompt(), 7, false).unwrap();
+        clients.changed();
+        clients.leave(anna, true, now);
+        let lost = [client(1, "anna", true), client(2, "bob", false)];
+        assert_eq!(clients.changed(), Some(presence(&lost, Some(anna))));
+        assert!(clients.authorize(Some(bob), &prompt(), 8, true).is_err());
+        assert_eq!(clients.join(identity("anna", key)), anna);
         let both = [client(1, "anna", false), client(2, "bob", false)];
-        assert_eq!(all.news(), Some(presence(&both, Some(anna))));
-        // The old line ends later than the new one began.
-        assert_eq!(all.enter(named("anna", key)), anna);
+        assert_eq!(clients.changed(), Some(presence(&both, Some(anna))));
+        // The new connection opens before the old one is closed.
+        assert_eq!(clients.join(identity("anna", key)), anna);
         assert_eq!(
-            all.news(),
+            clients.changed(),
             Some(presence(&both, Some(anna))),
-            "it is told again"
+            "the event is published again"
         );
-        all.leave(anna, true, now);
-        assert_eq!((all.news(), all.deadline()), (None, None));
-        all.leave(anna, true, now);
-        assert_eq!(all.deadline(), Some(now + GRACE));
-        all.expire(now);
-        assert_eq!(all.news(), Some(presence(&cut, Some(anna))));
-        all.expire(now + GRACE);
-        assert_eq!(all.news(), Some(presence(&both[1..], None)));
+        clients.leave(anna, true, now);
+        assert_eq!((clients.changed(), clients.deadline()), (None, None));
+        clients.leave(anna, true, now);
+        assert_eq!(clients.deadline(), Some(now + RECONNECT_GRACE));
+        clients.expire(now);
+        assert_eq!(clients.changed(), Some(presence(&lost, Some(anna))));
+        clients.expire(now + RECONNECT_GRACE);
+        assert_eq!(clients.changed(), Some(presence(&both[1..], None)));
     }
 
     #[test]
-    fn names_are_short_clean_and_told_apart() {
-        let mut all = Presence::default();
+    fn names_are_short_clean_and_unique() {
+        let mut clients = Presence::default();
         for name in ["anna", "anna", " \u{1b}[31m\n", &"x".repeat(99)] {
-            all.enter(named(name, None));
+            clients.join(identity(name, None));
         }
-        let names: Vec<&str> = all.present.iter().map(|one| &*one.client.name).collect();
+        let names: Vec<&str> = clients.clients.iter().map(|one| &*one.info.name).collect();
         assert_eq!(names, ["anna", "anna 2", "a program", &"x".repeat(40)]);
     }
 }

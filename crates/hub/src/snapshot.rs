@@ -1,58 +1,63 @@
-//! Everything somebody needs who comes into a room, at one moment.
+//! The complete state of a session for a client that joins it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::ring::Told;
-use super::room::{Room, Watch};
+use super::replay::NumberedEvent;
+use super::shared_session::{SharedSession, Subscriber};
 
 use osier_protocol::{Event, Op, PageAt, StoredMessage, TreeEvent};
 
-/// How a room stood when the event `number` had been told. Applied in order, `events` say all of it; the
-/// first one holds the last messages of the branch.
+/// The state of a session after the event `number`. A client applies `events` in order; the first one contains the
+/// last messages of the branch.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub number: u64,
     pub events: Vec<Event>,
 }
 
-impl Room {
-    /// Reads how it stands; `None` when it has ended.
+impl SharedSession {
+    /// Reads the current state; `None` when the session has ended.
     pub async fn snapshot(&self) -> Option<Snapshot> {
-        let mut watch = self.watch();
-        let mut number = watch.number;
-        let mut request = self.ask_for_page();
-        let mut ended = Ended::default();
+        let mut subscriber = self.subscribe();
+        let mut number = subscriber.number;
+        let mut request = self.request_page();
+        let mut completed = CompletedMessages::default();
         loop {
-            let told = watch.next().await?;
-            number = told.number.unwrap_or(number);
-            watch.standing.take(&told.event);
-            ended.take(&told.event);
-            match &told.event {
-                // What is being read belongs to another place.
+            let received = subscriber.next().await?;
+            number = received.number.unwrap_or(number);
+            subscriber.retained.apply(&received.event);
+            completed.on_event(&received.event);
+            match &received.event {
+                // The requested page belongs to another branch or session.
                 Event::SessionOpened { .. } | Event::Tree(TreeEvent::Moved { .. }) => {
-                    ended = Ended::default();
-                    request = self.ask_for_page();
+                    completed = CompletedMessages::default();
+                    request = self.request_page();
                 }
-                Event::TranscriptPage { request: of, .. } if *of == request => {
-                    return Some(finish(number, &watch, &told, ended));
+                Event::TranscriptPage { request: id, .. } if *id == request => {
+                    return Some(finish(number, &subscriber, &received, completed));
                 }
                 _ => {}
             }
         }
     }
 
-    fn ask_for_page(&self) -> u64 {
-        let request = self.host().next_request();
+    fn request_page(&self) -> u64 {
+        let request = self.handle().next_request();
         let page = PageAt::End;
-        self.host()
+        self.handle()
             .ask(request, Op::ReadTranscript { request, page });
         request
     }
 }
 
-fn finish(number: u64, watch: &Watch, page: &Told, ended: Ended) -> Snapshot {
-    let mut events = watch.standing();
+fn finish(
+    number: u64,
+    subscriber: &Subscriber,
+    page: &NumberedEvent,
+    completed: CompletedMessages,
+) -> Snapshot {
+    let mut events = subscriber.retained();
     if let (
         Some(Event::SessionOpened {
             messages, at_start, ..
@@ -66,7 +71,7 @@ fn finish(number: u64, watch: &Watch, page: &Told, ended: Ended) -> Snapshot {
     ) = (events.first_mut(), &page.event)
     {
         messages.clone_from(read);
-        let newer = ended.messages.into_iter();
+        let newer = completed.messages.into_iter();
         let is_new = |stored: &StoredMessage| read.iter().all(|r| r.entry_id != stored.entry_id);
         messages.extend(newer.filter(is_new));
         *at_start = *from_start || !found;
@@ -74,15 +79,15 @@ fn finish(number: u64, watch: &Watch, page: &Told, ended: Ended) -> Snapshot {
     Snapshot { number, events }
 }
 
-/// Messages that were finished while a page was read.
+/// Messages that were completed while the page was read.
 #[derive(Default)]
-struct Ended {
+struct CompletedMessages {
     entries: HashMap<String, String>,
     messages: Vec<StoredMessage>,
 }
 
-impl Ended {
-    fn take(&mut self, event: &Event) {
+impl CompletedMessages {
+    fn on_event(&mut self, event: &Event) {
         match event {
             Event::MessageStored { id, entry_id } => {
                 self.entries.insert(id.clone(), entry_id.clone());

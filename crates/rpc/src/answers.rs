@@ -1,4 +1,4 @@
-//! Answers that are more than the fields of one event: shaped, or gathered from several.
+//! Answers that are computed from the fields of an event, or collected from several events.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -9,42 +9,42 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::command::{First, Heard, Step};
-use super::view::View;
+use super::command::{EventFields, FirstStep, Step};
+use super::tracked_state::TrackedState;
 use osier_agent::{AgentMessage, QueueMode, UserMessage};
 use osier_llm::ThinkingLevel;
 use osier_protocol::{AddedCommand, Op, PageAt, SessionInfo, StoredMessage, TreeOp};
 
-/// What became of a message.
+/// What happened to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Disposition {
-    /// A run began with it.
+    /// It started a run.
     Started,
-    /// It waits in a queue.
+    /// It was queued.
     Queued,
-    /// A plug-in's command has taken it: no run follows from it.
+    /// The command of a plugin handled it; no run follows.
     Handled,
 }
 
 /// Answer to `prompt`, `steer` and `follow_up`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Prompted {
+pub struct PromptResult {
     pub disposition: Disposition,
 }
 
-/// Answer to `clear_queue`: what waited, oldest first.
+/// Answer to `clear_queue`: the queued messages, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct Cleared {
+pub struct ClearedQueue {
     pub steering: Vec<UserMessage>,
     pub follow_up: Vec<UserMessage>,
 }
 
-/// Answer to the commands that set a queue's mode.
+/// Answer to the commands that set the mode of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -53,7 +53,7 @@ pub struct QueueModes {
     pub follow_up: QueueMode,
 }
 
-/// Answer to `get_messages`: those of the current branch, oldest first.
+/// Answer to `get_messages`: the messages of the current branch, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Messages {
@@ -64,18 +64,18 @@ pub struct Messages {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LastText {
-    /// Not set while there is no answer.
+    /// Not set if there is no answer yet.
     pub text: Option<String>,
 }
 
 /// Answer to `get_fork_messages`: the prompts of the current branch, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Prompts {
+pub struct PromptEntries {
     pub messages: Vec<PromptEntry>,
 }
 
-/// A prompt and the entry it stands in.
+/// A prompt and its entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -87,11 +87,11 @@ pub struct PromptEntry {
 /// Answer to the commands that open a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Opened {
+pub struct OpenedSession {
     pub session: SessionInfo,
 }
 
-/// Answer to `get_session_stats`: counts of the open session, on all branches.
+/// Answer to `get_session_stats`: counts of the open session, over all branches.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -102,7 +102,7 @@ pub struct SessionStats {
     pub user_messages: u64,
     pub assistant_messages: u64,
     pub tool_calls: u64,
-    /// Tokens of every call, cached ones included.
+    /// Tokens of all calls, including cached ones.
     pub tokens: u64,
     /// US dollars.
     pub cost: f64,
@@ -110,97 +110,103 @@ pub struct SessionStats {
     pub branches: usize,
 }
 
-/// Answer to `get_commands`: the slash commands that a prompt may begin with.
+/// Answer to `get_commands`: the slash commands that a prompt can begin with.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Commands {
+pub struct SlashCommands {
     pub commands: Vec<AddedCommand>,
 }
 
-/// Answer to `get_available_thinking_levels`: those of the model, weakest first.
+/// Answer to `get_available_thinking_levels`: the levels of the model, weakest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Levels {
+pub struct ThinkingLevels {
     pub levels: Vec<ThinkingLevel>,
 }
 
-/// What a search has found, in the order it was told.
+/// Answer to `search_transcript`: the hits, newest message first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Hits {
+pub struct SearchHits {
     pub hits: Vec<osier_protocol::SearchHit>,
-    /// There are more than the limit.
+    /// There are more hits than the limit.
     pub cut: bool,
 }
 
-/// What a search of the tree has found: numbers of the outline, the newest first.
+/// Answer to `search_tree`: numbers of entries in the outline, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TreeHits {
     pub entries: Vec<u32>,
 }
 
-/// The step that ends every op: nothing more comes.
-pub(super) const ENDED: &str = "op_ended";
+/// The event that ends every op.
+pub(super) const OP_ENDED: &str = "op_ended";
 
-pub(super) fn prompted(_: &mut Value, heard: &Heard<'_>) -> Step {
-    let disposition = match heard.kind {
+pub(super) fn prompt_result(_: &mut Value, event: &EventFields<'_>) -> Step {
+    let disposition = match event.kind {
         "agent_start" => Disposition::Started,
         "queue_update" => Disposition::Queued,
-        ENDED => Disposition::Handled,
-        _ => return Step::Pass,
+        OP_ENDED => Disposition::Handled,
+        _ => return Step::Ignore,
     };
-    Step::Done(json!(Prompted { disposition }))
+    Step::Done(json!(PromptResult { disposition }))
 }
 
-pub(super) fn cleared(fields: Map<String, Value>, view: &View) -> Result<Value, String> {
-    let mut messages = list(&fields, "messages");
-    let follow_up = messages.split_off(view.steering.min(messages.len()));
+pub(super) fn cleared_queue(
+    fields: Map<String, Value>,
+    tracked: &TrackedState,
+) -> Result<Value, String> {
+    let mut messages = list_field(&fields, "messages");
+    let follow_up = messages.split_off(tracked.steering.min(messages.len()));
     Ok(json!({"steering": messages, "followUp": follow_up}))
 }
 
-/// The field that holds the whole answer.
-pub(super) fn status(mut fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+/// The field `status` is the complete answer.
+pub(super) fn status(mut fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     Ok(fields.remove("status").unwrap_or_default())
 }
 
-pub(super) fn state(mut fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn state(mut fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     Ok(fields.remove("state").unwrap_or_default())
 }
 
-pub(super) fn levels(fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn levels(fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     let levels = fields
         .get("status")
         .map(|status| &status["model"]["thinkingLevels"]);
     Ok(json!({"levels": levels}))
 }
 
-pub(super) fn opened(mut fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn opened_session(
+    mut fields: Map<String, Value>,
+    _: &TrackedState,
+) -> Result<Value, String> {
     Ok(json!({"session": fields.remove("session")}))
 }
 
-pub(super) fn shell_run(mut fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn shell_run(mut fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     Ok(fields.remove("run").unwrap_or_default())
 }
 
-pub(super) fn lane(fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn lane(fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     if fields.contains_key("kept") {
         return Ok(Value::Object(fields));
     }
-    let files = texts(&fields, "files").join("`, `");
+    let files = strings(&fields, "files").join("`, `");
     Err(format!(
-        "nothing was written: `{files}` changed meanwhile; `force` keeps what is there aside"
+        "nothing was written: `{files}` changed in the meantime; `force` overwrites the files and stores a copy"
     ))
 }
 
-pub(super) fn login(fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn login(fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     match fields.get("error").and_then(Value::as_str) {
         Some(error) => Err(error.to_owned()),
         None => Ok(Value::Object(fields)),
     }
 }
 
-pub(super) fn stats(mut fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn stats(mut fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     let description = fields.remove("description").unwrap_or_default();
     let row = &description["session"];
     let path = row["path"].as_str().filter(|path| !path.is_empty());
@@ -212,38 +218,38 @@ pub(super) fn stats(mut fields: Map<String, Value>, _: &View) -> Result<Value, S
     }))
 }
 
-/// The compaction that was asked for, not one that came by itself.
-pub(super) fn compacted(_: &mut Value, heard: &Heard<'_>) -> Step {
-    match heard.kind {
-        "compaction_end" if heard.fields.get("reason") == Some(&json!("manual")) => {
-            let outcome = heard.fields.get("outcome").cloned().unwrap_or_default();
+/// Waits for the requested compaction, not an automatic one.
+pub(super) fn compaction(_: &mut Value, event: &EventFields<'_>) -> Step {
+    match event.kind {
+        "compaction_end" if event.fields.get("reason") == Some(&json!("manual")) => {
+            let outcome = event.fields.get("outcome").cloned().unwrap_or_default();
             match outcome["message"].as_str() {
                 Some(message) => Step::Failed(message.to_owned()),
                 None => Step::Done(outcome),
             }
         }
-        _ => Step::Pass,
+        _ => Step::Ignore,
     }
 }
 
-/// Every message of the branch, page by page.
-pub(super) fn messages(kept: &mut Value, heard: &Heard<'_>) -> Step {
-    let Some(page) = page(heard) else {
-        return Step::Pass;
+/// Collects the messages of the branch page by page.
+pub(super) fn messages(partial: &mut Value, event: &EventFields<'_>) -> Step {
+    let Some(page) = page(event) else {
+        return Step::Ignore;
     };
     let last = page.last().map(|message| message["entryId"].clone());
-    gather(kept, page.clone());
+    append(partial, page.clone());
     match last {
-        Some(last) if heard.fields.get("atEnd") == Some(&json!(false)) => {
-            Step::Ask(read_page, json!({"at": "after", "entryId": last}))
+        Some(last) if event.fields.get("atEnd") == Some(&json!(false)) => {
+            Step::Request(read_page, json!({"at": "after", "entryId": last}))
         }
-        _ => Step::Done(json!({"messages": taken(kept)})),
+        _ => Step::Done(json!({"messages": take_all(partial)})),
     }
 }
 
-/// The prompts among them.
-pub(super) fn prompts(kept: &mut Value, heard: &Heard<'_>) -> Step {
-    match messages(kept, heard) {
+/// Collects the prompts of the branch.
+pub(super) fn prompts(partial: &mut Value, event: &EventFields<'_>) -> Step {
+    match messages(partial, event) {
         Step::Done(answer) => {
             let messages = answer["messages"].as_array().into_iter().flatten();
             let prompts = messages.filter(|message| message["role"] == "user");
@@ -255,10 +261,10 @@ pub(super) fn prompts(kept: &mut Value, heard: &Heard<'_>) -> Step {
     }
 }
 
-/// The text of the last answer, from the end backwards.
-pub(super) fn last_text(_: &mut Value, heard: &Heard<'_>) -> Step {
-    let Some(page) = page(heard) else {
-        return Step::Pass;
+/// Searches the last answer with text, backwards from the end.
+pub(super) fn last_text(_: &mut Value, event: &EventFields<'_>) -> Step {
+    let Some(page) = page(event) else {
+        return Step::Ignore;
     };
     let text = page.iter().rev().find_map(|message| {
         let message: StoredMessage = serde_json::from_value(message.clone()).ok()?;
@@ -268,8 +274,8 @@ pub(super) fn last_text(_: &mut Value, heard: &Heard<'_>) -> Step {
         }
     });
     match page.first() {
-        Some(first) if text.is_none() && heard.fields.get("atStart") == Some(&json!(false)) => {
-            Step::Ask(
+        Some(first) if text.is_none() && event.fields.get("atStart") == Some(&json!(false)) => {
+            Step::Request(
                 read_page,
                 json!({"at": "before", "entryId": first["entryId"]}),
             )
@@ -278,59 +284,70 @@ pub(super) fn last_text(_: &mut Value, heard: &Heard<'_>) -> Step {
     }
 }
 
-pub(super) fn hits(kept: &mut Value, heard: &Heard<'_>) -> Step {
-    match heard.kind {
-        "search_hits" => gather(kept, list(heard.fields, "hits")),
-        ENDED => return Step::Done(json!({"hits": taken(kept), "cut": false})),
-        _ => return Step::Pass,
+pub(super) fn hits(partial: &mut Value, event: &EventFields<'_>) -> Step {
+    match event.kind {
+        "search_hits" => append(partial, list_field(event.fields, "hits")),
+        OP_ENDED => return Step::Done(json!({"hits": take_all(partial), "cut": false})),
+        _ => return Step::Ignore,
     }
-    if heard.fields.get("done") == Some(&json!(true)) {
-        let cut = heard.fields.get("cut").cloned().unwrap_or_default();
-        return Step::Done(json!({"hits": taken(kept), "cut": cut}));
+    if event.fields.get("done") == Some(&json!(true)) {
+        let cut = event.fields.get("cut").cloned().unwrap_or_default();
+        return Step::Done(json!({"hits": take_all(partial), "cut": cut}));
     }
-    Step::Keep
+    Step::Partial
 }
 
-pub(super) fn tree_hits(kept: &mut Value, heard: &Heard<'_>) -> Step {
-    match heard.kind {
-        "tree_hits" => gather(kept, list(heard.fields, "entries")),
-        ENDED => return Step::Done(json!({"entries": taken(kept)})),
-        _ => return Step::Pass,
+pub(super) fn tree_hits(partial: &mut Value, event: &EventFields<'_>) -> Step {
+    match event.kind {
+        "tree_hits" => append(partial, list_field(event.fields, "entries")),
+        OP_ENDED => return Step::Done(json!({"entries": take_all(partial)})),
+        _ => return Step::Ignore,
     }
-    if heard.fields.get("done") == Some(&json!(true)) {
-        return Step::Done(json!({"entries": taken(kept)}));
+    if event.fields.get("done") == Some(&json!(true)) {
+        return Step::Done(json!({"entries": take_all(partial)}));
     }
-    Step::Keep
+    Step::Partial
 }
 
-/// Asks for the messages at a place.
+/// The request for a page of messages.
 pub(super) fn read_page(request: u64, at: Value) -> Option<Op> {
     let page: PageAt = serde_json::from_value(at).ok()?;
     Some(Op::ReadTranscript { request, page })
 }
 
-pub(super) fn first_page(_: &Map<String, Value>, _: &View) -> Result<First, String> {
-    Ok(First::Numbered(read_page, json!({"at": "start"})))
+pub(super) fn first_page(_: &Map<String, Value>, _: &TrackedState) -> Result<FirstStep, String> {
+    Ok(FirstStep::Numbered(read_page, json!({"at": "start"})))
 }
 
-pub(super) fn last_page(_: &Map<String, Value>, _: &View) -> Result<First, String> {
-    Ok(First::Numbered(read_page, json!({"at": "end"})))
+pub(super) fn last_page(_: &Map<String, Value>, _: &TrackedState) -> Result<FirstStep, String> {
+    Ok(FirstStep::Numbered(read_page, json!({"at": "end"})))
 }
 
-pub(super) fn commands(_: &Map<String, Value>, view: &View) -> Result<First, String> {
-    let commands = match &view.commands {
+pub(super) fn commands(
+    _: &Map<String, Value>,
+    tracked: &TrackedState,
+) -> Result<FirstStep, String> {
+    let commands = match &tracked.commands {
         Value::Null => json!([]),
         commands => commands.clone(),
     };
-    Ok(First::Data(json!({"commands": commands})))
+    Ok(FirstStep::Data(json!({"commands": commands})))
 }
 
-/// A place that is gone on from, for `branch`.
-pub(super) fn branch(given: &Map<String, Value>, _: &View) -> Result<First, String> {
-    let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
+/// The request of `branch`.
+pub(super) fn branch(
+    parameters: &Map<String, Value>,
+    _: &TrackedState,
+) -> Result<FirstStep, String> {
+    let text = |name: &str| {
+        parameters
+            .get(name)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
     let op = match (text("entryId"), text("summary")) {
         (None, None) => TreeOp::UndoPrompt,
-        (None, Some(_)) => return Err("`summary` needs an `entryId` to go to".to_owned()),
+        (None, Some(_)) => return Err("`summary` requires `entryId`".to_owned()),
         (entry_id, None) => TreeOp::Branch { entry_id },
         (entry_id, Some(summary)) => TreeOp::MoveTo {
             entry_id,
@@ -338,36 +355,36 @@ pub(super) fn branch(given: &Map<String, Value>, _: &View) -> Result<First, Stri
             instructions: Some(summary).filter(|text| !text.trim().is_empty()),
         },
     };
-    Ok(First::Request(Op::Tree(op)))
+    Ok(FirstStep::Request(Op::Tree(op)))
 }
 
-fn page<'a>(heard: &'a Heard<'_>) -> Option<&'a Vec<Value>> {
-    let is_page = heard.kind == "transcript_page";
-    heard.fields.get("messages")?.as_array().filter(|_| is_page)
+fn page<'a>(event: &'a EventFields<'_>) -> Option<&'a Vec<Value>> {
+    let is_page = event.kind == "transcript_page";
+    event.fields.get("messages")?.as_array().filter(|_| is_page)
 }
 
-fn gather(kept: &mut Value, more: Vec<Value>) {
-    match kept {
-        Value::Array(kept) => kept.extend(more),
-        kept => *kept = Value::Array(more),
+fn append(partial: &mut Value, more: Vec<Value>) {
+    match partial {
+        Value::Array(partial) => partial.extend(more),
+        partial => *partial = Value::Array(more),
     }
 }
 
-fn taken(kept: &mut Value) -> Value {
-    match kept.take() {
+fn take_all(partial: &mut Value) -> Value {
+    match partial.take() {
         Value::Null => json!([]),
-        kept => kept,
+        partial => partial,
     }
 }
 
-fn list(fields: &Map<String, Value>, name: &str) -> Vec<Value> {
-    let list = fields.get(name).and_then(Value::as_array);
-    list.cloned().unwrap_or_default()
+fn list_field(fields: &Map<String, Value>, name: &str) -> Vec<Value> {
+    let list_field = fields.get(name).and_then(Value::as_array);
+    list_field.cloned().unwrap_or_default()
 }
 
-fn texts(fields: &Map<String, Value>, name: &str) -> Vec<String> {
-    let texts = list(fields, name).into_iter();
-    texts
+fn strings(fields: &Map<String, Value>, name: &str) -> Vec<String> {
+    let strings = list_field(fields, name).into_iter();
+    strings
         .filter_map(|text| text.as_str().map(str::to_owned))
         .collect()
 }

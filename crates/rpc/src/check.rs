@@ -1,5 +1,5 @@
-//! Parameters are checked against the table before anything is done with them: each fault is one sentence
-//! that names the parameter and what it has to be.
+//! Validates parameters against the command table before a command runs. An error names the parameter and the
+//! expected value.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use osier_base::request::{Kind, Parameter};
 
 use super::command::Command;
 
-/// The parameters under their own names, without those that are `null`.
+/// Returns the parameters with aliases resolved and `null` values removed.
 pub(super) fn check(
     command: &Command,
-    given: Map<String, Value>,
+    parameters: Map<String, Value>,
 ) -> Result<Map<String, Value>, String> {
-    let mut taken = Map::new();
-    for (name, value) in given {
+    let mut checked = Map::new();
+    for (name, value) in parameters {
         let Some(field) = command
             .parameters
             .iter()
@@ -27,36 +27,36 @@ pub(super) fn check(
             continue;
         }
         if !fits(field.kind, &value) {
-            return Err(format!("`{name}` has to be {}", phrase(field.kind)));
+            return Err(format!("`{name}` must be {}", phrase(field.kind)));
         }
-        if taken.insert(field.name.to_owned(), value).is_some() {
-            return Err(format!("`{}` is given twice", field.name));
+        if checked.insert(field.name.to_owned(), value).is_some() {
+            return Err(format!("`{}` is set twice", field.name));
         }
     }
-    let needed = command.parameters.iter().filter(|field| field.required);
-    for field in needed {
-        if !taken.contains_key(field.name) {
+    let required = command.parameters.iter().filter(|field| field.required);
+    for field in required {
+        if !checked.contains_key(field.name) {
             let (name, kind) = (field.name, phrase(field.kind));
-            return Err(format!("`{}` needs `{name}`: {kind}", command.name));
+            return Err(format!("`{}` requires `{name}`: {kind}", command.name));
         }
     }
-    Ok(taken)
+    Ok(checked)
 }
 
 fn unknown(command: &Command, name: &str) -> String {
-    let mut text = format!("`{}` takes no `{name}`", command.name);
+    let mut text = format!("unknown parameter `{name}` of `{}`", command.name);
     let known: Vec<String> = command
         .parameters
         .iter()
         .map(|field| format!("`{}`", field.name))
         .collect();
     let known = if known.is_empty() {
-        "it takes nothing".to_owned()
+        "it has no parameters".to_owned()
     } else {
-        format!("it takes {}", known.join(", "))
+        format!("expected one of {}", known.join(", "))
     };
-    // Writing to a text does not fail.
-    let _ = write!(text, ": {known}");
+    // Writing to a string cannot fail.
+    let _ = write!(text, "; {known}");
     text
 }
 
@@ -79,11 +79,11 @@ fn fits(kind: Kind, value: &Value) -> bool {
     }
 }
 
-/// A kind in words, for errors and the documentation.
+/// The type in words, for errors and the documentation.
 pub(super) fn phrase(kind: Kind) -> String {
     match kind {
-        Kind::Text => "a text".to_owned(),
-        Kind::Number => "a whole number".to_owned(),
+        Kind::Text => "a string".to_owned(),
+        Kind::Number => "an integer".to_owned(),
         Kind::Flag => "true or false".to_owned(),
         Kind::Word(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
@@ -93,10 +93,10 @@ pub(super) fn phrase(kind: Kind) -> String {
                 None => "nothing".to_owned(),
             }
         }
-        Kind::Texts => "a list of texts".to_owned(),
+        Kind::Texts => "a list of strings".to_owned(),
         Kind::List(name) => format!("a list of `{name}`"),
         Kind::Object(name) => format!("an object `{name}`"),
-        Kind::Any => "anything".to_owned(),
+        Kind::Any => "any value".to_owned(),
     }
 }
 
@@ -105,39 +105,39 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::find;
+    use crate::find_command;
 
-    fn checked(command: &str, given: &Value) -> Result<Value, String> {
-        let command = find(command).unwrap();
-        check(command, given.as_object().unwrap().clone()).map(Value::Object)
+    fn check_json(command: &str, parameters: &Value) -> Result<Value, String> {
+        let command = find_command(command).unwrap();
+        check(command, parameters.as_object().unwrap().clone()).map(Value::Object)
     }
 
     #[test]
-    fn parameters_have_their_own_names_and_kinds() {
+    fn parameters_are_checked_and_renamed() {
         assert_eq!(
-            checked("prompt", &json!({"text": "hi", "images": null})),
+            check_json("prompt", &json!({"text": "hi", "images": null})),
             Ok(json!({"message": "hi"}))
         );
-        let fault = |command, given: Value| checked(command, &given).unwrap_err();
+        let error = |command, parameters: Value| check_json(command, &parameters).unwrap_err();
         assert_eq!(
-            fault("set_thinking_level", json!({})),
-            "`set_thinking_level` needs `level`: `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`"
+            error("set_thinking_level", json!({})),
+            "`set_thinking_level` requires `level`: `off`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`"
         );
         assert_eq!(
-            fault("set_auto_retry", json!({"enabled": "yes"})),
-            "`enabled` has to be true or false"
+            error("set_auto_retry", json!({"enabled": "yes"})),
+            "`enabled` must be true or false"
         );
         assert_eq!(
-            fault("label_entry", json!({"id": "x"})),
-            "`label_entry` takes no `id`: it takes `entryId`, `label`"
+            error("label_entry", json!({"id": "x"})),
+            "unknown parameter `id` of `label_entry`; expected one of `entryId`, `label`"
         );
         assert_eq!(
-            fault("abort", json!({"now": true})),
-            "`abort` takes no `now`: it takes nothing"
+            error("abort", json!({"now": true})),
+            "unknown parameter `now` of `abort`; it has no parameters"
         );
         assert_eq!(
-            fault("prompt", json!({"text": "a", "message": "b"})),
-            "`message` is given twice"
+            error("prompt", json!({"text": "a", "message": "b"})),
+            "`message` is set twice"
         );
     }
 }

@@ -3,7 +3,7 @@
 use osier_base::request::{Group, Kind, Parameter, Request};
 use serde_json::{Map, Value};
 
-use super::view::View;
+use super::tracked_state::TrackedState;
 use osier_protocol::Op;
 
 /// One command.
@@ -17,7 +17,7 @@ pub struct Command {
     pub doc: &'static str,
     pub parameters: Vec<Parameter>,
     pub data: Data,
-    pub(super) begin: Begin,
+    pub(super) start: Start,
     pub(super) answer: Answer,
 }
 
@@ -34,17 +34,17 @@ pub enum Data {
 
 /// What a command sends to the session.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Begin {
+pub(super) enum Start {
     /// The request with this name; the parameters are its fields.
     Request(&'static str),
-    With(fn(&Map<String, Value>, &View) -> Result<First, String>),
+    With(fn(&Map<String, Value>, &TrackedState) -> Result<FirstStep, String>),
     /// Nothing: the dispatcher executes it.
     Dispatcher,
 }
 
 /// The first step of a command.
 #[derive(Debug)]
-pub(super) enum First {
+pub(super) enum FirstStep {
     Request(Op),
     /// A request with a number of its own, which its answer repeats.
     Numbered(fn(u64, Value) -> Option<Op>, Value),
@@ -60,15 +60,15 @@ pub(super) enum Answer {
     /// The first event of one of these types.
     Event(&'static [&'static str], Shape),
     /// Several events.
-    Steps(fn(&mut Value, &Heard<'_>) -> Step),
+    Steps(fn(&mut Value, &EventFields<'_>) -> Step),
 }
 
 /// Converts the fields of an event to the data of an answer, or to an error.
-pub(super) type Shape = fn(Map<String, Value>, &View) -> Result<Value, String>;
+pub(super) type Shape = fn(Map<String, Value>, &TrackedState) -> Result<Value, String>;
 
 /// An event that may concern a command.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Heard<'a> {
+pub(super) struct EventFields<'a> {
     /// Its `type`.
     pub kind: &'a str,
     pub fields: &'a Map<String, Value>,
@@ -78,14 +78,14 @@ pub(super) struct Heard<'a> {
 #[derive(Debug)]
 pub(super) enum Step {
     /// Nothing.
-    Pass,
+    Ignore,
     /// It is a part of the answer.
-    Keep,
+    Partial,
     /// The answer is complete.
     Done(Value),
     Failed(String),
     /// This request is next.
-    Ask(fn(u64, Value) -> Option<Op>, Value),
+    Request(fn(u64, Value) -> Option<Op>, Value),
 }
 
 impl Command {
@@ -98,13 +98,13 @@ impl Command {
             doc,
             parameters: Vec::new(),
             data: Data::Nothing,
-            begin: Begin::Request(name),
+            start: Start::Request(name),
             answer: Answer::Ended,
         }
     }
 
     /// The command of a request, as the row of the request declares it.
-    pub(super) fn of(request: &'static Request) -> Self {
+    pub(super) fn from_request(request: &'static Request) -> Self {
         let name = request.command.unwrap_or(request.name);
         let own_name = request.command.map(|_| request.name);
         let parameters = request.parameters.iter().copied().map(|parameter| {
@@ -120,7 +120,7 @@ impl Command {
                 .chain(request.aliases.iter().copied())
                 .collect(),
             parameters: parameters.collect(),
-            begin: Begin::Request(request.name),
+            start: Start::Request(request.name),
             ..Self::new(request.group, name, request.doc)
         };
         if request.replies.is_empty() {
@@ -130,14 +130,14 @@ impl Command {
         }
     }
 
-    pub(super) fn also(mut self, aliases: &[&'static str]) -> Self {
+    pub(super) fn with_aliases(mut self, aliases: &[&'static str]) -> Self {
         self.aliases.extend(aliases);
         self
     }
 
     /// Sends the request with this name.
     pub(super) fn request(mut self, name: &'static str) -> Self {
-        self.begin = Begin::Request(name);
+        self.start = Start::Request(name);
         self
     }
 
@@ -154,7 +154,7 @@ impl Command {
     }
 
     /// Answered by the result of `shape` for the first of these events.
-    pub(super) fn shaped(
+    pub(super) fn with_answer(
         mut self,
         data: &'static str,
         events: &'static [&'static str],
@@ -169,24 +169,24 @@ impl Command {
     pub(super) fn steps(
         mut self,
         data: &'static str,
-        step: fn(&mut Value, &Heard<'_>) -> Step,
+        step: fn(&mut Value, &EventFields<'_>) -> Step,
     ) -> Self {
         self.data = Data::Shape(data);
         self.answer = Answer::Steps(step);
         self
     }
 
-    pub(super) fn begins(
+    pub(super) fn starts_with(
         mut self,
-        begin: fn(&Map<String, Value>, &View) -> Result<First, String>,
+        start: fn(&Map<String, Value>, &TrackedState) -> Result<FirstStep, String>,
     ) -> Self {
-        self.begin = Begin::With(begin);
+        self.start = Start::With(start);
         self
     }
 
     /// Executed by the dispatcher.
     pub(super) fn dispatcher(mut self, data: Data) -> Self {
-        self.begin = Begin::Dispatcher;
+        self.start = Start::Dispatcher;
         self.data = data;
         self
     }
@@ -235,6 +235,6 @@ pub(super) const REQUEST: Parameter = optional(
     clippy::unnecessary_wraps,
     reason = "the rows of the table share one signature"
 )]
-pub(super) fn all_fields(fields: Map<String, Value>, _: &View) -> Result<Value, String> {
+pub(super) fn all_fields(fields: Map<String, Value>, _: &TrackedState) -> Result<Value, String> {
     Ok(Value::Object(fields))
 }

@@ -1,7 +1,7 @@
-//! Moves the lines between a client and its dispatcher over any pair of streams.
+//! Serves one client over any pair of streams.
 //!
-//! A client that does not read stops nothing but itself: what it is to hear waits where deltas merge, and
-//! its commands are still taken. One that asks faster than it can be answered waits for answers.
+//! A slow reader does not block the session: its events wait in the session's queue, where deltas merge, and its
+//! commands are still read. Reading stops while too many commands have no answer.
 
 use std::future::Future;
 use std::time::Instant;
@@ -10,101 +10,101 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 
 use super::LINE_LIMIT;
 use super::dispatcher::Dispatcher;
-use super::lines::{Line, Lines};
+use super::lines::{Line, LineReader};
 use osier_agent::Subscription;
 use osier_protocol::{Event, Op};
 use osier_session::SessionHandle;
 
-/// Bytes that may wait for the client before no more events are taken.
-const EVENTS_WAIT_AT: usize = 256 * 1024;
-/// Bytes that may wait for the client before no more commands are taken.
-const COMMANDS_WAIT_AT: usize = 64 * 1024 * 1024;
+/// Unsent bytes at which no more events are written.
+const PAUSE_EVENTS_AT: usize = 256 * 1024;
+/// Unsent bytes at which no more commands are read.
+const PAUSE_COMMANDS_AT: usize = 64 * 1024 * 1024;
 
-/// Commands that may wait for their answers before no more are taken.
-const ANSWERS_WAIT_AT: usize = 1024;
+/// Unanswered commands at which no more commands are read.
+const MAX_PENDING_COMMANDS: usize = 1024;
 
-/// Why a connection has ended.
+/// Why a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// The client has closed its end, and what it had asked for is done.
+pub enum EndReason {
+    /// The client closed its input, and all its commands are done.
     InputEnded,
-    /// The client reads no more.
+    /// The client closed its output.
     OutputClosed,
-    /// The agent was told to end.
+    /// The session was shut down.
     ShutDown,
-    /// `stop` was done.
+    /// The `stop` future completed.
     Stopped,
 }
 
-/// Serves one client until it goes, the agent ends or `stop` is done; then the host is shut down and its
-/// last events are sent. After the end of the input what runs goes on to its end, and nobody is there to
-/// answer requests. `events` begin with the first of the host.
+/// Serves one client until it disconnects, the session ends or `stop` completes. Then shuts the session down and sends
+/// its last events. After the end of the input, active work continues to its end and questions are dismissed.
+/// `events` must start with the first event of the session.
 pub async fn serve(
-    host: &SessionHandle,
+    session: &SessionHandle,
     mut events: Subscription<Event>,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin,
     stop: impl Future<Output = ()>,
-) -> Ended {
-    let mut dispatcher = Dispatcher::new(host.clone());
-    let mut sending = Sending {
+) -> EndReason {
+    let mut dispatcher = Dispatcher::new(session.clone());
+    let mut buffer = SendBuffer {
         output,
         bytes: Vec::new(),
         sent: 0,
         closed: false,
     };
-    let mut lines = Some(Lines::new(input, LINE_LIMIT));
+    let mut reader = Some(LineReader::new(input, LINE_LIMIT));
     tokio::pin!(stop);
-    let ended = loop {
-        sending.refill(&mut dispatcher);
-        if lines.is_none() && dispatcher.is_idle() {
-            break Ended::InputEnded;
+    let reason = loop {
+        buffer.refill(&mut dispatcher);
+        if reader.is_none() && dispatcher.is_idle() {
+            break EndReason::InputEnded;
         }
         let deadline = dispatcher.next_deadline();
-        let takes_commands =
-            sending.bytes.len() < COMMANDS_WAIT_AT && dispatcher.unanswered() < ANSWERS_WAIT_AT;
+        let reads_commands = buffer.bytes.len() < PAUSE_COMMANDS_AT
+            && dispatcher.pending_commands() < MAX_PENDING_COMMANDS;
         tokio::select! {
             biased;
             () = &mut stop => {
-                host.send(osier_agent::Op::Abort.into());
-                break Ended::Stopped;
+                session.send(osier_agent::Op::Abort.into());
+                break EndReason::Stopped;
             }
-            () = sending.send(), if sending.waits() => if sending.closed {
-                break Ended::OutputClosed;
+            () = buffer.send(), if buffer.has_unsent() => if buffer.closed {
+                break EndReason::OutputClosed;
             },
-            line = next_line(&mut lines), if takes_commands => match line {
-                Some(Line::Whole(line)) => dispatcher.take_line(&line),
-                Some(Line::TooLong) => dispatcher.refuse_line(),
+            line = next_line(&mut reader), if reads_commands => match line {
+                Some(Line::Complete(line)) => dispatcher.handle_line(&line),
+                Some(Line::TooLong) => dispatcher.reject_long_line(),
                 None => {
-                    lines = None;
-                    dispatcher.person_left();
+                    reader = None;
+                    dispatcher.set_no_user();
                 }
             },
-            event = events.recv(), if sending.bytes.len() < EVENTS_WAIT_AT => {
-                let Some(event) = event else { break Ended::ShutDown };
-                dispatcher.take_event(&event);
+            event = events.recv(), if buffer.bytes.len() < PAUSE_EVENTS_AT => {
+                let Some(event) = event else { break EndReason::ShutDown };
+                dispatcher.handle_event(&event);
                 if event == Event::ShutDown {
-                    break Ended::ShutDown;
+                    break EndReason::ShutDown;
                 }
             }
-            () = until(deadline) => dispatcher.time_passed(Instant::now()),
+            () = sleep_until(deadline) => dispatcher.handle_timeouts(Instant::now()),
         }
     };
-    if ended != Ended::ShutDown {
-        host.send(Op::ShutDown);
-        finish(&mut dispatcher, &mut events, sending.closed).await;
+    if reason != EndReason::ShutDown {
+        session.send(Op::ShutDown);
+        drain_events(&mut dispatcher, &mut events, buffer.closed).await;
     }
-    sending.refill(&mut dispatcher);
-    sending.send_all().await;
-    ended
+    buffer.refill(&mut dispatcher);
+    buffer.send_all().await;
+    reason
 }
 
-/// Takes the last events of a host that ends.
-async fn finish(dispatcher: &mut Dispatcher, events: &mut Subscription<Event>, closed: bool) {
-    dispatcher.person_left();
+/// Handles the events of a session that shuts down, up to the last one.
+async fn drain_events(dispatcher: &mut Dispatcher, events: &mut Subscription<Event>, closed: bool) {
+    dispatcher.set_no_user();
     while let Some(event) = events.recv().await {
         if !closed {
-            dispatcher.take_event(&event);
+            dispatcher.handle_event(&event);
         }
         if event == Event::ShutDown {
             return;
@@ -112,33 +112,33 @@ async fn finish(dispatcher: &mut Dispatcher, events: &mut Subscription<Event>, c
     }
 }
 
-/// The next line; `None` at the end of the input. Waits for ever when that was told before.
-async fn next_line<R: AsyncRead + Unpin>(lines: &mut Option<Lines<R>>) -> Option<Line> {
-    match lines {
-        // A stream that cannot be read any more has ended.
-        Some(lines) => lines.next().await.unwrap_or(None),
+/// The next line; `None` at the end of the input. Never returns after that.
+async fn next_line<R: AsyncRead + Unpin>(reader: &mut Option<LineReader<R>>) -> Option<Line> {
+    match reader {
+        // A read error counts as the end of the input.
+        Some(reader) => reader.next().await.unwrap_or(None),
         None => std::future::pending().await,
     }
 }
 
-async fn until(deadline: Option<Instant>) {
+async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
         None => std::future::pending().await,
     }
 }
 
-/// What is on its way to the client.
-struct Sending<W> {
+/// Bytes that are being sent to the client.
+struct SendBuffer<W> {
     output: W,
     bytes: Vec<u8>,
     sent: usize,
-    /// The client reads no more.
+    /// The client closed its output.
     closed: bool,
 }
 
-impl<W: AsyncWrite + Unpin> Sending<W> {
-    /// Takes what the dispatcher has written.
+impl<W: AsyncWrite + Unpin> SendBuffer<W> {
+    /// Takes the output of the dispatcher.
     fn refill(&mut self, dispatcher: &mut Dispatcher) {
         let written = dispatcher.output();
         if self.sent == self.bytes.len() {
@@ -150,11 +150,11 @@ impl<W: AsyncWrite + Unpin> Sending<W> {
         }
     }
 
-    fn waits(&self) -> bool {
+    fn has_unsent(&self) -> bool {
         self.sent < self.bytes.len()
     }
 
-    /// Sends a piece. Cancel safe.
+    /// Sends some bytes. Cancel safe.
     async fn send(&mut self) {
         match self.output.write(&self.bytes[self.sent..]).await {
             Ok(written) if written > 0 => self.sent += written,
@@ -162,9 +162,9 @@ impl<W: AsyncWrite + Unpin> Sending<W> {
         }
     }
 
-    /// Sends the rest.
+    /// Sends the remaining bytes.
     async fn send_all(&mut self) {
-        while self.waits() && !self.closed {
+        while self.has_unsent() && !self.closed {
             self.send().await;
         }
         if !self.closed && self.output.flush().await.is_err() {

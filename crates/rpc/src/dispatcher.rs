@@ -1,7 +1,7 @@
-//! One client and one host: lines become ops, events become answers, events and requests.
+//! Connects one client to one session: lines become ops, and events become answers, events and questions.
 //!
-//! It waits for nothing and owns no stream: whoever holds it feeds it lines and events and sends what
-//! stands in its output. Every line has one answer, but for replies that fit.
+//! The dispatcher does no input or output. Its owner passes lines and events in, and sends the bytes of `output`. Every
+//! line has one answer, except a valid `ui_response`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,108 +10,110 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::check::check;
-use super::command::{Begin, Command, First};
-use super::frame::{Code, Greeting, Id, Rendering, Request, Response};
-use super::pending::{End, Pending};
-use super::table::{all, find, nearest};
-use super::ui::{self, Requests, UiRequest};
-use super::view::View;
+use super::command::{Command, FirstStep, Start};
+use super::frame::{ErrorCode, EventMode, Greeting, Id, Request, Response};
+use super::pending::{PendingCommand, Progress};
+use super::table::{commands, find_command, nearest};
+use super::tracked_state::TrackedState;
+use super::ui::{self, OpenQuestions, UiRequest};
 use super::{LINE_LIMIT, PROTOCOL};
 
-use osier_hub::{Occupied, Place};
+use osier_hub::{ClientHandle, OccupiedError};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Delivery, Event, Op};
 use osier_session::SessionHandle;
 
-/// What joins a client to a host.
+/// Connects one client to one session.
 #[derive(Debug)]
 pub struct Dispatcher {
-    host: SessionHandle,
-    /// Where several clients share the host: what this one may do.
-    place: Option<Arc<Place>>,
-    view: View,
-    requests: Requests,
-    rendering: Rendering,
-    pending: Vec<Pending>,
+    session: SessionHandle,
+    /// The write access of this client, if several clients share the session.
+    client: Option<Arc<ClientHandle>>,
+    tracked: TrackedState,
+    questions: OpenQuestions,
+    event_mode: EventMode,
+    pending: Vec<PendingCommand>,
     output: Vec<u8>,
 }
 
 impl Dispatcher {
-    /// Joins a client to `host`, whose events it is to be fed from the first one on.
-    pub fn new(host: SessionHandle) -> Self {
+    /// A dispatcher for a client of `session`. It must receive all events of the session from the first one.
+    pub fn new(session: SessionHandle) -> Self {
         Self {
-            host,
-            place: None,
-            view: View::default(),
-            requests: Requests::default(),
-            rendering: Rendering::default(),
+            session,
+            client: None,
+            tracked: TrackedState::default(),
+            questions: OpenQuestions::default(),
+            event_mode: EventMode::default(),
             pending: Vec::new(),
             output: Vec::new(),
         }
     }
 
-    /// One of several clients of the host, with a place among them.
+    /// Checks the write access of `client` before each op.
     #[must_use]
-    pub fn at(self, place: Arc<Place>) -> Self {
+    pub fn for_client(self, client: Arc<ClientHandle>) -> Self {
         Self {
-            place: Some(place),
+            client: Some(client),
             ..self
         }
     }
 
-    /// Another for the same client, which writes events as this one does: for what is told again.
+    /// A dispatcher that writes events in the same mode, to render old events again.
     #[must_use]
-    pub fn again(&self) -> Self {
+    pub fn renderer(&self) -> Self {
         Self {
-            rendering: self.rendering,
-            ..Self::new(self.host.clone())
+            event_mode: self.event_mode,
+            ..Self::new(self.session.clone())
         }
     }
 
-    /// Which events the client wants.
-    pub fn rendering(&self) -> Rendering {
-        self.rendering
+    /// Which events the client receives.
+    pub fn event_mode(&self) -> EventMode {
+        self.event_mode
     }
 
-    /// Whether a command is not answered yet.
-    pub fn owes_answers(&self) -> bool {
+    /// Whether a command has no answer yet.
+    pub fn has_pending_commands(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Lines for the client. Whoever sends them takes them out.
+    /// Lines for the client. The caller sends and removes them.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output
     }
 
-    /// Commands that have no answer yet.
-    pub fn unanswered(&self) -> usize {
+    /// The number of commands without an answer.
+    pub fn pending_commands(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether every command is answered and nothing runs.
+    /// Whether every command is answered and no run is active.
     pub fn is_idle(&self) -> bool {
-        self.pending.is_empty() && !self.view.running
+        self.pending.is_empty() && !self.tracked.running
     }
 
-    /// Takes a line of the client.
-    pub fn take_line(&mut self, line: &[u8]) {
+    /// Handles a line of the client.
+    pub fn handle_line(&mut self, line: &[u8]) {
         match Request::parse(line) {
-            Ok(request) => self.take_request(request),
-            Err((id, fault)) => {
-                self.respond(&Response::new(id, "parse").failed(Code::Parse, fault));
+            Ok(request) => self.handle_request(request),
+            Err((id, error)) => {
+                self.respond(&Response::new(id, "parse").failed(ErrorCode::Parse, error));
             }
         }
     }
 
-    /// Takes notice of a line that was too long to be read.
-    pub fn refuse_line(&mut self) {
-        let fault = format!("the line has more than {LINE_LIMIT} bytes and was not read");
-        self.respond(&Response::new(None, "parse").failed(Code::LineTooLong, fault));
+    /// Rejects a line that was too long.
+    pub fn reject_long_line(&mut self) {
+        let error = format!(
+            "the line is longer than {LINE_LIMIT} bytes; split the command into shorter lines"
+        );
+        self.respond(&Response::new(None, "parse").failed(ErrorCode::LineTooLong, error));
     }
 
-    /// Takes an event of the host.
-    pub fn take_event(&mut self, event: &Event) {
-        self.view.take(event);
+    /// Handles an event of the session.
+    pub fn handle_event(&mut self, event: &Event) {
+        self.tracked.on_event(event);
         match event {
             Event::OpEnded {
                 request,
@@ -121,12 +123,12 @@ impl Dispatcher {
                 severity,
                 text,
                 request: Some(request),
-            } if self.told(*request, *severity, text) => return,
+            } if self.record_notice(*request, *severity, text) => return,
             _ => {}
         }
-        let asks = !self.pending.is_empty();
-        let value = asks.then(|| json!(event));
-        self.render(event, value.as_ref());
+        let has_pending = !self.pending.is_empty();
+        let value = has_pending.then(|| json!(event));
+        self.write_event(event, value.as_ref());
         if let Some(Value::Object(mut fields)) = value
             && let Some(Value::String(kind)) = fields.shift_remove("type")
         {
@@ -134,27 +136,27 @@ impl Dispatcher {
         }
         if *event == Event::ShutDown {
             for pending in std::mem::take(&mut self.pending) {
-                let fault = "the agent has ended";
-                self.respond(&pending.response.failed(Code::ShuttingDown, fault));
+                let error = "the agent has exited";
+                self.respond(&pending.response.failed(ErrorCode::ShuttingDown, error));
             }
         }
     }
 
-    /// When `time_passed` is to be called next.
+    /// When `handle_timeouts` must be called next.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.requests.next_deadline()
+        self.questions.next_deadline()
     }
 
-    /// Dismisses requests that have waited too long.
-    pub fn time_passed(&mut self, now: Instant) {
-        for id in self.requests.timed_out(now) {
+    /// Dismisses the questions that have timed out.
+    pub fn handle_timeouts(&mut self, now: Instant) {
+        for id in self.questions.timed_out(now) {
             self.dismiss(id);
         }
     }
 
-    /// Nobody is there to answer requests any more.
-    pub fn person_left(&mut self) {
-        for id in self.requests.leave() {
+    /// No user can answer questions any more: dismisses all of them, now and later.
+    pub fn set_no_user(&mut self) {
+        for id in self.questions.set_no_user() {
             self.dismiss(id);
         }
     }
@@ -162,116 +164,119 @@ impl Dispatcher {
     fn dismiss(&self, id: String) {
         let answer = Answer::Dismissed;
         let op = Op::AnswerQuestion { id, answer };
-        if self.admit(&op, self.host.next_request()).is_ok() {
-            self.host.send(op);
+        if self.authorize(&op, self.session.next_request()).is_ok() {
+            self.session.send(op);
         }
     }
 
-    fn admit(&self, op: &Op, request: u64) -> Result<(), Occupied> {
-        let place = self.place.as_ref();
-        place.map_or(Ok(()), |place| place.admit(op, request))
+    fn authorize(&self, op: &Op, request: u64) -> Result<(), OccupiedError> {
+        let client = self.client.as_ref();
+        client.map_or(Ok(()), |client| client.authorize(op, request))
     }
 
-    fn take_request(&mut self, request: Request) {
+    fn handle_request(&mut self, request: Request) {
         let response = Response::new(request.id, request.command);
         if let Some(id) = &response.id
-            && self.has(id)
+            && self.is_pending(id)
         {
-            let fault = "a command with this id is not answered yet: give each its own";
-            return self.respond(&response.failed(Code::DuplicateId, fault));
+            let error =
+                "a command with this id has no answer yet; use a different id for each command";
+            return self.respond(&response.failed(ErrorCode::DuplicateId, error));
         }
-        let Some(command) = find(&response.command) else {
-            let hint = nearest(&response.command).map(|known| format!(": is `{known}` meant?"));
-            let fault = format!(
-                "there is no command `{}`{}",
+        let Some(command) = find_command(&response.command) else {
+            let hint = nearest(&response.command).map(|known| format!("; did you mean `{known}`?"));
+            let error = format!(
+                "unknown command `{}`{}",
                 response.command,
                 hint.unwrap_or_default()
             );
-            return self.respond(&response.failed(Code::UnknownCommand, fault));
+            return self.respond(&response.failed(ErrorCode::UnknownCommand, error));
         };
-        let begun = check(command, request.parameters)
-            .and_then(|parameters| self.begin(command, &response, parameters));
-        match begun {
-            Ok(Begun::Waits) => {}
-            Ok(Begun::Done(data)) => self.respond(&response.with(data)),
-            Ok(Begun::Refused(code, fault)) => self.respond(&response.failed(code, fault)),
-            Ok(Begun::Occupied(occupied)) => {
+        let started = check(command, request.parameters)
+            .and_then(|parameters| self.start(command, &response, parameters));
+        match started {
+            Ok(CommandStart::Pending) => {}
+            Ok(CommandStart::Done(data)) => self.respond(&response.with_data(data)),
+            Ok(CommandStart::Refused(code, error)) => self.respond(&response.failed(code, error)),
+            Ok(CommandStart::Occupied(occupied)) => {
                 let data = json!({"writer": occupied.writer});
-                let response = response.failed(Code::Occupied, occupied.to_string());
-                self.respond(&response.with(data));
+                let response = response.failed(ErrorCode::Occupied, occupied.to_string());
+                self.respond(&response.with_data(data));
             }
-            Err(fault) => self.respond(&response.failed(Code::InvalidParameters, fault)),
+            Err(error) => self.respond(&response.failed(ErrorCode::InvalidParameters, error)),
         }
     }
 
-    fn has(&self, id: &Id) -> bool {
+    fn is_pending(&self, id: &Id) -> bool {
         let mut ids = self.pending.iter().map(|pending| &pending.response.id);
         ids.any(|known| known.as_ref() == Some(id))
     }
 
-    fn begin(
+    fn start(
         &mut self,
         command: &'static Command,
         response: &Response,
         mut parameters: Map<String, Value>,
-    ) -> Result<Begun, String> {
-        let request = self.host.next_request();
-        let mut numbered = None;
+    ) -> Result<CommandStart, String> {
+        let request = self.session.next_request();
+        let mut reply_number = None;
         let wants_reply = parameters.get("reply") == Some(&json!(true));
         let number_of_op = parameters.get("op").and_then(|op| op["request"].as_u64());
-        let op = match command.begin {
-            Begin::Dispatcher if command.name == "hello" => return self.hello(&parameters),
-            Begin::Dispatcher => return self.reply(parameters),
-            Begin::Request(name) => {
+        let op = match command.start {
+            Start::Dispatcher if command.name == "hello" => return self.hello(&parameters),
+            Start::Dispatcher => return self.reply(parameters),
+            Start::Request(name) => {
                 if command.is_numbered() {
                     let chosen = parameters.entry("request").or_insert(json!(request));
-                    numbered = chosen.as_u64();
+                    reply_number = chosen.as_u64();
                 }
                 op_of(name, parameters)?
             }
-            Begin::With(begin) => match begin(&parameters, &self.view)? {
-                First::Request(op) => op,
-                First::Data(data) => return Ok(Begun::Done(data)),
-                First::Numbered(make, value) => {
-                    numbered = Some(request);
-                    make(request, value).ok_or("it cannot be asked like this")?
+            Start::With(start) => match start(&parameters, &self.tracked)? {
+                FirstStep::Request(op) => op,
+                FirstStep::Data(data) => return Ok(CommandStart::Done(data)),
+                FirstStep::Numbered(make, value) => {
+                    reply_number = Some(request);
+                    make(request, value)
+                        .ok_or("invalid parameters; `osier rpc --schema` describes them")?
                 }
             },
         };
-        if let Err(occupied) = self.admit(&op, request) {
-            return Ok(Begun::Occupied(occupied));
+        if let Err(occupied) = self.authorize(&op, request) {
+            return Ok(CommandStart::Occupied(occupied));
         }
-        let mut pending = Pending::new(command.answer, response.clone(), request, numbered);
+        let mut pending =
+            PendingCommand::new(command.answer, response.clone(), request, reply_number);
         if wants_reply {
             pending = pending.with_reply(op.request(), number_of_op);
         }
         self.pending.push(pending);
         match op {
-            // The host answers it with its last word, to everybody.
-            Op::ShutDown => self.host.send(op),
-            op => self.host.ask(request, op),
+            // The last event of the session answers it for all clients.
+            Op::ShutDown => self.session.send(op),
+            op => self.session.ask(request, op),
         }
-        Ok(Begun::Waits)
+        Ok(CommandStart::Pending)
     }
 
-    fn hello(&mut self, parameters: &Map<String, Value>) -> Result<Begun, String> {
+    fn hello(&mut self, parameters: &Map<String, Value>) -> Result<CommandStart, String> {
         let number = |name: &str| parameters.get(name).and_then(Value::as_u64);
-        if let Some(asked) = number("protocol")
-            && asked != u64::from(PROTOCOL)
+        if let Some(version) = number("protocol")
+            && version != u64::from(PROTOCOL)
         {
-            let fault = format!("version {asked} is not spoken here: this is {PROTOCOL}");
-            return Ok(Begun::Refused(Code::UnsupportedProtocol, fault));
+            let error = format!("unsupported protocol version {version}; expected {PROTOCOL}");
+            return Ok(CommandStart::Refused(ErrorCode::UnsupportedProtocol, error));
         }
         if let Some(events) = parameters.get("events") {
-            let rendering = serde_json::from_value(events.clone());
-            self.rendering = rendering.map_err(|error| error.to_string())?;
+            let event_mode = serde_json::from_value(events.clone());
+            self.event_mode = event_mode.map_err(|error| error.to_string())?;
         }
-        if let Some(patience) = number("uiTimeoutMs") {
-            self.requests.patience = Some(Duration::from_millis(patience));
+        if let Some(timeout) = number("uiTimeoutMs") {
+            self.questions.timeout = Some(Duration::from_millis(timeout));
         }
         match parameters.get("ui") {
-            Some(Value::Bool(false)) => self.person_left(),
-            Some(_) => self.requests.absent = false,
+            Some(Value::Bool(false)) => self.set_no_user(),
+            Some(_) => self.questions.no_user = false,
             None => {}
         }
         let greeting = Greeting {
@@ -279,75 +284,78 @@ impl Dispatcher {
             name: osier_base::PROGRAM.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             line_limit: LINE_LIMIT,
-            commands: all().map(|command| command.name.to_owned()).collect(),
+            commands: commands().map(|command| command.name.to_owned()).collect(),
         };
-        Ok(Begun::Done(json!(greeting)))
+        Ok(CommandStart::Done(json!(greeting)))
     }
 
-    fn reply(&mut self, parameters: Map<String, Value>) -> Result<Begun, String> {
-        let reply = ui::reply(parameters)?;
+    fn reply(&mut self, parameters: Map<String, Value>) -> Result<CommandStart, String> {
+        let reply = ui::parse_reply(parameters)?;
         let op = |id, answer| Op::AnswerQuestion { id, answer };
-        let asked = op(reply.id.clone(), Answer::Dismissed);
-        if let Err(occupied) = self.admit(&asked, self.host.next_request()) {
-            return Ok(Begun::Occupied(occupied));
+        let dismissal = op(reply.id.clone(), Answer::Dismissed);
+        if let Err(occupied) = self.authorize(&dismissal, self.session.next_request()) {
+            return Ok(CommandStart::Occupied(occupied));
         }
-        let (id, answer) = self.requests.reply(reply)?;
-        self.host.send(op(id, answer));
-        Ok(Begun::Waits)
+        let (id, answer) = self.questions.answer(reply)?;
+        self.session.send(op(id, answer));
+        Ok(CommandStart::Pending)
     }
 
-    /// Keeps a notice for the command it is about; false when none waits for it.
-    fn told(&mut self, request: u64, severity: osier_agent::Severity, text: &str) -> bool {
+    /// Stores a notice for the command it belongs to. Returns false if no command waits for it.
+    fn record_notice(&mut self, request: u64, severity: osier_agent::Severity, text: &str) -> bool {
         let mut pending = self.pending.iter_mut();
         let Some(pending) = pending.find(|pending| pending.request == request) else {
             return false;
         };
-        pending.told.push((severity, text.to_owned()));
+        pending.notices.push((severity, text.to_owned()));
         true
     }
 
     fn op_ended(&mut self, request: u64, with_agent: bool) {
         let mut pending = self.pending.iter_mut();
-        if let Some(place) = pending.position(|pending| pending.request == request)
-            && let Some(end) = self.pending[place].op_ended(with_agent, self.view.sessionless)
+        if let Some(index) = pending.position(|pending| pending.request == request)
+            && let Some(progress) =
+                self.pending[index].op_ended(with_agent, self.tracked.no_session)
         {
-            self.settle(place, end);
+            self.complete(index, progress);
         }
     }
 
-    /// Gives an event to the command that has waited for it longest.
+    /// Passes an event to the oldest command that waits for it.
     fn answer(&mut self, kind: &str, mut fields: Map<String, Value>) {
         let number = fields.shift_remove("request");
-        for place in 0..self.pending.len() {
-            let pending = &mut self.pending[place];
-            if pending.numbered != number.as_ref().and_then(Value::as_u64) {
+        for index in 0..self.pending.len() {
+            let pending = &mut self.pending[index];
+            if pending.reply_number != number.as_ref().and_then(Value::as_u64) {
                 continue;
             }
-            match pending.hear(kind, &fields, &self.view) {
-                End::NotYet => {}
-                End::Kept => return,
-                End::Next(op) => {
+            match pending.on_event(kind, &fields, &self.tracked) {
+                Progress::Waiting => {}
+                Progress::Partial => return,
+                Progress::Next(op) => {
                     let request = pending.request;
-                    return self.host.ask(request, op);
+                    return self.session.ask(request, op);
                 }
-                end => return self.settle(place, end),
+                progress => return self.complete(index, progress),
             }
         }
     }
 
-    /// Writes the answer of a command, and what was told about it beside.
-    fn settle(&mut self, place: usize, end: End) {
-        let Pending { response, told, .. } = self.pending.remove(place);
-        let (response, told) = match end {
-            End::Done(data) => (response.with(data), told),
-            End::Failed(fault) => {
-                let told = told.into_iter().filter(|(_, text)| *text != fault);
-                let told = told.collect();
-                (response.failed(Code::Refused, fault), told)
+    /// Writes the answer of a command, and its notices.
+    fn complete(&mut self, index: usize, progress: Progress) {
+        let PendingCommand {
+            response, notices, ..
+        } = self.pending.remove(index);
+        let (response, notices) = match progress {
+            Progress::Done(data) => (response.with_data(data), notices),
+            Progress::Failed(error) => {
+                let notices = notices.into_iter().filter(|(_, text)| *text != error);
+                let notices = notices.collect();
+                (response.failed(ErrorCode::Refused, error), notices)
             }
-            End::NotYet | End::Kept | End::Next(_) => return,
+            Progress::Waiting | Progress::Partial | Progress::Next(_) => return,
         };
-        for (severity, text) in told {
+        for (severity, text) in notices {
             self.notify(severity, &text);
         }
         self.respond(&response);
@@ -358,26 +366,26 @@ impl Dispatcher {
     }
 
     fn notify(&mut self, severity: osier_agent::Severity, text: &str) {
-        match self.rendering {
-            Rendering::Changes => {
+        match self.event_mode {
+            EventMode::Changes => {
                 self.write_tagged("ui_request", &UiRequest::notice(severity, text));
             }
-            Rendering::All => self.write_line(&Event::HostNotice {
+            EventMode::All => self.write_line(&Event::HostNotice {
                 severity,
                 text: text.to_owned(),
                 request: None,
             }),
-            Rendering::None => {}
+            EventMode::None => {}
         }
     }
 
-    /// Writes what the client is to hear of an event; `value` is the event, where that is known.
-    fn render(&mut self, event: &Event, value: Option<&Value>) {
+    /// Writes an event if the client wants it; `value` is the serialized event, if it exists already.
+    fn write_event(&mut self, event: &Event, value: Option<&Value>) {
         match event {
             Event::QuestionAsked { question } => {
-                match self.requests.ask(question, Instant::now()) {
-                    asked if self.rendering != Rendering::All => {
-                        return match asked {
+                match self.questions.ask(question, Instant::now()) {
+                    request if self.event_mode != EventMode::All => {
+                        return match request {
                             Some(request) => self.write_tagged("ui_request", &request),
                             None => self.dismiss(question.id.clone()),
                         };
@@ -386,26 +394,26 @@ impl Dispatcher {
                     None => self.dismiss(question.id.clone()),
                 }
             }
-            Event::QuestionClosed { id } if self.rendering != Rendering::All => {
-                if let Some(reason) = self.requests.close(id) {
+            Event::QuestionClosed { id } if self.event_mode != EventMode::All => {
+                if let Some(reason) = self.questions.close(id) {
                     let closed = json!({"id": id, "reason": reason});
                     self.write_tagged("ui_closed", &closed);
                 }
                 return;
             }
-            Event::QuestionClosed { id } => drop(self.requests.close(id)),
+            Event::QuestionClosed { id } => drop(self.questions.close(id)),
             Event::HostNotice { severity, text, .. }
             | Event::Agent(osier_agent::Event::Notice { severity, text })
-                if self.rendering == Rendering::Changes =>
+                if self.event_mode == EventMode::Changes =>
             {
                 return self.notify(*severity, text);
             }
             _ => {}
         }
-        let is_wanted = match self.rendering {
-            Rendering::All => true,
-            Rendering::Changes => event.delivery() != Delivery::Answer,
-            Rendering::None => false,
+        let is_wanted = match self.event_mode {
+            EventMode::All => true,
+            EventMode::Changes => event.delivery() != Delivery::Answer,
+            EventMode::None => false,
         };
         if !is_wanted {
             return;
@@ -429,32 +437,32 @@ impl Dispatcher {
         });
     }
 
-    /// One object, one line.
+    /// Writes an object as one line.
     fn write_line(&mut self, content: &impl Serialize) {
         let before = self.output.len();
         if serde_json::to_writer(&mut self.output, content).is_ok() {
             self.output.push(b'\n');
         } else {
-            // Half a line is worse than none; what is written here can always be written.
+            // It cannot fail for these types; never leave a partial line.
             self.output.truncate(before);
         }
     }
 }
 
-/// What became of a command at once.
-enum Begun {
-    /// It is answered later, or not at all.
-    Waits,
+/// The immediate result of a command.
+enum CommandStart {
+    /// The answer follows later, or the command has none.
+    Pending,
     Done(Value),
-    Refused(Code, String),
-    /// Another client writes.
-    Occupied(Occupied),
+    Refused(ErrorCode, String),
+    /// Another client holds the write lock.
+    Occupied(OccupiedError),
 }
 
-/// The op of this name with these fields.
+/// The op with this name and these fields.
 fn op_of(name: &str, mut fields: Map<String, Value>) -> Result<Op, String> {
     fields.insert("type".to_owned(), json!(name));
     serde_json::from_value(Value::Object(fields)).map_err(|_| {
-        "a parameter is not what the schema says: `osier rpc --schema` prints it".to_owned()
+        "a parameter has the wrong type; `osier rpc --schema` describes the parameters".to_owned()
     })
 }

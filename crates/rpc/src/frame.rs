@@ -1,4 +1,4 @@
-//! What the lines between a client and an agent are.
+//! The lines of the protocol: requests, responses and other messages.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::ui::UiRequest;
 use osier_protocol::Event;
 
-/// What a client calls a command by. It comes back as it was.
+/// The id of a command, chosen by the client. The response repeats it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
@@ -15,7 +15,7 @@ pub enum Id {
     Text(String),
 }
 
-/// A command as a line says it.
+/// A command line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Request {
     pub id: Option<Id>,
@@ -23,86 +23,86 @@ pub(super) struct Request {
     pub parameters: Map<String, Value>,
 }
 
-/// The answer to one command. There is one for every line that was read, but for `ui_response`.
+/// The answer to one command. Every line has one, except a valid `ui_response`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Response {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Id>,
-    /// The command as it was written; `parse` when the line was none.
+    /// The name of the command as the client wrote it; `parse` if the line is not a command.
     pub command: String,
     pub success: bool,
-    /// What the command is documented to give.
+    /// The data of the answer, as documented for the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
-    /// What is wrong and how to mend it, in one sentence for a person.
+    /// What is wrong and what to do, for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The same for a program.
+    /// The kind of error, for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<Code>,
+    pub code: Option<ErrorCode>,
 }
 
-/// What kind of fault an error is.
+/// The kind of error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Code {
-    /// The line is no JSON object with a `type`.
+pub enum ErrorCode {
+    /// The line is not a JSON object with a `type`.
     Parse,
     LineTooLong,
     UnknownCommand,
     InvalidParameters,
-    /// A command with this id is not answered yet.
+    /// A command with this id has no answer yet.
     DuplicateId,
-    /// The client speaks a version that is not spoken here.
+    /// The client speaks an unsupported version of the protocol.
     UnsupportedProtocol,
-    /// The agent did not do it.
+    /// The agent did not execute the command.
     Refused,
-    /// Another client writes: `take_over` lets this one write. `data` names it as `writer`.
+    /// Another client is writing; `data` contains it as `writer`. `take_over` takes control.
     Occupied,
-    /// The agent ends.
+    /// The agent is shutting down.
     ShuttingDown,
 }
 
-/// Which events a client gets.
+/// Which events a client receives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Rendering {
-    /// What happens. Answers come only as responses, questions and notices as `ui_request`.
+pub enum EventMode {
+    /// Events that report changes. Answers are only in responses; questions and notices are `ui_request` messages.
     #[default]
     Changes,
-    /// Every event of the host as it is, for a client that is an interface of its own.
+    /// Every event of the session unchanged, for a client with its own interface.
     All,
     /// Only responses and questions.
     None,
 }
 
-/// What `hello` answers.
+/// Answer to `hello`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Greeting {
-    /// The version of the protocol that is spoken.
+    /// The version of the protocol.
     pub protocol: u32,
-    /// `osier`.
+    /// The name of the program: `osier`.
     pub name: String,
-    /// Of the program.
+    /// The version of the program.
     pub version: String,
-    /// Longest line that is read, in bytes.
+    /// The longest accepted line, in bytes.
     pub line_limit: usize,
-    /// Every command there is.
+    /// The names of all commands.
     pub commands: Vec<String>,
 }
 
-/// A line from the agent.
+/// A line of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Frame {
+pub(crate) enum Frame {
     Response(Response),
-    /// Something a person has to decide or should know.
+    /// A question or a notice for the user.
     UiRequest(Box<UiRequest>),
-    /// The request with this id needs no answer any more.
+    /// The question with this id no longer needs an answer.
     UiClosed {
         id: String,
         reason: String,
@@ -111,22 +111,22 @@ pub enum Frame {
 }
 
 impl Request {
-    /// Reads a line. The error is a sentence, beside the id where that could be read.
+    /// Parses a line. The error contains the id, if it could be read, and the message.
     pub(super) fn parse(line: &[u8]) -> Result<Self, (Option<Id>, String)> {
         let value: Value = serde_json::from_slice(line)
-            .map_err(|error| (None, format!("the line is no JSON: {error}")))?;
+            .map_err(|error| (None, format!("the line is not valid JSON: {error}")))?;
         let Value::Object(mut parameters) = value else {
-            return Err((None, "the line is no JSON object".to_owned()));
+            return Err((None, "the line is not a JSON object".to_owned()));
         };
         let id = match parameters.shift_remove("id") {
             None | Some(Value::Null) => None,
-            // The question that is answered, not a name of the answer.
+            // It is the id of the question, not of the command.
             Some(id) if is_reply(&parameters) => {
                 parameters.insert("id".to_owned(), id);
                 None
             }
             Some(id) => Some(serde_json::from_value(id).map_err(|_| {
-                let text = "`id` has to be a text or a whole number".to_owned();
+                let text = "`id` must be a string or an integer".to_owned();
                 (None, text)
             })?),
         };
@@ -138,13 +138,13 @@ impl Request {
             }),
             _ => Err((
                 id,
-                "the object has no `type` that names a command".to_owned(),
+                "the object has no `type` with the name of a command".to_owned(),
             )),
         }
     }
 }
 
-/// Whether the object answers a question: its `id` is that of the question.
+/// Whether the object answers a question, so that its `id` is that of the question.
 fn is_reply(object: &Map<String, Value>) -> bool {
     let kind = object.get("type").and_then(Value::as_str);
     kind.is_some_and(|kind| kind.ends_with("ui_response"))
@@ -162,12 +162,12 @@ impl Response {
         }
     }
 
-    pub(super) fn with(self, data: Value) -> Self {
+    pub(super) fn with_data(self, data: Value) -> Self {
         let data = Some(data).filter(|data| !data.is_null());
         Self { data, ..self }
     }
 
-    pub(super) fn failed(self, code: Code, error: impl Into<String>) -> Self {
+    pub(super) fn failed(self, code: ErrorCode, error: impl Into<String>) -> Self {
         Self {
             success: false,
             error: Some(error.into()),
@@ -178,7 +178,7 @@ impl Response {
 }
 
 impl Frame {
-    /// Reads a line of an agent.
+    /// Parses a line of the agent.
     pub(super) fn parse(line: &[u8]) -> serde_json::Result<Self> {
         #[derive(Deserialize)]
         struct Kind {
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_command_with_an_id_of_the_clients_choice() {
+    fn a_line_is_a_command_with_an_optional_id() {
         let read = |line: &str| Request::parse(line.as_bytes());
         let parameters = json!({"message": "hi"});
         let request = |id| Request {
@@ -234,16 +234,16 @@ mod tests {
             read(r#"{"id":"a"}"#),
             Err((
                 Some(named),
-                "the object has no `type` that names a command".to_owned()
+                "the object has no `type` with the name of a command".to_owned()
             ))
         );
         assert_eq!(
             read("[1]"),
-            Err((None, "the line is no JSON object".to_owned()))
+            Err((None, "the line is not a JSON object".to_owned()))
         );
         assert_eq!(
             read(r#"{"id":[],"type":"abort"}"#),
-            Err((None, "`id` has to be a text or a whole number".to_owned()))
+            Err((None, "`id` must be a string or an integer".to_owned()))
         );
     }
 

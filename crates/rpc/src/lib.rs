@@ -1,14 +1,54 @@
-//! The protocol in which other programs drive osier: commands in, answers, events and questions out, one
-//! JSON object a line.
+//! The JSON-lines protocol with which other programs control osier: commands in; responses, events and questions out,
+//! one JSON object per line. `docs/rpc.md` describes it.
 //!
-//! A table of [`Command`]s is all of it: dispatch, documentation and schema are made from its rows, and each
-//! row becomes an `Op` of the host. A [`Dispatcher`] joins one client to one host; [`serve`] moves its lines
-//! over any pair of streams, and [`Client`] is the other end. Nothing of these knows a socket, a terminal or
-//! another client, so every mode that speaks to programs can carry them; `remote` alone knows the ways to a server.
+//! - [`commands`] is the table of all commands. Dispatch, documentation and schema come from its rows.
+//! - [`Dispatcher`] connects one client to one session, without input or output of its own. [`serve`] runs it over
+//!   any pair of streams.
+//! - [`Client`] is the other end: it starts an agent or connects to one, sends commands and receives events.
+//! - [`remote`] attaches to a session on a server and returns a session handle like that of a local session.
+//!
+//! ```no_run
+//! use osier_base::process::Invocation;
+//! use osier_rpc::{CallError, Client, DismissQuestions};
+//!
+//! async fn ask() -> Result<Option<String>, CallError> {
+//!     let run = Invocation::new("osier", ["rpc", "--model", "sonnet"]);
+//!     let (client, mut events) = Client::start(&run, DismissQuestions).await?;
+//!     client.prompt("What is in this folder?").await?;
+//!     events.settled().await;
+//!     client.last_text().await
+//! }
+//! ```
+//!
+//! A client works over any streams, here without a process:
+//!
+//! ```
+//! use osier_rpc::{Client, DismissQuestions};
+//! use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+//! # runtime.block_on(async {
+//! let (ours, theirs) = tokio::io::duplex(4096);
+//! tokio::spawn(async move {
+//!     let mut agent = BufReader::new(theirs);
+//!     let mut hello = String::new();
+//!     agent.read_line(&mut hello).await.unwrap();
+//!     let response = concat!(
+//!         r#"{"id":1,"type":"response","command":"hello","success":true,"data":"#,
+//!         r#"{"protocol":1,"name":"osier","version":"1.0.0","lineLimit":1024,"commands":[]}}"#,
+//!         "\n",
+//!     );
+//!     agent.write_all(response.as_bytes()).await.unwrap();
+//! });
+//! let (input, output) = tokio::io::split(ours);
+//! let (client, _events) = Client::connect(input, output, DismissQuestions).await.unwrap();
+//! assert_eq!(client.greeting().name, "osier");
+//! # });
+//! ```
 
 pub mod answers;
 mod check;
-pub mod client;
+mod client;
 mod command;
 mod connection;
 mod dispatcher;
@@ -19,18 +59,18 @@ mod pending;
 pub mod remote;
 pub mod schema;
 mod table;
+mod tracked_state;
 mod ui;
-mod view;
 
-pub use client::{CallError, Client, Events, Nobody, Person};
+pub use client::{CallError, Client, DismissQuestions, Events, ModelSelection, QuestionHandler};
 pub use command::{Command, Data};
-pub use connection::{Ended, serve};
+pub use connection::{EndReason, serve};
 pub use dispatcher::Dispatcher;
-pub use frame::{Code, Frame, Greeting, Id, Rendering, Response};
+pub use frame::{ErrorCode, EventMode, Greeting, Id, Response};
 pub use lines::LINE_LIMIT;
-pub use table::{all, find};
+pub use table::{commands, find_command};
 pub use ui::{UiMethod, UiRequest, UiResponse};
 
-/// Version of the protocol. It grows when something that was there goes or means something else; what is
-/// added leaves it as it is.
+/// The version of the protocol. It changes when an existing command, event or field is removed or changes its meaning.
+/// New ones do not change it.
 pub const PROTOCOL: u32 = 1;

@@ -1,33 +1,33 @@
-//! Lines of a stream, none of them longer than a limit: what goes beyond it is thrown away as it comes.
+//! Reads lines up to a maximum length. Longer lines are discarded while they are read.
 
 use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// Longest line that is read, in bytes: a command with some pictures fits.
+/// The longest accepted line, in bytes: enough for a command with several images.
 pub const LINE_LIMIT: usize = 32 * 1024 * 1024;
 
-/// A line that was read.
+/// The result of reading one line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Without its newline. The last line of a stream may have none.
-    Whole(Vec<u8>),
-    /// It was longer than the limit and is gone.
+    /// A line without its newline. The last line of a stream may have none.
+    Complete(Vec<u8>),
+    /// A line that was longer than the limit and was discarded.
     TooLong,
 }
 
-/// Reads lines.
+/// Reads lines up to a maximum length.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct LineReader<R> {
     input: BufReader<R>,
     line: Vec<u8>,
-    /// The line that is read is too long.
+    /// The current line is too long.
     too_long: bool,
     limit: usize,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Lines of `input` of at most `limit` bytes.
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    /// Reads lines of at most `limit` bytes from `input`.
     pub fn new(input: R, limit: usize) -> Self {
         Self {
             input: BufReader::with_capacity(64 * 1024, input),
@@ -37,7 +37,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line that is not blank; `None` at the end. Cancel safe.
+    /// The next line that is not blank; `None` at the end of the input. Cancel safe.
     pub async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let read = self.input.fill_buf().await?;
@@ -61,7 +61,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             let line = std::mem::take(&mut self.line);
             if !line.trim_ascii().is_empty() {
-                return Ok(Some(Line::Whole(line)));
+                return Ok(Some(Line::Complete(line)));
             }
             if ended {
                 return Ok(None);
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     async fn read(text: &str, limit: usize) -> Vec<Line> {
-        let mut lines = Lines::new(text.as_bytes(), limit);
+        let mut lines = LineReader::new(text.as_bytes(), limit);
         let mut read = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             read.push(line);
@@ -84,20 +84,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn blank_lines_are_none_and_the_last_one_needs_no_end() {
-        let whole = |text: &str| Line::Whole(text.into());
-        assert_eq!(read("a\n\n \r\nb", 9).await, [whole("a"), whole("b")]);
+    async fn blank_lines_are_skipped_and_the_last_line_needs_no_newline() {
+        let complete = |text: &str| Line::Complete(text.into());
+        assert_eq!(read("a\n\n \r\nb", 9).await, [complete("a"), complete("b")]);
         assert_eq!(read("", 9).await, []);
     }
 
     #[tokio::test]
-    async fn a_line_beyond_the_limit_is_thrown_away_and_the_next_is_read() {
-        let whole = |text: &str| Line::Whole(text.into());
+    async fn a_line_beyond_the_limit_is_discarded_and_the_next_is_read() {
+        let complete = |text: &str| Line::Complete(text.into());
         let text = format!("{}\nok\n{}", "x".repeat(200_000), "y".repeat(11));
         assert_eq!(
             read(&text, 10).await,
-            [Line::TooLong, whole("ok"), Line::TooLong]
+            [Line::TooLong, complete("ok"), Line::TooLong]
         );
-        assert_eq!(read("0123456789\n", 10).await, [whole("0123456789")]);
+        assert_eq!(read("0123456789\n", 10).await, [complete("0123456789")]);
     }
 }

@@ -1,4 +1,4 @@
-//! How parameters become ops where they are not the op's own fields.
+//! Converts parameters to ops, for commands whose parameters are not the fields of an op.
 
 #![expect(
     clippy::unnecessary_wraps,
@@ -12,26 +12,26 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::command::First;
-use super::view::View;
+use super::command::FirstStep;
+use super::tracked_state::TrackedState;
 use osier_agent::Attachment;
 use osier_protocol::{Op, TransferOp};
 use osier_tools::attachment;
 
-/// An image given with a message; what else is said of it is not needed.
+/// An image that is attached to a message. Other fields are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ImageData {
-    /// Base64 of a png, jpeg, gif or webp file. A large one is made to fit.
+    /// A png, jpeg, gif or webp file in Base64. Large images are scaled down.
     pub data: String,
 }
 
-type Given = Map<String, Value>;
+type Parameters = Map<String, Value>;
 
-pub(super) fn prompt(given: &Given, _: &View) -> Result<First, String> {
-    let (text, attachments) = message(given)?;
-    let behaviour = given.get("streamingBehavior").and_then(Value::as_str);
+pub(super) fn prompt(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let (text, attachments) = message(parameters)?;
+    let behaviour = parameters.get("streamingBehavior").and_then(Value::as_str);
     Ok(op(match behaviour {
         Some("followUp") => osier_agent::Op::FollowUp { text, attachments },
         Some(_) => osier_agent::Op::Steer { text, attachments },
@@ -39,122 +39,141 @@ pub(super) fn prompt(given: &Given, _: &View) -> Result<First, String> {
     }))
 }
 
-pub(super) fn steer(given: &Given, _: &View) -> Result<First, String> {
-    let (text, attachments) = message(given)?;
+pub(super) fn steer(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let (text, attachments) = message(parameters)?;
     Ok(op(osier_agent::Op::Steer { text, attachments }))
 }
 
-pub(super) fn follow_up(given: &Given, _: &View) -> Result<First, String> {
-    let (text, attachments) = message(given)?;
+pub(super) fn follow_up(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let (text, attachments) = message(parameters)?;
     Ok(op(osier_agent::Op::FollowUp { text, attachments }))
 }
 
 /// One mode for both queues, or one for each.
-pub(super) fn queue_mode(given: &Given, _: &View) -> Result<First, String> {
-    let mode = |name: &str| given.get(name).or_else(|| given.get("mode")).cloned();
+pub(super) fn queue_mode(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let mode = |name: &str| {
+        parameters
+            .get(name)
+            .or_else(|| parameters.get("mode"))
+            .cloned()
+    };
     let set = json!({
         "type": "set_queue_mode",
         "steering": mode("steering"),
         "followUp": mode("followUp"),
     });
-    parsed(set)
+    parse_op(set)
 }
 
-pub(super) fn steering_mode(given: &Given, _: &View) -> Result<First, String> {
-    parsed(json!({"type": "set_queue_mode", "steering": given.get("mode")}))
+pub(super) fn steering_mode(
+    parameters: &Parameters,
+    _: &TrackedState,
+) -> Result<FirstStep, String> {
+    parse_op(json!({"type": "set_queue_mode", "steering": parameters.get("mode")}))
 }
 
-pub(super) fn follow_up_mode(given: &Given, _: &View) -> Result<First, String> {
-    parsed(json!({"type": "set_queue_mode", "followUp": given.get("mode")}))
+pub(super) fn follow_up_mode(
+    parameters: &Parameters,
+    _: &TrackedState,
+) -> Result<FirstStep, String> {
+    parse_op(json!({"type": "set_queue_mode", "followUp": parameters.get("mode")}))
 }
 
-/// A model by its whole name, by provider and id, or by part of a name.
-pub(super) fn model(given: &Given, _: &View) -> Result<First, String> {
-    let text = |name: &str| given.get(name).and_then(Value::as_str);
+/// A model by its full name, by provider and id, or by part of a name.
+pub(super) fn model(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     let reference = match (text("reference"), text("provider"), text("modelId")) {
         (Some(reference), None, None) => reference.to_owned(),
         (None, Some(provider), Some(id)) => format!("{provider}/{id}"),
         (None, None, Some(id)) => id.to_owned(),
         _ => {
             return Err(
-                "a model is named by `reference`, by `modelId`, or by `provider` and `modelId`"
+                "name a model by `reference`, by `modelId`, or by `provider` and `modelId`"
                     .to_owned(),
             );
         }
     };
-    Ok(First::Request(Op::SelectModel { reference }))
+    Ok(FirstStep::Request(Op::SelectModel { reference }))
 }
 
-pub(super) fn models(given: &Given, _: &View) -> Result<First, String> {
-    let models = given.get("models");
+pub(super) fn models(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let models = parameters.get("models");
     if models.and_then(Value::as_array).is_some_and(Vec::is_empty) {
-        return Err("`models` needs at least one".to_owned());
+        return Err("`models` must contain at least one model".to_owned());
     }
-    parsed(json!({"type": "set_models", "models": models}))
+    parse_op(json!({"type": "set_models", "models": models}))
 }
 
-pub(super) fn export_html(given: &Given, _: &View) -> Result<First, String> {
-    let path = given.get("outputPath").and_then(Value::as_str);
-    let force = given.get("force").and_then(Value::as_bool);
-    Ok(First::Request(Op::Transfer(TransferOp::ExportSession {
-        path: path.map(str::to_owned),
-        format: Some(osier_protocol::ExportFormat::Html),
-        scope: None,
-        theme: None,
-        force: force.unwrap_or(false),
-    })))
+pub(super) fn export_html(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let path = parameters.get("outputPath").and_then(Value::as_str);
+    let force = parameters.get("force").and_then(Value::as_bool);
+    Ok(FirstStep::Request(Op::Transfer(
+        TransferOp::ExportSession {
+            path: path.map(str::to_owned),
+            format: Some(osier_protocol::ExportFormat::Html),
+            scope: None,
+            theme: None,
+            force: force.unwrap_or(false),
+        },
+    )))
 }
 
-/// The id of a command is not that of a job.
-pub(super) fn follow_job(given: &Given, _: &View) -> Result<First, String> {
-    parsed(json!({"type": "follow_job", "id": given.get("jobId")}))
+/// The op has the job in `id`, which is the command's id on the wire.
+pub(super) fn follow_job(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    parse_op(json!({"type": "follow_job", "id": parameters.get("jobId")}))
 }
 
-pub(super) fn kill_job(given: &Given, _: &View) -> Result<First, String> {
-    parsed(json!({"type": "kill_job", "id": given.get("jobId")}))
+pub(super) fn kill_job(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    parse_op(json!({"type": "kill_job", "id": parameters.get("jobId")}))
 }
 
-/// The id of a command is not that of a question.
-pub(super) fn answer(given: &Given, _: &View) -> Result<First, String> {
-    let (id, answer) = (given.get("questionId"), given.get("answer"));
-    parsed(json!({"type": "answer_question", "id": id, "answer": answer}))
+/// The op has the question in `id`, which is the command's id on the wire.
+pub(super) fn answer(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    let (id, answer) = (parameters.get("questionId"), parameters.get("answer"));
+    parse_op(json!({"type": "answer_question", "id": id, "answer": answer}))
 }
 
-/// An op as it is.
-pub(super) fn any(given: &Given, _: &View) -> Result<First, String> {
-    parsed(given.get("op").cloned().unwrap_or_default())
+/// Any op, unchanged.
+pub(super) fn any(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
+    parse_op(parameters.get("op").cloned().unwrap_or_default())
 }
 
-fn op(op: osier_agent::Op) -> First {
-    First::Request(Op::Agent(op))
+fn op(op: osier_agent::Op) -> FirstStep {
+    FirstStep::Request(Op::Agent(op))
 }
 
-fn parsed(op: Value) -> Result<First, String> {
+fn parse_op(op: Value) -> Result<FirstStep, String> {
     let op = serde_json::from_value(op);
-    op.map(First::Request).map_err(|error| error.to_string())
+    op.map(FirstStep::Request)
+        .map_err(|error| error.to_string())
 }
 
-fn message(given: &Given) -> Result<(String, Vec<Attachment>), String> {
-    let text = given.get("message").and_then(Value::as_str);
-    let attachments = given.get("attachments").cloned();
+fn message(parameters: &Parameters) -> Result<(String, Vec<Attachment>), String> {
+    let text = parameters.get("message").and_then(Value::as_str);
+    let attachments = parameters.get("attachments").cloned();
     let attachments = serde_json::from_value(attachments.unwrap_or_else(|| json!([])));
     let mut attachments: Vec<Attachment> =
         attachments.map_err(|error| format!("`attachments`: {error}"))?;
-    let images = given.get("images").cloned().unwrap_or_else(|| json!([]));
+    let images = parameters
+        .get("images")
+        .cloned()
+        .unwrap_or_else(|| json!([]));
     let images: Vec<ImageData> =
         serde_json::from_value(images).map_err(|error| format!("`images`: {error}"))?;
-    for (place, image) in images.iter().enumerate() {
-        let attached = attach(place + 1, image);
-        attachments.push(attached.map_err(|fault| format!("`images`: {fault}"))?);
+    for (index, image) in images.iter().enumerate() {
+        let attached = attach(index + 1, image);
+        attachments.push(attached.map_err(|error| format!("`images`: {error}"))?);
     }
     Ok((text.unwrap_or_default().to_owned(), attachments))
 }
 
 fn attach(number: usize, image: &ImageData) -> Result<Attachment, String> {
     let bytes = STANDARD.decode(&image.data);
-    let bytes = bytes.map_err(|error| format!("image {number} is no base64: {error}"))?;
+    let bytes = bytes.map_err(|error| format!("image {number} is not valid Base64: {error}"))?;
     if osier_tools::image::image_type(&bytes).is_none() {
-        return Err(format!("image {number} is neither png, jpeg, gif nor webp"));
+        return Err(format!(
+            "image {number} has an unsupported format; expected png, jpeg, gif or webp"
+        ));
     }
     let name = format!("image {number}");
     attachment::of_bytes(Path::new(&name), bytes).map_err(|error| error.to_string())

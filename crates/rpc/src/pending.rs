@@ -1,147 +1,155 @@
-//! A command that is not answered yet, and how events bring its answer.
+//! Commands without an answer, and how events answer them.
 
 use serde_json::{Map, Value};
 
-use super::answers::ENDED;
-use super::command::{Answer, Heard, Step, all_fields};
+use super::answers::OP_ENDED;
+use super::command::{Answer, EventFields, Step, all_fields};
 use super::frame::Response;
-use super::view::View;
+use super::tracked_state::TrackedState;
 use osier_agent::Severity;
 use osier_base::request::Request;
 use osier_protocol::Op;
 
-/// Events that say in `message` why something was not done.
+/// Events that report a failure in `message`.
 const FAILURES: &[&str] = &["branch_summary_failed", "library_refused", "session_failed"];
 
-/// A command that is not answered yet.
+/// A command without an answer.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingCommand {
     answer: Answer,
     /// The answer contains the `type` of its event.
     is_typed: bool,
-    /// The answer, but for what it says.
+    /// The response without its result.
     pub response: Response,
-    /// The number its ops are asked under.
+    /// The number of its ops.
     pub request: u64,
-    /// The number that the events which answer it carry.
-    pub numbered: Option<u64>,
-    /// Notices about it.
-    pub told: Vec<(Severity, String)>,
-    /// Ops of it that have not ended.
+    /// The `request` number of the events that answer it.
+    pub reply_number: Option<u64>,
+    /// Notices of its ops.
+    pub notices: Vec<(Severity, String)>,
+    /// Its ops that have not ended.
     ops: usize,
-    /// Parts of the answer.
-    kept: Value,
+    /// The collected parts of the answer.
+    partial: Value,
 }
 
-/// Whether it is answered.
+/// The progress of a command after an event.
 #[derive(Debug)]
-pub(super) enum End {
-    NotYet,
-    /// Not yet, and the event was a part of its answer.
-    Kept,
-    /// Not before this op is done.
+pub(super) enum Progress {
+    Waiting,
+    /// The event was a part of its answer.
+    Partial,
+    /// This op is next.
     Next(Op),
     Done(Value),
     Failed(String),
 }
 
-impl Pending {
+impl PendingCommand {
     pub(super) fn new(
         answer: Answer,
         response: Response,
         request: u64,
-        numbered: Option<u64>,
+        reply_number: Option<u64>,
     ) -> Self {
         Self {
             answer,
             is_typed: false,
             response,
             request,
-            numbered,
-            told: Vec::new(),
+            reply_number,
+            notices: Vec::new(),
             ops: 1,
-            kept: Value::Null,
+            partial: Value::Null,
         }
     }
 
-    /// Answered by the event that replies to a request, with its `type`.
+    /// Answers with the event that replies to `request`, including its `type`.
     pub(super) fn with_reply(mut self, request: &'static Request, number: Option<u64>) -> Self {
         if !request.replies.is_empty() {
             self.answer = Answer::Event(request.replies, all_fields);
             self.is_typed = true;
-            self.numbered = number;
+            self.reply_number = number;
         }
         self
     }
 
-    /// Takes an event, without its `type` and `request`.
-    pub(super) fn hear(&mut self, kind: &str, fields: &Map<String, Value>, view: &View) -> End {
+    /// Handles an event; `fields` do not contain `type` and `request`.
+    pub(super) fn on_event(
+        &mut self,
+        kind: &str,
+        fields: &Map<String, Value>,
+        tracked: &TrackedState,
+    ) -> Progress {
         let step = match self.answer {
-            Answer::Ended => return End::NotYet,
-            Answer::Event(kinds, _) if !kinds.contains(&kind) => return End::NotYet,
+            Answer::Ended => return Progress::Waiting,
+            Answer::Event(kinds, _) if !kinds.contains(&kind) => return Progress::Waiting,
             Answer::Event(..) if FAILURES.contains(&kind) => {
                 let message = fields.get("message").and_then(Value::as_str);
-                return End::Failed(message.unwrap_or(kind).to_owned());
+                return Progress::Failed(message.unwrap_or(kind).to_owned());
             }
             Answer::Event(_, shape) => {
-                return match shape(fields.clone(), view) {
+                return match shape(fields.clone(), tracked) {
                     Ok(Value::Object(mut data)) if self.is_typed => {
                         data.insert("type".to_owned(), kind.into());
-                        if let Some(number) = self.numbered {
+                        if let Some(number) = self.reply_number {
                             data.insert("request".to_owned(), number.into());
                         }
-                        End::Done(Value::Object(data))
+                        Progress::Done(Value::Object(data))
                     }
-                    Ok(data) => End::Done(data),
-                    Err(fault) => End::Failed(fault),
+                    Ok(data) => Progress::Done(data),
+                    Err(error) => Progress::Failed(error),
                 };
             }
-            Answer::Steps(step) => step(&mut self.kept, &Heard { kind, fields }),
+            Answer::Steps(step) => step(&mut self.partial, &EventFields { kind, fields }),
         };
         match step {
-            Step::Pass => End::NotYet,
-            Step::Keep => End::Kept,
-            Step::Done(data) => End::Done(data),
-            Step::Failed(fault) => End::Failed(fault),
-            Step::Ask(make, value) => match make(self.request, value) {
+            Step::Ignore => Progress::Waiting,
+            Step::Partial => Progress::Partial,
+            Step::Done(data) => Progress::Done(data),
+            Step::Failed(error) => Progress::Failed(error),
+            Step::Request(make, value) => match make(self.request, value) {
                 Some(op) => {
                     self.ops += 1;
-                    End::Next(op)
+                    Progress::Next(op)
                 }
-                None => End::Failed("the next part cannot be asked for".to_owned()),
+                None => Progress::Failed("cannot request the next part of the answer".to_owned()),
             },
         }
     }
 
-    /// Takes the end of one of its ops; the answer, when nothing more can bring it.
-    pub(super) fn op_ended(&mut self, with_agent: bool, sessionless: bool) -> Option<End> {
+    /// Handles the end of one of its ops. Returns the answer if no further event can bring it.
+    pub(super) fn op_ended(&mut self, with_agent: bool, no_session: bool) -> Option<Progress> {
         self.ops -= 1;
         if self.ops > 0 {
             return None;
         }
-        let told = self.told.last().map(|(severity, text)| (*severity, text));
-        match (self.answer, told) {
+        let notices = self
+            .notices
+            .last()
+            .map(|(severity, text)| (*severity, text));
+        match (self.answer, notices) {
             (Answer::Ended, Some((Severity::Warning | Severity::Error, text))) => {
-                Some(End::Failed(text.clone()))
+                Some(Progress::Failed(text.clone()))
             }
-            (Answer::Ended, _) => Some(End::Done(Value::Null)),
-            (_, Some((_, text))) => Some(End::Failed(text.clone())),
+            (Answer::Ended, _) => Some(Progress::Done(Value::Null)),
+            (_, Some((_, text))) => Some(Progress::Failed(text.clone())),
             _ if with_agent => None,
-            _ if sessionless => Some(End::Failed(
-                "no session is open: begin one with `new_session`".to_owned(),
+            _ if no_session => Some(Progress::Failed(
+                "no session is open; start one with `new_session`".to_owned(),
             )),
             (Answer::Steps(step), None) => {
                 let fields = &Map::new();
-                let heard = Heard {
-                    kind: ENDED,
+                let event = EventFields {
+                    kind: OP_ENDED,
                     fields,
                 };
-                Some(match step(&mut self.kept, &heard) {
-                    Step::Done(data) => End::Done(data),
-                    _ => End::Done(Value::Null),
+                Some(match step(&mut self.partial, &event) {
+                    Step::Done(data) => Progress::Done(data),
+                    _ => Progress::Done(Value::Null),
                 })
             }
-            (Answer::Event(..), None) => Some(End::Done(Value::Null)),
+            (Answer::Event(..), None) => Some(Progress::Done(Value::Null)),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The JSON schema of every command, answer and event. It is made from the types when the tests run and
-//! kept as a file, so that the program carries a text and not what makes it.
+//! The JSON schema of every command, answer and event. A test generates it from the types and stores it as a file, so
+//! that the program contains only the text.
 
 /// `docs/rpc.schema.json`.
 pub const TEXT: &str = include_str!("../../../docs/rpc.schema.json");
@@ -18,8 +18,8 @@ mod tests {
 
     use super::*;
 
-    /// Holds a file to what it is made from, or makes it anew.
-    fn hold(name: &str, expected: &str) {
+    /// Compares a generated file with its expected content, or writes it with `UPDATE_DOCS`.
+    fn check_file(name: &str, expected: &str) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../..")
             .join(name);
@@ -30,7 +30,7 @@ mod tests {
         let found = std::fs::read_to_string(&path).unwrap();
         assert!(
             found == expected,
-            "{name} is old: run the test with UPDATE_DOCS=1"
+            "{name} is out of date; run the test with UPDATE_DOCS=1"
         );
     }
 
@@ -38,7 +38,7 @@ mod tests {
     fn the_schema_is_made_from_the_types() {
         let schema = generator::schema();
         let text = serde_json::to_string_pretty(&schema).unwrap();
-        hold("docs/rpc.schema.json", &format!("{text}\n"));
+        check_file("docs/rpc.schema.json", &format!("{text}\n"));
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rpc.md");
         let page = std::fs::read_to_string(path).unwrap();
         let (before, rest) = page.split_once("<!-- commands -->\n").unwrap();
@@ -49,7 +49,7 @@ mod tests {
         let expected = format!(
             "{before}<!-- commands -->\n{commands}<!-- /commands -->\n{between}<!-- events -->\n{events}<!-- /events -->\n{after}"
         );
-        hold("docs/rpc.md", &expected);
+        check_file("docs/rpc.md", &expected);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use osier_protocol::Op;
 
 use super::answers as answer;
 use super::command::{Command, Data, Step, optional, required};
-use super::parameters as begin;
+use super::parameters as start;
 
 const MODES: Kind = Kind::Word(&["one-at-a-time", "all"]);
 const MESSAGE: Parameter = Parameter {
@@ -58,7 +58,7 @@ fn connection() -> Vec<Command> {
             "ui_response",
             "Answer a `ui_request` with the same id. There is a response only if it is invalid.",
         )
-        .also(&["extension_ui_response", "hook_ui_response"])
+        .with_aliases(&["extension_ui_response", "hook_ui_response"])
         .parameters(&[
             required("id", Kind::Text, "the id of the request"),
             optional("confirmed", Kind::Flag, "yes or no"),
@@ -76,7 +76,7 @@ fn connection() -> Vec<Command> {
             required("op", Kind::Object("Op"), "the request"),
             optional("reply", Kind::Flag, "answer with the event"),
         ])
-        .begins(begin::any),
+        .starts_with(start::any),
     ]
 }
 
@@ -100,24 +100,24 @@ fn prompts() -> Vec<Command> {
                 "the queue during a run",
             ),
         ])
-        .begins(begin::prompt)
-        .steps("Prompted", answer::prompted),
+        .starts_with(start::prompt)
+        .steps("PromptResult", answer::prompt_result),
         row(
             "steer",
             "Queue a message that is delivered after the current tools, before the next request. Starts a run when \
              none is active.",
         )
-        .also(&["queue_message"])
+        .with_aliases(&["queue_message"])
         .parameters(&message)
-        .begins(begin::steer)
-        .steps("Prompted", answer::prompted),
+        .starts_with(start::steer)
+        .steps("PromptResult", answer::prompt_result),
         row(
             "follow_up",
             "Queue a message that is delivered when the agent would otherwise stop. Starts a run when none is active.",
         )
         .parameters(&message)
-        .begins(begin::follow_up)
-        .steps("Prompted", answer::prompted),
+        .starts_with(start::follow_up)
+        .steps("PromptResult", answer::prompt_result),
         row(
             "set_queue_mode",
             "Set how many queued messages are delivered at once: one mode for both queues, or one for each.",
@@ -127,18 +127,18 @@ fn prompts() -> Vec<Command> {
             optional("steering", MODES, "for messages that steer"),
             optional("followUp", MODES, "for messages that wait for the end of the run"),
         ])
-        .begins(begin::queue_mode)
+        .starts_with(start::queue_mode)
         .events(&["queue_mode_changed"]),
         row("set_steering_mode", "Set the mode of the queue of messages that steer.")
             .parameters(&[MODE])
-            .begins(begin::steering_mode)
+            .starts_with(start::steering_mode)
             .events(&["queue_mode_changed"]),
         row(
             "set_follow_up_mode",
             "Set the mode of the queue of messages that wait for the end of the run.",
         )
         .parameters(&[MODE])
-        .begins(begin::follow_up_mode)
+        .starts_with(start::follow_up_mode)
         .events(&["queue_mode_changed"]),
     ]
 }
@@ -152,36 +152,36 @@ fn conversation() -> Vec<Command> {
             "get_messages",
             "Return every message of the current branch, oldest first. `read_transcript` returns them in pages.",
         )
-        .begins(answer::first_page)
+        .starts_with(answer::first_page)
         .steps("Messages", answer::messages),
         Command::new(
             state,
             "get_last_assistant_text",
             "Return the text of the last answer that has any.",
         )
-        .begins(answer::last_page)
+        .starts_with(answer::last_page)
         .steps("LastText", answer::last_text),
         Command::new(
             state,
             "get_commands",
             "List the slash commands of templates, skills and plugins.",
         )
-        .begins(answer::commands)
-        .steps("Commands", |_, _| Step::Pass),
+        .starts_with(answer::commands)
+        .steps("SlashCommands", |_, _| Step::Ignore),
         Command::new(
             state,
             "get_session_stats",
             "Return message counts, tokens and cost of the open session.",
         )
         .request("describe_session")
-        .shaped("SessionStats", &["session_described"], answer::stats),
+        .with_answer("SessionStats", &["session_described"], answer::stats),
         Command::new(
             tree,
             "get_fork_messages",
             "List the prompts of the current branch, where it can be forked.",
         )
-        .begins(answer::first_page)
-        .steps("Prompts", answer::prompts),
+        .starts_with(answer::first_page)
+        .steps("PromptEntries", answer::prompts),
         Command::new(
             tree,
             "branch",
@@ -195,14 +195,14 @@ fn conversation() -> Vec<Command> {
                 "instructions for a model that summarizes the branch that is left; may be empty",
             ),
         ])
-        .begins(answer::branch)
+        .starts_with(answer::branch)
         .events(&["moved", "branch_summary_failed"]),
         Command::new(Group::Sessions, "export_html", "Export the open session to an HTML page.")
             .parameters(&[
                 optional("outputPath", Kind::Text, "relative to the working directory"),
                 optional("force", Kind::Flag, "replace an existing file"),
             ])
-            .begins(begin::export_html)
+            .starts_with(start::export_html)
             .events(&["session_exported"]),
     ]
 }
@@ -215,7 +215,7 @@ fn models() -> Vec<Command> {
             "set_model",
             "Select the model for the next request, by `reference`, by `modelId`, or by `provider` and `modelId`.",
         )
-        .also(&["select_model"])
+        .with_aliases(&["select_model"])
         .parameters(&[
             Parameter {
                 aliases: &["model"],
@@ -228,21 +228,21 @@ fn models() -> Vec<Command> {
             optional("provider", Kind::Text, "with `modelId`"),
             optional("modelId", Kind::Text, "its id"),
         ])
-        .begins(begin::model)
+        .starts_with(start::model)
         .events(&["model_selected"]),
         row(
             "set_models",
             "Set the models for the next request, best first. The others are fallbacks.",
         )
         .parameters(&[required("models", Kind::List("Model"), "at least one")])
-        .begins(begin::models)
+        .starts_with(start::models)
         .events(&["models_changed"]),
         row(
             "get_available_thinking_levels",
             "List the thinking levels of the model, weakest first.",
         )
         .request("get_status")
-        .shaped("Levels", &["status"], answer::levels),
+        .with_answer("ThinkingLevels", &["status"], answer::levels),
     ]
 }
 
@@ -259,14 +259,14 @@ fn identified() -> Vec<Command> {
             Kind::Text,
             "one job at a time; stops sending when missing",
         )])
-        .begins(begin::follow_job),
+        .starts_with(start::follow_job),
         Command::new(
             Group::Tools,
             "kill_job",
             "Kill a background job with all its processes.",
         )
         .parameters(&[required("jobId", Kind::Text, "which job")])
-        .begins(begin::kill_job),
+        .starts_with(start::kill_job),
         Command::new(
             Group::Permissions,
             "answer_question",
@@ -276,72 +276,76 @@ fn identified() -> Vec<Command> {
             required("questionId", Kind::Text, "which question"),
             required("answer", Kind::Object("Answer"), "the answer"),
         ])
-        .begins(begin::answer),
+        .starts_with(start::answer),
     ]
 }
 
 /// Gives a command of a request an answer that is not simply the fields of an event.
-fn shaped(command: Command) -> Command {
+fn with_answer(command: Command) -> Command {
     match command.name {
-        "clear_queue" => command.shaped("Cleared", &["queue_recalled"], answer::cleared),
-        "new_session" | "switch_session" => command.shaped(
-            "Opened",
+        "clear_queue" => {
+            command.with_answer("ClearedQueue", &["queue_recalled"], answer::cleared_queue)
+        }
+        "new_session" | "switch_session" => command.with_answer(
+            "OpenedSession",
             &["session_opened", "session_failed"],
-            answer::opened,
+            answer::opened_session,
         ),
-        "get_state" => command.shaped("Status", &["status"], answer::status),
-        "get_agent_state" => command.shaped("StateSnapshot", &["state"], answer::state),
-        "bash" => command.shaped("ShellRun", &["shell_end"], answer::shell_run),
-        "login" => command.shaped(
+        "get_state" => command.with_answer("Status", &["status"], answer::status),
+        "get_agent_state" => command.with_answer("StateSnapshot", &["state"], answer::state),
+        "bash" => command.with_answer("ShellRun", &["shell_end"], answer::shell_run),
+        "login" => command.with_answer(
             "LoginStarted",
             &["login_started", "login_ended"],
             answer::login,
         ),
-        "take_lane" => command.shaped("LaneTaken", &["lane_taken", "lane_conflicts"], answer::lane),
-        "compact" | "store_summary" => command.steps("CompactionOutcome", answer::compacted),
-        "search_transcript" => command.steps("Hits", answer::hits),
+        "take_lane" => {
+            command.with_answer("LaneTaken", &["lane_taken", "lane_conflicts"], answer::lane)
+        }
+        "compact" | "store_summary" => command.steps("CompactionOutcome", answer::compaction),
+        "search_transcript" => command.steps("SearchHits", answer::hits),
         "search_tree" => command.steps("TreeHits", answer::tree_hits),
         _ => command,
     }
 }
 
 static COMMANDS: LazyLock<Vec<Command>> = LazyLock::new(|| {
-    let mut commands = connection();
-    commands.extend(prompts());
-    commands.extend(conversation());
-    commands.extend(models());
-    commands.extend(identified());
-    let own = commands.len();
+    let mut table = connection();
+    table.extend(prompts());
+    table.extend(conversation());
+    table.extend(models());
+    table.extend(identified());
+    let special = table.len();
     for request in Op::requests() {
-        let command = Command::of(request);
-        if commands[..own]
+        let command = Command::from_request(request);
+        if table[..special]
             .iter()
             .all(|known| known.name != command.name)
         {
-            commands.push(shaped(command));
+            table.push(with_answer(command));
         }
     }
     // The name of a request is an alias, unless it is the name of another command.
-    let names: Vec<&str> = commands.iter().map(|command| command.name).collect();
-    for command in &mut commands {
+    let names: Vec<&str> = table.iter().map(|command| command.name).collect();
+    for command in &mut table {
         command.aliases.retain(|alias| !names.contains(alias));
     }
-    commands
+    table
 });
 
 /// Every command.
-pub fn all() -> impl Iterator<Item = &'static Command> {
+pub fn commands() -> impl Iterator<Item = &'static Command> {
     COMMANDS.iter()
 }
 
 /// The command with this name or alias.
-pub fn find(name: &str) -> Option<&'static Command> {
-    all().find(|command| command.names().any(|known| known == name))
+pub fn find_command(name: &str) -> Option<&'static Command> {
+    commands().find(|command| command.names().any(|known| known == name))
 }
 
 /// The known name that is most similar to an unknown one.
 pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    problem::nearest(name, all().flat_map(Command::names))
+    problem::nearest(name, commands().flat_map(Command::names))
 }
 
 #[cfg(test)]
@@ -353,7 +357,7 @@ mod tests {
     #[test]
     fn a_name_belongs_to_one_command() {
         let mut seen = HashSet::new();
-        for name in all().flat_map(Command::names) {
+        for name in commands().flat_map(Command::names) {
             assert!(seen.insert(name), "`{name}` belongs to two commands");
         }
     }
@@ -368,13 +372,13 @@ mod tests {
             set_auto_compaction set_auto_retry abort_retry bash abort_bash queue_message reset branch \
             set_queue_mode extension_ui_response hook_ui_response";
         for name in names.split_whitespace() {
-            assert!(find(name).is_some(), "`{name}` is missing");
+            assert!(find_command(name).is_some(), "`{name}` is missing");
         }
     }
 
     #[test]
     fn a_command_comes_from_the_row_of_its_request() {
-        let command = find("set_session_name").unwrap();
+        let command = find_command("set_session_name").unwrap();
         let parameters: Vec<&str> = command.parameters.iter().map(|one| one.name).collect();
         assert_eq!(command.aliases, ["rename_session"]);
         assert_eq!(parameters, ["name"]);

@@ -1,4 +1,4 @@
-//! What a person has to decide or should know goes to the client as a request, and comes back as a reply.
+//! Questions and notices for the user (`ui_request`) and the replies of the client (`ui_response`).
 
 use std::time::{Duration, Instant};
 
@@ -8,30 +8,30 @@ use serde_json::{Map, Value};
 use osier_agent::Severity;
 use osier_protocol::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
 
-/// A request to the person behind the client.
+/// A question or a notice for the user of the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UiRequest {
-    /// What a reply names; not set for what needs none.
+    /// The id that the reply repeats; not set for a notice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// One sentence. It may come from a model, a tool or a server: it is shown, never interpreted.
+    /// The question or notice. It may contain text of a model, a tool or a server: display it as plain text.
     pub title: String,
-    /// Who asks, as a person calls it.
+    /// Who asks, for display.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub origin: String,
     /// What the decision is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
-    /// Milliseconds after which no answer is a dismissal.
+    /// Milliseconds until the question is dismissed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     #[serde(flatten)]
     pub method: UiMethod,
 }
 
-/// What is wanted of the person.
+/// The kind of question and its parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -40,98 +40,98 @@ pub struct UiRequest {
     rename_all_fields = "camelCase"
 )]
 pub enum UiMethod {
-    /// Whether a tool call may run: `confirmed`, or `answer` for a longer grant. `patterns` are the rules
-    /// that a grant can name, the narrowest first.
+    /// Whether a tool call may run. Reply with `confirmed`, or with `answer` for a longer grant. `patterns` are the
+    /// rules that a grant can contain, narrowest first.
     Permission {
         call_id: String,
         tool: String,
         arguments: Value,
         patterns: Vec<String>,
     },
-    /// Yes or no: `confirmed`.
+    /// Yes or no. Reply with `confirmed`.
     Confirm,
-    /// One of `choices`: its value as `value`.
+    /// One of `choices`. Reply with its value as `value`.
     Select { choices: Vec<Choice> },
-    /// A line of text as `value`; a `secret` one is never shown.
+    /// A line of text. Reply with `value`. Never display a `secret`.
     Input {
         placeholder: String,
         prefill: String,
         secret: bool,
     },
-    /// Several lines of text as `value`.
+    /// Several lines of text. Reply with `value`.
     Editor {
         placeholder: String,
         prefill: String,
     },
-    /// An object as `value` that fits a flat JSON schema.
+    /// An object that matches a flat JSON schema. Reply with `value`.
     Form { schema: Value },
-    /// To go to an address and come back: `confirmed`.
+    /// An address to open in the browser. Reply with `confirmed`.
     Visit { url: String },
-    /// Nothing: this is told.
+    /// A notice, without a reply.
     Notify { severity: Severity },
 }
 
-/// The reply to a request; the first of these fields that is there counts.
+/// The reply to a question. The first field that is set counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UiResponse {
     pub id: String,
-    /// Any answer in full.
+    /// Any answer, in full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
-    /// A text, or the object of a form; beside `confirmed: false` a reason.
+    /// A text or the object of a form; with `confirmed: false` a reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
 
-/// The requests of one client that are open.
+/// The open questions of one client.
 #[derive(Debug, Default)]
-pub(super) struct Requests {
-    open: Vec<Open>,
-    /// How long one stays open; for ever when not set.
-    pub patience: Option<Duration>,
-    /// Nobody is there: everything is dismissed.
-    pub absent: bool,
+pub(super) struct OpenQuestions {
+    open: Vec<OpenQuestion>,
+    /// How long a question stays open; without limit when not set.
+    pub timeout: Option<Duration>,
+    /// No user can answer: every question is dismissed.
+    pub no_user: bool,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenQuestion {
     question: Question,
-    until: Option<Instant>,
-    /// Why it will close.
+    expires: Option<Instant>,
+    /// The reason to report when it closes.
     reason: &'static str,
 }
 
-impl Requests {
-    /// Opens a request; `None` when nobody is there to answer it.
+impl OpenQuestions {
+    /// Opens a question; `None` if no user can answer it.
     pub(super) fn ask(&mut self, question: &Question, now: Instant) -> Option<UiRequest> {
-        if self.absent {
+        if self.no_user {
             return None;
         }
-        self.open.push(Open {
+        self.open.push(OpenQuestion {
             question: question.clone(),
-            until: self.patience.map(|patience| now + patience),
+            expires: self.timeout.map(|timeout| now + timeout),
             reason: "withdrawn",
         });
-        let mut request = UiRequest::of(question);
-        let patience = self.patience.map(|patience| patience.as_millis());
-        request.timeout_ms = patience.and_then(|patience| u64::try_from(patience).ok());
+        let mut request = UiRequest::from_question(question);
+        let timeout = self.timeout.map(|timeout| timeout.as_millis());
+        request.timeout_ms = timeout.and_then(|timeout| u64::try_from(timeout).ok());
         Some(request)
     }
 
-    /// The answer that a reply is; a fault is a sentence, and the request stays open.
-    pub(super) fn reply(&mut self, reply: UiResponse) -> Result<(String, Answer), String> {
+    /// Converts a reply to an answer. After an error the question stays open.
+    pub(super) fn answer(&mut self, reply: UiResponse) -> Result<(String, Answer), String> {
         let open = self
             .open
             .iter_mut()
             .find(|open| open.question.id == reply.id);
         let Some(open) = open else {
             return Err(format!(
-                "no request `{}` is open: it was answered or taken back",
+                "no question `{}` is open; it was answered or withdrawn",
                 reply.id
             ));
         };
@@ -141,48 +141,49 @@ impl Requests {
         Ok((id, answer))
     }
 
-    /// Forgets a request that is closed, and says why it closed; `None` when it was not open here.
+    /// Removes a closed question and returns why it closed; `None` if it was not open.
     pub(super) fn close(&mut self, id: &str) -> Option<&'static str> {
-        let place = self.open.iter().position(|open| open.question.id == id)?;
-        Some(self.open.remove(place).reason)
+        let index = self.open.iter().position(|open| open.question.id == id)?;
+        Some(self.open.remove(index).reason)
     }
 
-    /// When the next request times out.
+    /// When the next question times out.
     pub(super) fn next_deadline(&self) -> Option<Instant> {
-        self.open.iter().filter_map(|open| open.until).min()
+        self.open.iter().filter_map(|open| open.expires).min()
     }
 
-    /// The requests that have waited too long; they are told only once.
+    /// The questions that have timed out. Each is returned once.
     pub(super) fn timed_out(&mut self, now: Instant) -> Vec<String> {
-        let late = self
+        let expired = self
             .open
             .iter_mut()
-            .filter(|open| open.until.is_some_and(|until| until <= now));
-        late.map(|open| {
-            open.until = None;
-            open.reason = "timeout";
-            open.question.id.clone()
-        })
-        .collect()
+            .filter(|open| open.expires.is_some_and(|expires| expires <= now));
+        expired
+            .map(|open| {
+                open.expires = None;
+                open.reason = "timeout";
+                open.question.id.clone()
+            })
+            .collect()
     }
 
-    /// Nobody is there from now on: the requests that are open.
-    pub(super) fn leave(&mut self) -> Vec<String> {
-        self.absent = true;
+    /// No user can answer from now on. Returns the open questions.
+    pub(super) fn set_no_user(&mut self) -> Vec<String> {
+        self.no_user = true;
         let ids = self.open.iter().map(|open| open.question.id.clone());
         ids.collect()
     }
 }
 
 impl UiRequest {
-    fn of(question: &Question) -> Self {
+    fn from_question(question: &Question) -> Self {
         Self {
             id: Some(question.id.clone()),
             title: question.title.clone(),
             origin: question.origin.clone(),
             subject: question.subject.clone(),
             timeout_ms: None,
-            method: UiMethod::of(question.kind.clone()),
+            method: UiMethod::from_question(question.kind.clone()),
         }
     }
 
@@ -199,7 +200,7 @@ impl UiRequest {
 }
 
 impl UiMethod {
-    fn of(kind: QuestionKind) -> Self {
+    fn from_question(kind: QuestionKind) -> Self {
         match kind {
             QuestionKind::Permission {
                 call_id,
@@ -240,7 +241,7 @@ impl UiMethod {
 }
 
 impl UiResponse {
-    /// The reply that gives an answer in full.
+    /// A reply with a full answer.
     pub fn new(id: impl Into<String>, answer: Answer) -> Self {
         Self {
             id: id.into(),
@@ -280,31 +281,31 @@ impl UiResponse {
                     .iter()
                     .map(|choice| format!("`{}`", choice.value))
                     .collect();
-                Err(format!("`value` has to be one of {}", values.join(", ")))
+                Err(format!("`value` must be one of {}", values.join(", ")))
             }
             (QuestionKind::Input { .. }, _, Some(Value::String(text))) => Ok(Answer::Text { text }),
             (QuestionKind::Form { .. }, _, Some(Value::Object(values))) => {
                 Ok(Answer::Values { values })
             }
-            (kind, ..) => Err(wanted(kind)),
+            (kind, ..) => Err(expected_fields(kind)),
         }
     }
 }
 
-/// What a reply to this kind of request has to have.
-fn wanted(kind: &QuestionKind) -> String {
+/// The error for a reply that does not match the question.
+fn expected_fields(kind: &QuestionKind) -> String {
     let field = match kind {
         QuestionKind::Permission { .. } | QuestionKind::Confirm | QuestionKind::Visit { .. } => {
             "`confirmed`, true or false"
         }
-        QuestionKind::Select { .. } | QuestionKind::Input { .. } => "`value`, a text",
+        QuestionKind::Select { .. } | QuestionKind::Input { .. } => "`value`, a string",
         QuestionKind::Form { .. } => "`value`, an object",
     };
-    format!("the reply needs {field}; or `cancelled: true`")
+    format!("the reply requires {field}; or `cancelled: true`")
 }
 
-/// A reply as a line says it.
-pub(super) fn reply(parameters: Map<String, Value>) -> Result<UiResponse, String> {
+/// Parses the parameters of `ui_response`.
+pub(super) fn parse_reply(parameters: Map<String, Value>) -> Result<UiResponse, String> {
     serde_json::from_value(Value::Object(parameters)).map_err(|error| error.to_string())
 }
 
@@ -324,16 +325,18 @@ mod tests {
         }
     }
 
-    fn replied(kind: QuestionKind, fields: &Value) -> Result<Answer, String> {
-        let mut requests = Requests::default();
+    fn answer_of(kind: QuestionKind, fields: &Value) -> Result<Answer, String> {
+        let mut requests = OpenQuestions::default();
         requests.ask(&question(kind), Instant::now()).unwrap();
         let mut fields = fields.as_object().unwrap().clone();
         fields.insert("id".to_owned(), json!("q"));
-        requests.reply(reply(fields)?).map(|(_, answer)| answer)
+        requests
+            .answer(parse_reply(fields)?)
+            .map(|(_, answer)| answer)
     }
 
     #[test]
-    fn a_reply_fits_its_request() {
+    fn a_reply_matches_its_question() {
         let select = || QuestionKind::Select {
             choices: ["red", "blue"]
                 .map(|name| Choice {
@@ -366,13 +369,16 @@ mod tests {
             (
                 QuestionKind::Confirm,
                 json!({"value": "yes"}),
-                Err("the reply needs `confirmed`, true or false; or `cancelled: true`".to_owned()),
+                Err(
+                    "the reply requires `confirmed`, true or false; or `cancelled: true`"
+                        .to_owned(),
+                ),
             ),
             (select(), json!({"value": "blue"}), Ok(text("blue"))),
             (
                 select(),
                 json!({"value": "green"}),
-                Err("`value` has to be one of `red`, `blue`".to_owned()),
+                Err("`value` must be one of `red`, `blue`".to_owned()),
             ),
             (
                 select(),
@@ -381,34 +387,34 @@ mod tests {
             ),
         ];
         for (kind, fields, expected) in cases {
-            assert_eq!(replied(kind, &fields), expected, "{fields}");
+            assert_eq!(answer_of(kind, &fields), expected, "{fields}");
         }
     }
 
     #[test]
-    fn a_request_times_out_once_and_says_so() {
+    fn a_question_times_out_once() {
         let now = Instant::now();
-        let mut requests = Requests {
-            patience: Some(Duration::from_millis(5)),
-            ..Requests::default()
+        let mut requests = OpenQuestions {
+            timeout: Some(Duration::from_millis(5)),
+            ..OpenQuestions::default()
         };
         let request = requests.ask(&question(QuestionKind::Confirm), now).unwrap();
         assert_eq!(request.timeout_ms, Some(5));
         assert_eq!(requests.timed_out(now), Vec::<String>::new());
-        let late = requests.next_deadline().unwrap();
-        assert_eq!(requests.timed_out(late), ["q"]);
-        assert_eq!(requests.timed_out(late), Vec::<String>::new());
+        let expired = requests.next_deadline().unwrap();
+        assert_eq!(requests.timed_out(expired), ["q"]);
+        assert_eq!(requests.timed_out(expired), Vec::<String>::new());
         assert_eq!(requests.close("q"), Some("timeout"));
         assert_eq!(requests.close("q"), None);
     }
 
     #[test]
-    fn nobody_is_asked_when_nobody_is_there() {
-        let mut requests = Requests::default();
+    fn no_question_is_asked_without_a_user() {
+        let mut requests = OpenQuestions::default();
         requests
             .ask(&question(QuestionKind::Confirm), Instant::now())
             .unwrap();
-        assert_eq!(requests.leave(), ["q"]);
+        assert_eq!(requests.set_no_user(), ["q"]);
         let question = question(QuestionKind::Confirm);
         assert_eq!(requests.ask(&question, Instant::now()), None);
     }

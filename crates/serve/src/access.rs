@@ -1,4 +1,4 @@
-//! Who may come in: the token, the names the server goes by, and how often a wrong token may be tried.
+//! Access control: the token, the host names of the server, and rate limits.
 
 use std::io;
 use std::net::IpAddr;
@@ -8,34 +8,40 @@ use std::time::Instant;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use sha2::{Digest as _, Sha256};
 
-use super::fault::{Code, Fault};
-use super::limits::Buckets;
+use super::error::{ApiError, ErrorCode};
+use super::rate_limit::{RateLimit, RateLimiter};
 use osier_base::atomic_file;
 use osier_base::atomic_file::Options;
 use osier_base::hex::hex;
 #[cfg(feature = "proxy")]
 use osier_proxy::{LlmProxy, User};
 
-/// Wrong tokens that one address may try before it has to wait, and how many more a second.
-const WRONG_TOKENS: (u32, f64) = (10, 0.2);
-/// Requests that one token may make at once, and how many more a second.
-const REQUESTS: (u32, f64) = (2000, 200.0);
-/// Shortest token that is taken from a file, in bytes.
-const SHORTEST: usize = 16;
+/// Limit of wrong tokens for one address.
+const WRONG_TOKEN_LIMIT: RateLimit = RateLimit {
+    burst: 10,
+    per_second: 0.2,
+};
+/// Limit of requests for one token.
+const REQUEST_LIMIT: RateLimit = RateLimit {
+    burst: 2000,
+    per_second: 200.0,
+};
+/// Shortest accepted token of a file, in bytes.
+const MIN_TOKEN_BYTES: usize = 16;
 
-/// Who asks.
+/// Who sends a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Caller {
-    /// Whoever runs the server.
+    /// The owner of the server, who may do everything.
     Owner,
-    /// Somebody who calls models through it.
+    /// A user of the LLM proxy, who may only call models.
     #[cfg(feature = "proxy")]
     User(User),
 }
 
 #[cfg(feature = "proxy")]
 impl Caller {
-    /// The one whose calls are counted.
+    /// The user whose calls are counted.
     pub(super) fn user(self) -> Option<User> {
         match self {
             Self::Owner => None,
@@ -44,18 +50,18 @@ impl Caller {
     }
 }
 
-/// The doorkeeper.
+/// Checks tokens and host names.
 #[derive(Debug)]
 pub(super) struct Access {
     token: [u8; 32],
-    /// Where it listens; not set for a unix socket.
+    /// The address of the server; not set for a Unix socket.
     address: Option<IpAddr>,
     names: Vec<String>,
-    /// Knows other people, who may call models and nothing else.
+    /// The LLM proxy with its users.
     #[cfg(feature = "proxy")]
-    relay: Option<LlmProxy>,
-    wrong: Buckets<Option<IpAddr>>,
-    requests: Buckets<[u8; 32]>,
+    proxy: Option<LlmProxy>,
+    wrong_tokens: RateLimiter<Option<IpAddr>>,
+    requests: RateLimiter<[u8; 32]>,
 }
 
 impl Access {
@@ -66,71 +72,71 @@ impl Access {
             address,
             names,
             #[cfg(feature = "proxy")]
-            relay: None,
-            wrong: Buckets::new(WRONG_TOKENS.0, WRONG_TOKENS.1),
-            requests: Buckets::new(REQUESTS.0, REQUESTS.1),
+            proxy: None,
+            wrong_tokens: RateLimiter::new(WRONG_TOKEN_LIMIT),
+            requests: RateLimiter::new(REQUEST_LIMIT),
         }
     }
 
     /// Adds the users of the LLM proxy.
     #[cfg(feature = "proxy")]
-    pub(super) fn with_proxy(self, relay: Option<LlmProxy>) -> Self {
-        Self { relay, ..self }
+    pub(super) fn with_proxy(self, proxy: Option<LlmProxy>) -> Self {
+        Self { proxy, ..self }
     }
 
     #[cfg(feature = "proxy")]
-    pub(super) fn relay(&self) -> Option<&LlmProxy> {
-        self.relay.as_ref()
+    pub(super) fn proxy(&self) -> Option<&LlmProxy> {
+        self.proxy.as_ref()
     }
 
-    /// Lets a token in, or counts it as wrong.
-    pub(super) fn check(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, Fault> {
+    /// Returns the caller with this token. Counts wrong tokens and requests.
+    pub(super) fn check(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, ApiError> {
         let now = Instant::now();
-        let limited = |seconds| Fault {
+        let limited = |seconds| ApiError {
             retry_after: Some(seconds),
-            ..Fault::new(
-                Code::RateLimited,
-                format!("too much at once: wait {seconds} s"),
+            ..ApiError::new(
+                ErrorCode::RateLimited,
+                format!("too many requests; retry in {seconds} s"),
             )
         };
-        self.wrong.has(from, now).map_err(limited)?;
+        self.wrong_tokens.check(from, now).map_err(limited)?;
         let given = digest(token);
-        let caller = same(&given, &self.token).then_some(Caller::Owner);
+        let caller = constant_time_eq(&given, &self.token).then_some(Caller::Owner);
         #[cfg(feature = "proxy")]
         let caller = match caller {
             None => self.user(token)?,
             owner => owner,
         };
         let Some(caller) = caller else {
-            self.wrong.take(from, now).map_err(limited)?;
+            self.wrong_tokens.take(from, now).map_err(limited)?;
             let message =
-                "the token is not known here: the line `osier serve` has printed ends with it";
-            return Err(Fault::new(Code::Unauthorized, message));
+                "the token is wrong; it is at the end of the URL that `osier serve` prints";
+            return Err(ApiError::new(ErrorCode::Unauthorized, message));
         };
         self.requests.take(given, now).map_err(limited)?;
         Ok(caller)
     }
 
-    /// The user of the LLM proxy that a token belongs to.
+    /// The user of the LLM proxy with this token.
     #[cfg(feature = "proxy")]
-    fn user(&self, token: &str) -> Result<Option<Caller>, Fault> {
-        let Some(relay) = &self.relay else {
+    fn user(&self, token: &str) -> Result<Option<Caller>, ApiError> {
+        let Some(proxy) = &self.proxy else {
             return Ok(None);
         };
-        let found = relay.user(token);
-        let found = found.map_err(|error| Fault::new(Code::Unavailable, error.to_string()))?;
+        let found = proxy.user(token);
+        let found =
+            found.map_err(|error| ApiError::new(ErrorCode::Unavailable, error.to_string()))?;
         Ok(found.map(Caller::User))
     }
 
-    /// Whether a `Host` header names this server: a page elsewhere whose name was made to point here has
-    /// another.
-    pub(super) fn is_own(&self, host: &str) -> bool {
+    /// Whether a `Host` header names this server. This stops DNS rebinding: pages of other sites have another host.
+    pub(super) fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         if self.names.contains(&name) {
             return true;
         }
         let Some(address) = self.address else {
-            // Nobody reaches a unix socket by a name.
+            // A Unix socket has no host name.
             return true;
         };
         if name == "localhost" {
@@ -145,7 +151,7 @@ impl Access {
     }
 }
 
-/// `HOST` of `HOST:PORT`, without the brackets of an address.
+/// `HOST` of `HOST:PORT`, without the brackets of an IPv6 address.
 fn without_port(host: &str) -> &str {
     if let Some(rest) = host.strip_prefix('[') {
         return rest.split(']').next().unwrap_or_default();
@@ -156,13 +162,13 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Tokens are compared by their digests, so that their length tells nothing either.
+/// Tokens are compared by their digests, so that the time does not depend on their length.
 fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
 /// Compares in constant time.
-fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+fn constant_time_eq(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let differences = one.iter().zip(other).fold(0, |sum, (a, b)| sum | (a ^ b));
     std::hint::black_box(differences) == 0
 }
@@ -171,24 +177,25 @@ fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
 pub fn make_token() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| io::Error::other("the system gives no random numbers"))?;
+    filled.map_err(|_| io::Error::other("the system provides no random numbers"))?;
     Ok(hex(bytes))
 }
 
-/// The token in a file, which is made when it is not there. The error is one sentence.
+/// Reads the token from a file. Creates the file with a new token if it does not exist.
+///
+/// # Errors
+/// The file is unreadable, or does not contain a token.
 pub fn read_token(path: &Path) -> Result<String, String> {
     let failed = |error: &dyn std::fmt::Display| {
-        format!(
-            "the token file `{}` cannot be used: {error}",
-            path.display()
-        )
+        format!("cannot use the token file `{}`: {error}", path.display())
     };
     match std::fs::read_to_string(path) {
         Ok(text) => {
             let token = text.trim();
-            if token.len() < SHORTEST || token.contains(char::is_whitespace) {
-                let shortest = format!("it has to hold one word of at least {SHORTEST} letters");
-                return Err(failed(&shortest));
+            if token.len() < MIN_TOKEN_BYTES || token.contains(char::is_whitespace) {
+                let reason =
+                    format!("it must contain one word of at least {MIN_TOKEN_BYTES} characters");
+                return Err(failed(&reason));
             }
             Ok(token.to_owned())
         }
@@ -217,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_knows_its_own_names() {
+    fn a_server_recognizes_its_own_host_names() {
         let loopback = access(Ipv4Addr::LOCALHOST.into());
         for own in [
             "127.0.0.1:80",
@@ -226,7 +233,7 @@ mod tests {
             "[::1]:8080",
             "box.example:443",
         ] {
-            assert!(loopback.is_own(own), "{own}");
+            assert!(loopback.is_own_host(own), "{own}");
         }
         for other in [
             "evil.example",
@@ -235,33 +242,33 @@ mod tests {
             "",
             "localhost.evil.example",
         ] {
-            assert!(!loopback.is_own(other), "{other}");
+            assert!(!loopback.is_own_host(other), "{other}");
         }
         let everywhere = access(Ipv4Addr::UNSPECIFIED.into());
-        assert!(everywhere.is_own("192.168.1.1:80"));
-        assert!(!everywhere.is_own("evil.example"));
+        assert!(everywhere.is_own_host("192.168.1.1:80"));
+        assert!(!everywhere.is_own_host("evil.example"));
     }
 
     #[test]
-    fn a_wrong_token_can_be_tried_only_so_often() {
+    fn wrong_tokens_are_rate_limited() {
         let access = access(Ipv4Addr::LOCALHOST.into());
         let from = Some(IpAddr::from(Ipv4Addr::LOCALHOST));
-        let codes: Vec<Code> = (0..12)
+        let codes: Vec<ErrorCode> = (0..12)
             .filter_map(|_| access.check("wrong", from).err())
-            .map(|fault| fault.code)
+            .map(|error| error.code)
             .collect();
-        assert_eq!(codes[..10], [Code::Unauthorized; 10]);
-        assert_eq!(codes[10..], [Code::RateLimited; 2]);
-        // The right one waits, too: else it could be told from a wrong one.
+        assert_eq!(codes[..10], [ErrorCode::Unauthorized; 10]);
+        assert_eq!(codes[10..], [ErrorCode::RateLimited; 2]);
+        // The right token must wait as well, or the answer would distinguish it from a wrong one.
         assert_eq!(
-            access.check("right", from).map_err(|fault| fault.code),
-            Err(Code::RateLimited)
+            access.check("right", from).map_err(|error| error.code),
+            Err(ErrorCode::RateLimited)
         );
         assert_eq!(access.check("right", None), Ok(Caller::Owner));
     }
 
     #[test]
-    fn a_token_is_made_once_and_kept() {
+    fn a_token_is_created_once_and_stored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/serve.token");
         let made = read_token(&path).unwrap();

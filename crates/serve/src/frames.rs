@@ -1,4 +1,4 @@
-//! What goes to a client, and how it is wrapped.
+//! Frames of clients and of the server, as WebSocket messages and server-sent events.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -6,80 +6,63 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::fault::Fault;
-use osier_hub::Introduction;
+use super::error::ApiError;
+use osier_hub::ClientIdentity;
 
-/// What a frame is.
+/// The type of a server frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FrameKind {
     Event,
     Response,
     UiRequest,
     UiClosed,
     Error,
-    /// Events are gone; here is how everything stands.
+    /// Events were lost; contains the current state.
     ReplayGap,
-    /// Nothing: whether the other end is there.
+    /// A ping of the WebSocket.
     Ping,
 }
 
-/// One frame for a client.
+/// A frame for a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    pub kind: Kind,
-    /// As the client calls it.
+pub(super) struct ServerFrame {
+    pub kind: FrameKind,
+    /// The id by which the client refers to the session.
     pub session: Option<Arc<str>>,
     pub number: Option<u64>,
-    /// One JSON object.
+    /// A JSON object.
     pub payload: String,
 }
 
-/// A frame of a client, over the WebSocket.
+/// A frame of a client over the WebSocket.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ClientFrame {
-    /// Comes back with the answer: a text or a whole number.
+    /// A string or an integer that the response repeats.
     pub id: Value,
-    /// `subscribe`, `unsubscribe`, `open`, `stop` or `hello`; not set beside a `command`.
+    /// `subscribe`, `unsubscribe`, `open`, `stop` or `hello`; not set with a `command`.
     pub r#type: Option<String>,
     pub session_id: Option<String>,
-    /// A command of `osier rpc`, without an id of its own.
+    /// A command of `osier rpc`, without an `id`.
     pub command: Option<Map<String, Value>>,
-    /// Of `subscribe`: the number of the last event that was heard.
+    /// For `subscribe`: the number of the last received event.
     pub after: Option<u64>,
-    /// Of a command: a name of the client's choice. What was taken under it is not done again.
+    /// For a command: an idempotency key. A command with a known key is not executed again.
     pub once: Option<String>,
-    /// Of `open`: what `POST /api/sessions` takes, and `join`: the session that is open there already, the
-    /// one that was used last if there are several, comes before a new one.
+    /// For `open`: the fields of `POST /api/sessions`, and `join`: use the open session of the directory, the last used
+    /// one if there are several, instead of a new one.
     pub open: Option<Map<String, Value>>,
-    /// Of `open`: frames that are done in the session once it is open, each as if it named it. The answer says
-    /// in `then` how many were taken.
+    /// For `open`: frames to execute in the opened session, as if they named it. The response contains their number
+    /// in `then`.
     pub then: Vec<ClientFrame>,
-    /// Of `hello`: the version the client speaks.
+    /// For `hello`: the protocol version of the client.
     pub protocol: Option<u64>,
-    /// Of `subscribe`: how the others who are in the session are told of this client.
-    pub client: Option<Introduced>,
+    /// For `subscribe`: how other clients of the session see this client.
+    pub client: Option<ClientIdentity>,
 }
 
-/// How a client wants to be known.
-#[derive(Debug, Default, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub(super) struct Introduced {
-    /// For people to read: 40 columns of it.
-    pub name: String,
-    /// A word that only this client knows: one that is cut off and comes back with it is the same to the others.
-    pub key: Option<String>,
-}
-
-impl From<Introduced> for Introduction {
-    fn from(Introduced { name, key }: Introduced) -> Self {
-        Self { name, key }
-    }
-}
-
-impl Kind {
+impl FrameKind {
     fn name(self) -> &'static str {
         match self {
             Self::Event => "event",
@@ -92,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// What a line of a dispatcher is. It begins with its type.
+    /// The type of a line of the dispatcher, which begins with `type`.
     pub(super) fn of_line(line: &str) -> Self {
         let kind = line.strip_prefix(r#"{"type":""#).unwrap_or_default();
         match kind.split('"').next() {
@@ -104,14 +87,14 @@ impl Kind {
     }
 }
 
-impl Item {
-    pub(super) fn error(session: Option<Arc<str>>, id: &Value, fault: &Fault) -> Self {
-        let mut payload = fault.value();
+impl ServerFrame {
+    pub(super) fn error(session: Option<Arc<str>>, id: &Value, error: &ApiError) -> Self {
+        let mut payload = error.value();
         if !id.is_null() {
             payload["id"] = id.clone();
         }
         Self {
-            kind: Kind::Error,
+            kind: FrameKind::Error,
             session,
             number: None,
             payload: payload.to_string(),
@@ -120,19 +103,19 @@ impl Item {
 
     pub(super) fn ping() -> Self {
         Self {
-            kind: Kind::Ping,
+            kind: FrameKind::Ping,
             session: None,
             number: None,
             payload: String::new(),
         }
     }
 
-    /// Bytes it takes while it waits.
+    /// Memory of the frame in a queue, in bytes.
     pub(super) fn size(&self) -> usize {
         self.payload.len() + 128
     }
 
-    /// As it goes over the WebSocket.
+    /// The frame as a WebSocket message.
     pub(super) fn envelope(&self) -> String {
         let mut text = format!(r#"{{"type":"{}""#, self.kind.name());
         if let Some(session) = &self.session {
@@ -147,7 +130,7 @@ impl Item {
         text
     }
 
-    /// As it goes over a stream of server-sent events.
+    /// The frame as a server-sent event.
     pub(super) fn server_sent(&self) -> String {
         match self.number {
             Some(number) => format!("id: {number}\ndata: {}\n\n", self.payload),
@@ -155,7 +138,7 @@ impl Item {
         }
     }
 
-    /// Whether it is the last event of a run.
+    /// Whether this is the last event of a run.
     pub(super) fn is_settled(&self) -> bool {
         self.payload.starts_with(r#"{"type":"agent_settled""#)
     }
@@ -168,8 +151,8 @@ mod tests {
     #[test]
     fn a_line_is_wrapped_as_it_is() {
         let line = r#"{"type":"ui_request","id":"q"}"#;
-        let item = Item {
-            kind: Kind::of_line(line),
+        let item = ServerFrame {
+            kind: FrameKind::of_line(line),
             session: Some("a".into()),
             number: Some(7),
             payload: line.to_owned(),

@@ -1,9 +1,8 @@
-//! Markdown of models as HTML for the web chat. What is HTML in it is text, links lead to pages only,
-//! pictures from elsewhere are links: the rules of exported pages, whose renderer this is.
+//! Converts Markdown of models to HTML for the browser chat, with the renderer of exported pages: HTML is displayed as
+//! text, links lead only to web pages, and external images become links.
 //!
-//! A text that grows is rendered from where its finished blocks end: those are asked for once, only the open
-//! block comes again. Nothing is kept between two requests but the grammars, so a client that comes back has
-//! nothing to restore.
+//! A growing text is rendered from the end of its finished blocks: a client requests each finished block once and only
+//! the open block again. The server keeps no state between requests except the grammars.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, mpsc};
@@ -15,100 +14,99 @@ use pulldown_cmark::{Event, Parser};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::Server;
-use super::fault::{Code, Fault};
-use super::gate::body;
-use crate::painter::Painter;
+use super::ServerState;
+use super::error::{ApiError, ErrorCode};
+use super::request_check::json_body;
+use crate::highlighter::SyntaxHighlighter;
 use osier_transfer::{Highlighter, HtmlThemes as _, MARKDOWN, PlainThemes, prose};
 
-/// Bytes of an open block whose code is still marked; a longer one is marked when it is complete.
-const MARKED_WHILE_OPEN: usize = 24 * 1024;
+/// Longest open block with syntax highlighting, in bytes. A longer one is highlighted when it is complete.
+const MAX_HIGHLIGHTED_OPEN: usize = 24 * 1024;
 
-/// Texts of one request.
-const MOST_TEXTS: usize = 500;
+/// Most texts of one request.
+const MAX_TEXTS: usize = 500;
 
-/// What a client wants to see: `{"texts":[{"text":"…","open":true}]}`.
+/// The body of `POST /api/markdown`: `{"texts":[{"text":"…","open":true}]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct MarkdownTexts {
     texts: Vec<MarkdownText>,
 }
 
-/// One text.
+/// A Markdown text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MarkdownText {
     text: String,
-    /// More of it will come.
+    /// The text is still growing.
     #[serde(default)]
     open: bool,
 }
 
-/// What a client is answered: as many as were asked for, in their order.
+/// The response of `POST /api/markdown`: one entry for each text, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct MarkdownBlocks {
-    html: Vec<Rendered>,
+    html: Vec<RenderedText>,
 }
 
 /// A text as HTML.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Rendered {
-    /// One behind the other.
+struct RenderedText {
+    /// The HTML of the blocks, in order.
     blocks: Vec<String>,
-    /// How many of the first blocks will not change.
+    /// The number of first blocks that will not change.
     finished: usize,
-    /// Where they end, in UTF-16 units as JavaScript counts: the next request begins there.
+    /// The end of these blocks, in UTF-16 units as in JavaScript. The next request starts there.
     taken: usize,
 }
 
-/// Renders for every client of a server, on a thread of its own that starts with the first request and ends with
-/// this: grammars are loaded once, and stay where they are.
+/// Renders for all clients on one thread, which starts with the first request, so that the grammars are loaded once.
 #[derive(Debug, Default)]
-pub(super) struct Renderer(OnceLock<mpsc::Sender<Order>>);
+pub(super) struct Renderer(OnceLock<mpsc::Sender<RenderJob>>);
 
 #[derive(Debug)]
-struct Order {
+struct RenderJob {
     texts: Vec<MarkdownText>,
-    reply: oneshot::Sender<Vec<Rendered>>,
+    reply: oneshot::Sender<Vec<RenderedText>>,
 }
 
 pub(super) async fn render(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<ServerState>>,
     request: Request,
-) -> Result<Json<MarkdownBlocks>, Fault> {
-    let MarkdownTexts { texts } = body(request).await?;
-    if texts.len() > MOST_TEXTS {
-        let message = format!("more than {MOST_TEXTS} texts at once");
-        return Err(Fault::new(Code::TooLarge, message));
+) -> Result<Json<MarkdownBlocks>, ApiError> {
+    let MarkdownTexts { texts } = json_body(request).await?;
+    if texts.len() > MAX_TEXTS {
+        let message = format!("more than {MAX_TEXTS} texts in one request");
+        return Err(ApiError::new(ErrorCode::TooLarge, message));
     }
     let html = server.renderer.render(texts).await;
-    let ending = || Fault::new(Code::ShuttingDown, "nothing is rendered any more");
+    let closed = || ApiError::new(ErrorCode::ShuttingDown, "the server is shutting down");
     Ok(Json(MarkdownBlocks {
-        html: html.ok_or_else(ending)?,
+        html: html.ok_or_else(closed)?,
     }))
 }
 
 impl Renderer {
-    /// `None` when there can be no thread.
-    async fn render(&self, texts: Vec<MarkdownText>) -> Option<Vec<Rendered>> {
+    /// `None` if the thread could not be started.
+    async fn render(&self, texts: Vec<MarkdownText>) -> Option<Vec<RenderedText>> {
         let (reply, rendered) = oneshot::channel();
-        let orders = self.0.get_or_init(start);
-        orders.send(Order { texts, reply }).ok()?;
+        let jobs = self.0.get_or_init(start);
+        jobs.send(RenderJob { texts, reply }).ok()?;
         rendered.await.ok()
     }
 }
 
-/// The way to a new thread. Without one nothing is rendered, and whoever asks is told.
-fn start() -> mpsc::Sender<Order> {
-    let (sender, orders) = mpsc::channel::<Order>();
+/// Starts the thread. If that fails, every request fails.
+fn start() -> mpsc::Sender<RenderJob> {
+    let (sender, jobs) = mpsc::channel::<RenderJob>();
     let work = move || {
-        let mut painter = Painter::default();
-        for Order { texts, reply } in orders {
-            // Nobody waits any more for a client that has left.
+        let mut highlighter = SyntaxHighlighter::default();
+        for RenderJob { texts, reply } in jobs {
+            // Skip requests of clients that have disconnected.
             if !reply.is_closed() {
-                let rendered = texts.iter().map(|text| text.render(&mut painter));
+                let rendered = texts.iter().map(|text| text.render(&mut highlighter));
                 let _ = reply.send(rendered.collect());
             }
         }
@@ -118,51 +116,53 @@ fn start() -> mpsc::Sender<Order> {
 }
 
 impl MarkdownText {
-    fn render(&self, painter: &mut dyn Highlighter) -> Rendered {
+    fn render(&self, highlighter: &mut dyn Highlighter) -> RenderedText {
         if self.open {
-            return self.render_open(painter);
+            return self.render_open(highlighter);
         }
-        Rendered {
-            blocks: vec![prose(painter, &self.text, "")],
+        RenderedText {
+            blocks: vec![prose(highlighter, &self.text, "")],
             finished: 1,
             taken: self.text.encode_utf16().count(),
         }
     }
 
-    fn render_open(&self, painter: &mut dyn Highlighter) -> Rendered {
+    fn render_open(&self, highlighter: &mut dyn Highlighter) -> RenderedText {
         let text = self.text.as_str();
         let finished = finished(text);
-        let rest = finished.last().map_or(0, |block| block.end);
+        let open_start = finished.last().map_or(0, |block| block.end);
         let mut blocks: Vec<String> = finished
             .iter()
-            .map(|block| prose(painter, &text[block.clone()], ""))
+            .map(|block| prose(highlighter, &text[block.clone()], ""))
             .collect();
-        let open = &text[rest..];
+        let open = &text[open_start..];
         if !open.trim().is_empty() {
-            blocks.push(if open.len() > MARKED_WHILE_OPEN {
+            blocks.push(if open.len() > MAX_HIGHLIGHTED_OPEN {
                 prose(&mut *PlainThemes.highlighter(), open, "")
             } else {
-                prose(painter, open, "")
+                prose(highlighter, open, "")
             });
         }
-        Rendered {
+        RenderedText {
             blocks,
             finished: finished.len(),
-            taken: text[..rest].encode_utf16().count(),
+            taken: text[..open_start].encode_utf16().count(),
         }
     }
 }
 
-/// The blocks of a growing text that no later text can change: all before the last one that has a whole line.
-/// They lie side by side from the start.
+/// The blocks of a growing text that later text cannot change: all before the last block with a complete line. They
+/// are contiguous from the start.
 fn finished(text: &str) -> Vec<Range<usize>> {
-    // Half a line may turn out to be an item of the list above it.
-    let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+    // A partial line can become an item of the list above it.
+    let complete_lines = text.rfind('\n').map_or("", |end| &text[..=end]);
     let mut depth = 0;
     let mut starts = Vec::new();
-    for (event, range) in Parser::new_ext(whole, MARKDOWN).into_offset_iter() {
+    for (event, range) in Parser::new_ext(complete_lines, MARKDOWN).into_offset_iter() {
         if depth == 0 {
-            let line = whole[..range.start].rfind('\n').map_or(0, |end| end + 1);
+            let line = complete_lines[..range.start]
+                .rfind('\n')
+                .map_or(0, |end| end + 1);
             starts.push(line);
         }
         match event {
@@ -185,44 +185,44 @@ fn finished(text: &str) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    fn rendered(text: &str, open: bool) -> Rendered {
-        painted(&mut Painter::default(), text, open)
+    fn rendered(text: &str, open: bool) -> RenderedText {
+        render_with(&mut SyntaxHighlighter::default(), text, open)
     }
 
-    fn painted(painter: &mut Painter, text: &str, open: bool) -> Rendered {
+    fn render_with(highlighter: &mut SyntaxHighlighter, text: &str, open: bool) -> RenderedText {
         let text = text.to_owned();
-        MarkdownText { text, open }.render(painter)
+        MarkdownText { text, open }.render(highlighter)
     }
 
-    /// What a client has in the end that asks again whenever `text` has grown by a character.
+    /// The final HTML of a client that sends a request after every character of `text`.
     fn streamed(text: &str) -> String {
         let units: Vec<u16> = text.encode_utf16().collect();
         let (mut taken, mut shown) = (0, Vec::<String>::new());
-        let mut kept = 0;
-        let mut painter = Painter::default();
+        let mut finished = 0;
+        let mut highlighter = SyntaxHighlighter::default();
         for (at, char) in text.char_indices() {
             let end = text[..at + char.len_utf8()].encode_utf16().count();
             let part = String::from_utf16(&units[taken..end]).unwrap();
-            let answer = painted(&mut painter, &part, true);
-            shown.truncate(kept);
+            let answer = render_with(&mut highlighter, &part, true);
+            shown.truncate(finished);
             shown.extend(answer.blocks);
             taken += answer.taken;
-            kept += answer.finished;
+            finished += answer.finished;
         }
         shown.concat()
     }
 
     #[test]
-    fn a_growing_text_ends_as_the_whole_one_does() {
+    fn a_growing_text_ends_like_the_complete_one() {
         let text = "# Häding 🦀\n\nOne *two*\nthree.\n\n1. a\n\n2. b\n   - c\n\n> quote\nlazy\n\n```rust\nlet x = 1;\n\n// y\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nTitle\n=====\n\n    indented\n\n---\nend";
         assert_eq!(streamed(text), rendered(text, false).blocks.concat());
     }
 
     #[test]
-    fn finished_blocks_come_once() {
+    fn finished_blocks_are_rendered_once() {
         assert_eq!(
             rendered("ä one\n\ntwo\n\n- thr", true),
-            Rendered {
+            RenderedText {
                 blocks: vec![
                     "<p>ä one</p>".into(),
                     "<p>two</p><ul><li>thr</li></ul>".into()
@@ -231,19 +231,21 @@ mod tests {
                 taken: 7,
             }
         );
-        assert_eq!(rendered("", true), Rendered::default());
+        assert_eq!(rendered("", true), RenderedText::default());
         assert_eq!(rendered("a\n\n1. b\n\n2", true).finished, 1);
     }
 
     #[test]
-    fn hostile_text_is_text_in_every_state_of_its_stream() {
+    fn hostile_text_is_escaped_in_every_state_of_its_stream() {
         let text = "<script>alert(1)</script>\n\n[a](javascript:alert(1)) ![b](https://evil.example/x.png)\n\n\
             <img src=x onerror=alert(1)>\n\n```\"><svg onload=alert(1)>\n</code><script>x</script>\n```\n\n\
             <a href=\"data:text/html,x\">y</a>\n\n| <iframe> |\n|---|\n| \" onmouseover=x |\n";
-        let mut painter = Painter::default();
+        let mut highlighter = SyntaxHighlighter::default();
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
             for open in [true, false] {
-                let html = painted(&mut painter, &text[..end], open).blocks.concat();
+                let html = render_with(&mut highlighter, &text[..end], open)
+                    .blocks
+                    .concat();
                 for bad in [
                     "<script",
                     "<img",
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_marked_until_it_is_long() {
+    fn code_is_highlighted_until_it_is_long() {
         let short = "```rust\nlet x = 1;\n";
         assert!(rendered(short, true).blocks[0].contains("<b class=s-keyword>let</b>"));
         let long = format!("```rust\n{}", "let x = 1;\n".repeat(4000));

@@ -1,10 +1,10 @@
 //! The Markdown route of a build without the feature `transfer`, which contains the renderer.
 
-use super::fault::{Code, Fault};
+use super::error::{ApiError, ErrorCode};
 
-pub(super) async fn render() -> Fault {
-    Fault::new(
-        Code::NotFound,
+pub(super) async fn render() -> ApiError {
+    ApiError::new(
+        ErrorCode::NotFound,
         "this build cannot render Markdown; build osier with the feature `transfer`",
     )
 }

@@ -1,35 +1,55 @@
-//! Many sessions over HTTP: REST and server-sent events for scripts, a WebSocket for interfaces, and a chat in
-//! the browser. On loopback or a unix socket; who comes over the network has to know the token.
+//! Sessions over HTTP: REST and server-sent events for scripts, a WebSocket for interfaces, and the browser chat.
+//! `docs/serve.md` describes the API.
 //!
-//! Nothing here knows a session from the inside: `coding::hosts` owns them, and a `Seat` joins
-//! one client to one of them with the same dispatcher that `osier rpc` has. What a client is to hear waits in
-//! its own bounded queue; whoever is too slow loses events, is told so, and gets the whole state instead.
+//! The server listens on a TCP address, where clients send a token, or on a Unix socket that only its owner can open.
+//! `osier_hub` owns the sessions. A `SessionConnection` connects one client to one session with the dispatcher of
+//! `osier rpc`. Each client has a bounded `SendQueue`: a client that reads too slowly loses events and gets a snapshot
+//! instead.
+//!
+//! ```no_run
+//! use osier_serve::{Listen, Options, Server, make_token};
+//! use osier_session::SessionSetup;
+//!
+//! async fn serve(setup: SessionSetup) -> Result<(), Box<dyn std::error::Error>> {
+//!     let options = Options {
+//!         listen: Listen::Address("127.0.0.1:0".parse()?),
+//!         token: make_token()?,
+//!         allowed_hosts: Vec::new(),
+//!         proxy: None,
+//!         unload_after: None,
+//!     };
+//!     let server = Server::bind(setup, options).await?;
+//!     println!("{}", server.url());
+//!     server.run().await?;
+//!     Ok(())
+//! }
+//! ```
 
 mod access;
-mod fault;
+mod browser_chat;
+mod error;
 mod frames;
-mod gate;
+#[cfg(feature = "transfer")]
+mod highlighter;
 #[cfg_attr(not(feature = "transfer"), path = "html_disabled.rs")]
 mod html;
-mod limits;
 mod listen;
 #[cfg(test)]
 #[cfg(all(feature = "schema", feature = "transfer"))]
 mod openapi;
-mod outbox;
-#[cfg(feature = "transfer")]
-mod painter;
 #[cfg(feature = "proxy")]
-mod relay;
+mod proxy;
+mod rate_limit;
+mod request_check;
 mod routes;
-mod seat;
-mod sessions;
-mod socket;
-mod talk;
-mod web;
+mod send_queue;
+mod server_routes;
+mod session_connection;
+mod session_routes;
+mod websocket;
 
 #[cfg(feature = "transfer")]
-pub use painter::Painter;
+pub use highlighter::SyntaxHighlighter;
 
 use std::future::Future;
 use std::io;
@@ -43,7 +63,7 @@ use self::access::Access;
 use self::html::Renderer;
 use self::listen::Bound;
 use osier_base::signals::signalled;
-use osier_hub::Hosts;
+use osier_hub::SessionRegistry;
 #[cfg(feature = "proxy")]
 use osier_proxy::LlmProxy;
 use osier_session::SessionSetup;
@@ -51,100 +71,109 @@ use osier_session::SessionSetup;
 pub use self::access::{make_token, read_token};
 pub use self::listen::{Listen, ListenError};
 
-/// How often sessions are looked at that nobody needs.
-const LOOK_ROUND: Duration = Duration::from_secs(20);
-/// How long what is being answered may take once the server ends.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
+/// Interval of the check for idle sessions.
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
+/// How long requests may take to finish when the server shuts down.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How it is served.
+/// How a server listens and whom it accepts.
 #[derive(Debug)]
 pub struct Options {
     pub listen: Listen,
-    /// What a client has to know; nothing is asked of those on a unix socket.
+    /// The token that clients send. Clients of a Unix socket need none.
     pub token: String,
-    /// Names beside those of the address that a browser may call the server by.
-    pub hosts: Vec<String>,
-    /// Calls models for others, too.
+    /// Additional host names of the server.
+    pub allowed_hosts: Vec<String>,
+    /// The LLM proxy, which calls models for other users.
     #[cfg(feature = "proxy")]
-    pub relay: Option<LlmProxy>,
-    /// Sessions are unloaded when nobody has needed them for so long; never when not set.
+    pub proxy: Option<LlmProxy>,
+    /// Unload sessions that have been idle and without clients for this time; never when not set.
     pub unload_after: Option<Duration>,
 }
 
-/// What every request is answered from.
+/// The state that all requests share.
 #[derive(Debug)]
-struct Server {
-    hosts: Hosts,
+struct ServerState {
+    registry: SessionRegistry,
     access: Access,
     #[cfg(feature = "transfer")]
     renderer: Renderer,
-    /// A client has asked for the end.
+    /// A client requested the shutdown of the server.
     stop: Arc<Notify>,
 }
 
-/// A server that listens, before anybody is answered.
+/// A server that listens but does not accept requests yet.
 #[derive(Debug)]
-pub struct Serving {
-    server: Arc<Server>,
-    bound: Bound,
+pub struct Server {
+    server: Arc<ServerState>,
+    listener: Bound,
     unload_after: Option<Duration>,
 }
 
-impl Serving {
-    /// Begins to listen. `template` is what every session starts with.
+impl Server {
+    /// Starts to listen. Every session starts from `template`.
+    ///
+    /// # Errors
+    /// The address or the socket is in use or invalid.
     pub async fn bind(template: SessionSetup, options: Options) -> Result<Self, ListenError> {
-        let bound = Bound::new(&options.listen).await?;
-        let access = Access::new(&options.token, bound.names(), &options.hosts);
+        let listener = Bound::new(&options.listen).await?;
+        let access = Access::new(&options.token, listener.ip(), &options.allowed_hosts);
         #[cfg(feature = "proxy")]
-        let access = access.with_proxy(options.relay);
-        let hosts = Hosts::new(template);
+        let access = access.with_proxy(options.proxy);
+        let registry = SessionRegistry::new(template);
         Ok(Self {
-            server: Arc::new(Server {
-                hosts,
+            server: Arc::new(ServerState {
+                registry,
                 access,
                 #[cfg(feature = "transfer")]
                 renderer: Renderer::default(),
                 stop: Arc::default(),
             }),
-            bound,
+            listener,
             unload_after: options.unload_after,
         })
     }
 
-    /// Where it is reached: an address for a browser, or `unix:PATH`.
+    /// The URL of the server, or `unix:PATH`.
     pub fn url(&self) -> String {
-        self.bound.url()
+        self.listener.url()
     }
 
-    /// Serves until a signal comes, or a client asks for the end; then everything is stopped and stored.
+    /// Serves until a signal arrives or a client stops the server. Then stops and stores all sessions.
+    ///
+    /// # Errors
+    /// The server cannot accept connections any more.
     pub async fn run(self) -> io::Result<()> {
         self.run_until(signalled()).await
     }
 
-    /// The same until `stop` is done.
+    /// Serves until `stop` completes or a client stops the server. Then stops and stores all sessions.
+    ///
+    /// # Errors
+    /// The server cannot accept connections any more.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let Self {
             server,
-            bound,
+            listener,
             unload_after,
         } = self;
-        let router = routes::router(Arc::clone(&server), bound.is_trusted());
+        let router = routes::router(Arc::clone(&server), listener.is_trusted());
         let (end, ended) = tokio::sync::watch::channel(false);
-        let mut serving = tokio::spawn(bound.serve(router, ended));
-        let looking = tokio::spawn(look_round(server.hosts.clone(), unload_after));
+        let mut serving = tokio::spawn(listener.serve(router, ended));
+        let idle_check = tokio::spawn(check_idle_sessions(server.registry.clone(), unload_after));
         let outcome = tokio::select! {
             () = stop => None,
             () = server.stop.notified() => None,
             outcome = &mut serving => Some(outcome),
         };
-        looking.abort();
-        // Clients hear how their sessions end before their connections do.
-        server.hosts.close_all().await;
+        idle_check.abort();
+        // Close the sessions first, so that clients receive their last events.
+        server.registry.close_all().await;
         end.send_replace(true);
         let outcome = if let Some(outcome) = outcome {
             outcome
         } else {
-            let ended = tokio::time::timeout(LAST_ANSWERS, &mut serving).await;
+            let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut serving).await;
             let Ok(outcome) = ended else {
                 serving.abort();
                 return Ok(());
@@ -155,13 +184,13 @@ impl Serving {
     }
 }
 
-async fn look_round(hosts: Hosts, unload_after: Option<Duration>) {
-    let pause = unload_after.map_or(LOOK_ROUND, |after| LOOK_ROUND.min(after));
+async fn check_idle_sessions(registry: SessionRegistry, unload_after: Option<Duration>) {
+    let pause = unload_after.map_or(IDLE_CHECK_INTERVAL, |after| IDLE_CHECK_INTERVAL.min(after));
     loop {
         tokio::time::sleep(pause).await;
-        hosts.rest_idle();
+        registry.clear_unused_replay_buffers();
         if let Some(after) = unload_after {
-            hosts.unload_idle(after).await;
+            registry.unload_unused(after).await;
         }
     }
 }

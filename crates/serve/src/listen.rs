@@ -1,4 +1,4 @@
-//! Where the server listens: an address, or a socket in the file system that only its owner can open.
+//! The listener: a TCP address, or a Unix socket that only its owner can open.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,31 +9,31 @@ use axum::Router;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::watch;
 
-use super::gate::Remote;
+use super::request_check::PeerAddress;
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
     Address(SocketAddr),
-    /// A socket of this path, which only the owner can open.
+    /// A Unix socket that only its owner can open.
     Unix(PathBuf),
 }
 
-/// Why it cannot be listened.
+/// Why a server cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    #[error("`{address}` cannot be listened at: {source}")]
+    #[error("cannot listen on `{address}`: {source}")]
     Address {
         address: SocketAddr,
         source: io::Error,
     },
-    #[error("`{}` cannot be listened at: {source}", path.display())]
+    #[error("cannot listen on `{}`: {source}", path.display())]
     Socket { path: PathBuf, source: io::Error },
-    #[error("another server listens at `{}`: `osier attach unix:{}` joins it", path.display(), path.display())]
+    #[error("another server listens on `{}`; join it with `osier attach unix:{}`", path.display(), path.display())]
     InUse { path: PathBuf },
 }
 
-/// A socket that listens.
+/// A bound listener.
 #[derive(Debug)]
 pub(super) enum Bound {
     Address(TcpListener, SocketAddr),
@@ -52,17 +52,17 @@ impl Bound {
                 let bound = listener.local_addr().map_err(failed)?;
                 Ok(Self::Address(listener, bound))
             }
-            Listen::Unix(path) => Ok(Self::Unix(socket(path).await?, path.clone())),
+            Listen::Unix(path) => Ok(Self::Unix(bind_private_socket(path).await?, path.clone())),
         }
     }
 
-    /// Whether only those can come who may do everything anyway.
+    /// Whether clients need no token, because only the owner can connect.
     pub(super) fn is_trusted(&self) -> bool {
         matches!(self, Self::Unix(..))
     }
 
-    /// The address whose names a browser may use.
-    pub(super) fn names(&self) -> Option<IpAddr> {
+    /// The IP address; none for a Unix socket.
+    pub(super) fn ip(&self) -> Option<IpAddr> {
         match self {
             Self::Address(_, address) => Some(address.ip()),
             Self::Unix(..) => None,
@@ -73,29 +73,29 @@ impl Bound {
         self.to_string()
     }
 
-    /// Answers until `ended` says so, then finishes what is being answered.
+    /// Serves until `ended` is true, then finishes the active requests.
     pub(super) async fn serve(
         self,
         router: Router,
         mut ended: watch::Receiver<bool>,
     ) -> io::Result<()> {
         let end = async move {
-            // A sender that is gone is an end, too.
+            // A dropped sender ends the server as well.
             let _ = ended.wait_for(|ended| *ended).await;
         };
         match self {
             Self::Address(listener, _) => {
-                let service = router.into_make_service_with_connect_info::<Remote>();
+                let service = router.into_make_service_with_connect_info::<PeerAddress>();
                 axum::serve(listener, service)
                     .with_graceful_shutdown(end)
                     .await
             }
             Self::Unix(listener, path) => {
-                let service = router.into_make_service_with_connect_info::<Remote>();
+                let service = router.into_make_service_with_connect_info::<PeerAddress>();
                 let outcome = axum::serve(listener, service)
                     .with_graceful_shutdown(end)
                     .await;
-                // It may have been taken away already.
+                // It may already have been removed.
                 let _ = std::fs::remove_file(path);
                 outcome
             }
@@ -112,8 +112,8 @@ impl fmt::Display for Bound {
     }
 }
 
-/// A socket that only its owner can open. One that nobody listens at any more is taken over.
-async fn socket(path: &Path) -> Result<UnixListener, ListenError> {
+/// Creates a Unix socket that only its owner can open. Replaces a socket without a listener.
+async fn bind_private_socket(path: &Path) -> Result<UnixListener, ListenError> {
     let failed = |source| ListenError::Socket {
         path: path.to_owned(),
         source,
@@ -124,28 +124,28 @@ async fn socket(path: &Path) -> Result<UnixListener, ListenError> {
         });
     }
     match std::fs::symlink_metadata(path) {
-        Ok(found) if !is_socket(&found) => {
-            let error = io::Error::other("there is a file of that name that is no socket");
+        Ok(metadata) if !is_socket(&metadata) => {
+            let error = io::Error::other("the file exists and is not a socket");
             return Err(failed(error));
         }
         Ok(_) => std::fs::remove_file(path).map_err(failed)?,
         Err(_) => {}
     }
-    // Made under a name nobody knows and moved when nobody else can open it.
+    // Create it under a temporary name and rename it once only the owner can open it.
     let folder = path.parent().unwrap_or(Path::new("."));
-    let hidden = folder.join(format!(".osier-{}", std::process::id()));
-    let listener = UnixListener::bind(&hidden).map_err(failed)?;
+    let temporary = folder.join(format!(".osier-{}", std::process::id()));
+    let listener = UnixListener::bind(&temporary).map_err(failed)?;
     let private = std::fs::Permissions::from_mode(0o600);
-    let placed = std::fs::set_permissions(&hidden, private);
-    let placed = placed.and_then(|()| std::fs::rename(&hidden, path));
-    if let Err(error) = placed {
-        let _ = std::fs::remove_file(&hidden);
+    let moved = std::fs::set_permissions(&temporary, private);
+    let moved = moved.and_then(|()| std::fs::rename(&temporary, path));
+    if let Err(error) = moved {
+        let _ = std::fs::remove_file(&temporary);
         return Err(failed(error));
     }
     Ok(listener)
 }
 
-fn is_socket(found: &std::fs::Metadata) -> bool {
+fn is_socket(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
-    found.file_type().is_socket()
+    metadata.file_type().is_socket()
 }

@@ -1,32 +1,32 @@
-//! The description of the interface, `docs/openapi.json`, made from the table of paths and the types.
+//! Generates `docs/openapi.json` from the table of routes and the types.
 
 use std::path::Path;
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::fault::CODES;
+use super::error::CODES;
 use super::frames::ClientFrame;
 use super::html::{MarkdownBlocks, MarkdownTexts};
-use super::routes::{Gives, ROUTES};
-use super::sessions::{Login, NewSession, ServerStatus, Sessions};
-use osier_hub::RoomInfo;
+use super::routes::{ROUTES, ResponseKind};
+use super::server_routes::{Login, NewSession, ServerStatus, Sessions};
+use osier_hub::OpenSessionInfo;
 use osier_rpc::Response;
 
 fn schemas() -> Value {
     let settings = SchemaSettings::openapi3();
-    let mut made = settings.into_generator();
-    made.subschema_for::<ClientFrame>();
-    made.subschema_for::<Login>();
-    made.subschema_for::<MarkdownBlocks>();
-    made.subschema_for::<MarkdownTexts>();
-    made.subschema_for::<NewSession>();
-    made.subschema_for::<Response>();
-    made.subschema_for::<RoomInfo>();
-    made.subschema_for::<ServerStatus>();
-    made.subschema_for::<Sessions>();
+    let mut generator = settings.into_generator();
+    generator.subschema_for::<ClientFrame>();
+    generator.subschema_for::<Login>();
+    generator.subschema_for::<MarkdownBlocks>();
+    generator.subschema_for::<MarkdownTexts>();
+    generator.subschema_for::<NewSession>();
+    generator.subschema_for::<Response>();
+    generator.subschema_for::<OpenSessionInfo>();
+    generator.subschema_for::<ServerStatus>();
+    generator.subschema_for::<Sessions>();
     let mut schemas = Map::new();
-    for (name, schema) in made.take_definitions(true) {
+    for (name, schema) in generator.take_definitions(true) {
         schemas.insert(name, schema);
     }
     let object = |what: &str| json!({"type": "object", "description": what});
@@ -34,17 +34,20 @@ fn schemas() -> Value {
         ("Closed", object("`closed` is the id of the session.")),
         (
             "Command",
-            object("A command of rpc.schema.json: `type` and its parameters."),
+            object("A command of rpc.schema.json: `type` and the parameters."),
         ),
         ("Empty", object("No fields.")),
         (
             "Models",
             object(
-                "`models`: a list as docs/proxy.md has it, with `reference`, `key` and `inCycle`.",
+                "`models`: a list as described in docs/proxy.md, with `reference`, `key` and `inCycle`.",
             ),
         ),
         ("Ok", object("`ok` is true.")),
-        ("ProxyRequest", object("A call, as docs/proxy.md has it.")),
+        (
+            "ProxyRequest",
+            object("A model call, as described in docs/proxy.md."),
+        ),
         (
             "Prompt",
             object(
@@ -61,11 +64,11 @@ fn schemas() -> Value {
         .map(|(_, name, status, what)| format!("{name} ({}): {what}", status.as_u16()));
     let meanings: Vec<String> = meanings.collect();
     schemas.insert(
-        "Fault".to_owned(),
+        "Error".to_owned(),
         json!({"type": "object", "required": ["error"], "properties": {"error": {
             "type": "object", "required": ["code", "message"], "properties": {
                 "code": {"type": "string", "enum": names, "description": meanings.join("; ")},
-                "message": {"type": "string", "description": "one sentence for a person"},
+                "message": {"type": "string", "description": "what is wrong and what to do, for users"},
             },
         }}}),
     );
@@ -79,26 +82,26 @@ fn reference(name: &str) -> Value {
 fn paths() -> Value {
     let mut paths = Map::new();
     for route in ROUTES {
-        let answer = match route.gives {
-            Gives::Json(name) => {
-                json!({"description": "done", "content": {"application/json": {"schema": reference(name)}}})
+        let answer = match route.response {
+            ResponseKind::Json(name) => {
+                json!({"description": "success", "content": {"application/json": {"schema": reference(name)}}})
             }
-            Gives::Events => {
+            ResponseKind::Events => {
                 json!({"description": "events", "content": {"text/event-stream": {"schema": {"type": "string"}}}})
             }
-            Gives::Frames => json!({"description": "frames: see docs/serve.md"}),
+            ResponseKind::Frames => json!({"description": "frames: see docs/serve.md"}),
         };
-        let status = match route.gives {
-            Gives::Frames => "101",
+        let status = match route.response {
+            ResponseKind::Frames => "101",
             _ if route.method == "post" && route.path == "/api/sessions" => "201",
             _ => "200",
         };
-        let fault = json!({"description": "it was not done", "content": {"application/json": {"schema": reference("Fault")}}});
+        let error_response = json!({"description": "an error", "content": {"application/json": {"schema": reference("Error")}}});
         let mut operation = json!({
-            "summary": route.does,
-            "responses": {status: answer, "default": fault},
+            "summary": route.summary,
+            "responses": {status: answer, "default": error_response},
         });
-        if let Some(name) = route.takes {
+        if let Some(name) = route.request {
             operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": reference(name)}}});
         }
         if route.path.contains("{id}") {
@@ -119,7 +122,7 @@ fn description() -> Value {
         "info": {
             "title": "osier serve",
             "version": "1",
-            "description": "Sessions of a coding agent over HTTP. docs/serve.md tells how it goes together.",
+            "description": "Sessions of a coding agent over HTTP. See docs/serve.md.",
         },
         "security": [{"token": []}, {"cookie": []}],
         "paths": paths(),
@@ -144,7 +147,7 @@ fn the_description_is_made_from_the_table() {
     let found = std::fs::read_to_string(&path).unwrap();
     assert!(
         found == text,
-        "docs/openapi.json is old: run the test with UPDATE_DOCS=1"
+        "docs/openapi.json is out of date; run the test with UPDATE_DOCS=1"
     );
 }
 

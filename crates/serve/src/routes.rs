@@ -1,4 +1,4 @@
-//! Every path of the server: one table for dispatch and for the description of the interface.
+//! The table of routes, for dispatch and for `docs/openapi.json`.
 
 use std::sync::Arc;
 
@@ -6,176 +6,176 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, delete, get, post};
 
-use super::fault::{Code, Fault};
+use super::error::{ApiError, ErrorCode};
 #[cfg(feature = "proxy")]
-use super::relay;
-use super::{Server, gate, html, sessions, socket, talk, web};
+use super::proxy;
+use super::{
+    ServerState, browser_chat, html, request_check, server_routes, session_routes, websocket,
+};
 
-/// One thing a client can ask for.
+/// A route of the API.
 #[cfg_attr(
     not(test),
-    expect(
-        dead_code,
-        reason = "a test makes the description of the interface of it"
-    )
+    expect(dead_code, reason = "a test generates docs/openapi.json from it")
 )]
 pub(super) struct Route {
     pub method: &'static str,
     pub path: &'static str,
-    /// What it does, in one sentence.
-    pub does: &'static str,
-    /// The schema of the body; none where there is no body.
-    pub takes: Option<&'static str>,
-    /// The schema of the answer, or what it is instead.
-    pub gives: Gives,
-    handler: fn() -> MethodRouter<Arc<Server>>,
+    /// What it does, for the documentation.
+    pub summary: &'static str,
+    /// The schema of the body, if there is one.
+    pub request: Option<&'static str>,
+    /// What it returns.
+    pub response: ResponseKind,
+    handler: fn() -> MethodRouter<Arc<ServerState>>,
 }
 
-/// What is answered.
+/// The kind of a response.
 #[cfg_attr(
     not(test),
-    expect(
-        dead_code,
-        reason = "a test makes the description of the interface of it"
-    )
+    expect(dead_code, reason = "a test generates docs/openapi.json from it")
 )]
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Gives {
-    /// JSON of this schema.
+pub(super) enum ResponseKind {
+    /// JSON with this schema.
     Json(&'static str),
     /// Server-sent events.
     Events,
-    /// Frames both ways.
+    /// WebSocket frames.
     Frames,
 }
 
-/// All of them.
+/// All routes of the API.
 pub(super) const ROUTES: &[Route] = &[
     Route {
         method: "post",
         path: "/api/login",
-        does: "Lets a browser in: sets the cookie `osier`. The only path that needs no token.",
-        takes: Some("Login"),
-        gives: Gives::Json("Ok"),
-        handler: || post(sessions::login),
+        summary: "Set the cookie `osier` for a browser. The only request that needs no token.",
+        request: Some("Login"),
+        response: ResponseKind::Json("Ok"),
+        handler: || post(server_routes::login),
     },
     Route {
         method: "post",
         path: "/api/logout",
-        does: "Takes the cookie away.",
-        takes: Some("Empty"),
-        gives: Gives::Json("Ok"),
-        handler: || post(sessions::logout),
+        summary: "Clear the cookie.",
+        request: Some("Empty"),
+        response: ResponseKind::Json("Ok"),
+        handler: || post(server_routes::logout),
     },
     Route {
         method: "get",
         path: "/api/status",
-        does: "What this server is.",
-        takes: None,
-        gives: Gives::Json("ServerStatus"),
-        handler: || get(sessions::status),
+        summary: "Return the version and state of the server.",
+        request: None,
+        response: ResponseKind::Json("ServerStatus"),
+        handler: || get(server_routes::status),
     },
     Route {
         method: "get",
         path: "/api/models",
-        does: "The models, the one to start with first.",
-        takes: None,
-        gives: Gives::Json("Models"),
-        handler: || get(sessions::models),
+        summary: "List the models, the default model first.",
+        request: None,
+        response: ResponseKind::Json("Models"),
+        handler: || get(server_routes::models),
     },
     Route {
         method: "get",
         path: "/api/sessions",
-        does: "The sessions that are open with how they stand, and those that are stored.",
-        takes: None,
-        gives: Gives::Json("Sessions"),
-        handler: || get(sessions::list),
+        summary: "List the open sessions with their state, and the stored sessions.",
+        request: None,
+        response: ResponseKind::Json("Sessions"),
+        handler: || get(server_routes::list),
     },
     Route {
         method: "post",
         path: "/api/sessions",
-        does: "Opens a new session, or a stored one. One that is open is shared.",
-        takes: Some("NewSession"),
-        gives: Gives::Json("RoomInfo"),
-        handler: || post(sessions::open),
+        summary: "Open a new or a stored session. A session that is already open is shared.",
+        request: Some("NewSession"),
+        response: ResponseKind::Json("RoomInfo"),
+        handler: || post(server_routes::open),
     },
     Route {
         method: "delete",
         path: "/api/sessions/{id}",
-        does: "Stops what runs in a session, stores it and closes it; its file stays.",
-        takes: None,
-        gives: Gives::Json("Closed"),
-        handler: || delete(sessions::close),
+        summary: "Stop what runs in a session, store and close it. Its file stays.",
+        request: None,
+        response: ResponseKind::Json("Closed"),
+        handler: || delete(server_routes::close),
     },
     Route {
         method: "post",
         path: "/api/sessions/{id}/rpc",
-        does: "Does one command of `osier rpc`, and answers with its response.",
-        takes: Some("Command"),
-        gives: Gives::Json("Response"),
-        handler: || post(talk::command),
+        summary: "Run one command of `osier rpc` and return its response.",
+        request: Some("Command"),
+        response: ResponseKind::Json("Response"),
+        handler: || post(session_routes::command),
     },
     Route {
         method: "post",
         path: "/api/sessions/{id}/prompt",
-        does: "Says something; the events of the run follow, up to `agent_settled`.",
-        takes: Some("Prompt"),
-        gives: Gives::Events,
-        handler: || post(talk::prompt),
+        summary: "Send a prompt and return the events of its run, up to `agent_settled`.",
+        request: Some("Prompt"),
+        response: ResponseKind::Events,
+        handler: || post(session_routes::prompt),
     },
     Route {
         method: "get",
         path: "/api/sessions/{id}/events",
-        does: "Everything that happens from the event `after`, or `Last-Event-ID`, on.",
-        takes: None,
-        gives: Gives::Events,
-        handler: || get(talk::events),
+        summary: "Return every event after the number `after` or `Last-Event-ID`.",
+        request: None,
+        response: ResponseKind::Events,
+        handler: || get(session_routes::events),
     },
     Route {
         method: "post",
         path: "/api/markdown",
-        does: "Makes HTML of what a model wrote: nothing in it can run, load or lead elsewhere than to a page.",
-        takes: Some("MarkdownTexts"),
-        gives: Gives::Json("MarkdownBlocks"),
+        summary: "Convert Markdown of a model to HTML. The HTML runs and loads nothing, and its links lead only to web pages.",
+        request: Some("MarkdownTexts"),
+        response: ResponseKind::Json("MarkdownBlocks"),
         handler: || post(html::render),
     },
     #[cfg(feature = "proxy")]
     Route {
         method: "post",
         path: "/api/proxy/stream",
-        does: "Calls a model with the keys of this server (`--proxy`); docs/proxy.md describes it.",
-        takes: Some("ProxyRequest"),
-        gives: Gives::Events,
-        handler: || post(relay::stream),
+        summary: "Call a model with the keys of this server (`--proxy`). See docs/proxy.md.",
+        request: Some("ProxyRequest"),
+        response: ResponseKind::Events,
+        handler: || post(proxy::stream),
     },
     Route {
         method: "get",
         path: "/api/ws",
-        does: "A WebSocket for commands and events of many sessions.",
-        takes: None,
-        gives: Gives::Frames,
-        handler: || get(socket::open),
+        summary: "Open a WebSocket for commands and events of several sessions.",
+        request: None,
+        response: ResponseKind::Frames,
+        handler: || get(websocket::open),
     },
 ];
 
-/// The server's paths. On a trusted socket no token is asked for.
-pub(super) fn router(server: Arc<Server>, is_trusted: bool) -> Router {
+/// The router of the server. Clients of a trusted listener need no token.
+pub(super) fn router(server: Arc<ServerState>, is_trusted: bool) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
         router = router.route(route.path, (route.handler)());
     }
-    let guard = from_fn_with_state((Arc::clone(&server), is_trusted), gate::guard);
+    let state = request_check::CheckState {
+        server: Arc::clone(&server),
+        is_trusted,
+    };
+    let layer = from_fn_with_state(state, request_check::check_request);
     router
-        .merge(web::routes())
-        .fallback(nothing)
-        .method_not_allowed_fallback(nothing)
-        .layer(guard)
+        .merge(browser_chat::routes())
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_found)
+        .layer(layer)
         .with_state(server)
 }
 
-async fn nothing() -> Fault {
-    Fault::new(
-        Code::NotFound,
-        "there is nothing here: docs/serve.md lists what there is",
+async fn not_found() -> ApiError {
+    ApiError::new(
+        ErrorCode::NotFound,
+        "unknown path or method; docs/serve.md lists the API",
     )
 }

@@ -10,7 +10,9 @@ use osier_llm::Script;
 use osier_protocol::questions::{Answer, Grant};
 use osier_protocol::{Event, Op, PageAt, PermissionMode};
 use osier_rpc::answers::Disposition;
-use osier_rpc::{CallError, Client, Code, Ended, Nobody, Person, UiRequest, serve};
+use osier_rpc::{
+    CallError, Client, DismissQuestions, EndReason, ErrorCode, QuestionHandler, UiRequest, serve,
+};
 use osier_session::SessionChoice;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -40,7 +42,7 @@ fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
 async fn any_request_returns_the_event_that_answers_it() {
     let home = Home::new();
     let run = invocation(&home, &[]);
-    let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
+    let (client, mut events) = Client::start(&run, DismissQuestions).await.unwrap();
     client.prompt("hi").await.unwrap();
     assert_eq!(events.settled().await, Some(RunOutcome::Completed));
     let page = Op::ReadTranscript {
@@ -72,7 +74,7 @@ async fn any_request_returns_the_event_that_answers_it() {
 async fn a_client_drives_another_process() {
     let home = Home::new();
     let run = invocation(&home, &[]);
-    let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
+    let (client, mut events) = Client::start(&run, DismissQuestions).await.unwrap();
     assert_eq!(client.greeting().protocol, 1);
     assert_eq!(client.prompt("hi").await.unwrap(), Disposition::Started);
     assert_eq!(events.settled().await, Some(RunOutcome::Completed));
@@ -86,7 +88,7 @@ async fn a_client_drives_another_process() {
         matches!(
             &refused,
             CallError::Refused {
-                code: Some(Code::Refused),
+                code: Some(ErrorCode::Refused),
                 ..
             }
         ),
@@ -102,20 +104,20 @@ async fn a_client_drives_another_process() {
 async fn a_program_that_cannot_start_says_why() {
     let home = Home::new();
     let missing = Invocation::new("/no/such/program", ["rpc"]);
-    let error = Client::start(&missing, Nobody).await.unwrap_err();
+    let error = Client::start(&missing, DismissQuestions).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "`/no/such/program` cannot be started: no such program"
     );
     let wrong = invocation(&home, &["--permissions", "sometimes"]);
-    let error = Client::start(&wrong, Nobody).await.unwrap_err();
+    let error = Client::start(&wrong, DismissQuestions).await.unwrap_err();
     assert!(error.to_string().contains("sometimes"), "{error}");
 }
 
 /// Lets everything run, and keeps what it is told.
 struct Yes(mpsc::UnboundedSender<(Severity, String)>);
 
-impl Person for Yes {
+impl QuestionHandler for Yes {
     fn answer(&self, _: UiRequest) -> BoxFuture<'static, Answer> {
         let grant = Grant::Once;
         let arguments = None;
@@ -159,7 +161,9 @@ async fn a_client_and_a_host_meet_in_one_process() {
         serve(&host, events, input, output, std::future::pending()).await
     });
     let (input, output) = tokio::io::split(here);
-    let (client, mut events) = Client::over(input, output, Nobody).await.unwrap();
+    let (client, mut events) = Client::connect(input, output, DismissQuestions)
+        .await
+        .unwrap();
     // A call that is dropped is forgotten; the others go on.
     drop(client.messages());
     client.prompt("hi").await.unwrap();
@@ -168,7 +172,7 @@ async fn a_client_and_a_host_meet_in_one_process() {
     assert_eq!(messages.len(), 2);
     drop(client);
     while events.next().await.is_some() {}
-    assert_eq!(serving.await.unwrap(), Ended::InputEnded);
+    assert_eq!(serving.await.unwrap(), EndReason::InputEnded);
 }
 
 #[tokio::test]
@@ -176,14 +180,14 @@ async fn a_call_that_takes_too_long_is_given_up() {
     let (here, _there) = tokio::io::duplex(1024);
     let (input, output) = tokio::io::split(here);
     // An agent that never answers.
-    let greeting = Client::over(input, output, Nobody);
+    let greeting = Client::connect(input, output, DismissQuestions);
     let waited = tokio::time::timeout(Duration::from_millis(1), greeting).await;
     assert!(waited.is_err());
     let home = Home::new();
     let run = invocation(&home, &[]);
-    let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
+    let (client, mut events) = Client::start(&run, DismissQuestions).await.unwrap();
     while !matches!(events.next().await, Some(Event::SessionOpened { .. })) {}
-    let hasty = client.clone().patient(Duration::from_millis(1));
+    let hasty = client.clone().with_timeout(Duration::from_millis(1));
     let error = hasty.bash("sleep 3600").await.unwrap_err();
     assert_eq!(error.to_string(), "`bash` was not answered within 1ms");
     client.call::<Value>("abort_bash", json!({})).await.unwrap();

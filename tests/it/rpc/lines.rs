@@ -32,12 +32,17 @@ fn faults() -> [(&'static str, Value); 9] {
                 &Value::Null,
                 "parse",
                 "parse",
-                "the line is no JSON: expected ident at line 1 column 2",
+                "the line is not valid JSON: expected ident at line 1 column 2",
             ),
         ),
         (
             r#"["prompt"]"#,
-            fault(&Value::Null, "parse", "parse", "the line is no JSON object"),
+            fault(
+                &Value::Null,
+                "parse",
+                "parse",
+                "the line is not a JSON object",
+            ),
         ),
         (
             r#"{"id":"a"}"#,
@@ -45,7 +50,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &json!("a"),
                 "parse",
                 "parse",
-                "the object has no `type` that names a command",
+                "the object has no `type` with the name of a command",
             ),
         ),
         (
@@ -54,7 +59,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &Value::Null,
                 "parse",
                 "parse",
-                "`id` has to be a text or a whole number",
+                "`id` must be a string or an integer",
             ),
         ),
         (
@@ -63,7 +68,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &json!(1),
                 "promt",
                 "unknown_command",
-                "there is no command `promt`: is `prompt` meant?",
+                "unknown command `promt`; did you mean `prompt`?",
             ),
         ),
         (
@@ -81,7 +86,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &json!(3),
                 "prompt",
                 "invalid_parameters",
-                "`prompt` takes no `loud`: it takes `message`, `images`, `attachments`, `streamingBehavior`",
+                "unknown parameter `loud` of `prompt`; expected one of `message`, `images`, `attachments`, `streamingBehavior`",
             ),
         ),
         (
@@ -99,7 +104,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &json!(5),
                 "read_transcript",
                 "invalid_parameters",
-                "a parameter is not what the schema says: `osier rpc --schema` prints it",
+                "a parameter has the wrong type; `osier rpc --schema` describes the parameters",
             ),
         ),
     ]
@@ -130,7 +135,7 @@ fn a_huge_line_is_refused_with_the_limit_and_the_next_is_read() {
         answer,
         json!({
             "command": "parse", "success": false, "code": "line_too_long",
-            "error": "the line has more than 33554432 bytes and was not read",
+            "error": "the line is longer than 33554432 bytes; split the command into shorter lines",
         })
     );
     assert_eq!(wire.call("get_state", json!({}))["messageCount"], 0);

@@ -7,7 +7,7 @@ use osier_agent::RunOutcome;
 use osier_llm::Script;
 use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant};
-use osier_rpc::{Client, Events, Person, UiRequest, serve};
+use osier_rpc::{Client, Events, QuestionHandler, UiRequest, serve};
 use osier_session::{SessionChoice, SessionHandle};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ use crate::support::host::Place;
 async fn join(
     serving: &mut JoinSet<()>,
     host: &SessionHandle,
-    person: impl Person,
+    person: impl QuestionHandler,
 ) -> (Client, Events) {
     let (here, there) = tokio::io::duplex(4096);
     let (host, events) = (host.clone(), host.subscribe());
@@ -28,13 +28,13 @@ async fn join(
         serve(&host, events, input, output, std::future::pending()).await;
     });
     let (input, output) = tokio::io::split(here);
-    Client::over(input, output, person).await.unwrap()
+    Client::connect(input, output, person).await.unwrap()
 }
 
 /// Lets everything run.
 struct Yes;
 
-impl Person for Yes {
+impl QuestionHandler for Yes {
     fn answer(&self, _: UiRequest) -> BoxFuture<'static, Answer> {
         let (grant, arguments) = (Grant::Once, None);
         std::future::ready(Answer::Allow { grant, arguments }).boxed()
@@ -52,7 +52,7 @@ impl Drop for Thinking {
     }
 }
 
-impl Person for Slow {
+impl QuestionHandler for Slow {
     fn answer(&self, _: UiRequest) -> BoxFuture<'static, Answer> {
         let _ = self.0.send("asked");
         let thinking = Thinking(self.0.clone());

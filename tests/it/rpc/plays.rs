@@ -25,7 +25,7 @@ fn every_command_of_the_table_is_played() {
     look_around(&mut wire);
     keep_sessions(&mut wire);
     assert_eq!(wire.call("shut_down", json!({})), json!({}));
-    let known: BTreeSet<&str> = osier_rpc::all().map(|command| command.name).collect();
+    let known: BTreeSet<&str> = osier_rpc::commands().map(|command| command.name).collect();
     let missing: Vec<&&str> = known.difference(&wire.played).collect();
     assert_eq!(
         missing,
@@ -45,10 +45,10 @@ fn connect(wire: &mut Wire) {
     assert_eq!(greeting["protocol"], 1);
     assert_eq!(
         greeting["commands"].as_array().map(Vec::len),
-        Some(osier_rpc::all().count())
+        Some(osier_rpc::commands().count())
     );
     let refused = wire.refused("hello", json!({"protocol": 9}));
-    assert_eq!(refused, "version 9 is not spoken here: this is 1");
+    assert_eq!(refused, "unsupported protocol version 9; expected 1");
     wire.event("session_opened");
     // One client is never kept from anything.
     assert_eq!(wire.call("take_over", json!({})), Value::Null);

@@ -68,12 +68,12 @@ fn a_no_has_a_reason_and_a_reply_that_does_not_fit_is_refused() {
     let fault = wire.event("response");
     assert_eq!(
         fault["error"],
-        "the reply needs `confirmed`, true or false; or `cancelled: true`"
+        "the reply requires `confirmed`, true or false; or `cancelled: true`"
     );
     reply(&mut wire, json!({"id": "other", "confirmed": true}));
     assert_eq!(
         wire.event("response")["error"],
-        "no request `other` is open: it was answered or taken back"
+        "no question `other` is open; it was answered or withdrawn"
     );
     reply(
         &mut wire,

@@ -93,7 +93,7 @@ impl Wire {
     /// Sends a command and gives its id.
     pub(super) fn send(&mut self, command: &str, parameters: Value) -> u64 {
         self.last += 1;
-        let known = osier_rpc::find(command).expect("a command");
+        let known = osier_rpc::find_command(command).expect("a command");
         self.played.insert(known.name);
         let mut line = json!({"id": self.last, "type": command});
         for (name, value) in parameters.as_object().expect("parameters") {
@@ -112,7 +112,7 @@ impl Wire {
     /// The answer to the command with this id.
     pub(super) fn answer(&mut self, id: u64) -> Value {
         let answer = self.until(|line| line["type"] == "response" && line["id"] == id);
-        let known = osier_rpc::find(answer["command"].as_str().expect("a command"));
+        let known = osier_rpc::find_command(answer["command"].as_str().expect("a command"));
         let known = known.expect("a command").name;
         if let Some(data) = answer.get("data") {
             self.schema.hold(&format!("commands/{known}/data"), data);

@@ -75,7 +75,7 @@ fn one_writes_and_another_takes_over() {
     assert_eq!(presence(&mut anna), expected);
 
     let more = json!({"type": "steer", "message": "more"});
-    let text = "anna writes here: take over to write, or wait for the end of the turn";
+    let text = "anna has control of this session; take control, or wait until the run has ended";
     let refused = |command: &str, id: u64| {
         json!({
             "type": "response", "id": id, "command": command, "success": false,
@@ -118,8 +118,8 @@ fn one_writes_and_another_takes_over() {
         frame["payload"]["title"].clone()
     };
     while presence(&mut anna)["writer"] != 2 {}
-    assert_eq!(notice(&mut anna), "bob has taken over");
-    assert_eq!(notice(&mut bob), "bob has taken over");
+    assert_eq!(notice(&mut anna), "bob took control");
+    assert_eq!(notice(&mut bob), "bob took control");
     anna.command(6, &id, &more);
     assert_eq!(anna.answer(6)["payload"]["data"]["writer"], both[1]);
     bob.command(6, &id, &more);
@@ -127,7 +127,7 @@ fn one_writes_and_another_takes_over() {
     assert_eq!(bob.answer(6)["payload"]["data"], queued);
     // Stopping is open to everybody.
     anna.command(7, &id, &json!({"type": "abort"}));
-    assert_eq!(notice(&mut bob), "anna has stopped it");
+    assert_eq!(notice(&mut bob), "anna stopped the run");
     let expected = json!({"clients": both, "writer": null, "you": 2});
     assert_eq!(presence(&mut bob), expected);
     bob.settled();

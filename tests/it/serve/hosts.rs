@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use osier_agent::AgentMessage;
 use osier_base::folders::Folders;
-use osier_hub::{Activity, Hosts, Introduction, OpenError, Place as Seat, Room, Wanted, Watch};
+use osier_hub::{
+    Activity, ClientHandle, ClientIdentity, OpenError, OpenOptions, SessionRegistry, SharedSession,
+    Subscriber,
+};
 use osier_llm::{Script, ScriptedProvider};
 use osier_protocol::{Event, PermissionMode};
 use osier_session::SessionSetup;
@@ -13,22 +16,22 @@ use osier_session::SessionSetup;
 use crate::support::agent::model;
 use crate::support::host::Place;
 
-fn hosts(place: &Place) -> Hosts {
+fn registry(place: &Place) -> SessionRegistry {
     let script = Script::new().turn(|turn| turn.text("answer").repeat());
     let mut setup = SessionSetup::new(Folders::under(&place.data()), place.work());
     setup.settings.discover_local_models = false;
     setup.embedded = Some((model("test/one"), Arc::new(ScriptedProvider::new(script))));
-    Hosts::new(setup)
+    SessionRegistry::new(setup)
 }
 
 /// Says something and waits for the end of the run.
-async fn talk(room: &Room, watch: &mut Watch) {
+async fn talk(session: &SharedSession, events: &mut Subscriber) {
     let (text, attachments) = ("hello".to_owned(), Vec::new());
     let prompt = osier_agent::Op::Prompt { text, attachments };
-    room.host().send(prompt.into());
-    while let Some(told) = watch.next().await {
+    session.handle().send(prompt.into());
+    while let Some(received) = events.next().await {
         if matches!(
-            &told.event,
+            &received.event,
             Event::Agent(osier_agent::Event::AgentSettled { .. })
         ) {
             return;
@@ -40,26 +43,26 @@ async fn talk(room: &Room, watch: &mut Watch) {
 #[tokio::test]
 async fn an_idle_session_is_unloaded_and_comes_back_as_it_was() {
     let place = Place::new();
-    let hosts = hosts(&place);
+    let registry = registry(&place);
     let permissions = Some(PermissionMode::Plan);
-    let wanted = Wanted {
+    let options = OpenOptions {
         permissions,
-        ..Wanted::default()
+        ..OpenOptions::default()
     };
-    let said = hosts.open(wanted).await.unwrap();
-    let silent = hosts.open(Wanted::default()).await.unwrap();
+    let said = registry.open(options).await.unwrap();
+    let silent = registry.open(OpenOptions::default()).await.unwrap();
     let (said_id, silent_id) = (said.id(), silent.id());
-    let mut watch = said.watch();
-    talk(&said, &mut watch).await;
+    let mut events = said.subscribe();
+    talk(&said, &mut events).await;
     // Somebody is there.
-    assert_eq!(hosts.unload_idle(Duration::from_hours(1)).await, 0);
-    let last = watch.number;
-    drop(watch);
+    assert_eq!(registry.unload_unused(Duration::from_hours(1)).await, 0);
+    let last = events.number;
+    drop(events);
     drop((said, silent));
-    assert_eq!(hosts.unload_idle(Duration::ZERO).await, 2);
-    assert_eq!(hosts.list(), Vec::new());
+    assert_eq!(registry.unload_unused(Duration::ZERO).await, 2);
+    assert_eq!(registry.list(), Vec::new());
 
-    let said = hosts.find(&said_id).await.unwrap();
+    let said = registry.find(&said_id).await.unwrap();
     assert_eq!(said.id(), said_id);
     let info = said.info();
     assert_eq!(
@@ -69,7 +72,7 @@ async fn an_idle_session_is_unloaded_and_comes_back_as_it_was() {
     let snapshot = said.snapshot().await.unwrap();
     // Numbers go on rising: what somebody heard in the life before is not mistaken for this one.
     assert!(snapshot.number > last);
-    assert_eq!(said.after(last), None);
+    assert_eq!(said.events_after(last), None);
     let Some(Event::SessionOpened { messages, .. }) = snapshot.events.first() else {
         panic!("{:?}", snapshot.events);
     };
@@ -77,38 +80,41 @@ async fn an_idle_session_is_unloaded_and_comes_back_as_it_was() {
     assert_eq!(messages.len(), 2);
     assert!(is_answer(&messages[1].message));
     // Nothing had been said in the other: it begins anew, and is found by its old name.
-    let silent = hosts.find(&silent_id).await.unwrap();
-    assert!(Arc::ptr_eq(&silent, &hosts.find(&silent_id).await.unwrap()));
-    hosts.close_all().await;
-    assert_eq!(hosts.list(), Vec::new());
-    let late = hosts.open(Wanted::default()).await;
+    let silent = registry.find(&silent_id).await.unwrap();
+    assert!(Arc::ptr_eq(
+        &silent,
+        &registry.find(&silent_id).await.unwrap()
+    ));
+    registry.close_all().await;
+    assert_eq!(registry.list(), Vec::new());
+    let late = registry.open(OpenOptions::default()).await;
     assert!(matches!(late, Err(OpenError::Closing)), "{late:?}");
 }
 
 #[tokio::test]
 async fn two_who_want_the_same_session_share_it() {
     let place = Place::new();
-    let hosts = hosts(&place);
-    let room = hosts.open(Wanted::default()).await.unwrap();
-    let id = room.id();
-    let mut watch = room.watch();
-    talk(&room, &mut watch).await;
-    drop((watch, room));
-    assert!(hosts.close(&id).await);
-    let (one, two) = tokio::join!(hosts.find(&id), hosts.find(&id));
+    let registry = registry(&place);
+    let session = registry.open(OpenOptions::default()).await.unwrap();
+    let id = session.id();
+    let mut events = session.subscribe();
+    talk(&session, &mut events).await;
+    drop((events, session));
+    assert!(registry.close(&id).await);
+    let (one, two) = tokio::join!(registry.find(&id), registry.find(&id));
     assert!(Arc::ptr_eq(&one.unwrap(), &two.unwrap()));
-    let unknown = hosts.find("none").await;
+    let unknown = registry.find("none").await;
     assert!(
         matches!(unknown, Err(OpenError::Unknown { .. })),
         "{unknown:?}"
     );
-    hosts.close_all().await;
+    registry.close_all().await;
 }
 
 /// Who is there, as it is told next, and whether their line is cut.
-async fn names(watch: &mut Watch) -> Vec<(String, bool)> {
-    while let Some(told) = watch.next().await {
-        if let Event::Presence { clients, .. } = &told.event {
+async fn names(events: &mut Subscriber) -> Vec<(String, bool)> {
+    while let Some(received) = events.next().await {
+        if let Event::Presence { clients, .. } = &received.event {
             let names = clients.iter().map(|one| (one.name.clone(), one.away));
             return names.collect();
         }
@@ -119,25 +125,25 @@ async fn names(watch: &mut Watch) -> Vec<(String, bool)> {
 #[tokio::test]
 async fn one_that_does_not_come_back_gives_up_its_place() {
     let place = Place::new();
-    let hosts = hosts(&place);
-    let room = hosts.open(Wanted::default()).await.unwrap();
+    let registry = registry(&place);
+    let session = registry.open(OpenOptions::default()).await.unwrap();
     let seat = |name: &str| {
-        let seat = Seat::new(Arc::clone(&room), Arc::default());
+        let seat = ClientHandle::new(Arc::clone(&session), Arc::default());
         let (name, key) = (name.to_owned(), Some(name.to_owned()));
-        seat.enter(Introduction { name, key });
+        seat.join(ClientIdentity { name, key });
         seat
     };
     let (anna, _bob) = (seat("anna"), seat("bob"));
-    let mut watch = room.watch();
+    let mut events = session.subscribe();
     let named = |name: &str, away: bool| (name.to_owned(), away);
     // Nothing waits for the half minute: the clock is the test's own.
     tokio::time::pause();
     drop(anna);
     assert_eq!(
-        names(&mut watch).await,
+        names(&mut events).await,
         [named("anna", true), named("bob", false)]
     );
-    assert_eq!(names(&mut watch).await, [named("bob", false)]);
+    assert_eq!(names(&mut events).await, [named("bob", false)]);
     tokio::time::resume();
-    hosts.close_all().await;
+    registry.close_all().await;
 }

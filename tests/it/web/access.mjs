@@ -85,7 +85,7 @@ await play(async (stage, serve) => {
   await stranger.goto(new URL("/", server.url).href);
   await stranger.getByLabel("Token").fill("wrong-token-of-some-length");
   await stranger.getByRole("button", { name: "Sign in" }).click();
-  await stranger.getByText("This is not the token.").waitFor();
+  await stranger.getByText("Wrong token.").waitFor();
   assert.deepEqual(await faults(stranger), []);
   await picture(stranger, "phone-login");
   await stranger.getByLabel("Token").fill(server.token);

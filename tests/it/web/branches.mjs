@@ -21,7 +21,7 @@ await play(async (stage, serve) => {
   const prompt = page.locator(".user").first();
   await prompt.getByRole("button", { name: "Edit and send again" }).click();
   assert.equal(await page.inputValue("#prompt"), "one");
-  await page.getByText("Sending starts another branch").waitFor();
+  await page.getByText("Sending creates a new branch").waitFor();
   await say(page, "two");
   await answer("two").waitFor();
   await settled(page);
@@ -30,7 +30,7 @@ await play(async (stage, serve) => {
   await siblings.getByText("2 of 2").waitFor();
   await picture(page, "phone-branches");
 
-  await siblings.getByRole("button", { name: "Branch before" }).click();
+  await siblings.getByRole("button", { name: "Previous branch" }).click();
   await answer("one").waitFor();
   await siblings.getByText("1 of 2").waitFor();
   assert.equal(await answer("two").count(), 0);
@@ -43,7 +43,7 @@ await play(async (stage, serve) => {
   // Held: everything that can be done with a message.
   // A touch soon after another is the second half of a double tap.
   await page.waitForTimeout(400);
-  await hold(page, prompt.locator(".said"));
+  await hold(page, prompt.locator(".prompt-text"));
   const menu = page.locator("dialog.menu");
   await menu.waitFor();
   await picture(page, "phone-menu");
@@ -51,20 +51,20 @@ await play(async (stage, serve) => {
     "Copy",
     "Select text",
     "Edit and send again",
-    "Try again",
-    "Ask several models",
+    "Retry",
+    "Run several models",
     "Compare branches",
     "Fork into a new session",
-    "Bring the files back to here",
-    "Name this place",
+    "Restore files to this point",
+    "Label",
   ]);
-  await menu.getByRole("menuitem", { name: "Try again" }).click();
+  await menu.getByRole("menuitem", { name: "Retry" }).click();
   await page.locator(".user .siblings", { hasText: "3 of 3" }).waitFor();
   await settled(page);
 
   // A name.
   await page.locator(".user").getByRole("button", { name: "More actions" }).click();
-  await menu.getByRole("menuitem", { name: "Name this place" }).click();
+  await menu.getByRole("menuitem", { name: "Label" }).click();
   await page.fill("dialog.question input", "the third <b>try</b>");
   await page.keyboard.press("Enter");
   await page.locator(".label-tag", { hasText: "the third <b>try</b>" }).waitFor();
@@ -74,7 +74,7 @@ await play(async (stage, serve) => {
   await answer("three").waitFor();
   await settled(page);
   await page.locator(".answer").first().getByRole("button", { name: "More actions" }).click();
-  await menu.getByRole("menuitem", { name: "Go on from here" }).click();
+  await menu.getByRole("menuitem", { name: "Continue from here" }).click();
   await answer("three").waitFor({ state: "detached" });
   await answer("two").waitFor();
   await page.locator(".answer").first().getByRole("button", { name: "More actions" }).click();
@@ -93,7 +93,7 @@ async function touch(page, node) {
 }
 
 async function swipe(page, node, way) {
-  const { x, y, send } = await touch(page, node.locator(".said"));
+  const { x, y, send } = await touch(page, node.locator(".prompt-text"));
   await send("touchStart", [{ x, y }]);
   for (let step = 1; step <= 10; step++) await send("touchMove", [{ x: x + (way * step) / 10, y }]);
   await send("touchEnd", []);

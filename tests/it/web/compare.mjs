@@ -31,22 +31,22 @@ await play(async (stage, serve) => {
 
     // The same prompt for three of them.
     await page.locator(".answer").last().getByRole("button", { name: "More actions" }).click();
-    await page.getByRole("menuitem", { name: "Ask several models" }).click();
+    await page.getByRole("menuitem", { name: "Run several models" }).click();
     const dialog = page.locator("dialog.question");
-    const ask = dialog.getByRole("button", { name: "Ask them" });
+    const ask = dialog.getByRole("button", { name: "Run" });
     assert.equal(await ask.isDisabled(), true, "one is not several");
     await dialog.getByLabel("Search models").fill("careful");
     await dialog.getByRole("checkbox", { name: /careful/ }).check();
     await dialog.getByLabel("Search models").fill("broken");
     await dialog.getByRole("checkbox", { name: /broken/ }).check();
-    await dialog.getByText("3 will be asked").waitFor();
+    await dialog.getByText("3 models will run").waitFor();
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-models`);
     await ask.click();
 
     const board = page.locator("dialog.board");
     const lane = (model) => board.getByRole("article", { name: `here/${model}` });
-    const take = lane("careful").getByRole("button", { name: /^Take this one/ });
+    const take = lane("careful").getByRole("button", { name: /^Accept/ });
     await take.waitFor();
     assert.match(await lane("broken").innerText(), /Failed[\s\S]*out of order/);
     assert.equal(await lane("broken").getByRole("button").count(), 0);
@@ -73,12 +73,12 @@ await play(async (stage, serve) => {
     await siblings.getByText(/of \d/).waitFor();
     await page.locator(".user").getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menuitem", { name: "Compare branches" }).click();
-    await board.getByRole("article", { name: /in sight/ }).getByText("written").waitFor();
+    await board.getByRole("article", { name: /current/ }).getByText("written").waitFor();
     while ((await board.getByRole("article").getByText("A plan").count()) === 0)
-      await board.getByRole("button", { name: /^Beside branch/ }).click();
+      await board.getByRole("button", { name: /^Compare with branch/ }).click();
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-branches-compared`);
-    await board.getByRole("button", { name: /^Go there/ }).click();
+    await board.getByRole("button", { name: /^Switch to branch/ }).click();
     await page.locator(".answer", { hasText: "A plan" }).waitFor();
     await page.context().close();
     await server.stop();

@@ -70,15 +70,15 @@ await play(async (stage, serve) => {
   await settled(page);
 
   // A voice.
-  await page.getByRole("button", { name: "Speak" }).click();
+  await page.getByRole("button", { name: "Dictate" }).click();
   await page.waitForFunction(() => document.querySelector("#prompt").value === "what was spoken");
-  await page.getByRole("button", { name: "Speak" }).click();
+  await page.getByRole("button", { name: "Dictate" }).click();
   await page.fill("#prompt", "");
 
   // The camera of a desktop.
   await page.getByRole("button", { name: "Take a picture" }).click();
   const camera = page.locator("dialog.camera");
-  await camera.getByRole("button", { name: "Take the picture" }).click();
+  await camera.getByRole("button", { name: "Take picture" }).click();
   await camera.waitFor({ state: "detached" });
   await page.locator(".picture-chip img").waitFor();
   assert.equal(await page.evaluate(() => document.querySelectorAll("video").length), 0, "it is off again");
@@ -102,7 +102,7 @@ await play(async (stage, serve) => {
   await page.keyboard.press("Alt+Enter");
   await page.locator(".queued", { hasText: "and then this" }).waitFor();
   await picture(page, "desktop-queue");
-  await page.getByRole("button", { name: "Take back" }).click();
+  await page.getByRole("button", { name: "Edit queued messages" }).click();
   await page.waitForFunction(() => document.querySelector("#prompt").value === "and then this");
   await page.keyboard.press("Escape");
   await page.locator(".stopped", { hasText: "Stopped" }).waitFor();
@@ -116,7 +116,7 @@ await play(async (stage, serve) => {
   // Light and dark, kept.
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await ground();
-  await page.getByRole("button", { name: "Light or dark" }).click();
+  await page.getByRole("button", { name: "Switch between light and dark" }).click();
   assert.notEqual(await ground(), light);
   await page.reload();
   await ready(page);

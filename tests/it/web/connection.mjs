@@ -36,7 +36,7 @@ await play(async (stage, serve) => {
   // Cut while it answers.
   open = false;
   await Promise.all(sockets.map((socket) => socket.close()));
-  await page.locator("#banner", { hasText: "connection to osier is lost" }).waitFor();
+  await page.locator("#banner", { hasText: "Connection lost" }).waitFor();
   await picture(page, "phone-lost");
   await page.fill("#prompt", "kept while away");
   await page.click(".send");
@@ -64,7 +64,7 @@ await play(async (stage, serve) => {
   await other.stop("SIGKILL");
   await again.locator("#banner").waitFor();
   await again.goto(address);
-  await again.locator("#banner", { hasText: "Trying again" }).waitFor();
+  await again.locator("#banner", { hasText: "Reconnecting" }).waitFor();
   await picture(again, "desktop-offline");
   const kept = await again.evaluate(async () =>
     (await (await caches.open("osier-shell-1")).keys()).map(({ url }) => new URL(url).pathname),

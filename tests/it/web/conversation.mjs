@@ -98,7 +98,7 @@ await play(async (stage, serve) => {
     await page.getByText("Files in the context").waitFor();
     const files = page.locator(".tree-list");
     await files.getByText("lib.rs").waitFor();
-    assert.match(await files.innerText(), /AGENTS\.md[\s\S]*rules[\s\S]*src\/[\s\S]*lib\.rs[\s\S]*changed/);
+    assert.match(await files.innerText(), /AGENTS\.md[\s\S]*instructions[\s\S]*src\/[\s\S]*lib\.rs[\s\S]*changed/);
     await page.locator(".window-bar").waitFor();
     await picture(page, `${name}-drawer`);
     await page.getByRole("radio", { name: "Plan" }).click();

@@ -31,27 +31,27 @@ await play(async (stage, serve) => {
 
     const back = async (message) => {
       await message.getByRole("button", { name: "More actions" }).click();
-      await page.getByRole("menuitem", { name: "Bring the files back to here" }).click();
+      await page.getByRole("menuitem", { name: "Restore files to this point" }).click();
     };
     const dialog = page.locator("dialog.question");
     await back(page.locator(".user").first());
     const row = (path) => dialog.locator(".change", { hasText: path });
     await row("src/a.txt").waitFor();
-    assert.match(await row("src/a.txt").innerText(), /goes/);
-    assert.match(await row("new.txt").innerText(), /changes back/);
-    assert.match(await row("notes.md").innerText(), /changed by hand[\s\S]*goes/);
+    assert.match(await row("src/a.txt").innerText(), /will be deleted/);
+    assert.match(await row("new.txt").innerText(), /will be reverted/);
+    assert.match(await row("notes.md").innerText(), /changed by hand[\s\S]*will be deleted/);
     // What is lost is shown where it is asked for.
     await row("src/a.txt").locator("summary").click();
     await row("src/a.txt").locator(".diff .add", { hasText: "two" }).waitFor();
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-files`);
-    await dialog.getByRole("button", { name: "Bring back 2 files" }).click();
-    await page.locator(".toast", { hasText: "2 files are as before" }).waitFor();
+    await dialog.getByRole("button", { name: "Restore 2 files" }).click();
+    await page.locator(".toast", { hasText: "2 files restored" }).waitFor();
     assert.equal(existsSync(join(work, "src/a.txt")), false);
     assert.equal(read("new.txt"), "from before\n");
     assert.equal(read("notes.md"), "# Notes\n\nBy hand.\n", "what a hand has changed stays");
 
-    await page.locator(".toast", { hasText: "2 files are as before" }).getByRole("button", { name: "Undo" }).click();
+    await page.locator(".toast", { hasText: "2 files restored" }).getByRole("button", { name: "Undo" }).click();
     await page.locator(".toast").nth(1).waitFor();
     assert.equal(read("src/a.txt"), "one\ntwo\n");
     assert.equal(read("new.txt"), "new\n");
@@ -62,14 +62,14 @@ await play(async (stage, serve) => {
     await row("notes.md").waitFor();
     await dialog.getByRole("checkbox").focus();
     await page.keyboard.press("Space");
-    await dialog.getByRole("button", { name: "Bring back 3 files" }).focus();
+    await dialog.getByRole("button", { name: "Restore 3 files" }).focus();
     await page.keyboard.press("Enter");
-    await page.locator(".toast", { hasText: "3 files are as before" }).waitFor();
+    await page.locator(".toast", { hasText: "3 files restored" }).waitFor();
     assert.equal(existsSync(join(work, "notes.md")), false);
 
     // Nothing to do is said, and changes nothing.
     await back(page.locator(".user").first());
-    await page.locator(".toast", { hasText: "as they were there" }).waitFor();
+    await page.locator(".toast", { hasText: "No files differ" }).waitFor();
     assert.equal(await dialog.count(), 0);
     await page.context().close();
     await server.stop();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { DESKTOP, PHONE, play, ready } from "./stage.mjs";
 
 /** The text of the first prompt of the page. */
-const first = (page) => page.locator(".user .said").first().innerText();
+const first = (page) => page.locator(".user .prompt-text").first().innerText();
 
 const PROMPTS = 150;
 const TURNS = [{ repeat: true, steps: [{ text: "A line.\n\nAnother line." }] }];
@@ -24,7 +24,7 @@ await play(async (stage, serve) => {
     await ready(page);
     await page.goto(at(`/?session=${id}`).href);
     await ready(page);
-    const prompts = page.locator(".user .said");
+    const prompts = page.locator(".user .prompt-text");
     await page.getByText(`prompt ${PROMPTS}.`, { exact: true }).waitFor();
     const shown = await prompts.count();
     assert.ok(shown < PROMPTS, `${shown} at once`);
@@ -36,7 +36,7 @@ await play(async (stage, serve) => {
       await page.evaluate(() => (document.querySelector("#scroller").scrollTop = 300));
       await page.waitForFunction(
         (count) =>
-          document.querySelectorAll(".user .said").length > count || !document.querySelector("#transcript > .earlier"),
+          document.querySelectorAll(".user .prompt-text").length > count || !document.querySelector("#transcript > .earlier"),
         last,
       );
       assert.ok(await inSight(page, anchor), `${anchor} has stayed where it was`);
@@ -60,7 +60,7 @@ await play(async (stage, serve) => {
 function inSight(page, text) {
   return page.evaluate((text) => {
     const scroller = document.querySelector("#scroller").getBoundingClientRect();
-    const node = [...document.querySelectorAll(".user .said")].find(({ textContent }) => textContent === text);
+    const node = [...document.querySelectorAll(".user .prompt-text")].find(({ textContent }) => textContent === text);
     const { top } = node.getBoundingClientRect();
     return top > scroller.top - scroller.height && top < scroller.bottom + scroller.height;
   }, text);

@@ -81,7 +81,7 @@ fn servers_ask_and_are_turned_off() {
 
 #[test]
 fn two_people_write_one_at_a_time() {
-    play("company");
+    play("presence");
 }
 
 #[test]

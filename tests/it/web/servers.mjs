@@ -24,7 +24,7 @@ await play(async (stage, serve) => {
     await page.click("#open-drawer");
     await row("shop").getByText("Ready").waitFor();
     await row("shop").getByText("6 tools").waitFor();
-    await row("wrong").getByText(/Failed|Starts again/).waitFor();
+    await row("wrong").getByText(/Failed|Restarting/).waitFor();
     assert.notEqual(await row("wrong").locator(".wrong").innerText(), "", "it says why");
     assert.deepEqual(await faults(page), []);
     await page.locator(".servers").scrollIntoViewIfNeeded();

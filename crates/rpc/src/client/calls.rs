@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{CallError, Client};
-use crate::answers::{Disposition, LastText, Levels, Messages, Opened, Prompted, SessionStats};
+use crate::answers::{
+    Disposition, LastText, Messages, OpenedSession, PromptResult, SessionStats, ThinkingLevels,
+};
 use osier_agent::{CompactionOutcome, ShellRun};
 use osier_llm::ThinkingLevel;
 use osier_protocol::{
@@ -14,35 +16,35 @@ use osier_protocol::{
 
 /// The model and level of the next request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Selected {
+pub struct ModelSelection {
     pub model: ModelInfo,
     pub level: ThinkingLevel,
 }
 
 impl Client {
-    /// How the agent and its session stand.
+    /// The state of the agent and its session.
     pub async fn state(&self) -> Result<Status, CallError> {
         self.call("get_state", json!({})).await
     }
 
-    /// Says something; `Events::settled` waits for the end of the run.
+    /// Sends a prompt. [`Events::settled`](super::Events::settled) waits for the end of the run.
     pub async fn prompt(&self, message: &str) -> Result<Disposition, CallError> {
-        self.say("prompt", message).await
+        self.send_message("prompt", message).await
     }
 
-    /// Says something before the next request.
+    /// Sends a message that is delivered before the next model call.
     pub async fn steer(&self, message: &str) -> Result<Disposition, CallError> {
-        self.say("steer", message).await
+        self.send_message("steer", message).await
     }
 
-    /// Says something when the agent would stop.
+    /// Sends a message that is delivered when the agent would otherwise stop.
     pub async fn follow_up(&self, message: &str) -> Result<Disposition, CallError> {
-        self.say("follow_up", message).await
+        self.send_message("follow_up", message).await
     }
 
-    async fn say(&self, command: &str, message: &str) -> Result<Disposition, CallError> {
-        let prompted: Prompted = self.call(command, json!({"message": message})).await?;
-        Ok(prompted.disposition)
+    async fn send_message(&self, command: &str, message: &str) -> Result<Disposition, CallError> {
+        let result: PromptResult = self.call(command, json!({"message": message})).await?;
+        Ok(result.disposition)
     }
 
     /// One field of an answer.
@@ -60,7 +62,7 @@ impl Client {
         })
     }
 
-    /// Stops what runs.
+    /// Stops the run.
     pub async fn abort(&self) -> Result<(), CallError> {
         self.call("abort", json!({})).await
     }
@@ -71,25 +73,25 @@ impl Client {
         Ok(messages.messages)
     }
 
-    /// The text of the last answer that has any.
+    /// The text of the last answer with text.
     pub async fn last_text(&self) -> Result<Option<String>, CallError> {
         let last: LastText = self.call("get_last_assistant_text", json!({})).await?;
         Ok(last.text)
     }
 
-    /// Every model that is known.
+    /// All available models.
     pub async fn models(&self) -> Result<Vec<ModelInfo>, CallError> {
         self.field("get_available_models", json!({}), "models")
             .await
     }
 
-    /// Chooses the model of the next request: `PROVIDER/ID[:LEVEL]` or part of a name.
-    pub async fn set_model(&self, reference: &str) -> Result<Selected, CallError> {
+    /// Selects the model of the next call: `PROVIDER/ID[:LEVEL]` or part of a name.
+    pub async fn set_model(&self, reference: &str) -> Result<ModelSelection, CallError> {
         self.call("set_model", json!({"reference": reference}))
             .await
     }
 
-    /// Takes effect with the next request; what the model makes of it.
+    /// Sets the thinking level of the next call. Returns the effective level of the model.
     pub async fn set_thinking_level(
         &self,
         level: ThinkingLevel,
@@ -98,30 +100,30 @@ impl Client {
         self.field("set_thinking_level", level, "effective").await
     }
 
-    /// The levels that the model has.
+    /// The thinking levels of the model.
     pub async fn thinking_levels(&self) -> Result<Vec<ThinkingLevel>, CallError> {
-        let levels: Levels = self
+        let levels: ThinkingLevels = self
             .call("get_available_thinking_levels", json!({}))
             .await?;
         Ok(levels.levels)
     }
 
-    /// The stored sessions of the agent's directory, or of `all`, newest first.
+    /// The stored sessions of the working directory, or of `all` directories, newest first.
     pub async fn sessions(&self, all: bool) -> Result<Vec<SessionSummary>, CallError> {
         self.field("list_sessions", json!({"all": all}), "sessions")
             .await
     }
 
-    /// Begins an empty session.
+    /// Starts an empty session.
     pub async fn new_session(&self) -> Result<SessionInfo, CallError> {
-        let opened: Opened = self.call("new_session", json!({})).await?;
+        let opened: OpenedSession = self.call("new_session", json!({})).await?;
         Ok(opened.session)
     }
 
-    /// Opens another session: an id, the start of one, or a path.
+    /// Opens another session, by id, id prefix or path.
     pub async fn switch_session(&self, target: &str) -> Result<SessionInfo, CallError> {
         let target = json!({"target": target});
-        let opened: Opened = self.call("switch_session", target).await?;
+        let opened: OpenedSession = self.call("switch_session", target).await?;
         Ok(opened.session)
     }
 
@@ -130,7 +132,7 @@ impl Client {
         self.call("get_session_stats", json!({})).await
     }
 
-    /// Replaces the earlier part of the conversation by a summary.
+    /// Replaces the earlier part of the conversation with a summary.
     pub async fn compact(
         &self,
         instructions: Option<&str>,
@@ -139,12 +141,12 @@ impl Client {
             .await
     }
 
-    /// Runs a command for the user.
+    /// Runs a shell command for the user.
     pub async fn bash(&self, command: &str) -> Result<ShellRun, CallError> {
         self.call("bash", json!({"command": command})).await
     }
 
-    /// How much is asked from now on.
+    /// Sets the permission mode.
     pub async fn set_permissions(&self, mode: PermissionMode) -> Result<PermissionMode, CallError> {
         self.field("set_permissions", json!({"mode": mode}), "mode")
             .await
@@ -161,7 +163,7 @@ impl Client {
         self.call("op", json!({"op": op, "reply": true})).await
     }
 
-    /// Ends the agent.
+    /// Shuts the agent down.
     pub async fn shut_down(&self) -> Result<(), CallError> {
         let _: Value = self.call("shut_down", json!({})).await?;
         Ok(())

@@ -1,11 +1,11 @@
-//! The other end: a program that drives an agent, in this process or another, over any pair of streams.
+//! A client for programs that control an agent, in this process or another, over any pair of streams.
 //!
-//! A task owns the streams. Calls are answered in any order; dropping a call forgets its answer. Events come
-//! on a stream of their own, which may be dropped by who does not want them. When the last [`Client`] is
-//! dropped the agent's input is closed: it finishes what it was told and ends.
+//! A task owns the streams. Calls can be answered in any order; dropping a call discards its answer. Events have their
+//! own receiver, which can be dropped. When the last [`Client`] is dropped, the agent's input is closed: the agent
+//! finishes its work and exits.
 
 mod calls;
-mod link;
+mod task;
 
 use std::io;
 use std::time::Duration;
@@ -17,66 +17,66 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot};
 
-use self::link::{Call, Link};
+use self::task::{Call, ClientTask};
 use super::PROTOCOL;
-use super::frame::{Code, Greeting, Response};
+use super::frame::{ErrorCode, Greeting, Response};
 use super::ui::UiRequest;
 use osier_agent::{RunOutcome, Severity};
 use osier_base::process::{Invocation, spawn_piped};
 use osier_protocol::Event;
 use osier_protocol::questions::Answer;
 
-pub use calls::Selected;
+pub use calls::ModelSelection;
 
-/// A way to an agent. Cheap to clone.
+/// A connection to an agent. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Client {
     calls: mpsc::UnboundedSender<Call>,
     greeting: Greeting,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
-/// What an agent says, from the first of its events that are told to this client.
+/// The events of an agent.
 #[derive(Debug)]
 pub struct Events(mpsc::UnboundedReceiver<Event>);
 
-/// Who answers what an agent asks of a person.
-pub trait Person: Send + Sync + 'static {
-    /// Decides. The future is dropped when the request is closed otherwise: by a time-out, an interrupt, or
-    /// another client.
+/// Answers the questions of an agent.
+pub trait QuestionHandler: Send + Sync + 'static {
+    /// Answers a question. The future is dropped when the question is closed by a timeout, an interrupt or another
+    /// client.
     fn answer(&self, request: UiRequest) -> BoxFuture<'static, Answer>;
 
-    /// Is told something that needs no answer.
+    /// Shows a notice.
     fn notice(&self, _severity: Severity, _text: String) {}
 
-    /// Whether anybody is there; without, requests are dismissed by the agent itself.
-    fn is_there(&self) -> bool {
+    /// Whether questions can be answered. If not, the agent dismisses them itself.
+    fn can_answer(&self) -> bool {
         true
     }
 }
 
-/// Nobody is there.
+/// Dismisses every question.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nobody;
+pub struct DismissQuestions;
 
-impl Person for Nobody {
+impl QuestionHandler for DismissQuestions {
     fn answer(&self, _: UiRequest) -> BoxFuture<'static, Answer> {
         std::future::ready(Answer::Dismissed).boxed()
     }
 
-    fn is_there(&self) -> bool {
+    fn can_answer(&self) -> bool {
         false
     }
 }
 
-/// Requests as messages: whoever receives them sends the answer back, or drops it to dismiss.
-impl Person for mpsc::UnboundedSender<(UiRequest, oneshot::Sender<Answer>)> {
+/// Sends each question to a receiver, which sends the answer back, or drops the sender to dismiss the question.
+impl QuestionHandler for mpsc::UnboundedSender<(UiRequest, oneshot::Sender<Answer>)> {
     fn answer(&self, request: UiRequest) -> BoxFuture<'static, Answer> {
-        let (reply, answered) = oneshot::channel();
+        let (reply, response) = oneshot::channel();
         let sent = self.send((request, reply));
         async move {
             match sent {
-                Ok(()) => answered.await.unwrap_or(Answer::Dismissed),
+                Ok(()) => response.await.unwrap_or(Answer::Dismissed),
                 Err(_) => Answer::Dismissed,
             }
         }
@@ -84,76 +84,76 @@ impl Person for mpsc::UnboundedSender<(UiRequest, oneshot::Sender<Answer>)> {
     }
 }
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The agent refused, or did not understand.
+    /// The agent rejected the command.
     #[error("`{command}`: {message}")]
     Refused {
         command: String,
-        code: Option<Code>,
+        code: Option<ErrorCode>,
         message: String,
     },
-    #[error("`{command}` was not answered within {after:?}")]
+    #[error("`{command}` timed out after {after:?}")]
     TimedOut { command: String, after: Duration },
-    /// The agent has ended; `said` is the end of what it wrote to its standard error.
-    #[error("the agent has ended{}", behind(.said))]
-    Closed { said: String },
-    /// The answer is not what this version expects.
-    #[error("the answer to `{command}` is not what was expected: {source}")]
+    /// The agent has exited; `stderr` is the end of its standard error.
+    #[error("the agent has exited{}", with_stderr(.stderr))]
+    Closed { stderr: String },
+    /// The answer does not have the expected type.
+    #[error("unexpected answer to `{command}`: {source}")]
     Unexpected {
         command: String,
         source: serde_json::Error,
     },
-    #[error("`{program}` cannot be started: {source}")]
+    #[error("cannot start `{program}`: {source}")]
     Start { program: String, source: io::Error },
 }
 
-fn behind(said: &str) -> String {
-    match said.trim() {
+fn with_stderr(stderr: &str) -> String {
+    match stderr.trim() {
         "" => String::new(),
-        said => format!(": {said}"),
+        stderr => format!(": {stderr}"),
     }
 }
 
 impl Client {
-    /// Starts a program that speaks the protocol, such as `osier rpc`, and greets it.
+    /// Starts a program that speaks the protocol, such as `osier rpc`, and connects to it.
     pub async fn start(
         invocation: &Invocation,
-        person: impl Person,
+        questions: impl QuestionHandler,
     ) -> Result<(Self, Events), CallError> {
         let (child, pipes) = spawn_piped(invocation).map_err(|source| CallError::Start {
             program: invocation.program.to_string_lossy().into_owned(),
             source,
         })?;
-        let link = Link::new(pipes.stdout, pipes.stdin, person);
-        Self::greet(link.of_child(child, pipes.stderr)).await
+        let task = ClientTask::new(pipes.stdout, pipes.stdin, questions);
+        Self::handshake(task.with_child(child, pipes.stderr)).await
     }
 
-    /// Greets the agent at the other end of two streams.
-    pub async fn over(
+    /// Connects to an agent over two streams.
+    pub async fn connect(
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
-        person: impl Person,
+        questions: impl QuestionHandler,
     ) -> Result<(Self, Events), CallError> {
-        Self::greet(Link::new(input, output, person)).await
+        Self::handshake(ClientTask::new(input, output, questions)).await
     }
 
-    async fn greet(
-        link: Link<
+    async fn handshake(
+        task: ClientTask<
             impl AsyncRead + Send + Unpin + 'static,
             impl AsyncWrite + Send + Unpin + 'static,
-            impl Person,
+            impl QuestionHandler,
         >,
     ) -> Result<(Self, Events), CallError> {
-        let ui = link.has_person();
+        let ui = task.can_answer();
         let (calls, received) = mpsc::unbounded_channel();
         let (publisher, events) = mpsc::unbounded_channel();
-        tokio::spawn(link.run(received, publisher));
+        tokio::spawn(task.run(received, publisher));
         let mut client = Self {
             calls,
             greeting: Greeting::default(),
-            patience: None,
+            timeout: None,
         };
         let hello = json!({
             "protocol": PROTOCOL,
@@ -164,42 +164,44 @@ impl Client {
         Ok((client, Events(events)))
     }
 
-    /// The same with a limit on how long a call may take.
+    /// Sets a time limit for each call.
     #[must_use]
-    pub fn patient(mut self, patience: Duration) -> Self {
-        self.patience = Some(patience);
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
         self
     }
 
-    /// What the agent said of itself.
+    /// The version and the commands of the agent.
     pub fn greeting(&self) -> &Greeting {
         &self.greeting
     }
 
-    /// Calls a command of the protocol; `parameters` is an object.
+    /// Sends a command and returns its data; `parameters` is an object.
     pub async fn call<T: DeserializeOwned>(
         &self,
         command: &str,
         parameters: Value,
     ) -> Result<T, CallError> {
-        let (reply, answered) = oneshot::channel();
+        let (reply, response) = oneshot::channel();
         let call = Call {
             command: command.to_owned(),
             parameters,
             reply,
         };
         let closed = || CallError::Closed {
-            said: String::new(),
+            stderr: String::new(),
         };
         self.calls.send(call).map_err(|_| closed())?;
-        let answer = match self.patience {
-            None => answered.await,
+        let answer = match self.timeout {
+            None => response.await,
             Some(after) => {
-                let late = |_| CallError::TimedOut {
+                let timed_out = |_| CallError::TimedOut {
                     command: command.to_owned(),
                     after,
                 };
-                tokio::time::timeout(after, answered).await.map_err(late)?
+                tokio::time::timeout(after, response)
+                    .await
+                    .map_err(timed_out)?
             }
         };
         let response = answer.map_err(|_| closed())??;
@@ -223,12 +225,12 @@ impl Client {
 }
 
 impl Events {
-    /// The next event; `None` when the agent has ended. Cancel safe.
+    /// The next event; `None` when the agent has exited. Cancel safe.
     pub async fn next(&mut self) -> Option<Event> {
         self.0.recv().await
     }
 
-    /// Waits until the run has ended and nothing is queued that would start another.
+    /// Waits until the run has ended and no queued message will start another.
     pub async fn settled(&mut self) -> Option<RunOutcome> {
         loop {
             if let Event::Agent(osier_agent::Event::AgentSettled { outcome }) = self.next().await? {

@@ -1,57 +1,56 @@
-//! A host on another machine, or in another process: `osier serve` at the other end of a socket, of HTTP or of
-//! the system's ssh.
+//! Sessions on a server: `osier serve` over a Unix socket, HTTP or ssh.
 //!
-//! A task holds the line and stands for the host: a mode gets a handle like any other. The line may break; it
-//! is made again by itself, and what was missed is caught up by number. What is told the host while the line is
-//! away waits, and nothing of it is done twice.
+//! [`attach`] returns a session handle like that of a local session. A task behind it holds the connection, reconnects
+//! automatically and fetches missed events by number. Ops that are sent without a connection wait, and none is executed
+//! twice.
 
-mod answers;
-mod dial;
-mod line;
-mod outgoing;
-mod stopping;
+mod answer_filter;
+mod connect;
+mod connection;
+mod pending_ops;
+mod stop;
 mod target;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use dial::DialError;
-pub use stopping::stop;
+pub use connect::ConnectError;
+pub use stop::stop;
 pub use target::{Target, TargetError};
 
-use self::line::Line;
+use self::connection::RemoteConnection;
 use osier_agent::Subscription;
 use osier_protocol::Event;
 use osier_session::SessionHandle;
 
-/// Where to, and what is wanted there.
+/// Which session to join on a server, and how.
 #[derive(Debug, Clone, Default)]
-pub struct Joining {
-    /// The session; the one that is open in its directory, or a new one, when not set.
+pub struct AttachOptions {
+    /// The session; when not set, the open session of the directory, or a new one.
     pub session: Option<String>,
-    /// A new session in every case.
-    pub fresh: bool,
-    /// Where to work over there.
+    /// Always start a new session.
+    pub new_session: bool,
+    /// The working directory on the server.
     pub cwd: Option<PathBuf>,
     pub model: Option<String>,
-    /// How the others who are in the session are told of this one.
+    /// The name that other clients of the session see.
     pub name: String,
-    /// What the server asks for.
+    /// The token of the server.
     pub token: Option<String>,
-    /// The words that start ssh.
+    /// The command that starts ssh, with its arguments.
     pub ssh: Vec<String>,
-    /// How osier is called over there.
+    /// The osier program on the server.
     pub program: String,
-    /// Certificates of authorities that are trusted besides the system's.
+    /// Additional trusted root certificates.
     pub ca_file: Option<Arc<std::path::Path>>,
-    /// Where what is typed and not sent is kept, here; nowhere when not set.
+    /// The local directory for drafts; drafts are not stored when not set.
     pub drafts: Option<PathBuf>,
 }
 
-/// A handle of a host over there. The line is made beside, and as long as the handle is there; leaving it
-/// (`Op::ShutDown`) leaves the session running.
-pub fn attach(target: Target, joining: Joining) -> (SessionHandle, Subscription<Event>) {
-    let (host, events, elsewhere) = SessionHandle::remote();
-    tokio::spawn(Line::new(target, joining, elsewhere).run());
-    (host, events)
+/// Attaches to a session on a server. Connects in the background for as long as the handle exists. `Op::ShutDown`
+/// detaches; the session continues to run on the server.
+pub fn attach(target: Target, options: AttachOptions) -> (SessionHandle, Subscription<Event>) {
+    let (handle, events, remote) = SessionHandle::remote();
+    tokio::spawn(RemoteConnection::new(target, options, remote).run());
+    (handle, events)
 }

@@ -1,40 +1,40 @@
-//! What a person can attach to: `unix:PATH`, `http://…`, `https://…`, `ssh://[user@]host[:port]/dir`.
+//! Addresses of servers: `unix:PATH`, `http://…`, `https://…`, `ssh://[user@]host[:port]/dir`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use osier_llm::auth::is_safe;
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     Unix(PathBuf),
-    /// Its address without a slash at the end.
+    /// The URL without a trailing slash.
     Http(String),
     Ssh {
         /// `user@host` or `host`.
         host: String,
         port: Option<u16>,
-        /// Where to work; the home directory when not set.
+        /// The working directory; the home directory when not set.
         folder: Option<String>,
     },
 }
 
-/// What was typed is none.
+/// Why an address is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
     #[error(
-        "`{0}` is no place to attach to: `unix:PATH`, `https://HOST` or `ssh://[USER@]HOST[:PORT]/DIR`"
+        "invalid server address `{0}`; expected `unix:PATH`, `https://HOST` or `ssh://[USER@]HOST[:PORT]/DIR`"
     )]
     Unknown(String),
-    #[error("`{0}` would send the token unprotected: use https, or ssh")]
+    #[error("`{0}` would send the token unencrypted; use https or ssh")]
     Unsafe(String),
-    #[error("`{0}` names no host")]
+    #[error("`{0}` contains no host")]
     NoHost(String),
 }
 
 impl Target {
-    /// Reads what was typed, and the token that stands behind `#token=`.
+    /// Parses an address, and the token after `#token=`.
     pub fn parse(text: &str) -> Result<(Self, Option<String>), TargetError> {
         if let Some(path) = text.strip_prefix("unix:") {
             let path = path.strip_prefix("//").unwrap_or(path);
@@ -60,8 +60,8 @@ impl Target {
         Err(TargetError::Unknown(text.to_owned()))
     }
 
-    /// Whether the files over there are those of this machine.
-    pub fn is_here(&self) -> bool {
+    /// Whether the server runs on this machine.
+    pub fn is_local(&self) -> bool {
         match self {
             Self::Unix(_) => true,
             Self::Http(address) => address
@@ -72,8 +72,8 @@ impl Target {
         }
     }
 
-    /// As the footer names it.
-    pub fn short(&self) -> String {
+    /// The short name for the footer.
+    pub fn label(&self) -> String {
         match self {
             Self::Unix(path) => path.file_name().map_or_else(
                 || "here".to_owned(),
@@ -87,7 +87,7 @@ impl Target {
         }
     }
 
-    /// Where to work over there, when the address says so.
+    /// The working directory of the address, if any.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Ssh { folder, .. } => folder.as_deref().map(Path::new),
@@ -97,21 +97,21 @@ impl Target {
 }
 
 fn ssh(text: &str, rest: &str) -> Result<Target, TargetError> {
-    let (place, folder) = match rest.split_once('/') {
-        Some((place, folder)) if !folder.is_empty() => (place, Some(format!("/{folder}"))),
-        Some((place, _)) => (place, None),
+    let (authority, folder) = match rest.split_once('/') {
+        Some((authority, folder)) if !folder.is_empty() => (authority, Some(format!("/{folder}"))),
+        Some((authority, _)) => (authority, None),
         None => (rest, None),
     };
-    let (host, port) = match place.rsplit_once(':') {
+    let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) => (host, port.parse().ok()),
-        None => (place, None),
+        None => (authority, None),
     };
-    // A host that begins with a dash would be an option of ssh.
+    // ssh would read a host that begins with a dash as an option.
     let name = host.rsplit('@').next().unwrap_or_default();
     if name.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
         return Err(TargetError::NoHost(text.to_owned()));
     }
-    if place.contains(':') && port.is_none() {
+    if authority.contains(':') && port.is_none() {
         return Err(TargetError::Unknown(text.to_owned()));
     }
     Ok(Target::Ssh {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_what_its_address_says() {
+    fn addresses_are_parsed() {
         let ssh = |host: &str, port, folder: Option<&str>| Target::Ssh {
             host: host.to_owned(),
             port,

@@ -1,5 +1,5 @@
-//! Makes the schema. What the agent reads is described as it may be written, what it writes as it is
-//! written: a field that may be left out of the one always stands in the other.
+//! Generates the schema. Types that the agent reads use the schema for deserialization, types that it writes the one
+//! for serialization: a field can be optional in one and always present in the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use osier_base::request::{Kind, Parameter};
 
-use crate::command::{Begin, Command, Data};
+use crate::command::{Command, Data, Start};
 use crate::parameters::ImageData;
-use crate::table::all;
+use crate::table::commands as all_commands;
 use crate::{Greeting, PROTOCOL, Response, UiRequest, UiResponse, answers as shapes};
 use osier_agent::{AgentMessage, Attachment, CompactionOutcome, ShellRun, StateSnapshot};
 use osier_llm::Model;
@@ -20,33 +20,33 @@ use osier_protocol::{
     DiffRange, Event, FilesAt, Op, PageAt, PromptPart, Reviewed, SessionQuery, Status,
 };
 
-/// Everything.
+/// The complete schema.
 pub(super) fn schema() -> Value {
-    let mut reads = reading();
-    let mut writes = writing();
-    let events = variants::<Event>(&mut writes);
+    let mut input = input_generator();
+    let mut output = output_generator();
+    let events = variants::<Event>(&mut output);
     let mut shapes = BTreeMap::new();
-    shape::<Greeting>(&mut shapes, &mut writes, "Greeting");
-    shape::<shapes::Prompted>(&mut shapes, &mut writes, "Prompted");
-    shape::<shapes::Cleared>(&mut shapes, &mut writes, "Cleared");
-    shape::<shapes::Messages>(&mut shapes, &mut writes, "Messages");
-    shape::<shapes::LastText>(&mut shapes, &mut writes, "LastText");
-    shape::<shapes::Prompts>(&mut shapes, &mut writes, "Prompts");
-    shape::<shapes::Opened>(&mut shapes, &mut writes, "Opened");
-    shape::<shapes::SessionStats>(&mut shapes, &mut writes, "SessionStats");
-    shape::<shapes::Commands>(&mut shapes, &mut writes, "Commands");
-    shape::<shapes::Levels>(&mut shapes, &mut writes, "Levels");
-    shape::<shapes::Hits>(&mut shapes, &mut writes, "Hits");
-    shape::<shapes::TreeHits>(&mut shapes, &mut writes, "TreeHits");
-    shape::<Status>(&mut shapes, &mut writes, "Status");
-    shape::<StateSnapshot>(&mut shapes, &mut writes, "StateSnapshot");
-    shape::<ShellRun>(&mut shapes, &mut writes, "ShellRun");
-    shape::<CompactionOutcome>(&mut shapes, &mut writes, "CompactionOutcome");
+    add_shape::<Greeting>(&mut shapes, &mut output, "Greeting");
+    add_shape::<shapes::PromptResult>(&mut shapes, &mut output, "PromptResult");
+    add_shape::<shapes::ClearedQueue>(&mut shapes, &mut output, "ClearedQueue");
+    add_shape::<shapes::Messages>(&mut shapes, &mut output, "Messages");
+    add_shape::<shapes::LastText>(&mut shapes, &mut output, "LastText");
+    add_shape::<shapes::PromptEntries>(&mut shapes, &mut output, "PromptEntries");
+    add_shape::<shapes::OpenedSession>(&mut shapes, &mut output, "OpenedSession");
+    add_shape::<shapes::SessionStats>(&mut shapes, &mut output, "SessionStats");
+    add_shape::<shapes::SlashCommands>(&mut shapes, &mut output, "SlashCommands");
+    add_shape::<shapes::ThinkingLevels>(&mut shapes, &mut output, "ThinkingLevels");
+    add_shape::<shapes::SearchHits>(&mut shapes, &mut output, "SearchHits");
+    add_shape::<shapes::TreeHits>(&mut shapes, &mut output, "TreeHits");
+    add_shape::<Status>(&mut shapes, &mut output, "Status");
+    add_shape::<StateSnapshot>(&mut shapes, &mut output, "StateSnapshot");
+    add_shape::<ShellRun>(&mut shapes, &mut output, "ShellRun");
+    add_shape::<CompactionOutcome>(&mut shapes, &mut output, "CompactionOutcome");
     for name in ["lane_taken", "login_started"] {
         shapes.insert(pascal(name), data_of(&events[name]));
     }
-    let inputs = inputs(&mut reads);
-    let commands: Map<String, Value> = all()
+    let inputs = inputs(&mut input);
+    let commands: Map<String, Value> = all_commands()
         .map(|command| {
             let data = match command.data {
                 Data::Nothing => Value::Null,
@@ -65,8 +65,8 @@ pub(super) fn schema() -> Value {
         })
         .collect();
     let frames = json!({
-        "response": framed(&writes.subschema_for::<Response>(), "response"),
-        "ui_request": framed(&writes.subschema_for::<UiRequest>(), "ui_request"),
+        "response": with_type(&output.subschema_for::<Response>(), "response"),
+        "ui_request": with_type(&output.subschema_for::<UiRequest>(), "ui_request"),
         "ui_closed": {
             "description": "A request needs no answer any more: `answered`, `withdrawn` or `timeout`.",
             "type": "object",
@@ -77,7 +77,7 @@ pub(super) fn schema() -> Value {
             },
             "required": ["type", "id", "reason"],
         },
-        "ui_response": framed(&reads.subschema_for::<UiResponse>(), "ui_response"),
+        "ui_response": with_type(&input.subschema_for::<UiResponse>(), "ui_response"),
     });
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -86,59 +86,59 @@ pub(super) fn schema() -> Value {
         "frames": frames,
         "commands": commands,
         "events": events,
-        "$defs": writes.take_definitions(true),
-        "input": reads.take_definitions(true),
+        "$defs": output.take_definitions(true),
+        "input": input.take_definitions(true),
     })
 }
 
-/// Every op has a command, and a command that is an op takes what the op takes.
+/// Checks that every op has a command, and that a command has the parameters of its op.
 pub(super) fn check_ops() {
-    let mut reads = reading();
-    let ops = variants::<Op>(&mut reads);
-    let mut done = BTreeSet::new();
-    for command in all() {
+    let mut input = input_generator();
+    let ops = variants::<Op>(&mut input);
+    let mut covered = BTreeSet::new();
+    for command in all_commands() {
         for name in command.names() {
-            done.insert(name.to_owned());
+            covered.insert(name.to_owned());
         }
-        let Begin::Request(name) = command.begin else {
+        let Start::Request(name) = command.start else {
             continue;
         };
-        done.insert(name.to_owned());
+        covered.insert(name.to_owned());
         let op = &ops[name];
         let properties = op["properties"].as_object().unwrap();
-        let known: BTreeSet<&str> = properties
+        let definitions: BTreeSet<&str> = properties
             .keys()
             .map(String::as_str)
             .filter(|name| *name != "type")
             .collect();
-        let taken: BTreeSet<&str> = command.parameters.iter().map(|field| field.name).collect();
-        assert_eq!(taken, known, "`{}`", command.name);
+        let names: BTreeSet<&str> = command.parameters.iter().map(|field| field.name).collect();
+        assert_eq!(names, definitions, "`{}`", command.name);
         let required = op["required"].as_array().unwrap().iter();
         let required: BTreeSet<&str> = required
             .filter_map(Value::as_str)
             .filter(|name| !["type", "request"].contains(name))
             .collect();
-        let needed = command.parameters.iter().filter(|field| field.required);
-        let needed: BTreeSet<&str> = needed.map(|field| field.name).collect();
-        assert_eq!(needed, required, "`{}`", command.name);
+        let required_names = command.parameters.iter().filter(|field| field.required);
+        let required_names: BTreeSet<&str> = required_names.map(|field| field.name).collect();
+        assert_eq!(required_names, required, "`{}`", command.name);
     }
-    let missing: Vec<&String> = ops.keys().filter(|op| !done.contains(*op)).collect();
+    let missing: Vec<&String> = ops.keys().filter(|op| !covered.contains(*op)).collect();
     assert_eq!(missing, Vec::<&String>::new(), "ops without a command");
 }
 
-fn reading() -> SchemaGenerator {
+fn input_generator() -> SchemaGenerator {
     let mut settings = SchemaSettings::draft2020_12().for_deserialize();
     settings.definitions_path = "/input".into();
     settings.into_generator()
 }
 
-fn writing() -> SchemaGenerator {
+fn output_generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12()
         .for_serialize()
         .into_generator()
 }
 
-fn shape<T: JsonSchema>(
+fn add_shape<T: JsonSchema>(
     shapes: &mut BTreeMap<String, Value>,
     generator: &mut SchemaGenerator,
     name: &str,
@@ -146,7 +146,7 @@ fn shape<T: JsonSchema>(
     shapes.insert(name.to_owned(), json!(generator.subschema_for::<T>()));
 }
 
-/// The variants of an enum by their `type`, those of the enums inside of it among them.
+/// The variants of an enum and of its nested enums, by `type`.
 fn variants<T: JsonSchema>(generator: &mut SchemaGenerator) -> BTreeMap<String, Value> {
     let root = json!(generator.subschema_for::<T>());
     let mut found = BTreeMap::new();
@@ -154,25 +154,25 @@ fn variants<T: JsonSchema>(generator: &mut SchemaGenerator) -> BTreeMap<String, 
     found
 }
 
-fn collect(schema: &Value, known: &Map<String, Value>, found: &mut BTreeMap<String, Value>) {
+fn collect(schema: &Value, definitions: &Map<String, Value>, found: &mut BTreeMap<String, Value>) {
     if let Some(kind) = schema.pointer("/properties/type/const") {
         let kind = kind.as_str().unwrap().to_owned();
         let before = found.insert(kind.clone(), schema.clone());
-        assert!(before.is_none(), "`{kind}` is there twice");
+        assert!(before.is_none(), "`{kind}` is defined twice");
         return;
     }
     for list in ["oneOf", "anyOf"] {
         for variant in schema[list].as_array().into_iter().flatten() {
-            collect(variant, known, found);
+            collect(variant, definitions, found);
         }
     }
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap();
-        collect(&known[name], known, found);
+        collect(&definitions[name], definitions, found);
     }
 }
 
-/// An event without what every event has.
+/// An event without the fields of all events.
 fn data_of(event: &Value) -> Value {
     let mut data = event.clone();
     let fields = data["properties"].as_object_mut().unwrap();
@@ -184,22 +184,22 @@ fn data_of(event: &Value) -> Value {
     data
 }
 
-/// What parameters are made of.
-fn inputs(reads: &mut SchemaGenerator) -> BTreeMap<&'static str, Value> {
+/// The types of parameters.
+fn inputs(input: &mut SchemaGenerator) -> BTreeMap<&'static str, Value> {
     BTreeMap::from([
-        ("AgentMessage", json!(reads.subschema_for::<AgentMessage>())),
-        ("Answer", json!(reads.subschema_for::<Reply>())),
-        ("Attachment", json!(reads.subschema_for::<Attachment>())),
-        ("DiffRange", json!(reads.subschema_for::<DiffRange>())),
-        ("FilesAt", json!(reads.subschema_for::<FilesAt>())),
-        ("Reviewed", json!(reads.subschema_for::<Reviewed>())),
-        ("Grant", json!(reads.subschema_for::<Grant>())),
-        ("ImageData", json!(reads.subschema_for::<ImageData>())),
-        ("Model", json!(reads.subschema_for::<Model>())),
-        ("Op", json!(reads.subschema_for::<Op>())),
-        ("PromptPart", json!(reads.subschema_for::<PromptPart>())),
-        ("PageAt", json!(reads.subschema_for::<PageAt>())),
-        ("SessionQuery", json!(reads.subschema_for::<SessionQuery>())),
+        ("AgentMessage", json!(input.subschema_for::<AgentMessage>())),
+        ("Answer", json!(input.subschema_for::<Reply>())),
+        ("Attachment", json!(input.subschema_for::<Attachment>())),
+        ("DiffRange", json!(input.subschema_for::<DiffRange>())),
+        ("FilesAt", json!(input.subschema_for::<FilesAt>())),
+        ("Reviewed", json!(input.subschema_for::<Reviewed>())),
+        ("Grant", json!(input.subschema_for::<Grant>())),
+        ("ImageData", json!(input.subschema_for::<ImageData>())),
+        ("Model", json!(input.subschema_for::<Model>())),
+        ("Op", json!(input.subschema_for::<Op>())),
+        ("PromptPart", json!(input.subschema_for::<PromptPart>())),
+        ("PageAt", json!(input.subschema_for::<PageAt>())),
+        ("SessionQuery", json!(input.subschema_for::<SessionQuery>())),
     ])
 }
 
@@ -214,9 +214,9 @@ fn parameters(command: &Command, inputs: &BTreeMap<&str, Value>) -> Value {
         .iter()
         .map(|field| described(field, field.name))
         .collect();
-    let needed = command.parameters.iter().filter(|field| field.required);
-    let needed: Vec<&str> = needed.map(|field| field.name).collect();
-    json!({"type": "object", "properties": properties, "required": needed})
+    let required_names = command.parameters.iter().filter(|field| field.required);
+    let required_names: Vec<&str> = required_names.map(|field| field.name).collect();
+    json!({"type": "object", "properties": properties, "required": required_names})
 }
 
 fn kind(kind: Kind, inputs: &BTreeMap<&str, Value>) -> Value {
@@ -232,7 +232,7 @@ fn kind(kind: Kind, inputs: &BTreeMap<&str, Value>) -> Value {
     }
 }
 
-fn framed(schema: &Schema, kind: &str) -> Value {
+fn with_type(schema: &Schema, kind: &str) -> Value {
     json!({"allOf": [schema], "properties": {"type": {"const": kind}}, "required": ["type"]})
 }
 

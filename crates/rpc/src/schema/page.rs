@@ -1,4 +1,4 @@
-//! Makes the lists of `docs/rpc.md`: the commands from their table, the events from the schema.
+//! Generates the lists of `docs/rpc.md`: the commands from their table, the events from the schema.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use osier_base::request::{Group, Parameter};
 
 use crate::check::phrase;
 use crate::command::{Command, Data};
-use crate::table::all;
+use crate::table::commands as all_commands;
 
 const GROUPS: &[(Group, &str)] = &[
     (Group::Connection, "Connection"),
@@ -28,7 +28,7 @@ pub(super) fn commands() -> String {
     let mut page = String::new();
     for (group, title) in GROUPS {
         let _ = writeln!(page, "\n### {title}\n");
-        for command in all().filter(|command| command.group == *group) {
+        for command in all_commands().filter(|command| command.group == *group) {
             page.push_str(&entry(command));
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn events(schema: &Value) -> String {
     page
 }
 
-/// The names of ops and events as lines have them.
+/// Replaces the Rust names of ops and events by their names on the wire.
 fn on_the_wire(text: &str) -> String {
     let pieces = text.split('`').enumerate();
     let pieces: Vec<String> = pieces

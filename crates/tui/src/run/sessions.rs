@@ -8,12 +8,12 @@ use super::screen::Screen;
 use crate::app::{App, AppOptions, Effect};
 use crate::tabs::{Tab, TabRequest};
 use osier_agent::Subscription;
-use osier_hub::Wanted;
+use osier_hub::OpenOptions;
 use osier_protocol::{Event, Op, Opening};
 use osier_session::SessionHandle;
 use osier_term::highlight::Highlighter;
 
-type Opener = dyn Fn(Wanted, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
+type Opener = dyn Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>;
 
 /// How another session is opened in a new tab.
 pub struct Open(Box<Opener>);
@@ -22,7 +22,8 @@ impl Open {
     /// `open` gives a host that is just starting, and its events from the first one on; else why not, for the
     /// person.
     pub fn new(
-        open: impl Fn(Wanted, Opening) -> Result<(SessionHandle, Subscription<Event>), String> + 'static,
+        open: impl Fn(OpenOptions, Opening) -> Result<(SessionHandle, Subscription<Event>), String>
+        + 'static,
     ) -> Self {
         Self(Box::new(open))
     }
@@ -66,7 +67,7 @@ impl Screen {
         let here = PathBuf::from(&front.session.cwd);
         let here = Some(here).filter(|here| here.is_absolute());
         let is_new = session.is_none();
-        let wanted = Wanted {
+        let wanted = OpenOptions {
             cwd: stored.or(here),
             session,
             model: None,

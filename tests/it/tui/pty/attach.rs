@@ -180,14 +180,14 @@ fn one_writes_and_another_takes_over() {
     two.shows("❯ of bob");
     two.write("\x1bT");
     two.shows("2 connected · you have control");
-    one.shows("bob has taken over");
+    one.shows("bob took control");
     one.shows("2 connected · bob has control");
     two.write("\r");
     two.hides("❯ of bob");
     one.shows("of bob");
     // Whoever is there can stop it.
     one.write("\x1b");
-    two.shows("anna has stopped it");
+    two.shows("anna stopped the run");
     two.write("\x04");
     assert!(two.exit().success());
     one.hides("2 connected");
@@ -196,7 +196,7 @@ fn one_writes_and_another_takes_over() {
 #[test]
 fn a_server_that_is_not_there_is_waited_for() {
     let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
-    program.shows("disconnected: no server listens at");
+    program.shows("disconnected: no server listens on");
     program.write("typed meanwhile");
     program.shows("❯ typed meanwhile");
     let server = program.work().join("nobody.sock");

@@ -1,4 +1,4 @@
-//! What cannot be done, and why: one shape of error everywhere, `{"error": {"code", "message"}}`.
+//! Errors of the server. All have the form `{"error": {"code", "message"}}`.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -7,109 +7,109 @@ use serde_json::{Value, json};
 
 use osier_hub::OpenError;
 
-/// Every kind of fault with its status and what it means: dispatch and documentation.
-pub(super) const CODES: &[(Code, &str, StatusCode, &str)] = &[
+/// Every error code with its name, status and meaning, for responses and the documentation.
+pub(super) const CODES: &[(ErrorCode, &str, StatusCode, &str)] = &[
     (
-        Code::Unauthorized,
+        ErrorCode::Unauthorized,
         "unauthorized",
         StatusCode::UNAUTHORIZED,
         "the token is missing or wrong",
     ),
     (
-        Code::Forbidden,
+        ErrorCode::Forbidden,
         "forbidden",
         StatusCode::FORBIDDEN,
-        "the token's owner may not do this",
+        "this token does not allow the request",
     ),
     (
-        Code::ForbiddenHost,
+        ErrorCode::ForbiddenHost,
         "forbidden_host",
         StatusCode::FORBIDDEN,
-        "the `Host` header names something that is not this server",
+        "the `Host` header is not a name of this server",
     ),
     (
-        Code::ForbiddenOrigin,
+        ErrorCode::ForbiddenOrigin,
         "forbidden_origin",
         StatusCode::FORBIDDEN,
-        "another site's page asks",
+        "the request comes from a page of another site",
     ),
     (
-        Code::RateLimited,
+        ErrorCode::RateLimited,
         "rate_limited",
         StatusCode::TOO_MANY_REQUESTS,
-        "too many requests, or too many wrong tokens; `retry-after` says when",
+        "too many requests or wrong tokens; retry after the time in `retry-after`",
     ),
     (
-        Code::UnsupportedProtocol,
+        ErrorCode::UnsupportedProtocol,
         "unsupported_protocol",
         StatusCode::BAD_REQUEST,
-        "the client speaks another version",
+        "the client speaks another protocol version",
     ),
     (
-        Code::UnsupportedMediaType,
+        ErrorCode::UnsupportedMediaType,
         "unsupported_media_type",
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        "a body has to be `application/json`",
+        "the body is not `application/json`",
     ),
     (
-        Code::TooLarge,
+        ErrorCode::TooLarge,
         "too_large",
         StatusCode::PAYLOAD_TOO_LARGE,
-        "the body or frame has more than 32 MiB",
+        "the body or frame is larger than 32 MiB",
     ),
     (
-        Code::Malformed,
+        ErrorCode::Malformed,
         "malformed",
         StatusCode::BAD_REQUEST,
-        "the body or frame is not what was expected",
+        "the body or frame is invalid",
     ),
     (
-        Code::NotFound,
+        ErrorCode::NotFound,
         "not_found",
         StatusCode::NOT_FOUND,
-        "there is nothing of that name",
+        "the path or resource does not exist",
     ),
     (
-        Code::UnknownSession,
+        ErrorCode::UnknownSession,
         "unknown_session",
         StatusCode::NOT_FOUND,
-        "there is no such session",
+        "the session does not exist",
     ),
     (
-        Code::Unavailable,
+        ErrorCode::Unavailable,
         "unavailable",
         StatusCode::CONFLICT,
-        "the session is there and cannot be opened",
+        "the session exists but cannot be opened",
     ),
     (
-        Code::QuotaExceeded,
+        ErrorCode::QuotaExceeded,
         "quota_exceeded",
         StatusCode::PAYMENT_REQUIRED,
-        "what the user of the proxy may use in a month is used up",
+        "the monthly limit of the proxy user is used up",
     ),
     (
-        Code::Refused,
+        ErrorCode::Refused,
         "refused",
         StatusCode::CONFLICT,
-        "the agent did not do it",
+        "the agent did not execute the command",
     ),
     (
-        Code::Occupied,
+        ErrorCode::Occupied,
         "occupied",
         StatusCode::CONFLICT,
-        "another client writes: `take_over` lets this one write",
+        "another client is writing; `take_over` takes control",
     ),
     (
-        Code::ShuttingDown,
+        ErrorCode::ShuttingDown,
         "shutting_down",
         StatusCode::SERVICE_UNAVAILABLE,
-        "the server ends",
+        "the server is shutting down",
     ),
 ];
 
-/// What kind of fault it is.
+/// The kind of error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
+pub(super) enum ErrorCode {
     Unauthorized,
     Forbidden,
     ForbiddenHost,
@@ -128,17 +128,17 @@ pub(super) enum Code {
     ShuttingDown,
 }
 
-/// Why something is not done.
+/// An error response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub code: Code,
-    /// One sentence for a person.
+pub(super) struct ApiError {
+    pub code: ErrorCode,
+    /// What is wrong and what to do, for users.
     pub message: String,
-    /// Seconds after which it may be tried again.
+    /// Seconds until a retry is allowed.
     pub retry_after: Option<u64>,
 }
 
-impl Code {
+impl ErrorCode {
     fn row(self) -> (&'static str, StatusCode) {
         let row = CODES.iter().find(|row| row.0 == self);
         row.map_or(("internal", StatusCode::INTERNAL_SERVER_ERROR), |row| {
@@ -146,14 +146,14 @@ impl Code {
         })
     }
 
-    /// As it is written.
+    /// The name in responses.
     pub(super) fn name(self) -> &'static str {
         self.row().0
     }
 }
 
-impl Fault {
-    pub(super) fn new(code: Code, message: impl Into<String>) -> Self {
+impl ApiError {
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -162,30 +162,30 @@ impl Fault {
     }
 
     pub(super) fn malformed(message: impl Into<String>) -> Self {
-        Self::new(Code::Malformed, message)
+        Self::new(ErrorCode::Malformed, message)
     }
 
     /// The value of `error`.
     pub(super) fn value(&self) -> Value {
         let name = self.code.name();
-        // `type` is what clients of a proxy look for.
+        // Clients of the LLM proxy read `type`.
         json!({"code": name, "type": name, "message": self.message})
     }
 }
 
-impl From<OpenError> for Fault {
+impl From<OpenError> for ApiError {
     fn from(error: OpenError) -> Self {
         let code = match &error {
-            OpenError::Unknown { .. } => Code::UnknownSession,
-            OpenError::Unavailable { .. } => Code::Unavailable,
-            OpenError::Directory { .. } | OpenError::Start(_) => Code::Malformed,
-            OpenError::Closing => Code::ShuttingDown,
+            OpenError::Unknown { .. } => ErrorCode::UnknownSession,
+            OpenError::Unavailable { .. } => ErrorCode::Unavailable,
+            OpenError::Directory { .. } | OpenError::Start(_) => ErrorCode::Malformed,
+            OpenError::Closing => ErrorCode::ShuttingDown,
         };
         Self::new(code, error.to_string())
     }
 }
 
-impl IntoResponse for Fault {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (_, status) = self.code.row();
         let mut response = (status, Json(json!({"error": self.value()}))).into_response();

@@ -11,43 +11,43 @@ const TURNS = [
 await play(async (stage, serve) => {
   const server = await serve(TURNS);
   const one = await stage.enter(server, DESKTOP, { colorScheme: "light", reducedMotion: "reduce" });
-  assert.equal(await one.locator("#company").isVisible(), false, "one that is alone hears of nobody");
+  assert.equal(await one.locator("#presence").isVisible(), false, "a single client shows nothing");
   const two = await stage.page(PHONE, { colorScheme: "dark", reducedMotion: "reduce" });
   await two.goto(one.url().replace(/\?.*/, "") + new URL(server.url).hash);
   await ready(two);
-  const words = (page) => page.locator("#company [role=status]");
+  const words = (page) => page.locator("#presence [role=status]");
   const shows = (page, text) => words(page).getByText(text, { exact: true }).waitFor();
-  await shows(one, "2 here");
-  await shows(two, "2 here");
+  await shows(one, "2 connected");
+  await shows(two, "2 connected");
 
   await say(one, "slow");
-  await shows(one, "2 here · you write");
-  await shows(two, "2 here · browser on Linux writes");
+  await shows(one, "2 connected · you have control");
+  await shows(two, "2 connected · browser on Linux has control");
   await two.locator(".answer", { hasText: "It has begun." }).waitFor();
   assert.deepEqual(await faults(two), []);
-  await picture(two, "phone-company");
-  await picture(one, "desktop-company");
+  await picture(two, "phone-presence");
+  await picture(one, "desktop-presence");
 
   // What is written stays where it is.
   await say(two, "of the other");
-  await two.locator(".toast", { hasText: "browser on Linux writes here" }).waitFor();
+  await two.locator(".toast", { hasText: "browser on Linux has control" }).waitFor();
   assert.equal(await two.inputValue("#prompt"), "of the other");
   // A page that is loaded anew knows it, too.
   await two.reload();
   await ready(two);
-  await shows(two, "2 here · browser on Linux writes");
-  await two.getByRole("button", { name: "Take over" }).press("Enter");
-  await shows(two, "2 here · you write");
+  await shows(two, "2 connected · browser on Linux has control");
+  await two.getByRole("button", { name: "Take control" }).press("Enter");
+  await shows(two, "2 connected · you have control");
   assert.equal(await two.evaluate(() => document.activeElement.id), "prompt");
-  await one.locator(".toast", { hasText: "browser on Linux 2 has taken over" }).waitFor();
-  await one.getByRole("button", { name: "Take over" }).waitFor();
+  await one.locator(".toast", { hasText: "browser on Linux 2 took control" }).waitFor();
+  await one.getByRole("button", { name: "Take control" }).waitFor();
   assert.deepEqual(await faults(one), []);
   await say(two, "of the other");
   await one.locator(".queued", { hasText: "of the other" }).waitFor();
 
   await one.locator(".stop").click();
-  await two.locator(".toast", { hasText: "browser on Linux has stopped it" }).waitFor();
+  await two.locator(".toast", { hasText: "browser on Linux stopped the run" }).waitFor();
   await settled(two);
   await two.context().close();
-  await one.locator("#company").waitFor({ state: "hidden" });
+  await one.locator("#presence").waitFor({ state: "hidden" });
 });

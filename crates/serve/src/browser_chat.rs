@@ -1,8 +1,7 @@
-//! The web chat's files, which are a part of the program: no build step, nothing from elsewhere.
+//! The files of the browser chat, which are embedded in the program.
 //!
-//! They hold no secret, so that a page can be shown before anybody has signed in. The policy they are sent with
-//! lets them load and reach this server alone, makes no markup but through the one place of the page that is
-//! named for it, and lets nobody put the page into a frame.
+//! They contain no secrets, so they need no token. Their content security policy allows them to load from and connect
+//! to this server only, allows only the Trusted Types policy `osier` to create markup, and forbids framing.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use sha2::{Digest as _, Sha256};
 
-use super::Server;
+use super::ServerState;
 
 use osier_base::hex::hex;
 
@@ -26,15 +25,15 @@ const JSON: &str = "application/json";
 const SVG: &str = "image/svg+xml";
 const PNG: &str = "image/png";
 
-/// What the page may do.
+/// The content security policy of the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types osier";
 
-/// Headers of every file, beside those that every answer has.
+/// Additional headers of every file.
 const HEADERS: &[(&str, &str)] = &[
     ("content-security-policy", POLICY),
-    // Asked for again each time, and sent only when it is another one.
+    // Browsers revalidate the file each time, and receive it only if it has changed.
     ("cache-control", "no-cache"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
@@ -68,50 +67,53 @@ const FILES: &[File] = files! {
     PNG: "/icons/icon-192.png", "/icons/icon-512.png", "/icons/maskable-512.png", "/icons/touch-180.png";
     CSS: "/style/activity.css", "/style/boards.css", "/style/controls.css", "/style/layout.css", "/style/panels.css",
         "/style/prose.css", "/style/tokens.css", "/style/transcript.css";
-    SCRIPT: "/worker.js", "/app/actions.js", "/app/api.js", "/app/board.js", "/app/branches.js", "/app/camera.js", "/app/company.js", "/app/composer.js", "/app/context.js",
+    SCRIPT: "/worker.js", "/app/actions.js", "/app/api.js", "/app/branches.js", "/app/camera.js", "/app/column_dialog.js", "/app/composer.js", "/app/connection.js", "/app/context.js",
         "/app/conversation.js", "/app/developer.js", "/app/diff.js", "/app/dom.js", "/app/drawer.js",
-        "/app/events.js", "/app/fan.js", "/app/form.js", "/app/format.js", "/app/gestures.js", "/app/link.js", "/app/login.js",
-        "/app/main.js", "/app/markdown.js", "/app/menu.js", "/app/message.js", "/app/pictures.js",
+        "/app/events.js", "/app/fan.js", "/app/form.js", "/app/format.js", "/app/gestures.js", "/app/images.js", "/app/login.js",
+        "/app/main.js", "/app/markdown.js", "/app/menu.js", "/app/message.js", "/app/presence.js",
         "/app/questions.js", "/app/restore.js", "/app/servers.js", "/app/sessions.js", "/app/shell.js", "/app/start.js", "/app/suggest.js", "/app/theme.js",
         "/app/toast.js", "/app/tool.js", "/app/transcript.js", "/app/tree.js", "/app/voice.js";
 };
 
-/// The list of files for the worker that keeps them.
+/// The list of files that the service worker stores.
 const LIST: &str = "/shell.json";
-/// The page itself is at the root.
+/// The page, which is served at `/`.
 const PAGE: &str = "/index.html";
 
-/// The files, which everybody may see: without the token they can do nothing.
-pub(super) fn routes() -> Router<Arc<Server>> {
-    let list = |headers: HeaderMap| async move { send(JSON, list(), &headers) };
+/// The routes of the files. They need no token.
+pub(super) fn routes() -> Router<Arc<ServerState>> {
+    let file_list = |headers: HeaderMap| async move { send(JSON, file_list(), &headers) };
     FILES
         .iter()
-        .fold(Router::new().route(LIST, get(list)), |router, file| {
+        .fold(Router::new().route(LIST, get(file_list)), |router, file| {
             let send =
                 move |headers: HeaderMap| async move { send(file.kind, file.body, &headers) };
-            router.route(address(file), get(send))
+            router.route(url_path(file), get(send))
         })
 }
 
-/// Where a file is.
-fn address(file: &File) -> &'static str {
+/// The path of a file.
+fn url_path(file: &File) -> &'static str {
     if file.path == PAGE { "/" } else { file.path }
 }
 
-/// The addresses of everything the page needs, as JSON.
-fn list() -> Vec<u8> {
-    let addresses = FILES.iter().map(|file| format!("\"{}\"", address(file)));
+/// The paths of all files, as JSON.
+fn file_list() -> Vec<u8> {
+    let addresses = FILES.iter().map(|file| format!("\"{}\"", url_path(file)));
     format!("[{}]", addresses.collect::<Vec<_>>().join(",")).into_bytes()
 }
 
-/// A body with its name; only the name to a browser that has it.
+/// A response with an `ETag`; without a body if the browser has the file.
 fn send(kind: &'static str, body: impl Into<Bytes>, headers: &HeaderMap) -> Response {
     let body: Bytes = body.into();
-    let tag = tag(&body);
-    let known = headers
+    let etag = etag(&body);
+    let known_etags = headers
         .get(IF_NONE_MATCH)
         .and_then(|tags| tags.to_str().ok());
-    let is_known = known.is_some_and(|tags| tags.split(',').any(|known| known.trim() == tag));
+    let is_known = known_etags.is_some_and(|tags| {
+        tags.split(',')
+            .any(|known_etags| known_etags.trim() == etag)
+    });
     let mut response = if is_known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
@@ -124,14 +126,14 @@ fn send(kind: &'static str, body: impl Into<Bytes>, headers: &HeaderMap) -> Resp
             HeaderValue::from_static(value),
         );
     }
-    if let Ok(tag) = tag.parse() {
-        headers.insert(ETAG, tag);
+    if let Ok(etag) = etag.parse() {
+        headers.insert(ETAG, etag);
     }
     response
 }
 
-/// Names a content.
-fn tag(body: &[u8]) -> String {
+/// The `ETag` of a file.
+fn etag(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
     format!("\"{}\"", hex(&digest[..12]))
 }
@@ -140,31 +142,33 @@ fn tag(body: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn find(address: &str) -> &'static File {
+    fn find(url_path: &str) -> &'static File {
         let mut files = FILES.iter();
-        files.find(|file| super::address(file) == address).unwrap()
+        files
+            .find(|file| super::url_path(file) == url_path)
+            .unwrap()
     }
 
-    fn page(known: Option<&str>) -> Response {
+    fn page(known_etags: Option<&str>) -> Response {
         let mut headers = HeaderMap::new();
-        if let Some(known) = known {
-            headers.insert(IF_NONE_MATCH, known.parse().unwrap());
+        if let Some(known_etags) = known_etags {
+            headers.insert(IF_NONE_MATCH, known_etags.parse().unwrap());
         }
         let file = find("/");
         send(file.kind, file.body, &headers)
     }
 
     #[test]
-    fn every_file_is_there() {
+    fn every_file_is_embedded() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/web");
         let mut found: Vec<String> = walk(&root)
             .iter()
             .map(|path| format!("/{}", path.strip_prefix(&root).unwrap().display()))
             .collect();
-        let mut known: Vec<&str> = FILES.iter().map(|file| file.path).collect();
+        let mut known_etags: Vec<&str> = FILES.iter().map(|file| file.path).collect();
         found.sort();
-        known.sort_unstable();
-        assert_eq!(known, found);
+        known_etags.sort_unstable();
+        assert_eq!(known_etags, found);
     }
 
     fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
@@ -182,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn files_are_guarded_and_sent_once() {
+    fn files_have_a_policy_and_are_sent_once() {
         let first = page(None);
         assert_eq!(first.status(), StatusCode::OK);
         assert_eq!(first.headers()[CONTENT_TYPE], HTML);
         assert_eq!(first.headers()["content-security-policy"], POLICY);
-        let tag = first.headers()[ETAG].to_str().unwrap();
-        let again = page(Some(&format!("\"other\", {tag}")));
+        let etag = first.headers()[ETAG].to_str().unwrap();
+        let again = page(Some(&format!("\"other\", {etag}")));
         assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
         assert_eq!(again.headers()["content-security-policy"], POLICY);
     }

@@ -1,4 +1,4 @@
-//! What there is: the server itself, its models, the sessions that are open and those that are stored.
+//! Routes for the server status, sign-in, models and the session list.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Server;
+use super::ServerState;
 #[cfg(feature = "proxy")]
 use super::access::Caller;
-use super::fault::{Code, Fault};
-use super::gate::{COOKIE, address_of, body};
-use osier_hub::{RoomInfo, Wanted};
+use super::error::{ApiError, ErrorCode};
+use super::request_check::{COOKIE, address_of, json_body};
+use osier_hub::{OpenOptions, OpenSessionInfo};
 use osier_llm::http::ServedModel;
 #[cfg(feature = "proxy")]
 use osier_llm::http::ServedModels;
@@ -27,43 +27,43 @@ use osier_session::SessionSetup;
 use osier_session::models::Models;
 use osier_store::SessionDirectory;
 
-/// Stored sessions of a list.
-const LISTED: usize = 200;
+/// Most stored sessions of a list.
+const MAX_STORED: usize = 200;
 
-/// What `GET /api/status` answers.
+/// The response of `GET /api/status`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ServerStatus {
-    /// `osier`.
+    /// The name of the program: `osier`.
     name: String,
     version: String,
-    /// Of the commands: that of `osier rpc`.
+    /// The version of the RPC protocol.
     protocol: u32,
-    /// Sessions that are open.
+    /// The number of open sessions.
     sessions: usize,
-    /// Where sessions work that say nothing else.
+    /// The default working directory of sessions.
     cwd: String,
 }
 
-/// What `GET /api/sessions` answers.
+/// The response of `GET /api/sessions`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Sessions {
-    /// Those that are open, what happened last first.
-    open: Vec<RoomInfo>,
-    /// The others, the last used first.
+    /// The open sessions, last changed first.
+    open: Vec<OpenSessionInfo>,
+    /// The other stored sessions, last used first.
     stored: Vec<SessionSummary>,
 }
 
-/// What `POST /api/sessions` takes.
+/// The body of `POST /api/sessions`.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct NewSession {
-    /// Where to work, as an absolute path.
+    /// The working directory, an absolute path.
     cwd: Option<PathBuf>,
-    /// A stored session: an id, the start of one, or a name. A new one when it is left out.
+    /// A stored session: an id, an id prefix, or a name. A new session when not set.
     session: Option<String>,
     /// `PROVIDER/ID[:LEVEL]` or part of a name.
     model: Option<String>,
@@ -71,17 +71,17 @@ pub(super) struct NewSession {
 }
 
 impl NewSession {
-    /// What it asks for, where that makes sense.
-    pub(super) fn checked(self) -> Result<Wanted, Fault> {
+    /// Validates the fields.
+    pub(super) fn validate(self) -> Result<OpenOptions, ApiError> {
         if self.cwd.as_ref().is_some_and(|cwd| !cwd.is_absolute()) {
-            return Err(Fault::malformed("`cwd` has to be an absolute path"));
+            return Err(ApiError::malformed("`cwd` must be an absolute path"));
         }
         let is_path = |session: &String| session.contains('/');
         if self.session.as_ref().is_some_and(is_path) {
-            let message = "`session` is an id or a name, not a path";
-            return Err(Fault::malformed(message));
+            let message = "`session` must be an id or a name, not a path";
+            return Err(ApiError::malformed(message));
         }
-        Ok(Wanted {
+        Ok(OpenOptions {
             cwd: self.cwd,
             session: self.session,
             model: self.model,
@@ -90,17 +90,17 @@ impl NewSession {
     }
 }
 
-/// What `POST /api/login` takes.
+/// The body of `POST /api/login`.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Login {
     token: String,
 }
 
-/// A model that can be called, and whether it can.
+/// A model in the list of models.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Offered {
+struct ModelEntry {
     #[serde(flatten)]
     served: ServedModel,
     /// `PROVIDER/ID`.
@@ -109,30 +109,30 @@ struct Offered {
     in_cycle: bool,
 }
 
-pub(super) async fn status(State(server): State<Arc<Server>>) -> Json<ServerStatus> {
+pub(super) async fn status(State(server): State<Arc<ServerState>>) -> Json<ServerStatus> {
     Json(ServerStatus {
         name: osier_base::PROGRAM.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL,
-        sessions: server.hosts.list().len(),
-        cwd: server.hosts.template().cwd.display().to_string(),
+        sessions: server.registry.list().len(),
+        cwd: server.registry.template().cwd.display().to_string(),
     })
 }
 
-/// Lets a browser in: the token becomes a cookie that no script can read.
+/// Signs a browser in: the token becomes a cookie that scripts cannot read.
 pub(super) async fn login(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<ServerState>>,
     request: Request,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let from = address_of(&request);
     let origin = request.headers().get(header::ORIGIN);
     let is_secure = origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
-    let Login { token } = body(request).await?;
-    let is_word = token
+    let Login { token } = json_body(request).await?;
+    let is_valid = token
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b';');
-    if !is_word {
-        return Err(Fault::malformed("`token` is none"));
+    if !is_valid {
+        return Err(ApiError::malformed("`token` contains invalid characters"));
     }
     server.access.check(&token, from)?;
     let secure = if is_secure { "; Secure" } else { "" };
@@ -141,61 +141,63 @@ pub(super) async fn login(
     with_cookie(&cookie)
 }
 
-pub(super) async fn logout() -> Result<Response, Fault> {
+pub(super) async fn logout() -> Result<Response, ApiError> {
     let cookie = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     with_cookie(&cookie)
 }
 
-fn with_cookie(cookie: &str) -> Result<Response, Fault> {
-    let value = HeaderValue::from_str(cookie).map_err(|_| Fault::malformed("`token` is none"))?;
+fn with_cookie(cookie: &str) -> Result<Response, ApiError> {
+    let value = HeaderValue::from_str(cookie)
+        .map_err(|_| ApiError::malformed("`token` contains invalid characters"))?;
     let mut headers = HeaderMap::new();
     headers.insert(header::SET_COOKIE, value);
     Ok((headers, Json(json!({"ok": true}))).into_response())
 }
 
 pub(super) async fn models(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<ServerState>>,
     #[cfg(feature = "proxy")] Extension(caller): Extension<Caller>,
-) -> Result<Json<Value>, Fault> {
+) -> Result<Json<Value>, ApiError> {
     #[cfg(feature = "proxy")]
-    if let (Caller::User(_), Some(relay)) = (caller, server.access.relay()) {
+    if let (Caller::User(_), Some(proxy)) = (caller, server.access.proxy()) {
         return Ok(Json(json!(ServedModels {
-            models: relay.models().await,
+            models: proxy.models().await,
         })));
     }
-    let template = server.hosts.template().clone();
-    let listed = tokio::task::spawn_blocking(move || offered(&template));
+    let template = server.registry.template().clone();
+    let listed = tokio::task::spawn_blocking(move || model_entries(&template));
     let models = listed.await.unwrap_or_default();
     Ok(Json(json!({"models": models})))
 }
 
-fn offered(template: &SessionSetup) -> Vec<Offered> {
+fn model_entries(template: &SessionSetup) -> Vec<ModelEntry> {
     let (models, _) = Models::load_lenient(template);
     let chosen = models.chosen();
     let mut infos = models.list();
-    // What one starts with comes first.
+    // The default model is first.
     infos.sort_by_key(|info| (&info.provider, &info.id) != (&chosen.provider, &chosen.id));
-    let offered = infos.into_iter().filter_map(|info| {
+    let model_entries = infos.into_iter().filter_map(|info| {
         let reference = info.reference();
         let (model, _) = models.find(&reference).ok()?;
-        Some(Offered {
+        Some(ModelEntry {
             served: ServedModel::of(&model),
             reference,
             key: info.key,
             in_cycle: info.in_cycle,
         })
     });
-    offered.collect()
+    model_entries.collect()
 }
 
-pub(super) async fn list(State(server): State<Arc<Server>>) -> Json<Sessions> {
-    let mut open = server.hosts.list();
-    open.sort_by_key(|room| std::cmp::Reverse(room.modified));
-    let data = server.hosts.template().folders.data.clone();
-    let reading = tokio::task::spawn_blocking(move || SessionDirectory::new(&data).newest(LISTED));
+pub(super) async fn list(State(server): State<Arc<ServerState>>) -> Json<Sessions> {
+    let mut open = server.registry.list();
+    open.sort_by_key(|session| std::cmp::Reverse(session.modified));
+    let data = server.registry.template().folders.data.clone();
+    let reading =
+        tokio::task::spawn_blocking(move || SessionDirectory::new(&data).newest(MAX_STORED));
     let stored = reading.await.unwrap_or_default().into_iter();
     let stored = stored
-        .filter(|session| open.iter().all(|room| room.id != session.id))
+        .filter(|session| open.iter().all(|open| open.id != session.id))
         .map(|session| SessionSummary {
             id: session.id,
             path: session.path.to_string_lossy().into_owned(),
@@ -210,22 +212,22 @@ pub(super) async fn list(State(server): State<Arc<Server>>) -> Json<Sessions> {
 }
 
 pub(super) async fn open(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<ServerState>>,
     request: Request,
-) -> Result<Response, Fault> {
-    let wanted: NewSession = body(request).await?;
-    let wanted = wanted.checked()?;
-    let room = server.hosts.open(wanted).await?;
-    Ok((StatusCode::CREATED, Json(room.info())).into_response())
+) -> Result<Response, ApiError> {
+    let options: NewSession = json_body(request).await?;
+    let options = options.validate()?;
+    let session = server.registry.open(options).await?;
+    Ok((StatusCode::CREATED, Json(session.info())).into_response())
 }
 
 pub(super) async fn close(
-    State(server): State<Arc<Server>>,
+    State(server): State<Arc<ServerState>>,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Fault> {
-    if server.hosts.close(&id).await {
+) -> Result<Json<Value>, ApiError> {
+    if server.registry.close(&id).await {
         return Ok(Json(json!({"closed": id})));
     }
     let message = format!("no session `{id}` is open");
-    Err(Fault::new(Code::UnknownSession, message))
+    Err(ApiError::new(ErrorCode::UnknownSession, message))
 }

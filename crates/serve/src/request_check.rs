@@ -1,5 +1,4 @@
-//! What stands before every request: is it meant for this server, does it come from its own pages, and may
-//! its sender come in. Then its body.
+//! Checks of every request: the `Host` header, the `Origin` header and the token. Reads JSON bodies.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -13,151 +12,161 @@ use axum::serve::IncomingStream;
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, UnixListener};
 
-use super::Server;
+use super::ServerState;
 use super::access::Caller;
-use super::fault::{Code, Fault};
+use super::error::{ApiError, ErrorCode};
 #[cfg(feature = "proxy")]
-use super::relay::PATHS;
-use super::socket::speaks;
+use super::proxy::PATHS;
+use super::websocket::check_protocol;
 
-/// Longest body and longest frame, in bytes.
+/// The largest accepted body or frame, in bytes.
 pub(super) const BODY_LIMIT: usize = 32 * 1024 * 1024;
-/// The cookie of a browser.
+/// The name of the browser's cookie.
 pub(super) const COOKIE: &str = "osier";
 
-/// Who is at the other end; no address over a unix socket.
+/// The address of the client; none over a Unix socket.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Remote(pub(super) Option<IpAddr>);
+pub(super) struct PeerAddress(pub(super) Option<IpAddr>);
 
-impl Connected<IncomingStream<'_, TcpListener>> for Remote {
+impl Connected<IncomingStream<'_, TcpListener>> for PeerAddress {
     fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
         let address: &SocketAddr = stream.remote_addr();
         Self(Some(address.ip()))
     }
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for Remote {
+impl Connected<IncomingStream<'_, UnixListener>> for PeerAddress {
     fn connect_info(_: IncomingStream<'_, UnixListener>) -> Self {
         Self(None)
     }
 }
 
-/// Lets a request through, or answers it.
-pub(super) async fn guard(
-    State((server, is_trusted)): State<(Arc<Server>, bool)>,
+/// What the checks need.
+#[derive(Debug, Clone)]
+pub(super) struct CheckState {
+    pub server: Arc<ServerState>,
+    /// Clients need no token, because only the owner can connect.
+    pub is_trusted: bool,
+}
+
+/// Passes a valid request on; answers an invalid one with an error.
+pub(super) async fn check_request(
+    State(state): State<CheckState>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let is_data = request.uri().path().starts_with("/api/");
-    let mut response = match check(&server, is_trusted, &request) {
+    let is_api = request.uri().path().starts_with("/api/");
+    let mut response = match check(&state.server, state.is_trusted, &request) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(fault) => fault.into_response(),
+        Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();
     let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
     set(header::X_FRAME_OPTIONS, "DENY");
-    if is_data {
+    if is_api {
         set(header::CACHE_CONTROL, "no-store");
     }
     response
 }
 
-fn check(server: &Server, is_trusted: bool, request: &Request) -> Result<Caller, Fault> {
+fn check(server: &ServerState, is_trusted: bool, request: &Request) -> Result<Caller, ApiError> {
     let mut caller = Caller::Owner;
     let headers = request.headers();
     let host = host_of(headers, request.uri());
-    if !is_trusted && !server.access.is_own(host) {
-        let message = format!("`{host}` is no name of this server: `--allow-host` adds one");
-        return Err(Fault::new(Code::ForbiddenHost, message));
+    if !is_trusted && !server.access.is_own_host(host) {
+        let message = format!("`{host}` is not a name of this server; add it with `--allow-host`");
+        return Err(ApiError::new(ErrorCode::ForbiddenHost, message));
     }
-    let version = text(headers, "osier-protocol");
+    let version = header_text(headers, "osier-protocol");
     if let Some(version) = version {
-        speaks(Some(version.parse().unwrap_or(u64::MAX)))?;
+        check_protocol(Some(version.parse().unwrap_or(u64::MAX)))?;
     }
     let path = request.uri().path();
     let changes = !matches!(
         *request.method(),
         Method::GET | Method::HEAD | Method::OPTIONS
     );
-    let from_page = text(headers, "origin");
+    let origin = header_text(headers, "origin");
     if (changes || path == "/api/ws")
-        && let Some(origin) = from_page
-        && !is_same_site(origin, host)
+        && let Some(origin) = origin
+        && !is_same_origin(origin, host)
     {
-        let message = format!("a page of `{origin}` may not do this");
-        return Err(Fault::new(Code::ForbiddenOrigin, message));
+        let message = format!("requests from pages of `{origin}` are not allowed");
+        return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
     }
     if path.starts_with("/api/") && path != "/api/login" && !is_trusted {
-        let (token, in_cookie) = token_of(headers).ok_or_else(|| {
-            let message = "a token is needed: `Authorization: Bearer TOKEN`";
-            Fault::new(Code::Unauthorized, message)
+        let (token, is_cookie) = token_of(headers).ok_or_else(|| {
+            let message = "the token is missing; send `Authorization: Bearer TOKEN`";
+            ApiError::new(ErrorCode::Unauthorized, message)
         })?;
         caller = server.access.check(token, address_of(request))?;
         #[cfg(feature = "proxy")]
         if matches!(caller, Caller::User(_)) && !PATHS.contains(&path) {
-            let message = "this token calls models; it opens no sessions";
-            return Err(Fault::new(Code::Forbidden, message));
+            let message = "this token can only call models, not open sessions";
+            return Err(ApiError::new(ErrorCode::Forbidden, message));
         }
-        if in_cookie && from_page.is_none() && (changes || path == "/api/ws") {
-            let message =
-                "with a cookie an `Origin` is needed; programs send the token as `Bearer`";
-            return Err(Fault::new(Code::ForbiddenOrigin, message));
+        if is_cookie && origin.is_none() && (changes || path == "/api/ws") {
+            let message = "a request with a cookie requires an `Origin` header; programs send the token as `Bearer`";
+            return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
         }
     }
     if *request.method() == Method::POST && !is_json(headers) {
-        let message = "the body has to be JSON: `content-type: application/json`";
-        return Err(Fault::new(Code::UnsupportedMediaType, message));
+        let message = "the body must be JSON; send `content-type: application/json`";
+        return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
     }
     Ok(caller)
 }
 
-/// Where the request comes from.
+/// The address of the client.
 pub(super) fn address_of(request: &Request) -> Option<IpAddr> {
-    let remote = request.extensions().get::<ConnectInfo<Remote>>();
-    remote.and_then(|ConnectInfo(remote)| remote.0)
+    let peer = request.extensions().get::<ConnectInfo<PeerAddress>>();
+    peer.and_then(|ConnectInfo(peer)| peer.0)
 }
 
-/// The body of a request.
-pub(super) async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Fault> {
+/// Parses the body of a request.
+pub(super) async fn json_body<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
     let too_large = || {
-        let message = format!("the body has more than {BODY_LIMIT} bytes");
-        Fault::new(Code::TooLarge, message)
+        let message = format!("the body is larger than {BODY_LIMIT} bytes");
+        ApiError::new(ErrorCode::TooLarge, message)
     };
-    let length = text(request.headers(), "content-length").and_then(|text| text.parse().ok());
+    let length = header_text(request.headers(), "content-length")
+        .and_then(|header_text| header_text.parse().ok());
     if length.is_some_and(|length: usize| length > BODY_LIMIT) {
         return Err(too_large());
     }
     let read = axum::body::to_bytes(request.into_body(), BODY_LIMIT).await;
     let bytes = read.map_err(|_| too_large())?;
     serde_json::from_slice(&bytes)
-        .map_err(|error| Fault::malformed(format!("the body was not understood: {error}")))
+        .map_err(|error| ApiError::malformed(format!("invalid body: {error}")))
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> &'a str {
     let named = uri.authority().map(axum::http::uri::Authority::as_str);
-    named.or_else(|| text(headers, "host")).unwrap_or_default()
+    named
+        .or_else(|| header_text(headers, "host"))
+        .unwrap_or_default()
 }
 
-/// Whether a page of `origin` was loaded from this server.
-fn is_same_site(origin: &str, host: &str) -> bool {
+/// Whether pages of `origin` come from this server.
+fn is_same_origin(origin: &str, host: &str) -> bool {
     let name = origin
         .strip_prefix("http://")
         .or_else(|| origin.strip_prefix("https://"));
     name.is_some_and(|name| !name.is_empty() && name.eq_ignore_ascii_case(host))
 }
 
-/// The token, and whether a browser sent it by itself.
+/// The token, and whether it is in the cookie, which a browser sends automatically.
 fn token_of(headers: &HeaderMap) -> Option<(&str, bool)> {
-    if let Some(given) = text(headers, "authorization") {
+    if let Some(given) = header_text(headers, "authorization") {
         let (kind, token) = given.split_once(' ')?;
         return kind
             .eq_ignore_ascii_case("bearer")
@@ -174,7 +183,7 @@ fn token_of(headers: &HeaderMap) -> Option<(&str, bool)> {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let kind = text(headers, "content-type").unwrap_or_default();
+    let kind = header_text(headers, "content-type").unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case("application/json")
 }
@@ -184,9 +193,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_its_own_pages_are_of_a_server() {
-        assert!(is_same_site("http://127.0.0.1:8080", "127.0.0.1:8080"));
-        assert!(is_same_site("https://Box.example", "box.example"));
+    fn only_pages_of_the_server_have_the_same_origin() {
+        assert!(is_same_origin("http://127.0.0.1:8080", "127.0.0.1:8080"));
+        assert!(is_same_origin("https://Box.example", "box.example"));
         for other in [
             "http://127.0.0.1:8081",
             "http://evil.example",
@@ -194,19 +203,19 @@ mod tests {
             "",
             "file://",
         ] {
-            assert!(!is_same_site(other, "127.0.0.1:8080"), "{other}");
+            assert!(!is_same_origin(other, "127.0.0.1:8080"), "{other}");
         }
-        assert!(!is_same_site("http://", ""));
+        assert!(!is_same_origin("http://", ""));
     }
 
     #[test]
-    fn a_token_comes_as_bearer_or_in_the_cookie() {
+    fn a_token_is_read_from_the_header_or_the_cookie() {
         let with = |name: &'static str, value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_static(value));
-            token_of(&headers).map(|(token, in_cookie)| (token.to_owned(), in_cookie))
+            token_of(&headers).map(|(token, is_cookie)| (token.to_owned(), is_cookie))
         };
-        let token = |in_cookie| Some(("T".to_owned(), in_cookie));
+        let token = |is_cookie| Some(("T".to_owned(), is_cookie));
         assert_eq!(with("authorization", "Bearer T"), token(false));
         assert_eq!(with("authorization", "bearer  T"), token(false));
         assert_eq!(with("authorization", "Basic T"), None);

@@ -1,4 +1,4 @@
-//! Makes a line: a WebSocket over whatever leads there.
+//! Connects to a server: a WebSocket over a Unix socket, HTTP or ssh.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use super::{Joining, Target};
+use super::{AttachOptions, Target};
 use osier_base::process::{Invocation, Piped, spawn_piped};
 use osier_base::text::{sanitize, single_line, tail_bytes};
 use osier_llm::HttpOptions;
@@ -21,100 +21,103 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// A line, and what has to live as long as it.
-pub(super) struct Dialled {
+/// A WebSocket and the process that carries it.
+pub(super) struct ServerStream {
     pub socket: WebSocketStream<Box<dyn Stream>>,
-    /// The ssh that carries it.
+    /// The ssh process of the connection.
     pub child: Option<Piped>,
 }
 
-/// Why there is no line. The text is for the person.
+/// Why a server cannot be reached. The texts are shown to users.
 #[derive(Debug, thiserror::Error)]
-pub enum DialError {
-    #[error("no server listens at `{0}`: `osier serve --unix {0}` starts one")]
-    NobodyThere(String),
-    #[error("`{place}` cannot be reached: {reason}")]
-    Unreachable { place: String, reason: String },
-    /// Trying again is of no use.
-    #[error("`{place}` does not let you in: {reason}")]
-    Refused { place: String, reason: String },
+pub enum ConnectError {
+    #[error("no server listens on `{0}`; start one with `osier serve --unix {0}`")]
+    NotRunning(String),
+    #[error("cannot reach `{target}`: {reason}")]
+    Unreachable { target: String, reason: String },
+    /// Retrying does not help.
+    #[error("`{target}` rejects the connection: {reason}")]
+    Refused { target: String, reason: String },
 }
 
-impl DialError {
-    /// Whether trying again is of no use.
+impl ConnectError {
+    /// Whether retrying cannot help.
     pub(super) fn is_final(&self) -> bool {
         matches!(self, Self::Refused { .. })
     }
 }
 
-/// What a page may be in bytes: a snapshot of a long session is one frame.
-fn config() -> WebSocketConfig {
+/// Without size limits: the snapshot of a long session is one frame.
+fn websocket_config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(None)
         .max_frame_size(None)
 }
 
-/// Makes a line.
-pub(super) async fn dial(target: &Target, joining: &Joining) -> Result<Dialled, DialError> {
-    let unreachable = |reason: String| DialError::Unreachable {
-        place: target.to_string(),
+/// Connects to `target`.
+pub(super) async fn connect(
+    target: &Target,
+    options: &AttachOptions,
+) -> Result<ServerStream, ConnectError> {
+    let unreachable = |reason: String| ConnectError::Unreachable {
+        target: target.to_string(),
         reason: single_line(&sanitize(&reason)),
     };
     match target {
         Target::Unix(path) => {
             let stream = UnixStream::connect(path).await.map_err(|error| {
-                let is_away = matches!(
+                let not_running = matches!(
                     error.kind(),
                     io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
                 );
-                if is_away {
-                    DialError::NobodyThere(path.display().to_string())
+                if not_running {
+                    ConnectError::NotRunning(path.display().to_string())
                 } else {
                     unreachable(error.to_string())
                 }
             })?;
-            let socket = shake_hands(Box::new(stream)).await.map_err(unreachable)?;
-            Ok(Dialled {
+            let socket = handshake(Box::new(stream)).await.map_err(unreachable)?;
+            Ok(ServerStream {
                 socket,
                 child: None,
             })
         }
         Target::Http(address) => {
-            let socket = over_http(address, joining).await?;
-            Ok(Dialled {
+            let socket = connect_http(address, options).await?;
+            Ok(ServerStream {
                 socket,
                 child: None,
             })
         }
         Target::Ssh { host, port, .. } => {
-            let run = ssh(host, *port, joining);
+            let run = ssh(host, *port, options);
             let (child, pipes) = spawn_piped(&run).map_err(|error| {
                 let program = run.program.to_string_lossy();
-                unreachable(format!("`{program}` cannot be started: {error}"))
+                unreachable(format!("cannot start `{program}`: {error}"))
             })?;
             let stream = tokio::io::join(pipes.stdout, pipes.stdin);
             let mut errors = pipes.stderr;
-            match shake_hands(Box::new(stream)).await {
+            match handshake(Box::new(stream)).await {
                 Ok(socket) => {
                     tokio::spawn(async move {
-                        // What ssh says later is not shown: the line shows itself.
+                        // Later messages of ssh are discarded; the state of the connection is shown instead.
                         let _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
                     });
-                    Ok(Dialled {
+                    Ok(ServerStream {
                         socket,
                         child: Some(child),
                     })
                 }
                 Err(reason) => {
                     child.end().await;
-                    let mut said = Vec::new();
-                    let _ = (&mut errors).take(64 * 1024).read_to_end(&mut said).await;
-                    let said = String::from_utf8_lossy(&said);
-                    let said = tail_bytes(said.trim(), 300);
-                    Err(unreachable(if said.is_empty() {
+                    let mut stderr = Vec::new();
+                    let _ = (&mut errors).take(64 * 1024).read_to_end(&mut stderr).await;
+                    let stderr = String::from_utf8_lossy(&stderr);
+                    let stderr = tail_bytes(stderr.trim(), 300);
+                    Err(unreachable(if stderr.is_empty() {
                         reason
                     } else {
-                        said.to_owned()
+                        stderr.to_owned()
                     }))
                 }
             }
@@ -122,25 +125,27 @@ pub(super) async fn dial(target: &Target, joining: &Joining) -> Result<Dialled, 
     }
 }
 
-async fn shake_hands(stream: Box<dyn Stream>) -> Result<WebSocketStream<Box<dyn Stream>>, String> {
-    let made = client_async_with_config("ws://localhost/api/ws", stream, Some(config())).await;
-    made.map(|(socket, _)| socket)
+async fn handshake(stream: Box<dyn Stream>) -> Result<WebSocketStream<Box<dyn Stream>>, String> {
+    let result =
+        client_async_with_config("ws://localhost/api/ws", stream, Some(websocket_config())).await;
+    result
+        .map(|(socket, _)| socket)
         .map_err(|error| error.to_string())
 }
 
-async fn over_http(
+async fn connect_http(
     address: &str,
-    joining: &Joining,
-) -> Result<WebSocketStream<Box<dyn Stream>>, DialError> {
-    let unreachable = |reason: String| DialError::Unreachable {
-        place: address.to_owned(),
+    options: &AttachOptions,
+) -> Result<WebSocketStream<Box<dyn Stream>>, ConnectError> {
+    let unreachable = |reason: String| ConnectError::Unreachable {
+        target: address.to_owned(),
         reason,
     };
-    let options = HttpOptions {
-        ca_file: joining.ca_file.clone(),
+    let http_options = HttpOptions {
+        ca_file: options.ca_file.clone(),
         ..HttpOptions::default()
     };
-    let client = client_to_upgrade(options, address)
+    let client = client_to_upgrade(http_options, address)
         .await
         .map_err(unreachable)?;
     let mut request = client
@@ -149,7 +154,7 @@ async fn over_http(
         .header("upgrade", "websocket")
         .header("sec-websocket-version", "13")
         .header("sec-websocket-key", generate_key());
-    if let Some(token) = &joining.token {
+    if let Some(token) = &options.token {
         request = request.bearer_auth(token);
     }
     let response = request.send().await;
@@ -159,25 +164,30 @@ async fn over_http(
         let upgraded = response.upgrade().await;
         let upgraded = upgraded.map_err(|error| unreachable(error.to_string()))?;
         let stream: Box<dyn Stream> = Box::new(upgraded);
-        return Ok(WebSocketStream::from_raw_socket(stream, Role::Client, Some(config())).await);
+        return Ok(WebSocketStream::from_raw_socket(
+            stream,
+            Role::Client,
+            Some(websocket_config()),
+        )
+        .await);
     }
     let body: Value = response.json().await.unwrap_or_default();
     let message = body["error"]["message"].as_str();
-    let reason = message.map_or_else(|| format!("it answers with {status}"), str::to_owned);
+    let reason = message.map_or_else(|| format!("it responds with {status}"), str::to_owned);
     let reason = single_line(&sanitize(&reason));
-    let place = address.to_owned();
+    let target = address.to_owned();
     if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
-        return Err(DialError::Refused { place, reason });
+        return Err(ConnectError::Refused { target, reason });
     }
-    Err(DialError::Unreachable { place, reason })
+    Err(ConnectError::Unreachable { target, reason })
 }
 
-/// The ssh that finds or starts a server over there and speaks with it.
-fn ssh(host: &str, port: Option<u16>, joining: &Joining) -> Invocation {
-    let mut words = joining.ssh.iter().cloned();
-    let program = words.next().unwrap_or_else(|| "ssh".to_owned());
-    let mut args: Vec<String> = words.collect();
-    // The terminal belongs to the interface: what asks for a password there has to be an agent or a key.
+/// The ssh command that finds or starts the server on the other machine and connects to it.
+fn ssh(host: &str, port: Option<u16>, options: &AttachOptions) -> Invocation {
+    let mut command = options.ssh.iter().cloned();
+    let program = command.next().unwrap_or_else(|| "ssh".to_owned());
+    let mut args: Vec<String> = command.collect();
+    // The interface uses the terminal, so ssh must not ask for a password.
     for option in [
         "BatchMode=yes",
         "ServerAliveInterval=5",
@@ -190,6 +200,6 @@ fn ssh(host: &str, port: Option<u16>, joining: &Joining) -> Invocation {
         args.extend(["-p".to_owned(), port.to_string()]);
     }
     args.extend(["--".to_owned(), host.to_owned()]);
-    args.push(format!("{} rpc --connect", joining.program));
+    args.push(format!("{} rpc --connect", options.program));
     Invocation::new(program, args)
 }

@@ -1,29 +1,29 @@
-// Pictures that go with a message: pasted, dropped, chosen or taken; made small enough on the way.
+// Attached images: pasted, dropped, selected or taken with the camera, and scaled down.
 
-/** Longest side in pixels; a model sees no more. */
-const LARGEST = 2000;
+/** Longest side in pixels. Models scale larger images down. */
+const MAX_SIDE = 2000;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/** The source of a picture from a model or a tool; nothing for what is none of the kinds that are shown. */
+/** The data URL of an image from a model or a tool; null for an unsupported type. */
 export function imageSource(kind, base64) {
   if (!KINDS.includes(kind) || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64 ?? "")) return null;
   return `data:${kind};base64,${base64}`;
 }
 
-/** The pictures of a paste or a drop. */
+/** The images of a paste or drop. */
 export function filesOf(transfer) {
   return [...(transfer?.files ?? [])].filter((file) => file.type.startsWith("image/"));
 }
 
-/** `{data, url, name}` of a file, scaled down where it is large; throws a sentence. */
+/** `{data, url, name}` of a file, scaled down if it is large. Throws if it is not an image. */
 export async function picture(file) {
   let bitmap;
   try {
     bitmap = await createImageBitmap(file);
   } catch {
-    throw new Error(`${file.name || "The picture"} cannot be read as a picture.`);
+    throw new Error(`Cannot read ${file.name || "the file"} as an image.`);
   }
-  const scale = Math.min(1, LARGEST / Math.max(bitmap.width, bitmap.height));
+  const scale = Math.min(1, MAX_SIDE / Math.max(bitmap.width, bitmap.height));
   const small = scale === 1 && KINDS.includes(file.type) && file.size < 3_000_000;
   const blob = small ? file : await scaled(bitmap, scale, file.type);
   bitmap.close();
@@ -43,7 +43,7 @@ function base64(blob) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => reject(new Error("The picture cannot be read."));
+    reader.onerror = () => reject(new Error("Cannot read the image."));
     reader.readAsDataURL(blob);
   });
 }

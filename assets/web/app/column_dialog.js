@@ -1,16 +1,16 @@
-// Answers side by side in one dialog: a column each, one below the other on a phone.
+// A dialog that compares answers in columns; on a phone, one below the other.
 
 import { el } from "./dom.js";
 import { dollars, duration, plural, tokens } from "./format.js";
 import { show } from "./markdown.js";
 
-/** Files of a column that are named. */
-const NAMED = 12;
+/** Most files that a column lists. */
+const MAX_FILES = 12;
 
-export class Board {
+export class ColumnDialog {
   #columns = new Map();
 
-  /** `closed()` is called when the dialog goes, by whatever way. */
+  /** `closed()` is called when the dialog closes. */
   constructor(title, closed = () => {}) {
     this.note = el("p", { class: "hint", role: "status" });
     this.grid = el("div", { class: "lanes" });
@@ -39,7 +39,7 @@ export class Board {
     this.dialog.close();
   }
 
-  /** What can be done with all of them: `{label, kind, press}`; falsy ones are left out. */
+  /** Sets the buttons of the dialog: `{label, kind, press}`; falsy entries are skipped. */
   actions(actions) {
     const focused = this.footer.contains(document.activeElement);
     this.footer.replaceChildren(
@@ -54,7 +54,7 @@ export class Board {
 
   /**
    * Shows the column `key`: `{title, state, text, live, error, facts, files, actions}`, where `files` are
-   * `[path, {added, removed}]` and `actions` as above. What has not changed is left as it is.
+   * `[path, {added, removed}]` and `actions` as above. Unchanged parts are not rendered again.
    */
   column(key, { title, state, text, live, error, facts, files = [], actions = [] }) {
     const column = this.#columns.get(key) ?? this.#make(key, title);
@@ -62,17 +62,17 @@ export class Board {
     column.node.classList.toggle("live", Boolean(live));
     if (column.text !== text || column.live !== live) {
       Object.assign(column, { text, live });
-      // What still grows comes often: it is laid out when it is whole.
-      if (live) column.said.textContent = text;
-      else if (text) show(column.said, text);
-      else column.said.replaceChildren(el("p", { class: "hint" }, "It said nothing."));
-      if (live) column.said.scrollTop = column.said.scrollHeight;
+      // A growing text changes often: render its Markdown only when it is complete.
+      if (live) column.answer.textContent = text;
+      else if (text) show(column.answer, text);
+      else column.answer.replaceChildren(el("p", { class: "hint" }, "No answer."));
+      if (live) column.answer.scrollTop = column.answer.scrollHeight;
     }
     column.error.textContent = error ?? "";
     column.error.hidden = !error;
     column.facts.textContent = facts.filter(Boolean).join(" · ");
     column.files.replaceChildren(
-      ...files.slice(0, NAMED).map(([path, { added, removed }]) =>
+      ...files.slice(0, MAX_FILES).map(([path, { added, removed }]) =>
         el(
           "li",
           {},
@@ -81,7 +81,7 @@ export class Board {
           el("span", { class: "minus" }, `−${removed}`),
         ),
       ),
-      ...(files.length > NAMED ? [el("li", { class: "hint" }, `and ${files.length - NAMED} more`)] : []),
+      ...(files.length > MAX_FILES ? [el("li", { class: "hint" }, `and ${files.length - MAX_FILES} more`)] : []),
     );
     column.files.hidden = files.length === 0;
     column.actions.replaceChildren(
@@ -95,15 +95,15 @@ export class Board {
     );
   }
 
-  /** Leaves the columns of these keys in sight. */
-  only(...keys) {
+  /** Hides all columns except these. */
+  showOnly(...keys) {
     for (const [key, { node }] of this.#columns) node.hidden = !keys.includes(key);
   }
 
   #make(key, title) {
     const column = {
       state: el("span", { class: "state" }),
-      said: el("div", { class: "prose said-by", tabindex: "0", role: "region", "aria-label": `Answer of ${title}` }),
+      answer: el("div", { class: "prose lane-answer", tabindex: "0", role: "region", "aria-label": `Answer of ${title}` }),
       error: el("p", { class: "failed", hidden: true }),
       facts: el("p", { class: "hint" }),
       files: el("ul", { class: "files", "aria-label": "Files" }),
@@ -113,7 +113,7 @@ export class Board {
       "article",
       { class: "lane", "aria-label": title },
       el("h3", {}, el("span", {}, title), column.state),
-      column.said,
+      column.answer,
       column.error,
       column.files,
       column.facts,
@@ -125,8 +125,8 @@ export class Board {
   }
 }
 
-/** What a column has cost. */
-export function spent({ durationMs, usage = {}, toolCalls, messages }) {
+/** Duration, counts and cost of a column. */
+export function columnFacts({ durationMs, usage = {}, toolCalls, messages }) {
   return [
     durationMs ? duration(durationMs) : "",
     messages && plural(messages, "message"),

@@ -1,24 +1,24 @@
-//! What a client is told of that no op asks for, remembered from the host's events.
+//! State of the session that answers need, tracked from its events.
 
 use serde_json::{Value, json};
 
 use osier_protocol::Event;
 
-/// The memory of one connection.
+/// The tracked state of one connection.
 #[derive(Debug, Default)]
-pub(super) struct View {
-    /// The slash commands that no mode brings.
+pub(super) struct TrackedState {
+    /// The slash commands of templates, skills and plugins.
     pub commands: Value,
-    /// Messages that wait to be delivered before the next request.
+    /// The number of queued steering messages.
     pub steering: usize,
-    /// No session is open: the one that was asked for cannot be opened.
-    pub sessionless: bool,
-    /// A run is on, or begins.
+    /// No session is open, because opening failed.
+    pub no_session: bool,
+    /// A run is active.
     pub running: bool,
 }
 
-impl View {
-    pub(super) fn take(&mut self, event: &Event) {
+impl TrackedState {
+    pub(super) fn on_event(&mut self, event: &Event) {
         match event {
             Event::SessionOpened { .. } => {
                 *self = Self {
@@ -26,7 +26,7 @@ impl View {
                     ..Self::default()
                 }
             }
-            Event::SessionFailed { .. } => self.sessionless = true,
+            Event::SessionFailed { .. } => self.no_session = true,
             Event::Commands { commands } => self.commands = json!(commands),
             Event::Agent(osier_agent::Event::QueueUpdate { steering, .. }) => {
                 self.steering = steering.len();

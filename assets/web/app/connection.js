@@ -1,0 +1,168 @@
+// The WebSocket connection: sends commands and receives events. Reconnects automatically and fetches missed events.
+
+import { clientKey, clientName } from "./presence.js";
+
+const FIRST_DELAY = 400;
+const MAX_DELAY = 10_000;
+/** Time after which a command without a response fails, in milliseconds. */
+const COMMAND_TIMEOUT = 120_000;
+
+/** The connection was lost; the command may have been executed. */
+export class ConnectionLost extends Error {
+  constructor() {
+    super("The connection was lost before the response arrived.");
+  }
+}
+
+export class Connection extends EventTarget {
+  #socket = null;
+  #delay = FIRST_DELAY;
+  #timer = null;
+  #next = 1;
+  #pending = new Map();
+  #sessions = new Map();
+  #active = false;
+  #client = { name: clientName(), key: clientKey() };
+
+  /** `probe()`: whether the browser is signed in; throws when the server cannot be reached. */
+  constructor(probe) {
+    super();
+    this.probe = probe;
+    addEventListener("online", () => this.#reconnectNow());
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#reconnectNow());
+  }
+
+  get connected() {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  start() {
+    this.#active = true;
+    if (!this.#socket) this.#connect();
+  }
+
+  stop() {
+    this.#active = false;
+    clearTimeout(this.#timer);
+    this.#socket?.close();
+  }
+
+  /** Returns the data of the command, or throws its error. */
+  command(sessionId, command) {
+    return this.#send({ sessionId, command });
+  }
+
+  /**
+   * Calls `onFrame(type, payload)` for every frame of a session, and `onSnapshot(snapshot)` when events were lost.
+   * Returns a snapshot, or null without a connection.
+   */
+  async subscribe(sessionId, { onFrame, onSnapshot }) {
+    const session = { onFrame, onSnapshot, last: undefined };
+    this.#sessions.set(sessionId, session);
+    if (!this.connected) return null;
+    const { number, snapshot } = await this.#send({ type: "subscribe", sessionId, client: this.#client });
+    session.last ??= number;
+    return snapshot;
+  }
+
+  unsubscribe(sessionId) {
+    if (!this.#sessions.delete(sessionId) || !this.connected) return;
+    this.#send({ type: "unsubscribe", sessionId }).catch(() => {});
+  }
+
+  #send(frame) {
+    if (!this.connected) return Promise.reject(new ConnectionLost());
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#settle(id, (open) => open.reject(new ConnectionLost())), COMMAND_TIMEOUT);
+      this.#pending.set(id, { resolve, reject, timer });
+      this.#emit("out", { id, ...frame });
+      this.#socket.send(JSON.stringify({ id, ...frame }));
+    });
+  }
+
+  #settle(id, how) {
+    const open = this.#pending.get(id);
+    if (!open) return;
+    clearTimeout(open.timer);
+    this.#pending.delete(id);
+    how(open);
+  }
+
+  #connect() {
+    const address = new URL("/api/ws", location.href);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    const socket = (this.#socket = new WebSocket(address));
+    let opened = false;
+    socket.onopen = () => {
+      opened = true;
+      this.#delay = FIRST_DELAY;
+      this.#resume();
+      this.#emit("state", "open");
+    };
+    socket.onmessage = (message) => this.#onFrame(JSON.parse(message.data));
+    socket.onclose = () => this.#onClose(opened);
+  }
+
+  /** Subscribes again to all sessions, from the last received event. */
+  #resume() {
+    for (const [sessionId, session] of this.#sessions) {
+      const after = session.last;
+      this.#send({ type: "subscribe", sessionId, after, client: this.#client }).then(
+        ({ number, snapshot }) => {
+          session.last ??= number;
+          if (after === undefined) session.onSnapshot(snapshot);
+        },
+        (error) => session.onFrame("error", { message: error.message }),
+      );
+    }
+  }
+
+  async #onClose(opened) {
+    this.#socket = null;
+    for (const id of [...this.#pending.keys()]) this.#settle(id, (open) => open.reject(new ConnectionLost()));
+    if (!this.#active) return;
+    this.#emit("state", "lost");
+    if (!opened) {
+      const signedIn = await this.probe().catch(() => true);
+      if (!signedIn) return this.#emit("state", "denied");
+    }
+    const delay = this.#delay * (0.75 + Math.random() / 2);
+    this.#delay = Math.min(this.#delay * 2, MAX_DELAY);
+    this.#timer = setTimeout(() => this.#active && !this.#socket && this.#connect(), delay);
+  }
+
+  /** Reconnects at once when the network or the user is back. */
+  #reconnectNow() {
+    if (!this.#active || this.#socket) return;
+    clearTimeout(this.#timer);
+    this.#delay = FIRST_DELAY;
+    this.#connect();
+  }
+
+  #onFrame(frame) {
+    this.#emit("in", frame);
+    if (frame.type === "response") return this.#onResponse(frame);
+    if (frame.type === "error" && this.#pending.has(frame.payload?.id)) return this.#reject(frame.payload);
+    const session = this.#sessions.get(frame.sessionId);
+    if (!session) return;
+    if (typeof frame.number === "number") session.last = frame.number;
+    if (frame.type === "replay_gap") session.onSnapshot(frame.payload);
+    else session.onFrame(frame.type, frame.payload);
+  }
+
+  #onResponse({ payload }) {
+    if (payload.success) this.#settle(payload.id, (open) => open.resolve(payload.data ?? {}));
+    else this.#reject({ id: payload.id, message: payload.error, code: payload.code });
+  }
+
+  #reject({ id, message, code }) {
+    const error = new Error(message ?? "The agent refused the command.");
+    error.code = code;
+    this.#settle(id, (open) => open.reject(error));
+  }
+
+  #emit(kind, detail) {
+    this.dispatchEvent(new CustomEvent(kind, { detail }));
+  }
+}

@@ -1,0 +1,440 @@
+//! One open session and its clients.
+//!
+//! A task receives each event of the session once, numbers it, stores it in the replay buffer and sends it to every
+//! subscriber. The queues of subscribers are unbounded: a subscriber that serves a slow client must drop events itself.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::presence::{ClientIdentity, OccupiedError, Presence};
+use super::replay::{NumberedEvent, ReplayBuffer};
+use super::retained::RetainedState;
+use osier_agent::{AgentMessage, Severity, Subscription};
+use osier_base::clock;
+use osier_base::text::head_bytes;
+use osier_protocol::{Event, Op, PermissionMode};
+use osier_session::SessionHandle;
+
+/// Event numbers start at the time of opening times this, so that they continue to increase after a restart.
+const NUMBERS_PER_MILLISECOND: u64 = 1000;
+
+/// How many idempotency keys are remembered.
+const REMEMBERED_KEYS: usize = 256;
+
+/// One open session, shared by all its clients.
+#[derive(Debug)]
+pub struct SharedSession {
+    handle: SessionHandle,
+    state: Mutex<State>,
+    ended: watch::Sender<bool>,
+    /// A client has left, so the deadline of presence may have changed.
+    client_left: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The ids of the sessions that were open here; the last one is the current session.
+    ids: Vec<String>,
+    replay: ReplayBuffer,
+    retained: RetainedState,
+    presence: Presence,
+    subscribers: Vec<mpsc::UnboundedSender<Arc<NumberedEvent>>>,
+    /// The idempotency keys of the last commands.
+    seen_keys: VecDeque<String>,
+    /// The session has ended.
+    ended: bool,
+    details: Details,
+    /// When a client subscribed or an event arrived last.
+    last_active: Instant,
+}
+
+/// What session lists show.
+#[derive(Debug, Clone, Default)]
+struct Details {
+    cwd: String,
+    path: Option<String>,
+    name: Option<String>,
+    first_prompt: Option<String>,
+    model: Option<String>,
+    permissions: Option<PermissionMode>,
+    /// Answers that arrived while no client was connected.
+    unread: usize,
+    /// Milliseconds since the Unix epoch.
+    modified: i64,
+}
+
+/// What a session does at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// A run or a command is active.
+    Working,
+    /// A question waits for the user.
+    Waiting,
+    Idle,
+}
+
+/// An open session in a session list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct OpenSessionInfo {
+    pub id: String,
+    pub state: Activity,
+    /// Answers that arrived while no client was connected.
+    pub unread: usize,
+    /// Connected clients.
+    pub clients: usize,
+    pub name: Option<String>,
+    pub first_prompt: Option<String>,
+    pub cwd: String,
+    /// `PROVIDER/ID`.
+    pub model: Option<String>,
+    /// The permission mode.
+    pub permissions: Option<PermissionMode>,
+    /// Not set for a session that is not stored.
+    pub path: Option<String>,
+    /// Time of the last change, in milliseconds since the Unix epoch.
+    pub modified: i64,
+}
+
+/// Receives the events of a session from the moment of subscription.
+#[derive(Debug)]
+pub struct Subscriber {
+    /// Number of the last event before the subscription.
+    pub number: u64,
+    pub(super) retained: RetainedState,
+    events: mpsc::UnboundedReceiver<Arc<NumberedEvent>>,
+}
+
+impl Subscriber {
+    /// The next event; `None` when the session has ended. Cancel safe.
+    pub async fn next(&mut self) -> Option<Arc<NumberedEvent>> {
+        self.events.recv().await
+    }
+
+    /// The state of the session at the moment of subscription, as events.
+    pub fn retained(&self) -> Vec<Event> {
+        self.retained.events()
+    }
+}
+
+impl SharedSession {
+    /// A session that was just started; `ids` are its earlier ids.
+    pub(super) fn new(handle: SessionHandle, ids: Vec<String>) -> Arc<Self> {
+        let now = u64::try_from(clock::now_ms()).unwrap_or_default();
+        let (ended, _) = watch::channel(false);
+        Arc::new(Self {
+            handle,
+            state: Mutex::new(State {
+                ids,
+                replay: ReplayBuffer::new(now * NUMBERS_PER_MILLISECOND),
+                retained: RetainedState::default(),
+                presence: Presence::default(),
+                subscribers: Vec::new(),
+                seen_keys: VecDeque::new(),
+                ended: false,
+                details: Details::default(),
+                last_active: Instant::now(),
+            }),
+            ended,
+            client_left: Notify::new(),
+        })
+    }
+
+    /// The handle to send ops with.
+    pub fn handle(&self) -> &SessionHandle {
+        &self.handle
+    }
+
+    /// The id of the current session.
+    pub fn id(&self) -> String {
+        self.lock().ids.last().cloned().unwrap_or_default()
+    }
+
+    /// Whether this is the current id or an earlier one.
+    pub(super) fn had_id(&self, id: &str) -> bool {
+        self.lock().ids.iter().any(|known| known == id)
+    }
+
+    /// Subscribes to the events from now on.
+    pub fn subscribe(&self) -> Subscriber {
+        let (sender, events) = mpsc::unbounded_channel();
+        let mut state = self.lock();
+        if !state.ended {
+            state.subscribers.push(sender);
+        }
+        state.last_active = Instant::now();
+        Subscriber {
+            number: state.replay.last(),
+            retained: state.retained.clone(),
+            events,
+        }
+    }
+
+    /// Marks all answers as read.
+    pub fn mark_read(&self) {
+        self.lock().details.unread = 0;
+    }
+
+    /// Records an idempotency key. Returns false if it is already known.
+    pub fn claim_key(&self, key: &str) -> bool {
+        let mut state = self.lock();
+        if state.seen_keys.iter().any(|known| known == key) {
+            return false;
+        }
+        if state.seen_keys.len() == REMEMBERED_KEYS {
+            state.seen_keys.pop_front();
+        }
+        state.seen_keys.push_back(key.to_owned());
+        true
+    }
+
+    /// The events after this number. `None` when some are no longer in the replay buffer, or the number is unknown.
+    pub fn events_after(&self, number: u64) -> Option<Vec<Arc<NumberedEvent>>> {
+        self.lock().replay.events_after(number)
+    }
+
+    /// The entry for session lists.
+    pub fn info(&self) -> OpenSessionInfo {
+        let mut state = self.lock();
+        state
+            .subscribers
+            .retain(|subscriber| !subscriber.is_closed());
+        let details = state.details.clone();
+        OpenSessionInfo {
+            id: state.ids.last().cloned().unwrap_or_default(),
+            state: state.activity(),
+            unread: details.unread,
+            clients: state.subscribers.len(),
+            name: details.name,
+            first_prompt: details.first_prompt,
+            cwd: details.cwd,
+            model: details.model,
+            permissions: details.permissions,
+            path: details.path,
+            modified: details.modified,
+        }
+    }
+
+    /// Whether the session has been idle and without clients for `after`.
+    pub(super) fn is_unused_for(&self, after: Duration) -> bool {
+        let mut state = self.lock();
+        state
+            .subscribers
+            .retain(|subscriber| !subscriber.is_closed());
+        state.subscribers.is_empty()
+            && state.activity() == Activity::Idle
+            && state.last_active.elapsed() >= after
+    }
+
+    /// Clears the replay buffer if the session has been idle and without clients for `after`.
+    pub(super) fn clear_replay_if_unused(&self, after: Duration) {
+        if self.is_unused_for(after) {
+            self.lock().replay.clear();
+        }
+    }
+
+    /// Stops what runs, stores the session and waits until it has ended.
+    pub async fn close(&self) {
+        self.handle.send(Op::ShutDown);
+        self.ended().await;
+    }
+
+    /// Waits until the session has ended.
+    pub async fn ended(&self) {
+        let mut ended = self.ended.subscribe();
+        // It cannot fail: the sender is a field of this session.
+        let _ = ended.wait_for(|ended| *ended).await;
+    }
+
+    /// Handles the events until the session ends. Calls `switched` with the new id when it switches to another session.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        mut events: Subscription<Event>,
+        switched: impl Fn(&Arc<Self>, &str),
+    ) {
+        loop {
+            let deadline = self.lock().presence.deadline();
+            let event = tokio::select! {
+                event = events.recv() => event,
+                () = self.client_left.notified() => continue,
+                () = sleep_until(deadline) => {
+                    self.expire();
+                    continue;
+                }
+            };
+            let Some(event) = event else {
+                break;
+            };
+            let last = event == Event::ShutDown;
+            if let Some(id) = self.on_event(event) {
+                switched(&self, &id);
+            }
+            if last {
+                break;
+            }
+        }
+        let mut state = self.lock();
+        state.ended = true;
+        state.subscribers.clear();
+        drop(state);
+        self.ended.send_replace(true);
+    }
+
+    /// Handles an event. Returns the new id when the session has switched to another one.
+    fn on_event(&self, event: Event) -> Option<String> {
+        let mut state = self.lock();
+        state.retained.apply(&event);
+        let has_subscribers = !state.subscribers.is_empty();
+        state.details.on_event(&event, has_subscribers);
+        state.last_active = Instant::now();
+        let mut switched = None;
+        if let Event::SessionOpened { session, .. } = &event
+            && state.ids.last() != Some(&session.id)
+        {
+            state.ids.retain(|id| *id != session.id);
+            state.ids.push(session.id.clone());
+            switched = Some(session.id.clone());
+        }
+        let is_running = state.retained.is_running();
+        state.presence.on_event(&event, is_running);
+        // Presence is published first, so that a client that receives the end of a run may write.
+        state.publish_presence();
+        state.publish(event);
+        switched
+    }
+
+    /// Adds a client. Returns its number.
+    pub(super) fn join(&self, identity: ClientIdentity) -> u64 {
+        let mut state = self.lock();
+        let id = state.presence.join(identity);
+        state.publish_presence();
+        id
+    }
+
+    /// Removes a connection of a client; `lost`: it was not closed by the client.
+    pub(super) fn leave(&self, id: u64, lost: bool) {
+        let mut state = self.lock();
+        state.presence.leave(id, lost, tokio::time::Instant::now());
+        state.publish_presence();
+        drop(state);
+        self.client_left.notify_one();
+    }
+
+    fn expire(&self) {
+        let mut state = self.lock();
+        state.presence.expire(tokio::time::Instant::now());
+        state.publish_presence();
+    }
+
+    /// Checks whether client `by` may send `op` with the number `request`.
+    pub(super) fn authorize(
+        &self,
+        by: Option<u64>,
+        op: &Op,
+        request: u64,
+    ) -> Result<(), OccupiedError> {
+        let mut state = self.lock();
+        let is_running = state.retained.is_running();
+        let notice = state.presence.authorize(by, op, request, is_running)?;
+        state.publish_presence();
+        if let Some(text) = notice {
+            state.publish(Event::HostNotice {
+                severity: Severity::Info,
+                text,
+                request: None,
+            });
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The critical sections do not panic half-way, so the state is valid.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Numbers an event and sends it to every subscriber.
+    fn publish(&mut self, event: Event) {
+        let event = self.replay.push(event);
+        self.subscribers
+            .retain(|subscriber| subscriber.send(Arc::clone(&event)).is_ok());
+    }
+
+    /// Publishes presence if it has changed.
+    fn publish_presence(&mut self) {
+        if let Some(event) = self.presence.changed() {
+            self.retained.apply(&event);
+            self.publish(event);
+        }
+        if self.presence.is_empty() {
+            self.retained.clear_presence();
+        }
+    }
+
+    fn activity(&self) -> Activity {
+        if self.retained.has_question() {
+            Activity::Waiting
+        } else if self.retained.is_running() {
+            Activity::Working
+        } else {
+            Activity::Idle
+        }
+    }
+}
+
+async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl Details {
+    fn on_event(&mut self, event: &Event, has_subscribers: bool) {
+        match event {
+            Event::SessionOpened {
+                session, messages, ..
+            } => {
+                let model = self.model.take();
+                *self = Self {
+                    permissions: self.permissions,
+                    cwd: session.cwd.clone(),
+                    path: session.path.clone(),
+                    name: session.name.clone(),
+                    model,
+                    ..Self::default()
+                };
+                for stored in messages {
+                    self.add_message(&stored.message);
+                }
+            }
+            Event::SessionRenamed { name } => self.name.clone_from(name),
+            Event::ModelSelected { model, .. } => self.model = Some(model.reference()),
+            Event::Permissions { mode, .. } => self.permissions = Some(*mode),
+            Event::Agent(osier_agent::Event::MessageEnd { message, .. }) => {
+                self.add_message(message);
+                let is_answer = matches!(&**message, AgentMessage::Assistant(_));
+                self.unread += usize::from(is_answer && !has_subscribers);
+            }
+            _ => return,
+        }
+        self.modified = clock::now_ms();
+    }
+
+    fn add_message(&mut self, message: &AgentMessage) {
+        if let AgentMessage::User(prompt) = message
+            && self.first_prompt.is_none()
+        {
+            let text = prompt.text.trim();
+            self.first_prompt = Some(head_bytes(text, 200).to_owned());
+        }
+    }
+}

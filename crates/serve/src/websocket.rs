@@ -1,0 +1,354 @@
+//! The WebSocket: commands of several sessions in, responses and events out.
+//!
+//! An invalid frame is answered with an error and has no other effect. A client that does not respond is disconnected;
+//! its sessions continue.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::extract::State;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Map, Value, json};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::ServerState;
+use super::error::{ApiError, ErrorCode};
+use super::frames::{ClientFrame, FrameKind, ServerFrame};
+use super::request_check::BODY_LIMIT;
+use super::send_queue::SendQueue;
+use super::server_routes::NewSession;
+use super::session_connection::{RequestKind, SessionConnection, SessionRequest};
+use osier_hub::{ClientHandle, SessionRegistry};
+use osier_rpc::PROTOCOL;
+
+/// Interval of pings.
+const PING_INTERVAL: Duration = Duration::from_secs(15);
+/// Time without any message after which the client is disconnected.
+const PING_TIMEOUT: Duration = Duration::from_secs(50);
+
+pub(super) async fn open(
+    State(server): State<Arc<ServerState>>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    upgrade
+        .max_message_size(BODY_LIMIT)
+        .max_frame_size(BODY_LIMIT)
+        .on_upgrade(move |socket| serve(server, socket))
+}
+
+async fn serve(server: Arc<ServerState>, socket: WebSocket) {
+    let (sink, stream) = socket.split();
+    let queue = SendQueue::new();
+    let mut writing = tokio::spawn(write(sink, queue.clone()));
+    let (sender, opened) = mpsc::unbounded_channel();
+    let mut connection = Connection {
+        registry: server.registry.clone(),
+        stop: Arc::clone(&server.stop),
+        queue: queue.clone(),
+        sessions: HashMap::new(),
+        closed_cleanly: Arc::default(),
+        opened: sender,
+    };
+    tokio::select! {
+        () = connection.read(stream, opened) => {}
+        _ = &mut writing => {}
+    }
+    drop(connection);
+    queue.close();
+    // The task ends with its queue, unless it hangs in a dead connection.
+    writing.abort();
+}
+
+async fn write(mut sink: SplitSink<WebSocket, Message>, queue: SendQueue) {
+    while let Some(item) = queue.next().await {
+        let message = match item.kind {
+            FrameKind::Ping => Message::Ping(Vec::new().into()),
+            _ => Message::Text(item.envelope().into()),
+        };
+        if sink.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// One WebSocket connection.
+struct Connection {
+    registry: SessionRegistry,
+    stop: Arc<Notify>,
+    queue: SendQueue,
+    sessions: HashMap<String, RunningConnection>,
+    /// The client closed the WebSocket itself.
+    closed_cleanly: Arc<AtomicBool>,
+    opened: mpsc::UnboundedSender<OpenedSession>,
+}
+
+/// A session that was opened, and the frames to handle in it.
+struct OpenedSession {
+    id: String,
+    frames: Vec<ClientFrame>,
+}
+
+/// A running connection to a session. It ends when this is dropped.
+struct RunningConnection {
+    requests: mpsc::UnboundedSender<SessionRequest>,
+    _serving: AbortOnDropHandle<()>,
+}
+
+impl Connection {
+    async fn read(
+        &mut self,
+        mut stream: SplitStream<WebSocket>,
+        mut opened: mpsc::UnboundedReceiver<OpenedSession>,
+    ) {
+        let mut last_received = Instant::now();
+        let mut ping = tokio::time::interval(PING_INTERVAL);
+        loop {
+            tokio::select! {
+                message = stream.next() => {
+                    last_received = Instant::now();
+                    match message {
+                        Some(Ok(Message::Text(text))) => self.handle_text(text.as_bytes()),
+                        Some(Ok(Message::Binary(_))) => {
+                            let error = ApiError::malformed("a frame must be a text message");
+                            self.queue.push(ServerFrame::error(None, &Value::Null, &error));
+                        }
+                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                        Some(Ok(Message::Close(_))) => {
+                            self.closed_cleanly.store(true, Ordering::Relaxed);
+                            return;
+                        }
+                        Some(Err(_)) | None => return,
+                    }
+                }
+                Some(OpenedSession { id, frames }) = opened.recv() => {
+                    for frame in frames {
+                        let session_id = Some(id.clone());
+                        self.handle_frame(ClientFrame { session_id, ..frame });
+                    }
+                }
+                _ = ping.tick() => {
+                    if last_received.elapsed() > PING_TIMEOUT {
+                        return;
+                    }
+                    self.queue.push(ServerFrame::ping());
+                }
+            }
+        }
+    }
+
+    fn handle_text(&mut self, text: &[u8]) {
+        let object = serde_json::from_slice::<Map<String, Value>>(text);
+        let read = object.and_then(|object| serde_json::from_value(Value::Object(object)));
+        let frame: ClientFrame = match read {
+            Ok(frame) => frame,
+            Err(error) => {
+                let error = ApiError::malformed(format!("invalid frame: {error}"));
+                self.queue
+                    .push(ServerFrame::error(None, &id_of(text), &error));
+                return;
+            }
+        };
+        self.handle_frame(frame);
+    }
+
+    fn handle_frame(&mut self, frame: ClientFrame) {
+        let session = frame.session_id.as_deref().map(Arc::from);
+        let id = frame.id.clone();
+        if let Err(error) = self.try_handle_frame(frame) {
+            self.queue.push(ServerFrame::error(session, &id, &error));
+        }
+    }
+
+    fn try_handle_frame(&mut self, frame: ClientFrame) -> Result<(), ApiError> {
+        let ClientFrame {
+            id,
+            r#type,
+            session_id,
+            command,
+            after,
+            once,
+            open,
+            protocol,
+            client,
+            then,
+        } = frame;
+        let kind = match (r#type.as_deref(), command) {
+            (Some("hello"), None) => return self.hello(&id, protocol),
+            (Some("open"), None) => return self.open(id, open.unwrap_or_default(), then),
+            (Some("stop"), None) => {
+                self.queue.push(response(&id, "stop", &json!({})));
+                self.stop.notify_one();
+                return Ok(());
+            }
+            (Some("subscribe"), None) => RequestKind::Subscribe { after, client },
+            (Some("unsubscribe"), None) => RequestKind::Unsubscribe,
+            (None, Some(command)) => RequestKind::Command { command, once },
+            _ => {
+                return Err(ApiError::malformed(
+                    "a frame must have a `command`, or a `type`: `subscribe`, `unsubscribe`, `open`, `stop` or `hello`",
+                ));
+            }
+        };
+        let Some(session) = session_id else {
+            return Err(ApiError::malformed("the frame requires `sessionId`"));
+        };
+        self.request(session, SessionRequest { id, kind });
+        Ok(())
+    }
+
+    fn hello(&self, id: &Value, protocol: Option<u64>) -> Result<(), ApiError> {
+        check_protocol(protocol)?;
+        let data = json!({
+            "protocol": PROTOCOL,
+            "name": osier_base::PROGRAM,
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        self.queue.push(response(id, "hello", &data));
+        Ok(())
+    }
+
+    /// Opens a session in the background, then handles the frames of `then` in it.
+    fn open(
+        &self,
+        id: Value,
+        mut options: Map<String, Value>,
+        then: Vec<ClientFrame>,
+    ) -> Result<(), ApiError> {
+        let join = options.shift_remove("join") == Some(Value::Bool(true));
+        let options = serde_json::from_value::<NewSession>(Value::Object(options))
+            .map_err(|error| ApiError::malformed(format!("invalid `open`: {error}")))?;
+        let options = options.validate()?;
+        let (registry, queue, opened) = (
+            self.registry.clone(),
+            self.queue.clone(),
+            self.opened.clone(),
+        );
+        tokio::spawn(async move {
+            let session = if join {
+                registry.join(options).await
+            } else {
+                registry.open(options).await
+            };
+            let session = match session {
+                Ok(session) => session,
+                Err(error) => {
+                    queue.push(ServerFrame::error(None, &id, &error.into()));
+                    return;
+                }
+            };
+            let mut info = json!(session.info());
+            if !then.is_empty() {
+                info["then"] = json!(then.len());
+            }
+            queue.push(response(&id, "open", &info));
+            // The client may have disconnected.
+            let _ = opened.send(OpenedSession {
+                id: session.id(),
+                frames: then,
+            });
+        });
+        Ok(())
+    }
+
+    /// Sends a request to the connection of its session; opens the connection if there is none.
+    fn request(&mut self, session: String, request: SessionRequest) {
+        let request = match self.sessions.get(&session) {
+            Some(running) => match running.requests.send(request) {
+                Ok(()) => return,
+                Err(unsent) => unsent.0,
+            },
+            None => request,
+        };
+        let (requests, received) = mpsc::unbounded_channel();
+        // It cannot fail: the receiver still exists.
+        let _ = requests.send(request);
+        let serving = serve_session(
+            self.registry.clone(),
+            session.as_str().into(),
+            Arc::clone(&self.closed_cleanly),
+            self.queue.clone(),
+            received,
+        );
+        let running = RunningConnection {
+            requests,
+            _serving: AbortOnDropHandle::new(tokio::spawn(serving)),
+        };
+        self.sessions.insert(session, running);
+    }
+}
+
+/// A response without a session.
+fn response(id: &Value, command: &str, data: &Value) -> ServerFrame {
+    let payload =
+        json!({"type": "response", "id": id, "command": command, "success": true, "data": data});
+    ServerFrame {
+        kind: FrameKind::Response,
+        session: None,
+        number: None,
+        payload: payload.to_string(),
+    }
+}
+
+/// Opens a session if necessary, and serves the requests to it.
+async fn serve_session(
+    registry: SessionRegistry,
+    session_id: Arc<str>,
+    closed_cleanly: Arc<AtomicBool>,
+    queue: SendQueue,
+    mut requests: mpsc::UnboundedReceiver<SessionRequest>,
+) {
+    match registry.find(&session_id).await {
+        Ok(session) => {
+            let client = ClientHandle::new(session, closed_cleanly);
+            SessionConnection::new(client, Arc::clone(&session_id), queue.clone())
+                .run(&mut requests)
+                .await;
+            requests.close();
+            // Requests that arrive after the end of the session fail.
+            let error = ApiError::new(ErrorCode::ShuttingDown, "the session was closed");
+            reject_all(&session_id, &queue, &mut requests, &error);
+        }
+        Err(error) => {
+            requests.close();
+            reject_all(&session_id, &queue, &mut requests, &error.into());
+        }
+    }
+}
+
+fn reject_all(
+    session_id: &Arc<str>,
+    queue: &SendQueue,
+    requests: &mut mpsc::UnboundedReceiver<SessionRequest>,
+    error: &ApiError,
+) {
+    while let Ok(request) = requests.try_recv() {
+        queue.push(ServerFrame::error(
+            Some(Arc::clone(session_id)),
+            &request.id,
+            error,
+        ));
+    }
+}
+
+/// Checks the protocol version of a client.
+pub(super) fn check_protocol(protocol: Option<u64>) -> Result<(), ApiError> {
+    match protocol {
+        Some(asked) if asked != u64::from(PROTOCOL) => Err(ApiError::new(
+            ErrorCode::UnsupportedProtocol,
+            format!("unsupported protocol version {asked}; expected {PROTOCOL}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The id of an invalid frame.
+fn id_of(text: &[u8]) -> Value {
+    let value: Value = serde_json::from_slice(text).unwrap_or_default();
+    value.get("id").cloned().unwrap_or_default()
+}
