@@ -134,7 +134,7 @@ pub enum Event {
     UnsentFound {
         text: Parts,
     },
-    /// The prompts that were put aside, the newest first: the answer to all that is asked of them.
+    /// All stashed prompts, newest first. The answer to every request about the stash.
     Stash {
         prompts: Vec<Stashed>,
     },
@@ -159,7 +159,7 @@ pub enum Event {
         user_code: Option<String>,
         input: LoginInput,
     },
-    /// What was typed is of no use; the sign-in goes on.
+    /// The entered code or key is invalid. The sign-in still waits for input.
     LoginRefused {
         message: String,
     },
@@ -203,17 +203,17 @@ pub enum Event {
     Context {
         parts: Vec<ContextPart>,
     },
-    /// Words of a plug-in for the footer; none takes them away.
+    /// Text of a plugin in the footer; `null` removes it.
     PluginStatus {
         plugin: String,
         text: Option<String>,
     },
-    /// Lines of a plug-in above the editor; an empty list takes them away.
+    /// Lines of a plugin above the prompt editor; an empty list removes them.
     PluginWidget {
         plugin: String,
         lines: Vec<StyledLine>,
     },
-    /// Keys that plug-ins have bound, all of them.
+    /// All keys that plugins have bound.
     PluginKeys {
         keys: Vec<PluginKey>,
     },
@@ -230,14 +230,14 @@ pub enum Event {
         cwd: String,
         branch: Option<String>,
     },
-    /// How the line to this host is. Said by whoever holds the line, never by a host itself.
+    /// The state of the connection to a remote session. Sent by the client side, never by a session.
     Connection {
         state: LineState,
         /// Why it is not there, or to where it is.
         detail: String,
     },
-    /// Who is in the session, and who of them writes; told as soon as there are several, when that changes, and
-    /// when there is one again. Said by whoever lets clients in, never by a host itself.
+    /// The clients of a shared session. Sent when a second client connects, when the list or the active
+    /// writer changes, and when one client is left. Sent by the server, never by a session.
     Presence {
         /// In the order in which they came.
         clients: Vec<Client>,

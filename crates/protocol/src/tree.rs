@@ -225,8 +225,8 @@ pub enum TreeEvent {
     BranchSummaryFailed {
         message: String,
     },
-    /// The conversation goes on elsewhere. `messages` are the last ones there, oldest first; the model
-    /// and level of the place follow as `ModelSelected`.
+    /// The conversation continues from another entry. `messages` are the last messages of its branch, oldest
+    /// first. The model and level of that branch follow as `model_selected`.
     Moved {
         from: Option<String>,
         leaf: Option<String>,

@@ -379,7 +379,7 @@ impl Dispatcher {
         }
     }
 
-    /// Writes an event if the client wants it; `value` is the serialized event, if it exists already.
+    /// Writes an event if the client receives it; `value` is the serialized event, if it exists already.
     fn write_event(&mut self, event: &Event, value: Option<&Value>) {
         match event {
             Event::QuestionAsked { question } => {

@@ -13,7 +13,8 @@ pub struct SyntaxHighlighter(BlockHighlighter);
 impl Highlighter for SyntaxHighlighter {
     fn lines(&mut self, language: &str, code: &str) -> Option<Vec<MarkedLine>> {
         let lines = self.0.lines(language, code)?;
-        let named = |(range, token): (Range<u32>, Token)| {
+        let named = |marked: (Range<u32>, Token)| {
+            let (range, token) = marked;
             let (_, name) = Token::ALL[token as usize];
             (range.start as usize..range.end as usize, name)
         };

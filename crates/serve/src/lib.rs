@@ -7,13 +7,15 @@
 //! instead.
 //!
 //! ```no_run
-//! use osier_serve::{Listen, Options, Server, make_token};
+//! use std::path::Path;
+//!
+//! use osier_serve::{Listen, Options, Server, read_token};
 //! use osier_session::SessionSetup;
 //!
 //! async fn serve(setup: SessionSetup) -> Result<(), Box<dyn std::error::Error>> {
 //!     let options = Options {
 //!         listen: Listen::Address("127.0.0.1:0".parse()?),
-//!         token: make_token()?,
+//!         token: read_token(Path::new("serve.token"))?,
 //!         allowed_hosts: Vec::new(),
 //!         proxy: None,
 //!         unload_after: None,
@@ -68,7 +70,7 @@ use osier_hub::SessionRegistry;
 use osier_proxy::LlmProxy;
 use osier_session::SessionSetup;
 
-pub use self::access::{make_token, read_token};
+pub use self::access::read_token;
 pub use self::listen::{Listen, ListenError};
 
 /// Interval of the check for idle sessions.

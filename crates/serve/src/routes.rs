@@ -92,7 +92,7 @@ pub(super) const ROUTES: &[Route] = &[
         path: "/api/sessions",
         summary: "Open a new or a stored session. A session that is already open is shared.",
         request: Some("NewSession"),
-        response: ResponseKind::Json("RoomInfo"),
+        response: ResponseKind::Json("OpenSessionInfo"),
         handler: || post(server_routes::open),
     },
     Route {
