@@ -107,7 +107,7 @@ struct ServerState {
 /// A server that listens but does not accept requests yet.
 #[derive(Debug)]
 pub struct Server {
-    server: Arc<ServerState>,
+    state: Arc<ServerState>,
     listener: Bound,
     unload_after: Option<Duration>,
 }
@@ -124,7 +124,7 @@ impl Server {
         let access = access.with_proxy(options.proxy);
         let registry = SessionRegistry::new(template);
         Ok(Self {
-            server: Arc::new(ServerState {
+            state: Arc::new(ServerState {
                 registry,
                 access,
                 #[cfg(feature = "transfer")]
@@ -155,22 +155,22 @@ impl Server {
     /// The server cannot accept connections any more.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let Self {
-            server,
+            state,
             listener,
             unload_after,
         } = self;
-        let router = routes::router(Arc::clone(&server), listener.is_trusted());
+        let router = routes::router(Arc::clone(&state), listener.is_trusted());
         let (end, ended) = tokio::sync::watch::channel(false);
         let mut serving = tokio::spawn(listener.serve(router, ended));
-        let idle_check = tokio::spawn(check_idle_sessions(server.registry.clone(), unload_after));
+        let idle_check = tokio::spawn(check_idle_sessions(state.registry.clone(), unload_after));
         let outcome = tokio::select! {
             () = stop => None,
-            () = server.stop.notified() => None,
+            () = state.stop.notified() => None,
             outcome = &mut serving => Some(outcome),
         };
         idle_check.abort();
         // Close the sessions first, so that clients receive their last events.
-        server.registry.close_all().await;
+        state.registry.close_all().await;
         end.send_replace(true);
         let outcome = if let Some(outcome) = outcome {
             outcome
