@@ -212,7 +212,7 @@ fn choices(schema: &Value) -> Option<Vec<(Value, String)>> {
     (!choices.is_empty()).then_some(choices)
 }
 
-/// A value as it is typed.
+/// A value as the user types it.
 pub fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

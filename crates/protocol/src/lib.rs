@@ -1,4 +1,4 @@
-//! What a session and its clients say to each other: requests in, events out, and the data both carry.
+//! The protocol between a session and its clients: requests, events and the data that both contain.
 
 mod accounts;
 mod branches;
