@@ -217,7 +217,7 @@ async fn a_device_code_that_fails_says_why() {
             "access_denied",
             "the sign-in was denied: because of access_denied (access_denied)",
         ),
-        ("expired_token", "the code ran out before it was used"),
+        ("expired_token", "the code expired before it was used"),
         (
             "invalid_client",
             "`HOST` answered 401: because of invalid_client (invalid_client)",
@@ -243,7 +243,7 @@ async fn a_device_code_that_fails_says_why() {
     };
     let server = OAuth::start(behaviour);
     let signing = Signing::start(sign_in(&server, &json!({})), Method::Device);
-    assert_eq!(signing.fails().await, "the code ran out before it was used");
+    assert_eq!(signing.fails().await, "the code expired before it was used");
     assert!(server.log().len() <= 3, "{:?}", server.log());
 }
 

@@ -177,7 +177,7 @@ fn a_profiles_command_is_run_again_when_its_credentials_are_refused() {
     assert!(
         ended
             .stderr
-            .contains("`tool` has no keys of its own: give it `credential_process"),
+            .contains("`tool` has no keys: add `credential_process"),
         "{}",
         ended.stderr
     );
@@ -327,6 +327,6 @@ fn claude_on_vertex_takes_the_default_credentials_and_its_own_form() {
     );
     let ended = ask(&home, model, &variables);
     assert_eq!(ended.code, Some(1));
-    let expected = "holds credentials of the kind `external_account`: use a service account's key";
+    let expected = "contains credentials of the unsupported type `external_account`: use a service account's key";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }

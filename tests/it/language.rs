@@ -66,7 +66,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 const NOT_YET: &[&str] = &[
     "crates/rpc/",
     "crates/serve/",
-    "crates/session/",
     "docs/rpc.md",
 ];
 

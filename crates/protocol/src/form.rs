@@ -253,7 +253,7 @@ fn number(
 fn check_length(length: u64, min: Option<u64>, max: Option<u64>) -> Result<(), String> {
     match (min, max) {
         (Some(min), _) if length < min => Err(format!("needs at least {min} characters")),
-        (_, Some(max)) if length > max => Err(format!("has room for {max} characters")),
+        (_, Some(max)) if length > max => Err(format!("accepts at most {max} characters")),
         _ => Ok(()),
     }
 }

@@ -82,7 +82,7 @@ async fn what_was_committed_since_stays() {
     assert_eq!(changes, []);
     let stays = |path: &str| Unrestored {
         path: path.into(),
-        reason: "it was changed outside of osier and is not restored".into(),
+        reason: "it was changed by hand and is not restored".into(),
     };
     assert_eq!(left, [stays("c.txt"), stays("a.txt"), stays("b.txt")]);
     // The next prompt's own work goes back to before it, not to the start.

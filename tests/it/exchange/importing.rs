@@ -200,7 +200,7 @@ fn what_is_no_session_is_told_in_one_line() {
     for (name, reason) in [
         (
             "notes.jsonl",
-            "is not a session of osier, pi, Claude Code or Codex: its first lines have none of their formats",
+            "is not a session of osier, pi, Claude Code or Codex: its first lines match none of these formats",
         ),
         ("empty.jsonl", "it is empty"),
         ("missing.jsonl", "cannot read `WORK/missing.jsonl`"),

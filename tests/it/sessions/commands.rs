@@ -177,7 +177,7 @@ fn check_reports_damage() {
     assert!(
         found
             .stdout
-            .contains(&format!("{name}: 1 damaged lines; they are skipped")),
+            .contains(&format!("{name}: 1 damaged lines; osier skips them")),
         "{}",
         found.stdout
     );

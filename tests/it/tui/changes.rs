@@ -117,7 +117,7 @@ async fn a_change_is_taken_back_at_once_and_what_was_said_of_others_stays() {
     // What somebody else has changed meanwhile is not overwritten.
     let path = screen.work().join("long.txt");
     std::fs::write(&path, text.replace("line fifty", "line FIFTY")).unwrap();
-    screen.press("X").shows("it has changed since").await;
+    screen.press("X").shows("it has changed since then").await;
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("line FIFTY\n"));
 }

@@ -149,7 +149,7 @@ fn answer_is_complete_only_with_a_finish_reason() {
     let (_, status) = play(&gemini(), b"data: [{\n\n");
     assert_eq!(
         status.message(),
-        "`vendor` sent something that is not its wire format: [{"
+        "`vendor` sent an invalid response: [{"
     );
 }
 
