@@ -1,7 +1,7 @@
-//! Signing in and staying signed in, against a real server.
+//! Signing in and token renewal, against a test OAuth server.
 
+mod fallback;
 mod processes;
-mod skipped;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Signing {
 }
 
 #[tokio::test]
-async fn a_browser_signs_in_and_silent_or_wrong_callbacks_do_not_end_it() {
+async fn browser_sign_in_ignores_empty_and_invalid_callbacks() {
     let server = OAuth::start(Behaviour::default());
     let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
     let url = signing.address().await;
@@ -98,7 +98,7 @@ async fn a_browser_signs_in_and_silent_or_wrong_callbacks_do_not_end_it() {
 }
 
 #[tokio::test]
-async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
+async fn pasted_url_signs_in_after_an_invalid_one() {
     let server = OAuth::start(Behaviour::default());
     let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
     let url = signing.address().await;
@@ -122,7 +122,7 @@ async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
 }
 
 #[tokio::test]
-async fn whoever_says_no_is_heard() {
+async fn denied_sign_in_is_reported() {
     for (page, expected) in [
         (Page::Deny, Some("the sign-in was denied: no thanks")),
         (Page::WrongState, None),
@@ -145,7 +145,7 @@ async fn whoever_says_no_is_heard() {
 }
 
 #[tokio::test]
-async fn faults_of_the_token_endpoint_are_told_without_the_code() {
+async fn token_endpoint_errors_do_not_contain_the_code() {
     for (status, body, expected) in [
         (
             "400 Bad Request",
@@ -185,7 +185,7 @@ async fn faults_of_the_token_endpoint_are_told_without_the_code() {
 }
 
 #[tokio::test]
-async fn a_device_code_is_asked_for_until_it_was_typed() {
+async fn device_code_is_polled_until_entered() {
     let behaviour = Behaviour {
         interval: Some(1.0),
         token_errors: VecDeque::from([
@@ -211,7 +211,7 @@ async fn a_device_code_is_asked_for_until_it_was_typed() {
 }
 
 #[tokio::test]
-async fn a_device_code_that_fails_says_why() {
+async fn failed_device_code_reports_the_reason() {
     for (error, expected) in [
         (
             "access_denied",
@@ -248,7 +248,7 @@ async fn a_device_code_that_fails_says_why() {
 }
 
 #[tokio::test]
-async fn a_lasting_token_is_exchanged_and_the_servers_clock_does_not_matter() {
+async fn long_lived_token_is_exchanged_with_a_skewed_server_clock() {
     // By the server's clock the token lives for 1,000 seconds; that clock is decades behind ours.
     let behaviour = Behaviour {
         interval: Some(0.0),

@@ -1,6 +1,6 @@
-//! What the screen may cost in bytes. The figures are the same on every machine, so a change that makes
-//! them worse fails here, and one that makes them better lowers the budget. Allocations have their own
-//! binary (`tests/allocations.rs`), times the benchmarks.
+//! The number of bytes that the screen may write. The numbers are the same on every machine: a change that makes
+//! them larger fails here, and one that makes them smaller lowers the budget. `tests/allocations.rs` checks
+//! allocations, the benchmarks measure times.
 
 #[path = "../../benches/support/answer.rs"]
 mod answer;
@@ -42,14 +42,14 @@ fn streamed(count: usize) -> (usize, Screen) {
 }
 
 #[test]
-fn a_streamed_answer() {
+fn bytes_of_a_streamed_answer() {
     let (bytes, _) = streamed(3000);
     let per_byte = bytes as f64 / answer::text(3000).len() as f64;
     holds("bytes per byte of the answer", per_byte, 1.88);
 }
 
 #[test]
-fn an_answer_that_comes_at_once() {
+fn bytes_of_an_answer_in_one_event() {
     let text = answer::text(3000);
     let mut screen = Screen::start();
     screen.begin_answer();
@@ -72,7 +72,7 @@ fn costliest_tick(screen: &mut Screen, ticks: usize) -> usize {
 }
 
 #[test]
-fn every_state_of_the_working_line_ticks_cheaply() {
+fn bytes_of_a_tick_in_every_state_of_the_status_line() {
     let start = || {
         let mut screen = Screen::start();
         screen.begin_answer();
@@ -122,7 +122,7 @@ fn scrolled_list(features: Features, open: &str) -> (usize, usize) {
 }
 
 #[test]
-fn a_list_that_scrolls() {
+fn bytes_of_a_scrolling_list() {
     let plain = Features {
         margins: false,
         synchronized: true,
@@ -159,7 +159,7 @@ fn a_list_that_scrolls() {
 }
 
 #[test]
-fn ticks_keys_and_rows() {
+fn bytes_of_ticks_keys_and_rows() {
     let (_, mut screen) = streamed(3000);
     let ticks = (0..100).map(|_| {
         screen.advance_to_next_change();

@@ -1,4 +1,4 @@
-//! Every fault a connection or a server can have, each over a real socket, and the status it ends in.
+//! Every fault of a connection or a server over a real socket, and the resulting status.
 
 #[cfg(target_os = "linux")]
 mod killed;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::caching::answers;
+use crate::prompt_cache::answers;
 
 /// What the server does after it has written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,7 @@ fn word(status: &TurnStatus) -> String {
 }
 
 #[tokio::test]
-async fn servers_that_cannot_be_reached() {
+async fn unreachable_servers() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = gone.local_addr().unwrap();
     drop(gone);
@@ -211,7 +211,7 @@ async fn servers_that_cannot_be_reached() {
 }
 
 #[tokio::test]
-async fn handshakes_that_fail() {
+async fn failed_tls_handshakes() {
     // Garbage, an answer without TLS, an alert, and a connection that closes.
     for (bytes, then) in [
         (&b"\x00\x01\x02garbage garbage garbage"[..], Then::Close),
@@ -232,7 +232,7 @@ async fn handshakes_that_fail() {
 }
 
 #[tokio::test]
-async fn connections_that_break_or_say_nothing() {
+async fn broken_and_silent_connections() {
     let half = format!("{}{}", stream_head(), says("half"));
     let middle = &half[..half.len() - 12];
     let promised = half.replace("connection: close", "content-length: 99999");
@@ -269,7 +269,7 @@ async fn connections_that_break_or_say_nothing() {
 }
 
 #[tokio::test]
-async fn every_format_notices_an_answer_that_breaks_off() {
+async fn every_format_detects_a_truncated_answer() {
     type Says = fn(usize) -> Vec<u8>;
     let formats: [(Api, Says); 6] = [
         (Api::OpenaiChatCompletions, answers::chat),
@@ -319,7 +319,7 @@ async fn every_format_notices_an_answer_that_breaks_off() {
 }
 
 #[tokio::test]
-async fn characters_that_are_cut_in_two() {
+async fn characters_split_between_chunks() {
     let whole = format!("{}{}{}", stream_head(), says("né 漢 👍"), ends());
     let pieces: Vec<Vec<u8>> = whole.bytes().map(|byte| vec![byte]).collect();
     let server = Faulty::start(pieces, Then::Close).await;
@@ -334,7 +334,7 @@ async fn characters_that_are_cut_in_two() {
 
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one table")]
-async fn statuses_of_servers() {
+async fn http_error_statuses() {
     let limited = |headers: &str| {
         answer(
             &format!("429 Too Many Requests{headers}"),
@@ -485,7 +485,7 @@ async fn statuses_of_servers() {
 }
 
 #[tokio::test]
-async fn streams_that_end_badly_under_a_success() {
+async fn broken_streams_after_status_200() {
     let stream = |body: String| vec![format!("{}{body}", stream_head()).into_bytes()];
     let event = |value: Value| says("begun") + &chunk(&value);
     for (body, expected) in [
@@ -541,7 +541,7 @@ async fn refusals_and_empty_answers() {
 }
 
 #[tokio::test]
-async fn answers_that_are_very_large() {
+async fn very_large_answers() {
     let megabyte = "x".repeat(1_000_000);
     let body = format!("{}{}{}", stream_head(), says(&megabyte), ends());
     let server = Faulty::start(vec![body.into_bytes()], Then::Close).await;

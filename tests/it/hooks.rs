@@ -1,4 +1,4 @@
-//! Hooks through a whole host, with scripts as people have them for Claude Code.
+//! Hooks in a complete session, with scripts as users write them for Claude Code.
 
 mod contract;
 mod events;
@@ -15,7 +15,7 @@ use osier_session::{SessionChoice, SessionSetup};
 use osier_testing::skip;
 use serde_json::{Value, json};
 
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -39,14 +39,14 @@ fn matched(matcher: &str, command: &str) -> Value {
 }
 
 /// A place whose user has these hooks.
-fn with(hooks: &Value) -> Place {
-    let place = Place::new();
+fn with(hooks: &Value) -> TestProject {
+    let place = TestProject::new();
     let text = json!({"hooks": hooks}).to_string();
     write(&place.data().join("hooks.json"), &text);
     place
 }
 
-async fn open(place: &Place, script: Script) -> Open {
+async fn open(place: &TestProject, script: Script) -> OpenSession {
     place.open(SessionChoice::New, script).await
 }
 
@@ -101,7 +101,7 @@ fn outcome(events: &[Event]) -> RunOutcome {
     }
 }
 
-async fn noticed(open: &mut Open, part: &str) -> String {
+async fn noticed(open: &mut OpenSession, part: &str) -> String {
     let seen = open
         .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains(part)))
         .await;
@@ -174,11 +174,11 @@ print(data["notification_type"] + ": " + data["message"])' >> "$OSIER_PROJECT_DI
 "#;
 
 #[tokio::test]
-async fn a_validator_of_commands_blocks_with_its_reason() {
+async fn pre_tool_use_hook_blocks_a_command_with_a_reason() {
     if !has_python() {
         return;
     }
-    let place = Place::new();
+    let place = TestProject::new();
     let command = program(&place.data().join("hooks/validate.py"), VALIDATOR);
     let hooks = json!({"hooks": {"PreToolUse": matched("Bash", &command)}});
     write(&place.data().join("hooks.json"), &hooks.to_string());
@@ -200,8 +200,8 @@ async fn a_validator_of_commands_blocks_with_its_reason() {
 }
 
 /// A project with a formatter in the place that Claude Code has for it.
-fn formatted() -> (Place, Script) {
-    let place = Place::new();
+fn formatted() -> (TestProject, Script) {
+    let place = TestProject::new();
     program(&place.work().join(".claude/hooks/format.sh"), FORMATTER);
     let command = "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/format.sh";
     let hooks = json!({"permissions": {"allow": []}, "hooks": {"PostToolUse": matched("Edit|MultiEdit|Write", command)}});
@@ -219,7 +219,7 @@ fn formatted() -> (Place, Script) {
 }
 
 #[tokio::test]
-async fn a_formatter_of_a_trusted_project_sees_every_way_to_change_a_file() {
+async fn post_tool_use_hook_runs_for_every_tool_that_changes_files() {
     if !has_python() {
         return;
     }
@@ -243,7 +243,7 @@ async fn a_formatter_of_a_trusted_project_sees_every_way_to_change_a_file() {
 }
 
 #[tokio::test]
-async fn hooks_of_a_project_wait_for_trust() {
+async fn project_hooks_require_trust() {
     if !has_python() {
         return;
     }
@@ -271,11 +271,11 @@ async fn hooks_of_a_project_wait_for_trust() {
 }
 
 #[tokio::test]
-async fn a_logger_of_prompts_adds_context_and_keeps_a_password_out() {
+async fn prompt_hook_adds_context_and_blocks_a_password() {
     if !has_python() {
         return;
     }
-    let place = Place::new();
+    let place = TestProject::new();
     let command = program(&place.data().join("prompts.py"), PROMPT_LOGGER);
     let hooks = json!({"hooks": {"UserPromptSubmit": hook(&command)}});
     write(&place.data().join("hooks.json"), &hooks.to_string());
@@ -302,11 +302,11 @@ async fn a_logger_of_prompts_adds_context_and_keeps_a_password_out() {
 }
 
 #[tokio::test]
-async fn a_notifier_is_told_that_somebody_is_waited_for() {
+async fn notification_hook_runs_when_osier_waits_for_the_user() {
     if !has_python() {
         return;
     }
-    let place = Place::new();
+    let place = TestProject::new();
     let command = program(&place.data().join("notify.sh"), NOTIFIER);
     let hooks = json!({"hooks": {"Notification": hook(&command)}});
     write(&place.data().join("hooks.json"), &hooks.to_string());
@@ -338,8 +338,8 @@ async fn a_notifier_is_told_that_somebody_is_waited_for() {
 }
 
 #[tokio::test]
-async fn the_users_hooks_of_claude_code_run_when_a_setting_says_so() {
-    let place = Place::new();
+async fn claude_code_user_hooks_run_when_enabled() {
+    let place = TestProject::new();
     let claude = place.data().join("claude");
     let blocks = json!({"hooks": {"PreToolUse": hook("echo no >&2; exit 2")}});
     write(&claude.join("settings.json"), &blocks.to_string());
@@ -359,7 +359,7 @@ async fn the_users_hooks_of_claude_code_run_when_a_setting_says_so() {
 }
 
 #[tokio::test]
-async fn a_malformed_file_is_one_line_and_the_rest_works() {
+async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
     let place = with(&json!({"PreToolUse": hook("echo no >&2; exit 2")}));
     write(
         &place.work().join(".osier/hooks.json"),
@@ -394,7 +394,7 @@ async fn a_malformed_file_is_one_line_and_the_rest_works() {
 }
 
 #[test]
-fn the_documentation_has_the_table_of_events() {
+fn documentation_has_the_table_of_events() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/hooks.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (start, end) = ("<!-- events -->\n", "<!-- /events -->");

@@ -1,4 +1,4 @@
-//! The words that people read: texts in the code, manual pages, docs and changelog have none of the words that the
+//! The texts that users read: string literals, manual pages, docs and changelog contain none of the words that the
 //! project has replaced.
 
 use std::fs;
@@ -63,11 +63,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
 ];
 
 /// Parts whose texts still have replaced words. `docs/rpc.md` is generated from `crates/rpc`.
-const NOT_YET: &[&str] = &[
-    "crates/rpc/",
-    "crates/serve/",
-    "docs/rpc.md",
-];
+const NOT_YET: &[&str] = &["crates/rpc/", "crates/serve/", "docs/rpc.md"];
 
 #[test]
 fn texts_have_no_replaced_words() {

@@ -1,4 +1,4 @@
-//! The public conformance suite for clients of the Model Context Protocol, against the client of the program.
+//! The public conformance suite for clients of the Model Context Protocol.
 
 mod client;
 
@@ -139,7 +139,7 @@ async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (boo
 }
 
 #[tokio::test]
-async fn the_client_conforms() {
+async fn client_passes_the_conformance_suite() {
     let Some(tools) = suite() else { return };
     let plays = SCENARIOS.iter().map(|(scenario, version)| {
         let tools = &tools;

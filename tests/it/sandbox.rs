@@ -1,5 +1,4 @@
-//! What a confined command can and cannot do, tried with real processes: each escape against each way of
-//! confining that this machine has.
+//! What a sandboxed command can do, with real processes: each escape with each backend of this machine.
 
 #![expect(
     clippy::disallowed_methods,
@@ -100,7 +99,7 @@ fn run(confinement: &Confinement, yard: &Yard, script: &str) -> (bool, String) {
 }
 
 #[tokio::test]
-async fn work_goes_on_inside() {
+async fn commands_work_inside_the_sandbox() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
         confinement.set(SandboxMode::Workspace, false, Vec::new());
@@ -118,7 +117,7 @@ async fn work_goes_on_inside() {
 }
 
 #[tokio::test]
-async fn nothing_outside_is_written() {
+async fn writes_outside_are_denied() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
         confinement.set(SandboxMode::Workspace, false, Vec::new());
@@ -159,7 +158,7 @@ async fn nothing_outside_is_written() {
 }
 
 #[tokio::test]
-async fn the_repository_and_the_settings_stay_where_bubblewrap_is() {
+async fn git_and_osier_directories_are_read_only_with_bubblewrap() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
         // Landlock cannot protect a folder inside a writable one.
@@ -187,7 +186,7 @@ async fn the_repository_and_the_settings_stay_where_bubblewrap_is() {
 }
 
 #[tokio::test]
-async fn the_network_is_out_of_reach() {
+async fn network_is_denied() {
     let yard = Yard::new();
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -234,7 +233,7 @@ async fn the_network_is_out_of_reach() {
 }
 
 #[tokio::test]
-async fn other_processes_are_out_of_reach() {
+async fn other_processes_cannot_be_signalled() {
     let yard = Yard::new();
     let mut other = Command::new("sleep").arg("600").spawn().unwrap();
     let pid = other.id();
@@ -258,7 +257,7 @@ async fn other_processes_are_out_of_reach() {
 }
 
 #[tokio::test]
-async fn read_only_writes_nothing_but_its_own_temporary_folder() {
+async fn read_only_mode_writes_only_to_its_temporary_directory() {
     let yard = Yard::new();
     for (way, confinement) in ways(&yard).await {
         confinement.set(SandboxMode::ReadOnly, true, Vec::new());
@@ -278,7 +277,7 @@ async fn read_only_writes_nothing_but_its_own_temporary_folder() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_confined_does_not_run() {
+async fn command_does_not_run_without_a_sandbox_backend() {
     let yard = Yard::new();
     let confinement = Confinement::new(&yard.work, Some("/does/not/exist".into()));
     confinement.set(SandboxMode::Workspace, false, Vec::new());

@@ -1,4 +1,4 @@
-//! The keymap `vim` beside Vim itself: the same keys on the same text leave the same text and the same cursor.
+//! Compares the keymap `vim` with Vim: the same keys on the same text give the same text and cursor.
 
 #![expect(clippy::disallowed_methods, reason = "the test runs the real program")]
 
@@ -307,7 +307,7 @@ fn keymap() -> Keymap<&'static str> {
 }
 
 #[test]
-fn the_keys_of_vim_do_what_vim_does() {
+fn keymap_behaves_like_vim() {
     let Some(program) = skip::program(&["vim", "vim.tiny"], "apt install vim-tiny") else {
         return;
     };

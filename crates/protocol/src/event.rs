@@ -34,9 +34,7 @@ pub enum Event {
     },
     /// A long session file was read completely. Follows `session_opened` without `contents`. Requests that
     /// need the complete conversation, such as a prompt, wait for it.
-    SessionIndexed {
-        contents: SessionContents,
-    },
+    SessionIndexed { contents: SessionContents },
     /// Answer to `read_transcript`: consecutive messages of the current branch, oldest first. `found` is
     /// false, and `messages` is empty, when the requested entry is not on the branch.
     TranscriptPage {
@@ -58,14 +56,9 @@ pub enum Event {
         cut: bool,
     },
     /// The agent's to-do list on the current branch. Empty when the agent has no list.
-    Todo {
-        list: TodoList,
-    },
+    Todo { list: TodoList },
     /// The message `id` was stored as this entry. Its `message_end` follows.
-    MessageStored {
-        id: String,
-        entry_id: String,
-    },
+    MessageStored { id: String, entry_id: String },
     /// The requested session could not be opened. No session is open now; `new_session` starts one.
     SessionFailed {
         message: String,
@@ -75,18 +68,14 @@ pub enum Event {
         in_use: Option<String>,
     },
     /// The session was renamed; `null` when its name was removed.
-    SessionRenamed {
-        name: Option<String>,
-    },
+    SessionRenamed { name: Option<String> },
     /// Answer to `list_sessions`, newest first.
     Sessions {
         all: bool,
         sessions: Vec<SessionSummary>,
     },
     /// Answer to `get_available_models`. Sent again when local model servers were found.
-    Models {
-        models: Vec<ModelInfo>,
-    },
+    Models { models: Vec<ModelInfo> },
     /// The model and thinking level for the next request.
     ModelSelected {
         model: Box<ModelInfo>,
@@ -108,14 +97,9 @@ pub enum Event {
         output: Output,
     },
     /// A shell command of the user ended.
-    ShellEnd {
-        id: String,
-        run: Box<ShellRun>,
-    },
+    ShellEnd { id: String, run: Box<ShellRun> },
     /// Answer to `list_jobs`, oldest first. Sent again when a job starts or ends.
-    Jobs {
-        jobs: Vec<JobInfo>,
-    },
+    Jobs { jobs: Vec<JobInfo> },
     /// Output of the background job that `follow_job` selected.
     JobOutput {
         id: String,
@@ -129,29 +113,17 @@ pub enum Event {
         complete: bool,
     },
     /// Answer to `list_history`, oldest first.
-    History {
-        prompts: Vec<String>,
-    },
+    History { prompts: Vec<String> },
     /// Answer to `find_unsent`: the draft in the prompt editor when the last run of osier ended.
-    UnsentFound {
-        text: Parts,
-    },
+    UnsentFound { text: Parts },
     /// All stashed prompts, newest first. The answer to every request about the stash.
-    Stash {
-        prompts: Vec<Stashed>,
-    },
+    Stash { prompts: Vec<Stashed> },
     /// Answer to `get_usage`.
-    Usage {
-        spending: Box<Spending>,
-    },
+    Usage { spending: Box<Spending> },
     /// Answer to `get_state`.
-    Status {
-        status: Box<Status>,
-    },
+    Status { status: Box<Status> },
     /// Answer to `list_accounts`.
-    Accounts {
-        accounts: Vec<Account>,
-    },
+    Accounts { accounts: Vec<Account> },
     /// A sign-in waits for the user: to open `url`, to type `user_code` there, or to enter a key or the
     /// code from the browser.
     LoginStarted {
@@ -162,26 +134,18 @@ pub enum Event {
         input: LoginInput,
     },
     /// The entered code or key is invalid. The sign-in still waits for input.
-    LoginRefused {
-        message: String,
-    },
+    LoginRefused { message: String },
     /// The sign-in ended. Without an `error`, the provider can be used.
     LoginEnded {
         provider: String,
         error: Option<String>,
     },
     /// A question for the user. Work that depends on it waits for `question_closed`.
-    QuestionAsked {
-        question: Box<Question>,
-    },
+    QuestionAsked { question: Box<Question> },
     /// The question was answered or withdrawn.
-    QuestionClosed {
-        id: String,
-    },
+    QuestionClosed { id: String },
     /// Answer to `list_questions`: the open questions, oldest first.
-    Questions {
-        questions: Vec<Question>,
-    },
+    Questions { questions: Vec<Question> },
     /// The permission mode and the rules. Sent when either changes.
     Permissions {
         mode: PermissionMode,
@@ -193,18 +157,12 @@ pub enum Event {
     /// The user trusted the project: its files that can run code are loaded.
     ProjectTrusted,
     /// Answer to `list_mcp_servers`, sorted by name. Sent again when a server changes.
-    McpServers {
-        servers: Vec<ServerInfo>,
-    },
+    McpServers { servers: Vec<ServerInfo> },
     /// The slash commands of skills, templates and plugins. Sent when they were loaded. A prompt that begins
     /// with one is expanded before it is sent.
-    Commands {
-        commands: Vec<AddedCommand>,
-    },
+    Commands { commands: Vec<AddedCommand> },
     /// Answer to `list_context`.
-    Context {
-        parts: Vec<ContextPart>,
-    },
+    Context { parts: Vec<ContextPart> },
     /// Text of a plugin in the footer; `null` removes it.
     PluginStatus {
         plugin: String,
@@ -216,22 +174,13 @@ pub enum Event {
         lines: Vec<StyledLine>,
     },
     /// All keys that plugins have bound.
-    PluginKeys {
-        keys: Vec<PluginKey>,
-    },
+    PluginKeys { keys: Vec<PluginKey> },
     /// Answer to `list_hooks`, in the order of their files.
-    Hooks {
-        hooks: Vec<HookInfo>,
-    },
+    Hooks { hooks: Vec<HookInfo> },
     /// A hook ran.
-    HookRan {
-        run: Box<HookRun>,
-    },
+    HookRan { run: Box<HookRun> },
     /// The working directory and its git branch. Sent again when the branch changes.
-    Workspace {
-        cwd: String,
-        branch: Option<String>,
-    },
+    Workspace { cwd: String, branch: Option<String> },
     /// The state of the connection to a remote session. Sent by the client side, never by a session.
     Connection {
         state: LineState,
@@ -260,10 +209,7 @@ pub enum Event {
     },
     /// The session has processed the request with this number. Only events of the agent can follow, if the
     /// request was passed to the agent.
-    OpEnded {
-        request: u64,
-        with_agent: bool,
-    },
+    OpEnded { request: u64, with_agent: bool },
     /// The session has ended. The last event.
     ShutDown,
     /// An event about the session's tree.

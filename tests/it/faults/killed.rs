@@ -1,4 +1,4 @@
-//! The program is killed and can do nothing any more: what it was running ends, too.
+//! When the program is killed, its commands end too.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ const CARELESS: &str = "for id in $(cat /proc/$PPID/task/*/children); do \
     grep -q 'read -r sign group' /proc/$id/cmdline && kill -9 $id; done; true";
 
 #[test]
-fn commands_end_with_a_program_that_is_killed() {
+fn commands_end_when_the_program_is_killed() {
     if !skip::has(&["setsid"], "apt install util-linux") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Faults as the program meets them: what is tried again, through which proxy, and what stays of it.
+//! Faults in the complete program: retries, proxies, and what is stored.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::cli::{Ended, Home};
-use crate::support::server::{Answer, Server};
+use crate::support::cli::{Home, ProgramOutput};
+use crate::support::model_server::{Answer, Server};
 
 fn models(base: &str) -> String {
     json!({"providers": {"here": {"baseUrl": base, "api": "openai-chat-completions",
@@ -16,7 +16,7 @@ fn models(base: &str) -> String {
 }
 
 #[test]
-fn a_fault_and_then_a_success_leaves_one_answer() {
+fn retry_after_a_fault_leaves_one_answer() {
     let body = json!({"error": {"message": "boom"}}).to_string();
     let server = Server::start([
         Answer::plain("500 Oops", "content-type: application/json", &body),
@@ -38,7 +38,7 @@ fn a_fault_and_then_a_success_leaves_one_answer() {
 }
 
 #[test]
-fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
+fn empty_answer_is_an_error_and_the_session_continues() {
     let server = Server::start([Answer::stream().done(), Answer::says("back")]);
     let home = Home::new();
     home.config("models.json", server.models_json());
@@ -47,8 +47,11 @@ fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
         arguments.iter().fold(cli, |cli, word| cli.arg(*word)).run()
     };
     let silent = "[WRN] the model ended its turn without an answer\n";
-    assert_eq!(ask(&["-p", "hello"]), Ended::new(0, "", silent));
-    assert_eq!(ask(&["-c", "-p", "hello?"]), Ended::new(0, "back\n", ""));
+    assert_eq!(ask(&["-p", "hello"]), ProgramOutput::new(0, "", silent));
+    assert_eq!(
+        ask(&["-c", "-p", "hello?"]),
+        ProgramOutput::new(0, "back\n", "")
+    );
     // Nothing empty is sent back.
     let sent = server.requests()[1]["messages"].clone();
     let roles: Vec<&str> = sent
@@ -61,7 +64,7 @@ fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_used_up_provider_is_skipped_for_the_rest_of_the_session() {
+fn provider_without_quota_is_skipped_for_the_session() {
     let broke = Answer::plain(
         "402 Payment Required",
         "",
@@ -134,7 +137,7 @@ impl Proxy {
 }
 
 #[test]
-fn proxies_of_the_environment_are_used_and_left_out_as_it_says() {
+fn proxy_variables_are_respected() {
     let host = "models.example";
     let ask = |base: &str, variables: &[(&str, &str)]| {
         let home = Home::new();
@@ -151,7 +154,7 @@ fn proxies_of_the_environment_are_used_and_left_out_as_it_says() {
     let address = proxy.address.as_str();
     for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY"] {
         let ended = ask(&format!("http://{host}/v1"), &[(name, address)]);
-        assert_eq!(ended, Ended::new(0, "by proxy\n", ""), "{name}");
+        assert_eq!(ended, ProgramOutput::new(0, "by proxy\n", ""), "{name}");
     }
     let line = format!("POST http://{host}/v1/chat/completions HTTP/1.1");
     assert_eq!(proxy.asked(), [line.as_str(); 3]);
@@ -179,6 +182,6 @@ fn proxies_of_the_environment_are_used_and_left_out_as_it_says() {
         &server.url(),
         &[("HTTP_PROXY", address), ("ALL_PROXY", address)],
     );
-    assert_eq!(ended, Ended::new(0, "direct\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "direct\n", ""));
     assert_eq!(proxy.asked(), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! The client of the library: another process, streams of this one, a person, limits and ends.
+//! The client library: another process, streams of this process, questions, timeouts and disconnects.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 
 use super::script;
 use crate::support::cli::Home;
-use crate::support::host::Place;
+use crate::support::session::TestProject;
 
 /// The real program with its model in a fresh home.
 fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
@@ -37,7 +37,7 @@ fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
 }
 
 #[tokio::test]
-async fn any_request_returns_the_event_that_answers_it() {
+async fn request_returns_the_event_that_answers_it() {
     let home = Home::new();
     let run = invocation(&home, &[]);
     let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
@@ -69,7 +69,7 @@ async fn any_request_returns_the_event_that_answers_it() {
 }
 
 #[tokio::test]
-async fn a_client_drives_another_process() {
+async fn client_controls_another_process() {
     let home = Home::new();
     let run = invocation(&home, &[]);
     let (client, mut events) = Client::start(&run, Nobody).await.unwrap();
@@ -99,7 +99,7 @@ async fn a_client_drives_another_process() {
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_start_says_why() {
+async fn program_that_cannot_start_reports_the_reason() {
     let home = Home::new();
     let missing = Invocation::new("/no/such/program", ["rpc"]);
     let error = Client::start(&missing, Nobody).await.unwrap_err();
@@ -128,7 +128,7 @@ impl Person for Yes {
 }
 
 #[tokio::test]
-async fn a_person_answers_and_is_told() {
+async fn client_answers_questions_and_receives_events() {
     let home = Home::new();
     let (told, mut heard) = mpsc::unbounded_channel();
     let run = invocation(&home, &["--permissions", "ask"]);
@@ -147,8 +147,8 @@ async fn a_person_answers_and_is_told() {
 }
 
 #[tokio::test]
-async fn a_client_and_a_host_meet_in_one_process() {
-    let place = Place::new();
+async fn client_and_session_in_one_process() {
+    let place = TestProject::new();
     let script = Script::new().turn(|turn| turn.text("answer").repeat());
     let open = place.open(SessionChoice::Unstored, script).await;
     let (here, there) = tokio::io::duplex(1024);
@@ -172,7 +172,7 @@ async fn a_client_and_a_host_meet_in_one_process() {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_given_up() {
+async fn slow_call_times_out() {
     let (here, _there) = tokio::io::duplex(1024);
     let (input, output) = tokio::io::split(here);
     // An agent that never answers.

@@ -1,12 +1,13 @@
-//! `osier rpc`: every command of the table against the real program, bad lines, ends, and the client.
+//! `osier rpc`: every command of the table with the real program, invalid lines, disconnects, and the client
+//! library.
 
 mod client;
-mod ends;
-mod lines;
-mod pair;
-mod plays;
+mod commands;
+mod disconnect;
+mod invalid_lines;
+mod process;
 mod questions;
-mod wire;
+mod two_clients;
 
 use serde_json::{Value, json};
 

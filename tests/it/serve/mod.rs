@@ -1,20 +1,20 @@
-//! `osier serve` from outside: the real program, real sockets.
+//! `osier serve`: the real program with real sockets.
 
-mod company;
-mod doors;
-mod hosts;
-mod http;
-mod relay;
+mod access;
+mod http_client;
+mod llm_proxy;
 mod sessions;
-mod socket;
-mod wire;
+mod several_clients;
+mod unloading;
+mod websocket;
+mod websocket_client;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use self::http::Http;
-use self::wire::Wire;
+use self::http_client::Http;
+use self::websocket_client::WebSocketClient;
 use crate::support::cli::{Home, Running};
 
 /// A model that says `answer`, is slow when it is told `zzslow`, and runs a command with `zztool`.
@@ -76,8 +76,8 @@ impl Server {
         Http::new(&self.address)
     }
 
-    fn socket(&self) -> Wire {
-        Wire::open(&self.address, &self.token)
+    fn socket(&self) -> WebSocketClient {
+        WebSocketClient::open(&self.address, &self.token)
     }
 
     /// Opens a new session; its id.

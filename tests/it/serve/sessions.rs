@@ -1,4 +1,4 @@
-//! Sessions over requests: opened, listed, talked to, closed, found again.
+//! Sessions over HTTP requests: open, list, prompt, close and reopen.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{Server, stored};
 use crate::support::cli::Home;
 
 #[test]
-fn a_session_is_opened_talked_to_listed_closed_and_found_again() {
+fn session_is_opened_prompted_listed_closed_and_reopened() {
     let home = Home::new();
     let server = Server::start(&home);
     let status = server.http().get("/api/status").json();
@@ -67,7 +67,7 @@ fn a_session_is_opened_talked_to_listed_closed_and_found_again() {
 }
 
 #[test]
-fn every_event_is_told_by_its_number() {
+fn every_event_is_available_by_number() {
     let home = Home::new();
     let server = Server::start(&home);
     let id = server.open(&json!({}));
@@ -100,7 +100,7 @@ fn every_event_is_told_by_its_number() {
 }
 
 #[test]
-fn sessions_work_where_they_are_told_to() {
+fn session_uses_the_requested_directory() {
     let home = Home::new();
     let server = Server::start(&home);
     let other = home.work().join("other");
@@ -131,7 +131,7 @@ fn sessions_work_where_they_are_told_to() {
 }
 
 #[test]
-fn commands_are_answered_with_their_kind_of_fault() {
+fn command_errors_have_http_statuses() {
     let home = Home::new();
     let server = Server::start(&home);
     let id = server.open(&json!({}));
@@ -168,7 +168,7 @@ fn commands_are_answered_with_their_kind_of_fault() {
 }
 
 #[test]
-fn a_signal_stops_what_runs_and_stores_it() {
+fn signal_stops_runs_and_stores_sessions() {
     let home = Home::new();
     let server = Server::start(&home);
     let id = server.open(&json!({}));

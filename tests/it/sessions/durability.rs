@@ -1,4 +1,4 @@
-//! Kills at any moment, two processes on one file, a full disk.
+//! Kills at any moment, two processes with one file, and a full disk.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -24,7 +24,7 @@ fn holds(path: &Path, part: &str) -> bool {
 }
 
 #[test]
-fn an_answer_cut_off_by_a_kill_is_back_when_the_session_is_opened_again() {
+fn partial_answer_is_restored_after_a_kill() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first"}, "steps": [{"text": "the partial answer"}, {"wait": 3_600_000}]},
@@ -59,7 +59,7 @@ fn an_answer_cut_off_by_a_kill_is_back_when_the_session_is_opened_again() {
 
 /// What was told to be stored before the process died is there after it.
 #[test]
-fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
+fn thirty_kills_lose_no_acknowledged_entry() {
     let home = Home::new();
     let turns = json!([
         {"when": {"toolResult": "ran"}, "repeat": true, "steps": [{"text": "the end of the turn", "chunk": 1}]},
@@ -124,7 +124,7 @@ fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn a_second_process_is_told_who_has_the_session() {
+fn second_process_gets_an_error_with_the_process_id() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first"}, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
@@ -180,7 +180,7 @@ cp "$OSIER_HOME"/sessions/*/*.jsonl "$OLDPWD_COPY"
 "#;
 
 #[test]
-fn a_full_disk_stops_the_run_harms_nothing_and_work_goes_on_when_there_is_space() {
+fn full_disk_stops_the_run_and_the_session_continues_with_space() {
     if !skip::has(&["unshare", "mount"], "apt install util-linux mount") {
         return;
     }

@@ -1,7 +1,7 @@
-//! One agent, scripted models, tools of the test: set up fluently, driven by ops, read as events.
+//! An agent with scripted models and test tools.
 //!
-//! Everything runs under paused time. A wait that would never end is found at once, because the clock
-//! jumps to its deadline when nothing else can happen.
+//! Time is paused: a wait that would never end fails at once, because the clock jumps to its deadline when nothing
+//! else can run.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -18,13 +18,13 @@ use osier_llm::{
 };
 use serde_json::{Value, json};
 
-use super::outline::{outline, quiet};
+use super::event_lines::{outline, quiet};
 
 /// Longer than any wait that a test means.
 const FOREVER: Duration = Duration::from_hours(24);
 
 /// Builds an agent.
-pub(crate) struct Scene {
+pub(crate) struct AgentSetup {
     provider: ScriptedProvider,
     config: AgentConfig,
     prompt: String,
@@ -49,7 +49,7 @@ pub(crate) fn model(reference: &str) -> Model {
     }
 }
 
-impl Scene {
+impl AgentSetup {
     /// An agent with the model `test/one`, which has no script yet, and without tools.
     pub(crate) fn new() -> Self {
         let provider = ScriptedProvider::default();
@@ -107,9 +107,9 @@ impl Scene {
     }
 
     /// Starts the agent; nothing was said to it yet.
-    pub(crate) fn start(self) -> Stage {
+    pub(crate) fn start(self) -> RunningAgent {
         let agent = Agent::spawn(self.config);
-        Stage {
+        RunningAgent {
             events: agent.subscribe(),
             agent,
             provider: self.provider,
@@ -117,29 +117,29 @@ impl Scene {
     }
 
     /// Runs the prompt to its end.
-    pub(crate) async fn run(self) -> Ran {
+    pub(crate) async fn run(self) -> FinishedRun {
         let prompt = self.prompt.clone();
         let mut stage = self.start();
         stage.agent.prompt(prompt, Vec::new());
         let events = stage.settled().await;
-        Ran { events, stage }
+        FinishedRun { events, stage }
     }
 }
 
 /// An agent that runs.
-pub(crate) struct Stage {
+pub(crate) struct RunningAgent {
     pub(crate) agent: Agent,
     pub(crate) events: Subscription<Event>,
     pub(crate) provider: ScriptedProvider,
 }
 
 /// What a run left behind.
-pub(crate) struct Ran {
+pub(crate) struct FinishedRun {
     pub(crate) events: Vec<Event>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: RunningAgent,
 }
 
-impl Stage {
+impl RunningAgent {
     /// The events up to and with the first that `wanted` accepts.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut seen = Vec::new();
@@ -204,7 +204,7 @@ impl Stage {
     }
 }
 
-impl Ran {
+impl FinishedRun {
     pub(crate) fn outcome(&self) -> RunOutcome {
         match self.events.last() {
             Some(Event::AgentSettled { outcome }) => outcome.clone(),

@@ -1,4 +1,4 @@
-//! The real program in a fresh home: its words, its input, its files; what it wrote and how it ended.
+//! The real program with an empty home: arguments, input and files; its output and exit code.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::outline::without_duration;
+use super::event_lines::without_duration;
 
 /// Longest wait for a line or for the end. Only a test that fails waits as long.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -129,13 +129,13 @@ pub(crate) struct Cli<'a> {
 
 /// What a run wrote and how it ended, made the same everywhere.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ProgramOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ended {
+impl ProgramOutput {
     pub(crate) fn new(code: i32, stdout: &str, stderr: &str) -> Self {
         Self {
             code: Some(code),
@@ -167,7 +167,7 @@ impl Cli<'_> {
     }
 
     /// Runs to the end.
-    pub(crate) fn run(self) -> Ended {
+    pub(crate) fn run(self) -> ProgramOutput {
         let (home, stdin) = (self.home, self.stdin.clone());
         let mut child = self.spawn();
         let mut pipe = child.stdin.take().expect("a pipe");
@@ -179,7 +179,7 @@ impl Cli<'_> {
             stderr,
         } = wait(child);
         writer.join().expect("the writer");
-        Ended {
+        ProgramOutput {
             code: status.code(),
             stdout: home.normal(&String::from_utf8(stdout).expect("UTF-8")),
             stderr: home.normal(&String::from_utf8(stderr).expect("UTF-8")),

@@ -1,6 +1,6 @@
-//! An OAuth server on a loopback port, written to RFC 6749, 7636 and 8628: codes and refresh tokens work
-//! once, a refresh token that is used twice ends its whole family, challenges are verified. It also is
-//! the model server that the tokens are for.
+//! An OAuth server on a loopback port according to RFC 6749, 7636 and 8628: codes and refresh tokens work once, a
+//! refresh token that is used twice revokes its family, and challenges are verified. It is also the model server
+//! that accepts the tokens.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What the session changed in the files, on the screen.
+//! The view of changed files.
 
 use osier_llm::Script;
 use osier_protocol::{CheckpointEvent, Event};
@@ -23,7 +23,7 @@ fn script() -> Script {
 }
 
 #[tokio::test]
-async fn changes_are_walked_by_file_and_by_hunk() {
+async fn changes_are_navigated_by_file_and_hunk() {
     let mut screen = Screen::new(100, 20).script(script()).start().await;
     screen
         .send("/diff")
@@ -62,7 +62,7 @@ async fn a_narrow_screen_shows_one_file_at_a_time() {
 }
 
 #[tokio::test]
-async fn changes_are_reviewed_one_by_one_and_the_model_is_told_what_happened() {
+async fn review_of_hunks_is_sent_to_the_model() {
     let reviewed = script().turn(|turn| turn.text("Understood."));
     let mut screen = Screen::new(100, 20).script(reviewed).start().await;
     screen.send("make").settled().await;
@@ -102,7 +102,7 @@ async fn changes_are_reviewed_one_by_one_and_the_model_is_told_what_happened() {
 }
 
 #[tokio::test]
-async fn a_change_is_taken_back_at_once_and_what_was_said_of_others_stays() {
+async fn reverting_a_change_keeps_other_comments() {
     let mut screen = Screen::new(100, 20).script(script()).start().await;
     screen.send("make").settled().await;
     screen.send("change").settled().await;
@@ -123,7 +123,7 @@ async fn a_change_is_taken_back_at_once_and_what_was_said_of_others_stays() {
 }
 
 #[tokio::test]
-async fn a_wide_screen_has_the_old_file_beside_the_new_one() {
+async fn wide_screen_shows_side_by_side_diffs() {
     let mut screen = Screen::new(170, 20).script(script()).start().await;
     screen.send("make").settled().await;
     screen.send("change").settled().await;
@@ -148,7 +148,7 @@ fn git(work: &std::path::Path, arguments: &str) {
 }
 
 #[tokio::test]
-async fn the_working_tree_is_compared_with_head() {
+async fn working_tree_is_compared_with_head() {
     if !skip::has(&["git"], "apt install git") {
         return;
     }

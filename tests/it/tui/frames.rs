@@ -1,4 +1,4 @@
-//! What a frame costs in bytes, and that the bytes make the screen that was drawn.
+//! The bytes of frames: their number, and that they produce the drawn screen.
 
 use osier_llm::scripted::{Gate, Script};
 use osier_term::frame::{Cursor, Features, FrameWriter};
@@ -60,7 +60,7 @@ fn prose(words: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_streamed_answer_costs_little_more_than_its_text() {
+async fn streamed_answer_writes_little_more_than_its_text() {
     let gate = Gate::new();
     let text = prose(1500);
     let script = Script::new().turn(|turn| turn.gate(&gate).text(&*text));
@@ -92,7 +92,7 @@ async fn a_streamed_answer_costs_little_more_than_its_text() {
 }
 
 #[tokio::test]
-async fn nothing_changed_costs_nothing_and_a_key_costs_a_cell() {
+async fn unchanged_frame_writes_nothing_and_a_key_writes_a_cell() {
     let mut screen = Screen::new(80, 24).start().await;
     let mut terminal = Terminal::new(80, 24);
     assert!(terminal.draw(&mut screen) > 100);
@@ -105,7 +105,7 @@ async fn nothing_changed_costs_nothing_and_a_key_costs_a_cell() {
 }
 
 #[tokio::test]
-async fn scrolling_sends_the_rows_that_come_into_view() {
+async fn scrolling_writes_only_new_rows() {
     let lines: String = (1..=200)
         .map(|line| format!("a line with the number {line}\n\n"))
         .collect();

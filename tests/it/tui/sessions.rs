@@ -1,4 +1,4 @@
-//! Sessions: stored, listed, resumed, left.
+//! The session list: opening, searching, renaming, deleting.
 
 use osier_agent::AgentMessage;
 use osier_llm::scripted::Script;
@@ -20,7 +20,7 @@ fn conversation() -> Script {
 }
 
 #[tokio::test]
-async fn a_resumed_session_shows_what_it_showed() {
+async fn resumed_session_shows_its_messages() {
     let mut first = Screen::new(70, 24).script(conversation()).start().await;
     first.send("run it").settled().await;
     first
@@ -48,7 +48,7 @@ async fn a_resumed_session_shows_what_it_showed() {
 }
 
 #[tokio::test]
-async fn the_session_picker_opens_an_earlier_conversation() {
+async fn session_picker_opens_a_session() {
     let mut screen = Screen::new(80, 24).script(conversation()).start().await;
     screen.send("first prompt").settled().await;
     let first = screen.conversation();
@@ -68,14 +68,14 @@ async fn the_session_picker_opens_an_earlier_conversation() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_is_told() {
+async fn missing_session_is_an_error() {
     let mut screen = Screen::new(80, 24).start().await;
     screen.send("/resume nothing").shows("✗").await;
     assert!(screen.conversation().contains("nothing"));
 }
 
 #[tokio::test]
-async fn a_session_that_another_osier_has_is_copied_or_looked_at() {
+async fn session_open_elsewhere_is_copied_or_opened_read_only() {
     let mut first = Screen::new(90, 24).script(conversation()).start().await;
     first.send("run it").settled().await;
     let shown = first.conversation();
@@ -132,7 +132,7 @@ async fn two_sessions() -> Screen {
 }
 
 #[tokio::test]
-async fn sessions_are_found_by_what_was_said_in_them() {
+async fn sessions_are_found_by_content() {
     let mut screen = two_sessions().await;
     assert!(screen.screen().contains("second prompt"));
     assert!(screen.screen().contains("◂ current"), "{}", screen.screen());
@@ -150,7 +150,7 @@ async fn sessions_are_found_by_what_was_said_in_them() {
 }
 
 #[tokio::test]
-async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
+async fn session_is_renamed_deleted_and_restored_in_the_list() {
     let mut screen = two_sessions().await;
     screen
         .press("down")
@@ -183,7 +183,7 @@ async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
 }
 
 #[tokio::test]
-async fn the_list_goes_over_every_directory_and_is_sorted() {
+async fn session_list_covers_all_directories_and_is_sorted() {
     let mut screen = two_sessions().await;
     screen.press("ctrl+t").shows("all directories").await;
     screen.press("ctrl+o").shows("created").await;

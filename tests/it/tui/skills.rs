@@ -8,7 +8,7 @@ const SKILL: &str = "---\nname: pdf\ndescription: reads PDF files\n---\nUse pdft
 const PROMPT: &str = "---\ndescription: review a file\nargument-hint: FILE\n---\nReview $1.";
 
 #[tokio::test]
-async fn skills_and_prompts_complete_list_and_run() {
+async fn skills_and_templates_are_completed_listed_and_run() {
     let mut screen = Screen::new(80, 24)
         .script(Script::always("Done."))
         .file(".agents/skills/pdf/SKILL.md", SKILL)
@@ -44,7 +44,7 @@ async fn skills_and_prompts_complete_list_and_run() {
 }
 
 #[tokio::test]
-async fn a_command_of_ours_is_not_hidden() {
+async fn built_in_command_is_not_overridden() {
     let mut screen = Screen::new(100, 24)
         .script(Script::always("Done."))
         .file(".osier/prompts/model.md", "Mine.")

@@ -1,8 +1,7 @@
-//! Drives the interface without a terminal: keys in, a scripted model behind a real host, screens out.
+//! Drives the interface without a terminal: keys in, a scripted model behind a real session, screens out.
 //!
-//! Nothing here sleeps or reads the clock for what is shown: `now` is a value that a test moves, and
-//! events are awaited until a condition holds. Durations and temporary paths are made the same for
-//! every run where they enter.
+//! Nothing sleeps or reads the clock: `now` is a value that tests advance, and events are awaited until a condition
+//! holds. Durations and temporary paths are replaced by fixed ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
-// Branches: a prompt edited and sent again, siblings by button and by swipe, another try, a name, a fork.
+// Branches: an edited prompt, siblings by button and by swipe, a retry, a label, a fork.
 
 import assert from "node:assert/strict";
-import { PHONE, picture, play, say, settled } from "./stage.mjs";
+import { PHONE, picture, play, say, settled } from "./support.mjs";
 
 const TURNS = ["one", "two", "three"].map((word) => ({
   when: { user: word },

@@ -1,9 +1,9 @@
-// Answers beside one another: the last prompt on several models, one of them taken; two branches of a session.
+// Comparisons: the last prompt on several models, applying one of them; two branches of a session.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } from "./support.mjs";
 
 const PLAN = "## A plan\n\n1. Read the file\n2. Change it\n\n```js\nconst plan = true;\n```";
 

@@ -1,9 +1,9 @@
-// What goes in: pictures by file, paste and drop; a voice; messages that wait; stop; another model; light and dark.
+// The prompt editor: images by file, paste and drop; voice; queued messages; stop; another model; light and dark.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, picture, play, ready, say, settled, work } from "./stage.mjs";
+import { DESKTOP, picture, play, ready, say, settled, work } from "./support.mjs";
 
 const TURNS = [
   {

@@ -1,9 +1,9 @@
-// The connection goes and comes back: what was missed is told, nothing twice; without a server the page still opens.
+// A lost connection: missed events arrive once after it is restored; without a server the page still opens.
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, home, picture, play, ready, say, setting, settled } from "./stage.mjs";
+import { DESKTOP, PHONE, home, picture, play, ready, say, setting, settled } from "./support.mjs";
 
 const words = Array.from({ length: 120 }, (_, number) => `word${number}`).join(" ");
 const TURNS = [

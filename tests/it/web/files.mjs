@@ -1,9 +1,9 @@
-// Files as they were at a message: what would change is said before, what was changed by hand stays, and it is undone.
+// Restoring files: the preview, files changed by hand, and undoing it.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, faults, file, picture, play, say, settled, work } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, file, picture, play, say, settled, work } from "./support.mjs";
 
 const writes = (path, content) => ({ tool: "write", arguments: { file_path: path, content } });
 const TURNS = [

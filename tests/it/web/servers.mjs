@@ -1,9 +1,9 @@
-// MCP servers: a form that one asks for, how each stands, and turning one off and on.
+// MCP servers: a form of a server, the status of each, and disabling one.
 
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DESKTOP, PHONE, faults, play, picture, say, setting, settled } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, play, picture, say, setting, settled } from "./support.mjs";
 
 const SERVER = join(dirname(fileURLToPath(import.meta.url)), "../mcp_server.sh");
 const TURNS = [

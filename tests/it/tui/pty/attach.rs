@@ -1,4 +1,4 @@
-//! The interface here, the agent in a server: through a socket, and through the system's ssh.
+//! `osier attach`: a local interface for an agent in a server, through a socket and through ssh.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -11,9 +11,9 @@ use tempfile::TempDir;
 
 use super::program::{Program, Setup};
 use super::{ANSWER, STUCK};
-use crate::support::authority::certified;
-use crate::support::cable::Cable;
+use crate::support::certificate::certified;
 use crate::support::cli::{Home, Running};
+use crate::support::connection::TestConnection;
 
 /// Waits in a command until the test makes the file `go`.
 const WAITS: &str = r#"{"turns": [
@@ -88,7 +88,7 @@ fn attach(script: &str) -> Setup {
 }
 
 #[test]
-fn what_is_left_goes_on_and_is_joined_again() {
+fn detached_session_continues_and_is_attached_again() {
     let mut program = attach(STUCK).start();
     let background = Background::of(&program);
     program.shows("Ask,");
@@ -110,7 +110,7 @@ fn what_is_left_goes_on_and_is_joined_again() {
 }
 
 #[test]
-fn sessions_of_the_server_stand_beside_one_another() {
+fn server_sessions_open_in_tabs() {
     let mut program = attach(ANSWER).start();
     let background = Background::of(&program);
     program.shows("on serve.sock");
@@ -139,7 +139,7 @@ fn sessions_of_the_server_stand_beside_one_another() {
 }
 
 #[test]
-fn several_see_the_same_session() {
+fn several_clients_show_the_same_session() {
     let mut one = attach(ANSWER).start();
     let _background = Background::of(&one);
     one.shows("on serve.sock");
@@ -162,7 +162,7 @@ fn several_see_the_same_session() {
 }
 
 #[test]
-fn one_writes_and_another_takes_over() {
+fn take_over_changes_the_active_writer() {
     let mut one = attach(STUCK).argument("--as").argument("anna").start();
     let _background = Background::of(&one);
     one.shows("on serve.sock");
@@ -194,7 +194,7 @@ fn one_writes_and_another_takes_over() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_waited_for() {
+fn client_waits_for_an_unreachable_server() {
     let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
     program.shows("disconnected: no server listens at");
     program.write("typed meanwhile");
@@ -217,7 +217,7 @@ fn a_server_that_is_not_there_is_waited_for() {
 }
 
 #[test]
-fn what_was_typed_and_not_sent_survives_the_end_of_the_screen() {
+fn draft_survives_the_exit_of_the_client() {
     let mut program = attach(ANSWER).start();
     let _background = Background::of(&program);
     program.shows("on serve.sock");
@@ -237,7 +237,7 @@ fn what_was_typed_and_not_sent_survives_the_end_of_the_screen() {
 }
 
 #[test]
-fn what_was_typed_in_a_second_screen_survives_its_end_too() {
+fn draft_of_a_second_client_survives_its_exit() {
     let mut one = attach(ANSWER).start();
     let _background = Background::of(&one);
     one.shows("on serve.sock");
@@ -269,12 +269,12 @@ fn listening(home: &Home) -> (Running, SocketAddr, String) {
 }
 
 #[test]
-fn typing_and_reading_need_no_line() {
+fn typing_and_reading_work_without_a_connection() {
     let home = Home::new();
     home.config("settings.toml", "discover_local_models = false\n");
     let (_server, address, token) = listening(&home);
     let (pem, config) = certified();
-    let cable = Cable::to(address, Some(config));
+    let cable = TestConnection::to(address, Some(config));
     let place = format!("127.0.0.1:{}", cable.port());
     let rows: String = (1..=60).map(|row| format!("- row {row}\\n")).collect();
     let script = format!(
@@ -408,7 +408,7 @@ impl Sshd {
 }
 
 #[test]
-fn a_line_that_is_cut_is_made_again_and_nothing_is_lost() {
+fn lost_connection_is_restored_without_losing_events() {
     let Some(sshd) = Sshd::start() else { return };
     let setup = attach(WAITS);
     let probe = setup.folder();

@@ -1,6 +1,6 @@
-//! What mosh lets through: its server is a terminal of its own, and what that does not understand never reaches
-//! the real one. No alternate screen, no margins at the sides, no frames at once, no keyboard protocol, no
-//! pictures, no strings but the title and the clipboard.
+//! The program in mosh. Its server is a terminal that removes what it does not support: no alternate screen, no
+//! side margins, no synchronized output, no keyboard protocol, no images, and no control strings except for title
+//! and clipboard.
 
 /// What mosh's terminal answers; to everything else it says nothing.
 pub(super) const ANSWERS: super::program::Answers = &[("\x1b[c", "\x1b[?62c")];
@@ -87,7 +87,7 @@ fn known_modes(modes: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_known_is_gone_wherever_it_is_cut() {
+fn unsupported_sequences_are_removed_at_any_split() {
     let sent = "a\x1b[?1049;25hb\x1b[2;5Hc\x1b[>5ud\x1b]0;t\x07e\x1b]8;;u\x1b\\f\x1bPq#0\x1b\\g\x1b[38:2::1:2:3mh\x1b[2;9s\x1b[3bi\x1b[?2026hj";
     let left = "a\x1b[?25hb\x1b[2;5Hcd\x1b]0;t\x07efg\x1b[38:2::1:2:3mhij";
     for size in 1..sent.len() {

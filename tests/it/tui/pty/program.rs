@@ -1,5 +1,4 @@
-//! The program in a pseudo-terminal: bytes in, a screen out. A thread reads; waiting is for what it
-//! brings, never for time to pass.
+//! The program in a pseudo-terminal: bytes in, a screen out. A thread reads; tests wait for output, never for time.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};

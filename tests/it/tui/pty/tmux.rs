@@ -1,4 +1,4 @@
-//! The same inside tmux, with a shell around it that can stop and resume it.
+//! The program inside tmux, in a shell that can stop and resume it.
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -119,7 +119,7 @@ impl Drop for Tmux {
 }
 
 #[test]
-fn it_works_inside_tmux_and_comes_back_after_a_stop() {
+fn program_works_inside_tmux_and_resumes_after_a_stop() {
     let Some(tmux) = Tmux::start() else {
         return;
     };
@@ -157,11 +157,11 @@ fn it_works_inside_tmux_and_comes_back_after_a_stop() {
 }
 
 #[test]
-fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_it() {
+fn stop_during_an_answer_restores_the_terminal_and_resumes() {
     let Some(tmux) = Tmux::start() else {
         return;
     };
-    tmux.put("long.json", &super::places::long());
+    tmux.put("long.json", &super::terminals::long());
     tmux.shows("$");
     tmux.keys(&[
         "-l",
@@ -188,7 +188,7 @@ fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_i
 }
 
 #[test]
-fn a_terminal_that_is_closed_ends_it_and_what_came_is_stored() {
+fn closed_terminal_ends_the_program_and_stores_the_partial_answer() {
     let Some(tmux) = Tmux::start() else {
         return;
     };
