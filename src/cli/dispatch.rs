@@ -106,7 +106,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
         (None, Some(search)) => Some((search.clone(), false)),
         _ => None,
     };
-    let directories = (&config.folders, config.cwd.as_path());
+    let (folders, cwd) = (&config.folders, &*config.cwd);
     let printed = if let Some((search, refresh)) = &search {
         let setup = config.setup()?;
         let listing = commands::models::run(&setup, search, *refresh, &mut out);
@@ -114,24 +114,24 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
     } else {
         match &args.command {
             Some(Command::Sessions { command }) => {
-                commands::sessions::run(command.as_ref(), directories, &mut out)?
+                commands::sessions::run(command.as_ref(), folders, cwd, &mut out)?
             }
             #[cfg(feature = "transfer")]
             Some(Command::Export(args)) => {
                 let themes = Arc::new(TerminalThemes::new(config.folders.themes()));
-                commands::export::run(args, &config.folders, (&config.cwd, themes), &mut out)
+                commands::export::run(args, folders, cwd, themes, &mut out)
             }
             #[cfg(feature = "transfer")]
             Some(Command::Import(args)) => {
-                commands::import::run(args, directories, &config.environment, &mut out)
+                commands::import::run(args, folders, cwd, &config.environment, &mut out)
             }
             Some(Command::Checkpoints { command }) => {
                 let limit = config.settings.checkpoints_limit;
                 commands::checkpoints::run(command, &config.folders.data, limit, &mut out)
             }
             Some(Command::Auth { command }) => {
-                let files = (&config.folders, &config.settings);
-                let exit = commands::auth::run(command, files, &config.environment, &mut out)?;
+                let (settings, environment) = (&config.settings, &config.environment);
+                let exit = commands::auth::run(command, folders, settings, environment, &mut out)?;
                 return Ok(Some(exit));
             }
             Some(Command::Mcp { command }) => {

@@ -323,7 +323,7 @@ fn keymap_behaves_like_vim() {
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let compared = texts.map(|(name, text)| {
             let keymap = &keymap;
-            scope.spawn(move || compare(program, (name, text), keymap))
+            scope.spawn(move || compare(program, name, text, keymap))
         });
         let found = compared.map(|thread| thread.join().unwrap());
         found.into_iter().flatten().collect()
@@ -341,7 +341,8 @@ fn keymap_behaves_like_vim() {
 /// What differs, after all the keys on one text.
 fn compare(
     program: &Path,
-    (name, text): (&'static str, &str),
+    name: &'static str,
+    text: &str,
     keymap: &Keymap<&'static str>,
 ) -> Vec<String> {
     let place = tempfile::tempdir().unwrap();

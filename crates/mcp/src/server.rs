@@ -167,7 +167,7 @@ impl ServerTask {
         let (config, client) = (Arc::clone(&self.config), self.client.clone());
         let (logins, trace) = (self.logins.clone(), self.trace);
         let connected = tokio::select! {
-            connected = connect(&config, &client, (&logins, trace)) => connected,
+            connected = connect(&config, &client, &logins, trace) => connected,
             command = self.commands.recv() => {
                 return command.map_or(Ended::Orphaned, Ended::Command);
             }

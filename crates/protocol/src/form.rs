@@ -135,7 +135,7 @@ impl Field {
                 check_count(chosen.len() as u64, *min, *max)?;
                 Ok(Some(Value::Array(chosen)))
             }
-            FieldKind::Number { whole, min, max } => number(text.trim(), (*whole, *min, *max)),
+            FieldKind::Number { whole, min, max } => number(text.trim(), *whole, *min, *max),
             FieldKind::Text { min, max, format } => {
                 let length = text.chars().count() as u64;
                 check_length(length, *min, *max)?;
@@ -228,7 +228,9 @@ pub fn listed(text: &str) -> Vec<Value> {
 
 fn number(
     text: &str,
-    (whole, min, max): (bool, Option<f64>, Option<f64>),
+    whole: bool,
+    min: Option<f64>,
+    max: Option<f64>,
 ) -> Result<Option<Value>, String> {
     let value = if whole {
         let number: i64 = text

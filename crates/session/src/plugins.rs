@@ -165,7 +165,8 @@ pub(crate) fn folders(setup: &SessionSetup) -> Vec<PathBuf> {
 /// Decides whether `plugin` can run a program. The permissions of the model's commands apply; in plan mode also the
 /// sandbox that denies writes.
 pub(crate) fn may_run(
-    (plugin, command): (&str, &str),
+    plugin: &str,
+    command: &str,
     policy: &ToolPolicy,
     workspace: &Arc<Workspace>,
     reply: oneshot::Sender<MayRun>,

@@ -171,8 +171,10 @@ impl Plan {
             move |path: PathBuf| {
                 let search = search(
                     &path,
-                    (&self.pattern, &mut searcher),
-                    (self.limit, self.root.is_file),
+                    &self.pattern,
+                    &mut searcher,
+                    self.limit,
+                    self.root.is_file,
                     stop,
                 );
                 match search {

@@ -109,8 +109,10 @@ pub(super) enum Line {
 /// data is searched too.
 pub(super) fn search(
     path: &Path,
-    (pattern, searcher): (&Pattern, &mut Searcher),
-    (limit, named): (usize, bool),
+    pattern: &Pattern,
+    searcher: &mut Searcher,
+    limit: usize,
+    named: bool,
     stop: &CancellationToken,
 ) -> io::Result<FileMatches> {
     searcher.set_binary_detection(if named {

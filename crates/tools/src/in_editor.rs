@@ -65,7 +65,8 @@ impl Workspace {
 /// Waits for the command in `terminal`.
 pub(super) async fn follow(
     terminal: &dyn Terminal,
-    (workspace, request): (&Workspace, &ShellRequest),
+    workspace: &Workspace,
+    request: &ShellRequest,
     cancel: &CancellationToken,
     updates: &UpdateSink,
 ) -> io::Result<ShellOutcome> {
@@ -95,7 +96,7 @@ pub(super) async fn follow(
     }
     recorder.push(output.as_bytes()).await;
     recorder.end().await;
-    Ok(ended(recorder, &request.command, (end, exit), started.elapsed()).await)
+    Ok(ended(recorder, &request.command, end, exit, started.elapsed()).await)
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ impl SessionFiles {
     pub(super) async fn review(
         &self,
         emitter: &Emitter,
-        (hunks, report): (Vec<Reviewed>, bool),
+        hunks: Vec<Reviewed>,
+        report: bool,
         agent: &Agent,
     ) {
         let rejected: Vec<(String, String)> = hunks
