@@ -297,8 +297,8 @@ impl ServerTask {
             let timeout = self.config.timeout;
             let page = page.map_err(|_| ServiceError::Timeout { timeout })??;
             let tool = |listed| {
-                let shared = (&self.link, &self.workspace);
-                Arc::new(ServerTool::new(&listed, &self.config, shared))
+                let (config, link, workspace) = (&self.config, &self.link, &self.workspace);
+                Arc::new(ServerTool::new(&listed, config, link, workspace))
             };
             tools.extend(page.tools.into_iter().map(tool));
             cursor = page.next_cursor;

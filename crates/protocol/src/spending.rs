@@ -66,15 +66,6 @@ pub struct Miss {
 }
 
 impl Spending {
-    /// The usage recorded in stored messages. Calls without a stored answer are missing.
-    pub fn of_messages<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Self {
-        let mut spending = Self::default();
-        for message in messages {
-            spending.count(message);
-        }
-        spending
-    }
-
     /// Counts the usage recorded in a stored message.
     pub fn count(&mut self, message: &AgentMessage) {
         match message {

@@ -233,7 +233,7 @@ impl SessionStore {
     }
 
     /// Starts the draft of an answer; it replaces the previous one. `partial` is the answer so far, usually empty.
-    pub fn begin_draft(&self, partial: AssistantMessage) {
+    pub(crate) fn begin_draft(&self, partial: AssistantMessage) {
         if self.keeps_drafts() && self.inbox.begin(partial) {
             self.tell(Command::DraftWaiting);
         }
@@ -252,7 +252,7 @@ impl SessionStore {
     }
 
     /// Drops the draft: its answer will not be stored.
-    pub async fn clear_draft(&self) -> Result<(), SessionError> {
+    pub(crate) async fn clear_draft(&self) -> Result<(), SessionError> {
         let generation = self.inbox.generation();
         self.ask(|reply| Command::ClearDraft(generation, reply))
             .await

@@ -55,20 +55,6 @@ impl Workspace {
         }
     }
 
-    /// Runs commands with `program -c`.
-    #[must_use]
-    pub fn with_shell(mut self, program: impl Into<PathBuf>) -> Self {
-        self.shell.program = program.into();
-        self
-    }
-
-    /// Sets the environment variable `name` for commands.
-    #[must_use]
-    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.shell.env.push((name.into(), value.into()));
-        self
-    }
-
     /// Calls `observer` when a job starts or ends.
     #[must_use]
     pub fn with_job_observer(mut self, observer: JobObserver) -> Self {

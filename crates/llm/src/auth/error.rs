@@ -89,7 +89,7 @@ impl SignInError {
     }
 
     /// Whether the tokens are no longer valid, so that only a new sign-in helps.
-    pub fn ends_sign_in(&self) -> bool {
+    pub(crate) fn ends_sign_in(&self) -> bool {
         match self {
             Self::Refused { status, code, .. } => {
                 matches!(

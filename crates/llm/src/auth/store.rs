@@ -63,7 +63,7 @@ impl Store {
 
     /// Reads entries marked as `keyring` from `vault`, and stores new ones there if `keep` is set.
     #[must_use]
-    pub fn with_vault(mut self, vault: Option<Arc<dyn Vault>>, keep: bool) -> Self {
+    pub(crate) fn with_vault(mut self, vault: Option<Arc<dyn Vault>>, keep: bool) -> Self {
         self.vault = vault;
         self.keep_in_vault = keep;
         self
