@@ -77,7 +77,7 @@ async fn headless_example_prints_the_answer_of_a_server() {
     let access = line
         .strip_prefix("http://")
         .and_then(|rest| rest.split_once("/#token="));
-    let access = access.expect("an address and a token");
+    let (address, token) = access.expect("an address and a token");
     let mut answer = String::new();
     let outcome = headless::ask(address, token, "What does it do?", |delta| {
         answer.push_str(delta)
