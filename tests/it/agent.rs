@@ -186,7 +186,7 @@ async fn a_follow_up_waits_until_the_agent_would_stop() {
     );
 }
 
-/// The texts that each request after the first ended with.
+/// The last texts of each request after the first.
 async fn deliveries(mode: Option<QueueMode>) -> Vec<Vec<String>> {
     let gate = Gate::new();
     let script = Script::new()
@@ -556,7 +556,7 @@ async fn partial_answer_is_kept_after_the_last_attempt() {
     );
 }
 
-/// Notes its name and what it is asked; refuses what it is told to.
+/// Records its name and the calls; blocks configured calls.
 #[derive(Debug)]
 struct Watcher {
     name: &'static str,
@@ -706,7 +706,7 @@ async fn failed_run_is_retried_on_the_next_model() {
     let told: Vec<String> = again.state().messages.iter().map(|m| speak(m)).collect();
     assert_eq!(told, ["user: what?", "assistant: the second knows"]);
     assert_eq!(again.state().models, ["other/two", "test/one"]);
-    // The result is a value: it stays as it was.
+    // The result is a value and does not change.
     assert_eq!(result.messages.len(), 1);
 }
 
@@ -803,7 +803,7 @@ async fn slow_subscriber_loses_no_events_and_blocks_nothing() {
         .iter()
         .filter(|event| matches!(event, Event::MessageUpdate { .. }))
         .collect();
-    // Start, one merged delta, end: of each of the two blocks.
+    // Start, one merged delta and end of each of the two blocks.
     assert_eq!(updates.len(), 6);
     assert_eq!(
         outline(&quiet(&kept)),

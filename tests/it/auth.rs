@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 
 use crate::support::oauth::{Behaviour, OAuth, Page};
 
-/// The sign-in of `server` as a session would know it.
+/// The sign-in of `server` for a session.
 fn sign_in(server: &OAuth, oauth: &Value) -> SignIn {
     let (known, warnings) = SignIns::read(&server.models_json(oauth));
     assert_eq!(warnings, Vec::<String>::new());
     known.get("lab").expect("the sign-in").clone()
 }
 
-/// A sign-in that runs, and the two ends of its talk.
+/// A running sign-in with its channels.
 struct Signing {
     told: mpsc::UnboundedReceiver<Progress>,
     typed: Option<mpsc::UnboundedSender<String>>,
@@ -113,7 +113,7 @@ async fn pasted_url_signs_in_after_an_invalid_one() {
     );
     signing.paste(&format!("  {callback}\n"));
     assert!(signing.end().await.is_ok());
-    // Nothing but a wrong paste, and then no more: the sign-in ends.
+    // An invalid paste and then the end of the input end the sign-in.
     let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
     signing.address().await;
     signing.paste("what is this");
@@ -138,7 +138,7 @@ async fn denied_sign_in_is_reported() {
         assert!(shown.starts_with("HTTP/1.1 400"), "{shown}");
         match expected {
             Some(told) => assert_eq!(signing.fails().await, told),
-            // Only its own state can end it: it still waits.
+            // A wrong `state` does not end the sign-in.
             None => assert!(!signing.outcome.is_finished()),
         }
     }
@@ -234,7 +234,7 @@ async fn failed_device_code_reports_the_reason() {
         let host = server.url("").replace("http://", "");
         assert_eq!(signing.fails().await, expected.replace("HOST", &host));
     }
-    // The code's own time: 600 "seconds" of a millisecond, asked every 300.
+    // The lifetime of the code: 600 "seconds" of a millisecond, polled every 300.
     let behaviour = Behaviour {
         interval: Some(300.0),
         code_lives: Some(600),
@@ -249,7 +249,7 @@ async fn failed_device_code_reports_the_reason() {
 
 #[tokio::test]
 async fn long_lived_token_is_exchanged_with_a_skewed_server_clock() {
-    // By the server's clock the token lives for 1,000 seconds; that clock is decades behind ours.
+    // The token is valid for 1,000 seconds by the server's clock, which is decades behind.
     let behaviour = Behaviour {
         interval: Some(0.0),
         date: Some("Mon, 01 Jan 1990 00:00:00 GMT"),
@@ -279,7 +279,7 @@ pub(super) async fn store(server: &OAuth, file: &CredentialFile, left_ms: i64) {
         .unwrap();
 }
 
-/// The refresh token that is stored.
+/// The stored refresh token.
 pub(super) fn stored_refresh(file: &CredentialFile) -> String {
     match file.read().unwrap().get("lab") {
         Some(Credential::Tokens(tokens)) => tokens.refresh.unwrap().expose().to_owned(),

@@ -13,18 +13,18 @@ use osier_term::frame::Features;
 
 use screen::Screen;
 
-/// Deltas of a frame: 3 ms apart at 30 frames a second.
+/// Deltas per frame: 3 ms apart at 30 frames per second.
 const DELTAS_A_FRAME: usize = 11;
 const BETWEEN_DELTAS: Duration = Duration::from_millis(3);
 
-/// Fails with the figure when it is above its budget; `--nocapture` shows it in any case.
+/// Fails if the number is above its budget; `--nocapture` always prints it.
 #[track_caller]
 fn holds(what: &str, measured: f64, budget: f64) {
     eprintln!("{what}: {measured:.2}, at most {budget}");
     assert!(measured <= budget, "{what}: {measured:.2}, budget {budget}");
 }
 
-/// Bytes of the frames of an answer, and the screen that shows its end.
+/// Bytes of the frames of an answer, and the final screen.
 fn streamed(count: usize) -> (usize, Screen) {
     let mut screen = Screen::start();
     screen.begin_answer();
@@ -59,9 +59,9 @@ fn bytes_of_an_answer_in_one_event() {
     holds("bytes of one screen of it", bytes as f64, 2150.0);
 }
 
-/// Bytes of the costliest tick in so many of them.
+/// The maximum bytes of a tick.
 fn costliest_tick(screen: &mut Screen, ticks: usize) -> usize {
-    // Colours of what was drawn before are no business of a tick.
+    // The first frame resets the colours.
     screen.advance_to_next_change();
     screen.frame();
     let bytes = (0..ticks).map(|_| {
@@ -103,7 +103,7 @@ fn bytes_of_a_tick_in_every_state_of_the_status_line() {
     }
 }
 
-/// What a list in a box costs when it moves by a row, down and up again.
+/// Bytes of scrolling a list in a box by a row, down and up.
 fn scrolled_list(features: Features, open: &str) -> (usize, usize) {
     let (_, mut screen) = streamed(3000);
     screen.end_answer(&answer::text(3000));

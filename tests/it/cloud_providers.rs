@@ -36,7 +36,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The signature that the vendor would compute of what came over the wire.
+/// The signature that the vendor computes for a received request.
 fn expected_signature(asked: &ReceivedRequest, secret: &str, region: &str) -> String {
     let path = asked
         .line
@@ -118,7 +118,7 @@ fn bedrock_signs_with_environment_keys() {
              SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, Signature={signature}"
         )
     );
-    // A key that was meant for this wins.
+    // A Bedrock key takes precedence.
     let mut bearer = keys.to_vec();
     bearer.push(("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key"));
     assert_eq!(
@@ -175,7 +175,7 @@ fn credential_process_runs_again_after_a_rejected_call() {
         status,
         ProgramOutput::new(0, "bedrock  AWS profile `tool`\n", "")
     );
-    // A profile that cannot be used says what would.
+    // The error of an unusable profile has a suggestion.
     put(
         &home,
         ".aws/config",
@@ -193,7 +193,7 @@ fn credential_process_runs_again_after_a_rejected_call() {
     assert_eq!(server.lines().len(), 2);
 }
 
-/// A `models.json` that says where the two providers of Vertex are.
+/// A `models.json` with the URLs of the two providers of Vertex.
 fn vertex(server: &WebServer) -> String {
     let place = |publisher: &str| {
         let rest =
@@ -217,7 +217,7 @@ fn token(asked: &ReceivedRequest) -> Vec<u8> {
 
 #[test]
 fn gemini_on_vertex_uses_a_service_account() {
-    // A key of the tests' own, in PKCS #8: nothing anywhere trusts it.
+    // A test key in PKCS #8.
     let pem = include_str!("../fixtures/llm/rsa_key.base64").trim();
     let der = STANDARD.decode(pem.replace('\n', "")).unwrap();
     let key = RsaKeyPair::from_pkcs8(&der).unwrap();
@@ -311,7 +311,7 @@ fn claude_on_vertex_uses_default_credentials_and_its_own_format() {
     let all = server.asked();
     assert_eq!(all[0].field("refresh_token"), "1%2F%2Frefresh");
     let asked = &all[1];
-    // What the environment says wins over the file's project.
+    // The environment overrides the project of the file.
     assert_eq!(
         asked.line,
         "POST /v1/projects/proj-2/locations/europe-west1/publishers/anthropic/models/claude-sonnet-5-5:streamRawPredict"

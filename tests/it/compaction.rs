@@ -12,7 +12,7 @@ use crate::support::session::{OpenSession, TestProject};
 
 const SUMMARISE: &str = "Use exactly these headings";
 
-/// A host whose model has a window of `window` tokens.
+/// A session whose model has a context window of `window` tokens.
 async fn open(place: &TestProject, window: u64, script: Script) -> OpenSession {
     place
         .open_with(SessionChoice::New, script, |setup| {
@@ -95,7 +95,7 @@ async fn summaries_keep_a_conversation_within_4000_tokens() {
         let bytes: usize = serde_json::to_string(&request.context).unwrap().len();
         assert!(bytes < 4_000 * 4, "{bytes}");
     }
-    // The summaries are wrapped, and every entry is still there.
+    // The summaries are nested, and every entry still exists.
     let wrapped = "user: Summary of the conversation so far:
 <summary>
 ## Goal
@@ -141,7 +141,7 @@ async fn call_and_result_are_not_separated() {
         }
         assert_eq!(open_calls, [""; 0]);
     }
-    // The prompt of the turn that was parted is not lost.
+    // The prompt of the split turn is in the summary.
     let requests = open.provider.requests();
     let kept = requests.iter().any(|request| {
         sent(request)[0].contains(
@@ -234,7 +234,7 @@ async fn requested_compaction_waits_for_the_edited_summary() {
         instructions: Some("mind the names".to_owned()),
         review: true,
     }));
-    // Which of the two is told first is nobody's business.
+    // The order of the two events is not defined.
     let (mut is_drafted, mut is_ended) = (false, false);
     while !(is_drafted && is_ended) {
         let seen = open.until(|event| {
@@ -302,7 +302,7 @@ async fn compaction_can_be_interrupted_and_prompts_wait_for_it() {
     open.until(started).await;
     open.host.send(osier_agent::Op::Abort.into());
     assert_eq!(until_ended(&mut open).await, CompactionOutcome::Interrupted);
-    // There is one at a time, and what is typed meanwhile goes out behind it.
+    // There is one compaction at a time, and prompts wait for it.
     open.host.send(compact.clone());
     open.until(started).await;
     open.host.send(compact);

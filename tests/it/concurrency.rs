@@ -13,7 +13,7 @@ use crate::support::web_server::{ReceivedRequest, WebServer, events, plain};
 
 const AGENTS: usize = 24;
 
-/// The number in the prompt of whoever asks.
+/// The number in the prompt of the calling agent.
 fn number(asked: &ReceivedRequest) -> String {
     let body = asked.json();
     let user = body["messages"]
@@ -25,7 +25,7 @@ fn number(asked: &ReceivedRequest) -> String {
     text.chars().filter(char::is_ascii_digit).collect()
 }
 
-/// A call of `read` for everybody's own file, a fault for every fifth, then what the file said.
+/// A call of `read` for the file of each agent, an error for every fifth, then the content of the file.
 fn answer(asked: &ReceivedRequest) -> Vec<u8> {
     let number = number(asked);
     let body = asked.json();
@@ -56,7 +56,7 @@ fn answer(asked: &ReceivedRequest) -> Vec<u8> {
 #[tokio::test]
 async fn concurrent_agents_finish_with_their_own_answers() {
     let server = WebServer::start(|asked, before| match before % 5 {
-        // Now and then the server is busy.
+        // Some requests are rejected with "overloaded".
         3 => plain("503 Service Unavailable", "retry-after-ms: 1\r\n", "{}"),
         _ => answer(asked),
     });

@@ -12,7 +12,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Targets of the links and pictures of a page, apart from those into the web.
+/// Targets of the local links and images of a page.
 fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_code = false;
@@ -30,7 +30,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-/// The name a heading has in links.
+/// The anchor of a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter_map(|char| match char {
         ' ' => Some('-'),

@@ -18,17 +18,17 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::prompt_cache::answers;
 
-/// What the server does after it has written.
+/// What the server does after writing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
     Close,
-    /// Says nothing more and keeps the connection.
+    /// Sends nothing more and keeps the connection open.
     Hang,
-    /// Breaks the connection without ceremony.
+    /// Resets the connection.
     Reset,
 }
 
-/// A server with one answer, written in pieces.
+/// A server with one answer, written in chunks.
 struct Faulty {
     address: String,
     requests: Arc<Mutex<usize>>,
@@ -45,7 +45,7 @@ impl Faulty {
                 *seen.lock().unwrap() += 1;
                 let pieces = pieces.clone();
                 tokio::spawn(async move {
-                    // A client that goes away early is part of what is tested.
+                    // Some tests disconnect early.
                     let _ = play(&mut socket, &pieces).await;
                     match then {
                         Then::Close => drop(socket.shutdown().await),
@@ -65,7 +65,7 @@ impl Faulty {
 
 async fn play(socket: &mut TcpStream, pieces: &[Vec<u8>]) -> std::io::Result<()> {
     let mut seen = Vec::new();
-    // All of it: a connection that is closed over unread bytes is reset, which is another fault.
+    // Reads everything: closing with unread bytes resets the connection, which is another fault.
     while !is_whole(&seen) {
         // A TLS client waits for an answer to its first record.
         if socket.read_buf(&mut seen).await? == 0 || seen[0] == 0x16 {
@@ -108,7 +108,7 @@ fn model(base: &str, api: Api) -> Model {
     }
 }
 
-/// One call with little patience.
+/// One call with short timeouts.
 async fn call(base: &str) -> Vec<StreamEvent> {
     call_as(base, Api::OpenaiChatCompletions).await
 }
@@ -174,7 +174,7 @@ fn error(message: &str) -> String {
     json!({"error": {"message": message}}).to_string()
 }
 
-/// The word for a status, with whether it is tried again.
+/// The name of a status, and whether it is retryable.
 fn word(status: &TurnStatus) -> String {
     let value = serde_json::to_value(status).unwrap();
     let again = if status.is_retryable() {
@@ -198,7 +198,7 @@ async fn unreachable_servers() {
             .starts_with(&format!("cannot reach `{address}`: ")),
         "{refused:?}"
     );
-    // A label longer than a name may have fails in the resolver without asking anybody.
+    // A label that is too long fails in the resolver without a request.
     let host = format!("{}.invalid", "a".repeat(70));
     let unknown = status(call(&format!("http://{host}")).await);
     assert_eq!(word(&unknown), "network_error again");
@@ -326,7 +326,7 @@ async fn characters_split_between_chunks() {
     let events = call(&format!("http://{}", server.address)).await;
     assert_eq!(text(&events), "né 漢 👍");
     assert!(matches!(events.last(), Some(StreamEvent::Done { .. })));
-    // And one that ends in the middle of a character.
+    // A stream that ends in the middle of a character.
     let cut = whole.find('👍').unwrap() + 2;
     let server = Faulty::start(vec![whole.as_bytes()[..cut].to_vec()], Then::Close).await;
     assert_eq!(word(&server.status().await), "invalid_response again");
@@ -548,7 +548,7 @@ async fn very_large_answers() {
     let events = call(&format!("http://{}", server.address)).await;
     assert_eq!(text(&events).len(), 1_000_000);
     assert!(matches!(events.last(), Some(StreamEvent::Done { .. })));
-    // 100 of them are more than any answer: the call ends, and what came before is bounded.
+    // 100 of them exceed the limit: the call ends, and the partial answer is limited.
     let mut pieces = vec![stream_head().as_bytes().to_vec()];
     pieces.extend(std::iter::repeat_n(says(&megabyte).into_bytes(), 100));
     let server = Faulty::start(pieces, Then::Close).await;

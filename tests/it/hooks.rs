@@ -22,7 +22,7 @@ fn write(path: &Path, text: &str) {
     osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
-/// A file that can be run.
+/// An executable file.
 fn program(path: &Path, text: &str) -> String {
     write(path, text);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -38,7 +38,7 @@ fn matched(matcher: &str, command: &str) -> Value {
     json!([{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}])
 }
 
-/// A place whose user has these hooks.
+/// A project whose user has these hooks.
 fn with(hooks: &Value) -> TestProject {
     let place = TestProject::new();
     let text = json!({"hooks": hooks}).to_string();
@@ -59,7 +59,7 @@ fn bash(command: &str) -> Value {
     json!({"command": command})
 }
 
-/// A model that runs these commands, one an answer, and then is done.
+/// A model that runs these commands, one per answer, and then finishes.
 fn runs(commands: &[&str]) -> Script {
     let script = commands.iter().fold(Script::new(), |script, command| {
         script.turn(|turn| turn.tool("bash", bash(command)))
@@ -67,7 +67,7 @@ fn runs(commands: &[&str]) -> Script {
     script.turn(|turn| turn.text("done").repeat())
 }
 
-/// What the calls gave, and whether they succeeded.
+/// The results of the calls, and whether they succeeded.
 fn results(events: &[Event]) -> Vec<(String, bool)> {
     let results = events.iter().filter_map(|event| match event {
         Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
@@ -118,7 +118,7 @@ fn has_python() -> bool {
     skip::has(&["python3"], "apt install python3")
 }
 
-/// As the documentation of Claude Code has it.
+/// A script from the documentation of Claude Code.
 const VALIDATOR: &str = r#"#!/usr/bin/env python3
 import json, re, sys
 RULES = [
@@ -199,7 +199,7 @@ async fn pre_tool_use_hook_blocks_a_command_with_a_reason() {
     open.close().await;
 }
 
-/// A project with a formatter in the place that Claude Code has for it.
+/// A project with a formatter hook in `.claude/settings.json`.
 fn formatted() -> (TestProject, Script) {
     let place = TestProject::new();
     program(&place.work().join(".claude/hooks/format.sh"), FORMATTER);
@@ -256,7 +256,7 @@ async fn project_hooks_require_trust() {
     let listed = |event: &Event| matches!(event, Event::Hooks { .. });
     let seen = open.until(listed).await;
     assert_eq!(seen.last(), Some(&Event::Hooks { hooks: Vec::new() }));
-    // Trusted and read again, they hold.
+    // After trust and a reload, they apply.
     let trust = Trust::new(&Folders::under(&place.data()));
     trust.decide(&place.work(), true).unwrap();
     open.host.send(Op::Reload);
@@ -372,7 +372,7 @@ async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
     let trust = Trust::new(&Folders::under(&place.data()));
     trust.decide(&place.work(), true).unwrap();
     let mut open = open(&place, runs(&["echo x"])).await;
-    // Told before the session opened, and again by reading it again.
+    // Reported before the session opened, and again after a reload.
     open.host.send(Op::Reload);
     let told = noticed(&mut open, "hooks.json").await;
     let path: PathBuf = place

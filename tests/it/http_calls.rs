@@ -9,14 +9,14 @@ use crate::support::cli::{Home, ProgramOutput};
 use crate::support::model_server::{Answer, Gate, Server};
 use crate::support::session::TestProject;
 
-/// A home whose only model of its own is the server's.
+/// A home whose only custom model is that of the server.
 fn home_of(server: &Server) -> Home {
     let home = Home::new();
     home.config("models.json", server.models_json());
     home
 }
 
-/// Runs one prompt in print mode against these answers; the port is taken out of what was written.
+/// Runs one prompt in print mode with these answers; the port is replaced in the output.
 fn ask<const N: usize>(answers: [Answer; N]) -> (ProgramOutput, Server) {
     let server = Server::start(answers);
     let home = home_of(&server);
@@ -108,7 +108,7 @@ fn message_during_an_answer_is_in_the_next_request() {
         .start();
     running.until_said("begun");
     running.say(r#"{"type":"message","content":"more"}"#);
-    // Nothing of it goes out before the answer is whole.
+    // Calls are not run before the answer is complete.
     assert_eq!(server.requests().len(), 1);
     gate.open();
     running.until(|event| event["type"] == "agent_settled");
@@ -164,7 +164,7 @@ fn rate_limit_waits_for_retry_after() {
     assert_eq!(server.requests().len(), 3);
 }
 
-/// The log of a run that meets `answer` once and is answered then, and the status it was given.
+/// The log of a run that receives `answer` once and then a valid answer, and its status.
 fn mended(answer: Answer) -> String {
     let (ended, _) = ask([answer, Answer::says("well")]);
     assert_eq!(
@@ -255,7 +255,7 @@ fn repeated_invalid_answers_end_the_run() {
 #[test]
 fn unreachable_server_is_named() {
     let home = Home::new();
-    // A port that was free a moment ago; nothing listens there.
+    // A free port, where nothing listens.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .and_then(|listener| listener.local_addr())
         .unwrap()

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::support::cli::{Home, lines_of};
 
-/// Names the folder that `npm install @copilotkit/aimock` was run in.
+/// The directory in which `npm install @copilotkit/aimock` was run.
 const VARIABLE: &str = "OSIER_TEST_AIMOCK";
 
-/// The formats, the paths behind the server's address, and what goes beside them into `models.json`.
+/// The formats, the paths of the server, and further fields for `models.json`.
 const FORMATS: &[(&str, &str, &str)] = &[
     ("openai-chat-completions", "/v1", "chat"),
     ("openai-responses", "/v1", "responses"),
@@ -36,7 +36,7 @@ struct Peer {
 }
 
 impl Peer {
-    /// `None`, with the reason said, where it cannot be had.
+    /// `None`, reported as a skip, if it is not installed.
     fn start(home: &Home, flags: &[&str]) -> Option<Self> {
         let folder = PathBuf::from(std::env::var_os(VARIABLE).unwrap_or_default());
         let program = folder.join("node_modules/@copilotkit/aimock/dist/cli.js");
@@ -102,7 +102,7 @@ impl Drop for Peer {
     }
 }
 
-/// One question that is answered, and one that takes a tool.
+/// A prompt that is answered, and one that needs a tool.
 fn fixtures() -> Value {
     let arguments = json!({"file_path": "note.txt"}).to_string();
     json!({"fixtures": [

@@ -136,7 +136,7 @@ fn words_are_found_in_literals_only() {
     assert!(!pattern.is_match("plug-ins, a-plug-in, {plug-in}, plug-in_key"));
 }
 
-/// A word by itself, in any case; not a part of a name, nor the name of a value to insert.
+/// A separate word in any case; not a part of an identifier, nor the name of a placeholder.
 fn word_pattern(word: &str) -> Regex {
     let word = regex::escape(word).replace(' ', r"\s+");
     Regex::new(&format!(r"(?i)(?:^|[^\w{{-]){word}(?:$|[^\w-])")).unwrap()

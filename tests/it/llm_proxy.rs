@@ -15,14 +15,14 @@ use crate::support::agent::model;
 
 const TOKEN: &str = "person-token-1234567890";
 
-/// What the server saw.
+/// The requests that the server received.
 #[derive(Default)]
 struct Seen {
     requests: Vec<ProxyRequest>,
     heads: Vec<String>,
 }
 
-/// A server that sends the frames it is given, until they end or the client has gone.
+/// A server that sends these frames until they end or the client disconnects.
 struct Proxy {
     url: String,
     seen: Arc<Mutex<Seen>>,
@@ -73,7 +73,7 @@ impl Proxy {
                     _ = socket.read(&mut byte) => break,
                 }
             }
-            // Nobody may be waiting for it.
+            // The receiver may be gone.
             let _ = left.send(());
         });
         Self {

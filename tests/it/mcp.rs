@@ -38,7 +38,7 @@ async fn open(place: &TestProject, script: Script) -> OpenSession {
     open.await
 }
 
-/// A host with one server, once it is ready.
+/// A session with one server that is ready.
 async fn ready(place: &TestProject, mode: &str, script: Script) -> (OpenSession, ServerInfo) {
     config(place, &json!({"fake": fake(mode)}));
     let mut open = open(place, script).await;
@@ -58,7 +58,7 @@ async fn state(open: &mut OpenSession, wanted: impl Fn(ServerState) -> bool) -> 
     }
 }
 
-/// One call and then a word.
+/// One call and then an answer.
 fn calling(tool: &str) -> Script {
     let arguments = json!({});
     Script::new()
@@ -284,7 +284,7 @@ async fn resources_and_prompts_are_expanded_in_a_prompt() {
     open.close().await;
 }
 
-/// A server that lets anybody in, and wants a sign-in to say what it has.
+/// A server that accepts connections and requires a sign-in to list its tools.
 fn guarded() -> WebServer {
     WebServer::start(|asked, _| {
         if !asked.line.starts_with("POST") {
@@ -398,7 +398,7 @@ async fn project_servers_start_after_trust() {
     open.close().await;
 }
 
-/// Where `.ci/run` puts the public servers.
+/// The directory in which `.ci/run` installs the public servers.
 fn peer(program: &str) -> Option<PathBuf> {
     let folder = std::env::var("OSIER_MCP_PEERS").unwrap_or_else(|_| "target/mcp-peers".into());
     let places = ["node_modules/.bin", "venv/bin"];
@@ -411,7 +411,7 @@ fn peer(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Calls `tool` of a public server and gives what the model is told.
+/// Calls `tool` of a public server. Returns the result for the model.
 async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -> Option<String> {
     let program = peer(program)?;
     let place = TestProject::new();
@@ -443,7 +443,7 @@ async fn public_servers_answer() {
     if let Some(told) = call_peer("mcp-server-everything", &[], "peer__echo", echo).await {
         assert_eq!(told, "result c: Echo: hello");
     }
-    // It allows what the client names as its root, and that is the working directory.
+    // It allows the root of the client, which is the working directory.
     let path = json!({"path": "$WORK/a.txt"});
     let tool = "peer__read_text_file";
     if let Some(told) = call_peer("mcp-server-filesystem", &["/"], tool, path).await {

@@ -19,16 +19,16 @@ const CALLS: usize = 50;
 /// An image of one pixel.
 const PICTURE: &[u8] = include_bytes!("prompt_cache/image.png");
 
-/// One wire format as one kind of server speaks it.
+/// A wire format and a kind of server.
 struct Wire {
     api: &'static str,
     compat: Value,
     answer: fn(usize) -> Vec<u8>,
-    /// Where in a body the tools, the system prompt and the conversation are.
+    /// The JSON pointers of the tools, the system prompt and the conversation in a body.
     places: [&'static str; 3],
-    /// What the last body must hold: everything the vendor wants to see again.
+    /// What the last body must contain: everything that the vendor requires.
     holds: &'static [&'static str],
-    /// The cache marks of a body, as this format places them.
+    /// The expected cache markers of a body.
     marks: fn(&Value) -> Vec<String>,
 }
 
@@ -38,7 +38,7 @@ fn no_marks(_: &Value) -> Vec<String> {
     Vec::new()
 }
 
-/// A conversation that was held.
+/// A recorded conversation.
 struct Held {
     bodies: Vec<(String, Value)>,
     spending: Box<Spending>,
@@ -88,7 +88,7 @@ async fn converse(wire: &Wire) -> Held {
     Held { bodies, spending }
 }
 
-/// Which model a request goes to, and its body, which is byte for byte what was parsed of it.
+/// The model of a request and its body. The parsed body serializes to the same bytes.
 fn whole(asked: &ReceivedRequest) -> (String, Value) {
     let body = asked.json();
     assert_eq!(body.to_string(), asked.body);
@@ -96,7 +96,7 @@ fn whole(asked: &ReceivedRequest) -> (String, Value) {
     (format!("{} {model}", asked.line), body)
 }
 
-/// Every few turns another model or another level.
+/// Changes the model or the level every few turns.
 fn change(open: &OpenSession, turn: usize) {
     match turn % 6 {
         2 => open.host.send(Op::SelectModel {
@@ -115,7 +115,7 @@ fn level(level: ThinkingLevel) -> Op {
     osier_agent::Op::SetThinkingLevel { level }.into()
 }
 
-/// Takes the cache marks out.
+/// Removes the cache markers.
 fn unmark(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -130,7 +130,7 @@ fn unmark(value: &mut Value) {
     }
 }
 
-/// The places of the cache marks below `place`, sorted.
+/// The sorted positions of the cache markers below `place`.
 fn marks(value: &Value, place: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -173,7 +173,7 @@ fn last_of(body: &Value, place: &str) -> String {
     format!("{place}/{}", rows(body, place).len() - 1)
 }
 
-/// Every request begins with what the same model was sent before, and all share tools and system prompt.
+/// Every request begins with the previous request to the same model, and all have the same tools and system prompt.
 fn assert_stable(wire: &Wire, bodies: &[(String, Value)]) {
     assert_eq!(bodies.len(), CALLS, "{}", wire.api);
     let [tools, system, list] = wire.places;
@@ -197,7 +197,7 @@ fn assert_stable(wire: &Wire, bodies: &[(String, Value)]) {
         assert_eq!(*shared.get_or_insert(front.clone()), front, "{}", wire.api);
         let sent = text(&body, list);
         if let Some(before) = latest.get(model.as_str()) {
-            // The last message may have been gone on with: without its closing brackets.
+            // The last message may have been extended: compare without its closing brackets.
             let before = before.trim_end_matches(['}', ']']);
             assert!(sent.starts_with(before), "{}\n{before}\n{sent}", wire.api);
             assert!(sent.len() > before.len() + 20);
@@ -259,7 +259,7 @@ async fn chat_completions_of_routers_with_cache_markers() {
             let places = [Some(0), last("user"), last("assistant")];
             let mut marked = Vec::new();
             for at in places.into_iter().flatten() {
-                // A mark stands on text, which an image may follow.
+                // The marker is on a text; an image may follow.
                 let parts = rows(&messages[at], "/content");
                 let text = parts.iter().rposition(|part| part["type"] == "text");
                 marked.push(format!("/messages/{at}/content/{}", text.unwrap()));
@@ -313,7 +313,7 @@ async fn anthropic_messages() {
 
 #[tokio::test]
 async fn cache_miss_cost_uses_the_price_tier_of_the_call() {
-    // New, read from the cache, written to it.
+    // Input, cache read, cache write.
     const CALLS: [[u64; 3]; 4] = [
         [50, 0, 90_000],
         [50, 0, 95_000],
@@ -369,7 +369,7 @@ async fn cache_miss_cost_uses_the_price_tier_of_the_call() {
         told(&spending),
         (90_050, f64::round(second), Some(0.0), Some(0.0))
     );
-    // Gone on with later: what was stored counts, and the last call is in the higher tier.
+    // After resuming, stored usage counts, and the last call is in the higher price tier.
     let (spending, _) = ask(SessionChoice::File(path), &["three", "four"]).await;
     let fourth = 99_050.0 * (7.5 - 0.6);
     let rate = 95_000.0 / (90_050.0 + 95_050.0 + 99_050.0 + 120_050.0);

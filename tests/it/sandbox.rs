@@ -16,7 +16,7 @@ use osier_sandbox::{Backend, Confinement};
 use osier_testing::skip;
 use tempfile::TempDir;
 
-/// A project and a place outside of it that is no temporary folder.
+/// A project, and a directory outside of it that is not a temporary directory.
 struct Yard {
     _folder: TempDir,
     work: PathBuf,
@@ -25,7 +25,7 @@ struct Yard {
 
 impl Yard {
     fn new() -> Self {
-        // Temporary folders may be written: the yard stands elsewhere.
+        // Temporary directories are writable, so the outside directory is elsewhere.
         let home = std::env::var("HOME").unwrap_or_default();
         let roots = [env!("CARGO_TARGET_TMPDIR"), home.as_str(), "/var/lib"];
         let is_kept = |root: &&str| {
@@ -77,7 +77,7 @@ async fn ways(yard: &Yard) -> Vec<(&'static str, Confinement)> {
     ways
 }
 
-/// Runs `script` confined; whether it succeeded, and what it said.
+/// Runs `script` in the sandbox. Returns whether it succeeded, and its output.
 fn run(confinement: &Confinement, yard: &Yard, script: &str) -> (bool, String) {
     let invocation = Invocation {
         cwd: Some(yard.work.clone()),
@@ -161,7 +161,7 @@ async fn writes_outside_are_denied() {
 async fn git_and_osier_directories_are_read_only_with_bubblewrap() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
-        // Landlock cannot protect a folder inside a writable one.
+        // Landlock cannot protect a directory inside a writable one.
         if name != "bubblewrap" {
             continue;
         }
@@ -220,7 +220,7 @@ async fn network_is_denied() {
         assert!(udp.recv(&mut [0; 8]).is_err(), "{way}");
         assert!(tcp.accept().is_err(), "{way}");
         assert!(hidden.accept().is_err(), "{way}");
-        // Allowed, it is there.
+        // With network access it works.
         confinement.set(SandboxMode::Workspace, true, Vec::new());
         let (ok, said) = run(
             &confinement,
@@ -282,7 +282,7 @@ async fn command_does_not_run_without_a_sandbox_backend() {
     let confinement = Confinement::new(&yard.work, Some("/does/not/exist".into()));
     confinement.set(SandboxMode::Workspace, false, Vec::new());
     let invocation = Invocation::new("/bin/true", [""; 0]);
-    // Nobody has looked for a way yet: it is refused, not run as it is.
+    // Without a detected backend the command is refused.
     let error = confinement.wrap(invocation).unwrap_err();
     assert!(
         error.to_string().contains("the command did not run"),

@@ -43,7 +43,7 @@ fn output(program: &Path, arguments: &[&str], cwd: &Path) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A tree with every kind of file a rule is about.
+/// A directory with every kind of file that the rules distinguish.
 fn tree() -> TempDir {
     let folder = TempDir::new().unwrap();
     let put = |name: &str, bytes: &[u8]| {
@@ -93,7 +93,7 @@ fn tree() -> TempDir {
     folder
 }
 
-/// The trees to compare on: the made one, this repository, and one from outside.
+/// The directories to compare: a generated one, this repository, and `OSIER_COMPARE_TREE`.
 fn trees(made: &TempDir) -> Vec<PathBuf> {
     let own = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let other = std::env::var_os("OSIER_COMPARE_TREE").map(PathBuf::from);
@@ -101,7 +101,7 @@ fn trees(made: &TempDir) -> Vec<PathBuf> {
     [made, own].into_iter().chain(other).collect()
 }
 
-/// `text` without the notice at its end, as far as lines of results go.
+/// The result lines of `text`, without the notice at its end.
 fn results(text: &str) -> Vec<&str> {
     let lines = text.lines();
     lines
@@ -174,7 +174,7 @@ async fn grep_matches_ripgrep_output() {
     }
 }
 
-/// What stands in `text` is the start of `expected`, and all of it unless it was cut.
+/// Asserts that `text` is the start of `expected`, and all of it unless it is truncated.
 #[track_caller]
 fn same_lines(text: &str, expected: &str, what: &str) {
     let cut = text.contains("there are more. Narrow");

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::support::cli::lines_of;
 use crate::support::session::{OpenSession, TestProject};
 
-/// `type role: text` of every entry, with its parent's place in the file (0 is the header).
+/// `type role: text` of every entry, with the line of its parent (0 is the header).
 fn shape(path: &std::path::Path) -> Vec<String> {
     let lines = lines_of(path);
     let place = |id: &Value| match id.as_str() {
@@ -140,7 +140,7 @@ async fn session_file_can_be_named_or_not_stored() {
     assert!(!place.data().exists());
 }
 
-/// Puts a script beside the project; its model is `script/NAME`.
+/// Writes a script to the working directory; its model is `script/NAME`.
 fn script_file(place: &TestProject, name: &str, text: &str) -> String {
     let script = json!({"turns": [{"repeat": true, "steps": [{"text": text}]}]});
     let mut file = std::fs::File::create(place.work().join(name)).unwrap();
@@ -384,7 +384,7 @@ async fn missing_session_is_an_error_and_a_new_one_can_be_opened() {
     assert!(!path.exists());
 }
 
-/// Leaving stops the user's command; what it has said until then is stored.
+/// Exit stops the user's command; its output is stored.
 #[tokio::test]
 async fn user_command_running_at_exit_is_stored() {
     let place = TestProject::new();

@@ -75,7 +75,7 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     assert_eq!(details["turns"], 2);
     assert_eq!(details["steps"][0]["tool"], "bash");
     assert_eq!(details["steps"][0]["status"], "success");
-    // It saw its task and nothing else, and cannot give tasks itself.
+    // It sees only its task, and has no `task` tool.
     let requests = open.provider.requests();
     let inner = &requests[1];
     assert_eq!(
@@ -104,7 +104,7 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
         })
         .collect();
     assert_eq!(nested, ["bash"]);
-    // Nothing of it stands in the conversation but the result.
+    // The conversation contains only the result.
     let sent = open.last_request();
     assert_eq!(sent.len(), 3, "{sent:?}");
     let total = async |open: &mut OpenSession| {

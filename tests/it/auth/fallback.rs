@@ -12,7 +12,7 @@ use crate::support::oauth::{Behaviour, OAuth};
 use crate::support::session::{OpenSession, TestProject};
 use crate::support::web_server::{ReceivedRequest, WebServer, events, json as answer};
 
-/// A host with the models of this `models.json`, the first of which is `first`; `test/one` stands in for it.
+/// A session with the models of this `models.json`, of which `first` is the first; `test/one` is the fallback.
 async fn open(place: &TestProject, models: &str, first: &str) -> OpenSession {
     let path = place.data().join("models.json");
     osier_base::atomic_file::write(&path, models.as_bytes()).unwrap();
@@ -24,7 +24,7 @@ async fn open(place: &TestProject, models: &str, first: &str) -> OpenSession {
         .await
 }
 
-/// What the models said in a run, with the notice of each change of provider.
+/// The answers of a run, and a line for each change of provider.
 async fn ask(open: &mut OpenSession, text: &str) -> Vec<String> {
     let told = open
         .run(text)
@@ -43,7 +43,7 @@ async fn ask(open: &mut OpenSession, text: &str) -> Vec<String> {
     told.collect()
 }
 
-/// Begins a sign-in; what it wants to be typed, and the address it shows.
+/// Starts a sign-in. Returns the requested input and the URL.
 async fn log_in(
     open: &mut OpenSession,
     provider: &str,
@@ -103,7 +103,7 @@ async fn new_key_restores_the_first_provider() {
     assert_eq!(input, LoginInput::Key);
     type_in(&mut open, "sk-new-key-1234567890".to_owned()).await;
     assert_eq!(ask(&mut open, "three").await, ["the first"]);
-    // It sees what was said meanwhile.
+    // The request contains the answers of the fallback.
     let messages = server.asked()[1].json()["messages"].clone();
     let said: Vec<&str> = messages
         .as_array()

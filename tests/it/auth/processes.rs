@@ -10,7 +10,7 @@ use super::{store, stored_refresh};
 use crate::support::cli::{Home, ProgramOutput, Running, signal};
 use crate::support::oauth::{Behaviour, OAuth, get};
 
-/// A home with a sign-in whose token has `left_ms` to live.
+/// A home with a sign-in whose token expires in `left_ms`.
 async fn home(server: &OAuth, left_ms: i64) -> (Home, CredentialFile) {
     let home = Home::new();
     home.config(
@@ -67,7 +67,7 @@ async fn concurrent_renewals_lose_no_token() {
     let (home, file) = home(&server, -1000).await;
     let mut running: Vec<Running> = (0..4).map(|_| json_run(&home)).collect();
     for process in &mut running {
-        // All of them are on their way to the lock, and one holds it.
+        // All wait for the lock, and one has it.
         process.until(is_asking);
     }
     server.saw("refresh asked").await;
@@ -118,7 +118,7 @@ async fn lock_is_released_when_its_process_dies() {
     server.saw("refresh asked").await;
     signal(killed.id(), rustix::process::Signal::KILL);
     drop(killed);
-    // What the dead one asked for was never answered: its token is still good once the next one asks.
+    // The request of the killed process was never answered, so its refresh token is still valid.
     store(&server, &file, -1000).await;
     gate.add_permits(10);
     let ended = home.cli().args(["-p", "--model", "lab/m", "hello"]).run();
@@ -152,7 +152,7 @@ async fn rejected_token_is_renewed_once_and_the_call_repeated() {
             "model 200"
         ]
     );
-    // A subscription pays: the call costs nothing, and says why.
+    // A subscription pays: the cost is 0, and `subscription` is set.
     let line: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(line["usage"]["cost"]["total"], 0.0);
     assert_eq!(line["usage"]["subscription"], true);
@@ -185,7 +185,7 @@ async fn expired_sign_in_is_reported_and_a_server_outage_is_retried() {
         ended.stderr
     );
     assert_eq!(stored_refresh(&file), "unknown");
-    // Early renewals that fail leave the token that still works.
+    // A failed early renewal keeps the valid token.
     store(&server, &file, 60_000).await;
     assert_eq!(
         home.cli().args(ask).run(),

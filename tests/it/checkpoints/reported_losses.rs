@@ -30,8 +30,7 @@ fn git(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// There the directory of snapshots was gone (another instance had cleared it), and every file the session
-/// had touched was deleted by undo.
+/// There another instance had deleted the snapshots, and undo deleted every file that the session had changed.
 #[tokio::test]
 async fn restore_without_recorded_objects_changes_no_file() {
     let place = TestProject::new();
@@ -52,7 +51,7 @@ async fn restore_without_recorded_objects_changes_no_file() {
     open.close().await;
 }
 
-/// There a session of weeks ago brought back the files of weeks ago, over what had been committed since.
+/// There undo in an old session restored old files over later commits.
 #[tokio::test]
 async fn restore_keeps_later_commits() {
     if !skip::has(&["git"], "apt install git") {
@@ -85,7 +84,7 @@ async fn restore_keeps_later_commits() {
         reason: "it was changed by hand and is not restored".into(),
     };
     assert_eq!(left, [stays("c.txt"), stays("a.txt"), stays("b.txt")]);
-    // The next prompt's own work goes back to before it, not to the start.
+    // Undo of the next prompt restores the state before it, not the first state.
     let second = prompts(&open.run("edit it again").await);
     assert_eq!(read("a.txt"), "weeks of work\nagent\n");
     let (changes, left) = send(&mut open, restore(&second[0], false)).await;
@@ -101,7 +100,7 @@ async fn restore_keeps_later_commits() {
     open.close().await;
 }
 
-/// There a session in one directory of a repository took back the work in another one.
+/// There undo in one directory of a repository reverted changes in another directory.
 #[tokio::test]
 async fn restore_keeps_files_outside_the_working_directory() {
     if !skip::has(&["git"], "apt install git") {

@@ -52,7 +52,7 @@ fn empty_answer_is_an_error_and_the_session_continues() {
         ask(&["-c", "-p", "hello?"]),
         ProgramOutput::new(0, "back\n", "")
     );
-    // Nothing empty is sent back.
+    // The empty answer is not sent.
     let sent = server.requests()[1]["messages"].clone();
     let roles: Vec<&str> = sent
         .as_array()
@@ -85,7 +85,7 @@ fn provider_without_quota_is_skipped_for_the_session() {
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
 }
 
-/// A proxy that writes down the first line of each request and answers it itself.
+/// A proxy that records the first line of each request and answers it itself.
 struct Proxy {
     address: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -121,9 +121,9 @@ impl Proxy {
                         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {say}\n\ndata: [DONE]\n\n"
                     )
                 };
-                // A client that goes away early is none of the proxy's business.
+                // The client may disconnect early.
                 let _ = socket.write_all(answer.as_bytes());
-                // What is left of the request must be read, or the close resets the answer.
+                // Unread bytes of the request would reset the connection.
                 let _ = socket.shutdown(std::net::Shutdown::Write);
                 while let Ok(1..) = socket.read(&mut buffer) {}
             }
@@ -166,7 +166,7 @@ fn proxy_variables_are_respected() {
     assert_eq!(proxy.asked(), [format!("CONNECT {host}:443 HTTP/1.1")]);
     assert!(ended.stderr.contains("network_error"), "{}", ended.stderr);
 
-    // Past the proxy: a name no resolver is asked for, and this machine.
+    // Without the proxy: an excluded name, and this machine.
     let proxy = Proxy::start();
     let address = proxy.address.as_str();
     let unknown = format!("{}.invalid", "a".repeat(70));

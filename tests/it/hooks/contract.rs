@@ -24,10 +24,10 @@ fn all(commands: &[String]) -> Value {
     json!([{"hooks": hooks.collect::<Vec<_>>()}])
 }
 
-/// A named pipe by which a hook says that it has begun.
+/// A named pipe that a hook writes to when it starts.
 struct Pipe {
     path: PathBuf,
-    /// Ends when somebody has written to it.
+    /// Waits until the hook has written to it.
     read: JoinHandle<std::io::Result<Vec<u8>>>,
 }
 
@@ -44,7 +44,7 @@ impl Pipe {
     async fn written(self) {
         let over = tokio::time::timeout(std::time::Duration::from_mins(1), self.read);
         if over.await.is_err() {
-            // The thread that reads waits for a writer.
+            // The reading thread waits for a writer.
             drop(std::fs::File::options().write(true).open(&self.path));
             panic!("the hook has not begun");
         }
@@ -121,7 +121,7 @@ async fn hook_answers_a_permission_request() {
         ),
     ] {
         let place = with(&json!({"PermissionRequest": matched("Bash", &answers(decision))}));
-        // Nobody else is there.
+        // There is no other client.
         let mut open = place
             .open_with(SessionChoice::New, runs(&["echo ran"]), |setup| {
                 setup.permissions = Some(PermissionMode::Ask);
@@ -176,7 +176,7 @@ async fn hooks_rewrite_arguments_and_outputs_and_add_context() {
     let events = open.run("go").await;
     let expected = "changed\n<hook>\nbefore\n</hook>\n<hook>\nafter\n</hook>".to_owned();
     assert_eq!(result(&events), (expected, true));
-    // Who comes after is told of the call that was made.
+    // Later hooks receive the rewritten call.
     let seen = std::fs::read_to_string(place.work().join("seen.json")).unwrap();
     let seen: Value = serde_json::from_str(&seen).unwrap();
     assert_eq!(
@@ -304,7 +304,7 @@ async fn exit_does_not_wait_for_a_hanging_hook() {
 
 #[tokio::test]
 async fn hooks_of_one_event_run_in_parallel_without_duplicates() {
-    // Each waits for the other: one after the other they would never end.
+    // Each waits for the other: sequential hooks would never end.
     let left = "mkfifo a 2>/dev/null; echo x >> count; echo hello > a".to_owned();
     let right = "until [ -p a ]; do :; done; cat a > heard".to_owned();
     let twice = [left.clone(), right, left];

@@ -6,16 +6,16 @@ use osier_protocol::{TreeEvent, TreeOp};
 
 use super::*;
 
-/// Keeps what it is told.
+/// Appends its input to a file.
 const LOG: &str = "cat >> \"$CLAUDE_PROJECT_DIR/events.jsonl\"";
 
-/// A place where every event is logged.
+/// A project where a hook logs every event.
 fn logged() -> TestProject {
     let hooks = osier_protocol::EVENTS.map(|info| (info.name.to_owned(), hook(LOG)));
     with(&Value::Object(hooks.into_iter().collect()))
 }
 
-/// What was logged, each by its name and its own fields.
+/// The logged events, by name and specific fields.
 fn log(place: &TestProject, open: &OpenSession) -> Vec<(String, Value)> {
     let logged = lines(&place.work().join("events.jsonl"));
     let logged = logged.iter().map(|line| {
@@ -165,7 +165,7 @@ async fn stop_hook_continues_the_model_until_it_allows_the_stop() {
         "user: A hook requires you to continue: run the tests"
     );
     assert_eq!(open.provider.requests().len(), 2);
-    // What a hook says is no prompt of the user.
+    // The reason of a hook is not a prompt of the user.
     assert_eq!(lines(&place.work().join("prompts")), ["x"]);
     open.close().await;
 }

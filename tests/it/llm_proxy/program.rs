@@ -36,7 +36,7 @@ fn refused() -> Vec<u8> {
     answer("401 Unauthorized", &error)
 }
 
-/// A server that knows one token; `stream` answers its calls.
+/// A server with one valid token; `stream` answers its calls.
 fn server(stream: impl Fn(usize) -> Vec<u8> + Send + Sync + 'static) -> WebServer {
     WebServer::start(move |asked: &ReceivedRequest, before| {
         if asked.header("authorization") != format!("Bearer {TOKEN}") {
@@ -98,7 +98,7 @@ fn run_uses_the_first_model_of_the_proxy_and_counts_usage() {
         (&usage["input"], &usage["output"], &usage["cost"]["total"]),
         (&json!(100), &json!(20), &json!(0.5))
     );
-    // The next run goes on with the conversation, by the model it was held with.
+    // The next run continues the conversation with its model.
     let ended = ask(&home, &url, TOKEN, &["--continue", "-p", "more"]);
     assert_eq!(ended, ProgramOutput::new(0, "from afar\n", ""));
     let messages = server.asked()[3].json()["context"]["messages"].clone();
@@ -221,7 +221,7 @@ fn proxy_failure_is_retried_and_a_broken_proxy_is_named() {
     assert_eq!(server.lines().len(), 5);
 }
 
-/// The last answer of the only session: how it ended, and what was said of it.
+/// The last answer of the only session: its stop reason and its text.
 fn kept(home: &Home) -> (String, String) {
     let lines = home.session();
     let mut answers = lines
@@ -270,7 +270,7 @@ fn json_interrupt_cancels_the_call_and_the_next_prompt_is_a_new_call() {
     running.say(r#"{"type":"message","content":"again"}"#);
     running.until_said(HALF);
     assert!(server.is_held());
-    // A program that is killed cannot say good-bye; the connection ends all the same.
+    // A killed program cannot cancel the call, but its connection closes.
     running.signal(Signal::KILL);
     server.is_left();
     drop(running);

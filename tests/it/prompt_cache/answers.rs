@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::support::web_server::{aws_stream, events, plain};
 
-/// Tokens that every answer tells of: new, read from the cache, written to it, output.
+/// Tokens in every answer: input, cache read, cache write, output.
 pub(crate) const USAGE: [u64; 4] = [20, 80, 10, 5];
 
-/// The calls of turn `place`: a text, an image, and now and then a file that is not there.
+/// The calls of turn `place`: a text, an image, and sometimes a missing file.
 fn calls(place: usize) -> Vec<(String, Value)> {
     let mut files = vec!["notes.txt", "picture.png"];
     if place.is_multiple_of(6) {
@@ -81,7 +81,7 @@ pub(crate) fn mistral(place: usize) -> Vec<u8> {
     )
 }
 
-/// An answer of one word.
+/// An answer with one word.
 pub(crate) fn anthropic_says(text: &str, usage: [u64; 4]) -> Vec<u8> {
     let block = json!({"type": "text", "text": ""});
     let said = json!({"type": "text_delta", "text": text});
@@ -124,7 +124,7 @@ pub(crate) fn anthropic(place: usize) -> Vec<u8> {
     anthropic_message(blocks, stop, USAGE)
 }
 
-/// A whole message of these blocks, each with its deltas.
+/// A complete message of these blocks, each with its deltas.
 fn anthropic_message(blocks: Vec<(Value, Vec<Value>)>, stop: &str, usage: [u64; 4]) -> Vec<u8> {
     let [input, read, write, output] = usage;
     let usage = json!({"input_tokens": input, "cache_read_input_tokens": read, "cache_creation_input_tokens": write});

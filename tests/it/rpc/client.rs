@@ -19,7 +19,7 @@ use super::script;
 use crate::support::cli::Home;
 use crate::support::session::TestProject;
 
-/// The real program with its model in a fresh home.
+/// The real program with its model in an empty home.
 fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
     let script = json!({"turns": script()}).to_string();
     home.file("model.json", &script);
@@ -112,7 +112,7 @@ async fn program_that_cannot_start_reports_the_reason() {
     assert!(error.to_string().contains("sometimes"), "{error}");
 }
 
-/// Lets everything run, and keeps what it is told.
+/// Allows everything and records notices.
 struct Yes(mpsc::UnboundedSender<(Severity, String)>);
 
 impl Person for Yes {
@@ -160,7 +160,7 @@ async fn client_and_session_in_one_process() {
     });
     let (input, output) = tokio::io::split(here);
     let (client, mut events) = Client::over(input, output, Nobody).await.unwrap();
-    // A call that is dropped is forgotten; the others go on.
+    // A dropped call has no effect on the others.
     drop(client.messages());
     client.prompt("hi").await.unwrap();
     events.settled().await.unwrap();

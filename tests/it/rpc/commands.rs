@@ -49,7 +49,7 @@ fn connect(wire: &mut RpcProcess) {
     let refused = wire.refused("hello", json!({"protocol": 9}));
     assert_eq!(refused, "version 9 is not spoken here: this is 1");
     wire.event("session_opened");
-    // One client is never kept from anything.
+    // A single client always has the write lock.
     assert_eq!(wire.call("take_over", json!({})), Value::Null);
 }
 
@@ -303,7 +303,7 @@ fn choose_models(wire: &mut RpcProcess) {
         let favourite = json!({"reference": "script/other.json", "on": on});
         wire.call("set_favourite", favourite);
     }
-    // Nobody listens at the address that the settings name.
+    // Nothing listens at the URL of the settings.
     let refused = wire.refused("refresh_models", json!({}));
     assert!(refused.contains("127.0.0.1"), "{refused}");
     let level = wire.call("set_thinking_level", json!({"level": "high"}));

@@ -7,7 +7,7 @@ use super::process::RpcProcess;
 use super::{rpc, script};
 use crate::support::cli::{Home, lines_of};
 
-/// What the messages of the only session say, in order.
+/// The texts of the messages of the only session, in order.
 fn said(home: &Home) -> Vec<String> {
     let entries = home.session();
     let messages = entries.iter().filter(|entry| entry["type"] == "message");
@@ -49,7 +49,7 @@ fn closed_output_ends_the_program_and_the_session_is_complete() {
     say(&mut stdin, json!({"type": "prompt", "message": "one"})).unwrap();
     while !lines.next().unwrap().unwrap().contains("agent_settled") {}
     drop(lines);
-    // Whether it sees the closed pipe with this answer or the next, it ends; its input stays open.
+    // It exits when it notices the closed pipe at this or the next response; its input stays open.
     while say(&mut stdin, json!({"type": "get_state"})).is_ok()
         && child.try_wait().unwrap().is_none()
     {
@@ -84,7 +84,7 @@ fn pending_commands_fail_when_the_session_ends() {
     let ends = wire.send("shut_down", json!({}));
     assert_eq!(wire.answer(ends)["success"], true);
     let answer = wire.answer(waits);
-    // It is stopped with the agent: told as such, or as what became of it.
+    // It fails because the agent stops, or returns its outcome.
     let told = answer["code"] == "shutting_down" || answer["data"]["cancelled"] == true;
     assert!(told, "{answer}");
     let (_, code, _) = wire.end();
@@ -113,7 +113,7 @@ fn session_open_in_another_process_is_an_error_with_its_id() {
     second.call("new_session", json!({}));
     second.call("prompt", json!({"message": "two"}));
     second.event("agent_settled");
-    // The first one goes on.
+    // The first process continues.
     first.call("prompt", json!({"message": "three"}));
     first.event("agent_settled");
     let messages = first.call("get_messages", json!({}));

@@ -6,7 +6,7 @@ use super::process::RpcProcess;
 use super::{rpc, script};
 use crate::support::cli::Home;
 
-/// What the answer to a raw line is, without its type.
+/// The response to a raw line, without its type.
 fn answered(wire: &mut RpcProcess, line: &str) -> Value {
     wire.running().say(line);
     let mut answer = wire.event("response");
@@ -14,7 +14,7 @@ fn answered(wire: &mut RpcProcess, line: &str) -> Value {
     answer
 }
 
-/// The answer to a line that is no command.
+/// The response to an invalid line.
 fn fault(id: &Value, command: &str, code: &str, error: &str) -> Value {
     let mut fault = json!({"command": command, "success": false, "error": error, "code": code});
     if !id.is_null() {
@@ -23,7 +23,7 @@ fn fault(id: &Value, command: &str, code: &str, error: &str) -> Value {
     fault
 }
 
-/// Such lines, and their answers.
+/// Invalid lines and their responses.
 fn faults() -> [(&'static str, Value); 9] {
     [
         (
@@ -194,7 +194,7 @@ fn id_of_a_pending_command_cannot_be_reused() {
     wire.say(&json!({"id": 2, "type": "abort_bash"}));
     let ended = wire.until(|line| line["type"] == "response" && line["id"] == 1);
     assert_eq!(ended["data"]["cancelled"], true);
-    // It is answered: the id is free again.
+    // After the response, the id can be used again.
     wire.say(&json!({"id": 1, "type": "get_state"}));
     let state = wire.until(|line| line["type"] == "response" && line["id"] == 1);
     assert_eq!(state["success"], true);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Running};
 
-/// The schema, and the parts of it that were needed.
+/// The schema with its compiled parts.
 pub(super) struct Schema {
     root: Value,
     parts: HashMap<String, Validator>,
@@ -61,11 +61,11 @@ pub(super) struct RpcProcess {
     running: Running,
     schema: Schema,
     last: u64,
-    /// Lines that nobody has asked for yet.
+    /// Unread lines.
     unread: Vec<Value>,
-    /// Commands that were played.
+    /// Commands that were sent.
     pub(super) played: BTreeSet<&'static str>,
-    /// Types of the events that came.
+    /// Types of the received events.
     pub(super) seen: BTreeSet<String>,
 }
 
@@ -85,12 +85,12 @@ impl RpcProcess {
         &mut self.running
     }
 
-    /// Sends a line as it is.
+    /// Sends a raw line.
     pub(super) fn say(&mut self, line: &Value) {
         self.running.say(&line.to_string());
     }
 
-    /// Sends a command and gives its id.
+    /// Sends a command and returns its id.
     pub(super) fn send(&mut self, command: &str, parameters: Value) -> u64 {
         self.last += 1;
         let known = osier_rpc::find(command).expect("a command");
@@ -120,7 +120,7 @@ impl RpcProcess {
         answer
     }
 
-    /// What a command gives.
+    /// The result of a command.
     pub(super) fn call(&mut self, command: &str, parameters: Value) -> Value {
         let id = self.send(command, parameters);
         let mut answer = self.answer(id);
@@ -128,7 +128,7 @@ impl RpcProcess {
         answer["data"].take()
     }
 
-    /// Why a command is refused.
+    /// The error of a command.
     pub(super) fn refused(&mut self, command: &str, parameters: Value) -> String {
         let id = self.send(command, parameters);
         let answer = self.answer(id);
@@ -136,7 +136,7 @@ impl RpcProcess {
         answer["error"].as_str().expect("an error").to_owned()
     }
 
-    /// The next line that `wanted` accepts, those before it left for later.
+    /// The next line that `wanted` accepts. Earlier lines stay unread.
     pub(super) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(place) = self.unread.iter().position(&wanted) {
             return self.unread.remove(place);
@@ -156,7 +156,7 @@ impl RpcProcess {
         self.until(|line| line["type"] == kind)
     }
 
-    /// Forgets what was not asked for.
+    /// Discards unread lines.
     pub(super) fn forget(&mut self) {
         self.unread.clear();
     }
@@ -170,7 +170,7 @@ impl RpcProcess {
         Some(line)
     }
 
-    /// The rest of its lines, and how it ended.
+    /// The remaining lines, and the exit code.
     pub(super) fn end(mut self) -> (Vec<Value>, Option<i32>, String) {
         let mut rest = std::mem::take(&mut self.unread);
         while let Some(line) = self.next() {

@@ -6,7 +6,7 @@ use super::process::RpcProcess;
 use super::{rpc, script};
 use crate::support::cli::Home;
 
-/// Starts a run that asks whether a command may run, and gives the request.
+/// Starts a run that requests permission for a command. Returns the request.
 fn asked(wire: &mut RpcProcess) -> Value {
     wire.call("prompt", json!({"message": "zztool"}));
     wire.until(|line| line["type"] == "ui_request" && line["method"] == "permission")
@@ -16,7 +16,7 @@ fn asking(home: &Home) -> RpcProcess {
     RpcProcess::start(rpc(home, &script()).args(["--permissions", "ask"]))
 }
 
-/// How the tool call of the run ended.
+/// The result of the tool call.
 fn ended(wire: &mut RpcProcess) -> Value {
     let end = wire.event("tool_execution_end");
     wire.event("agent_settled");
@@ -49,7 +49,7 @@ fn permission_request_is_answered_and_the_call_runs() {
     );
     assert_eq!(ended(&mut wire), "success");
     assert!(home.work().join("made.txt").exists());
-    // The rule of a grant covers the next call.
+    // The rule of the grant allows the next call.
     let request = asked(&mut wire);
     let grant = json!({"type": "session", "pattern": request["patterns"][0]});
     let answer = json!({"type": "allow", "grant": grant});
@@ -149,7 +149,7 @@ fn interface_client_receives_question_events() {
     let home = Home::new();
     let mut wire = asking(&home);
     wire.call("hello", json!({"events": "all"}));
-    // What was told before is told as it is told by default.
+    // Earlier events have the default form.
     wire.seen.clear();
     wire.call("prompt", json!({"message": "zztool"}));
     let id = wire.event("question_asked")["question"]["id"].take();

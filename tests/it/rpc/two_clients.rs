@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::support::session::TestProject;
 
-/// A client of `host` beside others.
+/// A client of the session.
 async fn join(
     serving: &mut JoinSet<()>,
     host: &SessionHandle,
@@ -31,7 +31,7 @@ async fn join(
     Client::over(input, output, person).await.unwrap()
 }
 
-/// Lets everything run.
+/// Allows everything.
 struct Yes;
 
 impl Person for Yes {
@@ -41,7 +41,7 @@ impl Person for Yes {
     }
 }
 
-/// Thinks until the request is closed, and tells of both.
+/// Waits until the request is closed, and reports both.
 struct Slow(mpsc::UnboundedSender<&'static str>);
 
 struct Thinking(mpsc::UnboundedSender<&'static str>);
@@ -87,7 +87,7 @@ async fn two_clients_of_a_session_receive_only_their_own_answers() {
     slow.prompt("hi").await.unwrap();
     assert_eq!(slow_events.settled().await, Some(RunOutcome::Completed));
     assert_eq!(quick_events.settled().await, Some(RunOutcome::Completed));
-    // Both number their commands from 1: an answer never reaches the other.
+    // Both number their commands from 1: responses must not be mixed up.
     let (messages, state, text) = tokio::join!(slow.messages(), quick.state(), quick.last_text());
     assert_eq!(messages.unwrap().len(), 2);
     assert_eq!(state.unwrap().message_count, 2);

@@ -32,7 +32,7 @@ fn requests_without_the_token_are_rejected() {
         WebSocketClient::try_open(&server.address, &[]).err(),
         Some(401)
     );
-    // The page itself can be had: it can do nothing.
+    // The page itself needs no token.
     let page = stranger.get("/");
     assert_eq!(page.status, 200);
     assert!(!page.text.contains(&server.token));
@@ -40,7 +40,7 @@ fn requests_without_the_token_are_rejected() {
         .clone()
         .header("authorization", "Bearer 0123456789abcdef");
     assert_eq!(wrong.get("/api/status").code(), code(401, "unauthorized"));
-    // The file is the owner's alone.
+    // Only the owner can read the file.
     let file = home.home().join("serve.token");
     let mode = std::fs::metadata(&file)
         .expect("the token")
@@ -85,7 +85,7 @@ fn browser_needs_the_cookie_and_the_same_origin() {
             Some(403)
         );
     }
-    // A cookie goes along by itself: who sends it has to say from where.
+    // Browsers send cookies automatically, so requests with a cookie need an `Origin`.
     let silent = server.stranger().header("cookie", &cookie);
     assert_eq!(
         silent.post("/api/sessions", &json!({})).code(),
@@ -170,7 +170,7 @@ fn serve_stop_stops_another_server() {
         "{}",
         stranger.stderr
     );
-    // The token of this home is known.
+    // The token of this home is used.
     assert_eq!(stop(&place), ProgramOutput::new(0, "", ""));
     assert_eq!(server.running.end(), (Vec::new(), Some(0), String::new()));
     let gone = stop(&place);

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Only a test that fails waits as long.
+/// Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A client with headers of its own.
+/// A client with custom headers.
 #[derive(Clone)]
 pub(super) struct Http {
     address: String,
     headers: Vec<(String, String)>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -30,7 +30,7 @@ impl Answer {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// `code` of its fault.
+    /// The `code` of its error.
     pub(super) fn code(&self) -> (u16, String) {
         let code = self.json()["error"]["code"].as_str().map(str::to_owned);
         (self.status, code.unwrap_or_default())
@@ -43,7 +43,7 @@ impl Answer {
     }
 }
 
-/// Server-sent events as they come.
+/// A stream of server-sent events.
 pub(super) struct Events(BufReader<TcpStream>);
 
 impl Events {
@@ -118,7 +118,7 @@ impl Http {
         }
     }
 
-    /// A stream of events. The sizes of its chunks are lines that say nothing.
+    /// A stream of events. Lines with chunk sizes are ignored.
     pub(super) fn events(&self, method: &str, path: &str, body: &str) -> Events {
         Events(BufReader::new(self.send(method, path, body)))
     }

@@ -6,7 +6,7 @@ use super::http_client::Http;
 use crate::support::cli::{Home, Running};
 use crate::support::model_server::{Answer, Server};
 
-/// The vendor behind the server, and what it is configured as.
+/// The model server behind the proxy, and its configuration.
 fn vendor(home: &Home, server: &Server) {
     let models = json!({"providers": {"vendor": {
         "baseUrl": server.url(), "api": "openai-chat-completions",
@@ -19,7 +19,7 @@ fn vendor(home: &Home, server: &Server) {
     home.config("settings.toml", settings);
 }
 
-/// A server of the proxy; where it is.
+/// A proxy server and its URL.
 fn serve(home: &Home) -> (Running, String) {
     let words = ["serve", "--proxy", "--listen", "127.0.0.1:0"];
     let mut running = home.cli().args(words).start();
@@ -64,7 +64,7 @@ fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
         model.requests()[0]["messages"].as_array().map(Vec::len),
         Some(2)
     );
-    // 11 tokens in and 5 out at $1000 a million: more than the limit from now on.
+    // 11 input and 5 output tokens at $1000 per million exceed the limit.
     let refused = ask(&ann);
     assert_eq!(refused.code, Some(1));
     assert!(
@@ -83,7 +83,7 @@ fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
          bob  this month $0.0160, 1 calls, 16 tokens; total $0.0160\n"
     );
 
-    // A user's token opens no session, and the models are those that can be called.
+    // A user's token cannot open sessions, and lists only available models.
     let address = url.trim_start_matches("http://");
     let user = Http::new(address).header("authorization", &format!("Bearer {bob}"));
     let code = |answer: super::http_client::Answer| answer.code();
@@ -102,7 +102,7 @@ fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
     );
     let broken = user.post("/api/proxy/stream", &json!({"model": 1}));
     assert_eq!(code(broken), (400, "malformed".into()));
-    // Somebody who was removed is not let in any more.
+    // The token of a removed user is rejected.
     let removed = home.cli().args(["serve", "users", "rm", "bob"]).run();
     assert_eq!(removed.stdout, "removed `bob`\n");
     assert_eq!(code(user.get("/api/models")), (401, "unauthorized".into()));
@@ -134,10 +134,10 @@ fn changed_files_apply_without_a_restart() {
     }}});
     home.config("models.json", other.to_string());
     assert_eq!(ids(listed()), ["one", "two"]);
-    // Half a file is none: what held before holds on.
+    // An incomplete file is ignored: the previous configuration still applies.
     home.config("models.json", &other.to_string()[..40]);
     assert_eq!(ids(listed()), ["one", "two"]);
-    // Somebody who comes later is known, too.
+    // A user who was added later is accepted.
     let bob = add(&home, &["bob"]);
     let there = Home::new();
     let run = there

@@ -58,7 +58,7 @@ fn session_is_opened_prompted_listed_closed_and_reopened() {
     assert_eq!(listed["open"], json!([]));
     assert_eq!(listed["stored"][0]["id"], json!(id));
     assert_eq!(listed["stored"][0]["firstPrompt"], "hello");
-    // Whoever asks for it again has it back.
+    // Opening it again returns the same session.
     let text = server.rpc(&id, &json!({"type": "get_last_assistant_text"}));
     assert_eq!(text["data"]["text"], "answer");
     let again = server.open(&json!({"session": id[..8]}));
@@ -80,7 +80,7 @@ fn every_event_is_available_by_number() {
     let prompt = json!({"type": "prompt", "message": "hello"});
     assert_eq!(server.rpc(&id, &prompt)["data"]["disposition"], "started");
     let first = events.until("agent_settled");
-    // The line is lost, and the browser says what it heard last.
+    // After a lost connection the browser sends the last event number.
     let replayed = server.http().header("last-event-id", &number.to_string());
     let second = replayed.events("GET", &path, "").until("agent_settled");
     let second: Vec<_> = second
@@ -181,7 +181,7 @@ fn signal_stops_runs_and_stores_sessions() {
     let listed = server.http().get("/api/sessions").json();
     assert_eq!(listed["open"][0]["state"], "working");
     server.running.signal(Signal::TERM);
-    // The run's last words come before the end of the stream.
+    // The last events of the run come before the end of the stream.
     let settled = run.until("agent_settled").pop().expect("an end").1;
     assert_eq!(settled["outcome"]["type"], "interrupted");
     let (_, code, errors) = server.running.end();

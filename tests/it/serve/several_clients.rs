@@ -8,7 +8,7 @@ use super::Server;
 use super::websocket_client::WebSocketClient;
 use crate::support::cli::Home;
 
-/// Up to the news of who is there, which is returned without its type.
+/// Reads up to a `presence` event, which is returned without its type.
 fn presence(wire: &mut WebSocketClient) -> Value {
     let is_presence = |frame: &Value| frame["payload"]["type"] == "presence";
     let mut frame = wire.until(is_presence).pop().expect("who is there");
@@ -25,14 +25,14 @@ fn away(id: u64, name: &str) -> Value {
     json!({"id": id, "name": name, "away": true})
 }
 
-/// A wire of a client with a name, which is subscribed.
+/// A named client that is subscribed.
 fn join(server: &Server, session: &str, name: &str) -> (WebSocketClient, Value) {
     let mut wire = server.socket();
     let answer = wire.join(1, session, name);
     (wire, answer)
 }
 
-/// What is told of the snapshot.
+/// The events of this type in the snapshot.
 fn told(answer: &Value, kind: &str) -> Vec<Value> {
     let events = &answer["payload"]["data"]["snapshot"]["events"];
     let events = events.as_array().expect("events").iter();
@@ -101,13 +101,13 @@ fn take_over_changes_the_active_writer() {
     assert_eq!(by_request.status, 409);
     let error = json!({"code": "occupied", "type": "occupied", "message": text});
     assert_eq!(by_request.json(), json!({"error": error}));
-    // It was there for as long as that took.
+    // It was connected for that time.
     let three = [client(1, "anna"), client(2, "bob"), client(3, "a program")];
     let expected = json!({"clients": three, "writer": 1, "you": 2});
     assert_eq!(presence(&mut bob), expected);
     let expected = json!({"clients": both, "writer": 1, "you": 2});
     assert_eq!(presence(&mut bob), expected);
-    // Reading is not writing.
+    // Read requests are allowed.
     bob.command(4, &id, &json!({"type": "get_tree"}));
     assert_eq!(bob.answer(4)["payload"]["success"], true);
 
@@ -125,7 +125,7 @@ fn take_over_changes_the_active_writer() {
     bob.command(6, &id, &more);
     let queued = json!({"disposition": "queued"});
     assert_eq!(bob.answer(6)["payload"]["data"], queued);
-    // Stopping is open to everybody.
+    // Every client can stop the run.
     anna.command(7, &id, &json!({"type": "abort"}));
     assert_eq!(notice(&mut bob), "anna has stopped it");
     let expected = json!({"clients": both, "writer": null, "you": 2});
@@ -146,7 +146,7 @@ fn write_lock_is_released_when_its_client_leaves() {
     let (mut bob, _) = join(&server, &id, "bob");
     anna.command(2, &id, &json!({"type": "prompt", "message": "zzslow"}));
     bob.until(|frame| frame["payload"]["delta"]["delta"] == "begun");
-    // Its line is cut: it has its place for a while, and has it again when it is back.
+    // A disconnected client stays in the list for a while and can reconnect.
     drop(anna);
     let cut = json!({"clients": [away(1, "anna"), client(2, "bob")], "writer": 1, "you": 2});
     assert_eq!(presence(&mut bob), cut);
@@ -161,7 +161,7 @@ fn write_lock_is_released_when_its_client_leaves() {
     assert_eq!(anna.answer(3)["payload"]["success"], true);
     let back = json!({"clients": both, "writer": 1, "you": 2});
     assert_eq!(presence(&mut bob), back);
-    // It goes, and says so: the pen is free at once, whatever goes on.
+    // A client that leaves releases the write lock at once, even during a run.
     anna.leave();
     let alone = json!({"clients": [both[1]], "writer": null, "you": 2});
     assert_eq!(presence(&mut bob), alone);

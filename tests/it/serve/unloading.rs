@@ -21,7 +21,7 @@ fn hosts(place: &TestProject) -> Hosts {
     Hosts::new(setup)
 }
 
-/// Says something and waits for the end of the run.
+/// Sends a prompt and waits for the end of the run.
 async fn talk(room: &Room, watch: &mut Watch) {
     let (text, attachments) = ("hello".to_owned(), Vec::new());
     let prompt = osier_agent::Op::Prompt { text, attachments };
@@ -51,7 +51,7 @@ async fn idle_session_is_unloaded_and_reopened_unchanged() {
     let (said_id, silent_id) = (said.id(), silent.id());
     let mut watch = said.watch();
     talk(&said, &mut watch).await;
-    // Somebody is there.
+    // A client is connected.
     assert_eq!(hosts.unload_idle(Duration::from_hours(1)).await, 0);
     let last = watch.number;
     drop(watch);
@@ -67,7 +67,7 @@ async fn idle_session_is_unloaded_and_reopened_unchanged() {
         (Activity::Idle, Some(PermissionMode::Plan))
     );
     let snapshot = said.snapshot().await.unwrap();
-    // Numbers go on rising: what somebody heard in the life before is not mistaken for this one.
+    // Event numbers continue, so that old numbers are not mistaken for new events.
     assert!(snapshot.number > last);
     assert_eq!(said.after(last), None);
     let Some(Event::SessionOpened { messages, .. }) = snapshot.events.first() else {
@@ -76,7 +76,7 @@ async fn idle_session_is_unloaded_and_reopened_unchanged() {
     let is_answer = |message: &AgentMessage| matches!(message, AgentMessage::Assistant(_));
     assert_eq!(messages.len(), 2);
     assert!(is_answer(&messages[1].message));
-    // Nothing had been said in the other: it begins anew, and is found by its old name.
+    // The other session had no messages: a new one with the same id is opened.
     let silent = hosts.find(&silent_id).await.unwrap();
     assert!(Arc::ptr_eq(&silent, &hosts.find(&silent_id).await.unwrap()));
     hosts.close_all().await;
@@ -105,7 +105,7 @@ async fn two_clients_of_a_session_share_it() {
     hosts.close_all().await;
 }
 
-/// Who is there, as it is told next, and whether their line is cut.
+/// The clients in the next `presence` event, and whether they are disconnected.
 async fn names(watch: &mut Watch) -> Vec<(String, bool)> {
     while let Some(told) = watch.next().await {
         if let Event::Presence { clients, .. } = &told.event {
@@ -130,7 +130,7 @@ async fn disconnected_client_is_removed_after_a_timeout() {
     let (anna, _bob) = (seat("anna"), seat("bob"));
     let mut watch = room.watch();
     let named = |name: &str, away: bool| (name.to_owned(), away);
-    // Nothing waits for the half minute: the clock is the test's own.
+    // The test controls the clock, so it does not wait for half a minute.
     tokio::time::pause();
     drop(anna);
     assert_eq!(

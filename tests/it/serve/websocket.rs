@@ -31,7 +31,7 @@ fn commands_are_answered_and_events_are_numbered() {
         + 1;
     let expected: Vec<u64> = (first..first + seen.len() as u64).collect();
     assert_eq!(seen, expected);
-    // A second client hears the same from any number on.
+    // A second client receives the same events from any number on.
     let mut other = server.socket();
     other.subscribe(1, &id, Some(seen[1]));
     let replayed = other.settled();
@@ -40,7 +40,7 @@ fn commands_are_answered_and_events_are_numbered() {
         let told = frames.iter().filter(|frame| frame["number"].is_u64());
         let mut told: Vec<Value> = told.cloned().collect();
         for frame in &mut told {
-            // The one thing that each hears otherwise.
+            // The only field that differs between clients.
             if let Some(payload) = frame["payload"].as_object_mut() {
                 payload.shift_remove("you");
             }
@@ -48,7 +48,7 @@ fn commands_are_answered_and_events_are_numbered() {
         told
     };
     assert_eq!(told(&replayed), told(&frames)[2..]);
-    // Both hear what one of them says, and each only its own answers.
+    // Both receive all events, and each only its own responses.
     other.command(7, &id, &json!({"type": "prompt", "message": "again"}));
     let here = wire.settled();
     let there = other.settled();
@@ -56,7 +56,7 @@ fn commands_are_answered_and_events_are_numbered() {
     let is_answer = |frame: &&Value| frame["type"] == "response";
     assert_eq!(here.iter().filter(is_answer).count(), 0);
     assert_eq!(there.iter().filter(is_answer).count(), 1);
-    // Who wants no events is left alone.
+    // A client that is not subscribed receives no events.
     wire.say(&json!({"id": 8, "type": "unsubscribe", "sessionId": id}));
     assert_eq!(wire.answer(8)["payload"]["success"], true);
     other.command(
@@ -81,7 +81,7 @@ fn gap_is_reported_with_a_snapshot() {
     wire.answer(1);
     wire.command(2, &id, &json!({"type": "prompt", "message": "zzslow"}));
     wire.until(|frame| frame["payload"]["type"] == "message_update");
-    // In the middle of an answer: what has been said of it is there.
+    // During an answer the snapshot contains its text so far.
     let mut late = server.socket();
     late.subscribe(1, &id, Some(5));
     let gap = late
@@ -129,7 +129,7 @@ fn questions_reach_every_client_and_the_first_answer_counts() {
     assert_eq!(two.until(asked).pop().expect("a question"), question);
     let listed = server.http().get("/api/sessions").json();
     assert_eq!(listed["open"][0]["state"], "waiting");
-    // Who comes later is asked, too.
+    // A client that connects later also receives the question.
     let mut three = server.socket();
     three.subscribe(1, &id, None);
     let snapshot = three.answer(1);
@@ -137,7 +137,7 @@ fn questions_reach_every_client_and_the_first_answer_counts() {
     let events = events.as_array().expect("events");
     assert_eq!(events.last(), Some(&question["payload"]));
     let reply = json!({"type": "ui_response", "id": question["payload"]["id"], "confirmed": true});
-    // The one who began it is asked first.
+    // The client that started the run receives the question first.
     two.command(3, &id, &reply);
     two.until(|frame| frame["payload"]["code"] == "occupied");
     two.command(4, &id, &json!({"type": "take_over"}));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
 
-/// Only a test that fails waits as long.
+/// Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(super) struct WebSocketClient(WebSocket<TcpStream>);
@@ -18,7 +18,7 @@ impl WebSocketClient {
         Self::try_open(address, &[("authorization", &bearer)]).expect("a socket")
     }
 
-    /// Opens it with these headers; the status when it is refused.
+    /// Connects with these headers. Returns the status if it is rejected.
     pub(super) fn try_open(address: &str, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
@@ -54,7 +54,7 @@ impl WebSocketClient {
         self.say(&frame);
     }
 
-    /// Subscribes under a name; what it is called to come back.
+    /// Subscribes with a name. Returns the key for reconnecting.
     pub(super) fn join(&mut self, id: u64, session: &str, name: &str) -> Value {
         let client = json!({"name": name, "key": format!("the key of {name}")});
         let frame = json!({"id": id, "type": "subscribe", "sessionId": session, "client": client});
@@ -62,7 +62,7 @@ impl WebSocketClient {
         self.answer(id)
     }
 
-    /// Says that it goes.
+    /// Leaves the session.
     pub(super) fn leave(mut self) {
         self.0.close(None).expect("a frame that closes");
         while self.0.read().is_ok() {}
@@ -79,7 +79,7 @@ impl WebSocketClient {
         }
     }
 
-    /// The frames up to and with the first that `wanted` accepts.
+    /// The frames up to and including the first that `wanted` accepts.
     pub(super) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut seen = Vec::new();
         loop {
@@ -92,7 +92,7 @@ impl WebSocketClient {
         }
     }
 
-    /// Up to the answer with this id, which is returned.
+    /// Reads up to the response with this id, which is returned.
     pub(super) fn answer(&mut self, id: u64) -> Value {
         let is_answer = |frame: &Value| {
             let kind = frame["type"].as_str();
@@ -101,7 +101,7 @@ impl WebSocketClient {
         self.until(is_answer).pop().expect("an answer")
     }
 
-    /// Up to the end of the run.
+    /// Reads up to the end of the run.
     pub(super) fn settled(&mut self) -> Vec<Value> {
         self.until(|frame| frame["payload"]["type"] == "agent_settled")
     }

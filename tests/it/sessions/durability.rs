@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::shape;
 use crate::support::cli::{Home, lines_of};
 
-/// Waits for what another process does.
+/// Waits for another process.
 fn wait_until(what: &str, done: impl Fn() -> bool) {
     let began = std::time::Instant::now();
     while !done() {
@@ -57,7 +57,7 @@ fn partial_answer_is_restored_after_a_kill() {
     assert!(!draft.exists());
 }
 
-/// What was told to be stored before the process died is there after it.
+/// Entries that were acknowledged before the process died are stored.
 #[test]
 fn thirty_kills_lose_no_acknowledged_entry() {
     let home = Home::new();
@@ -76,7 +76,7 @@ fn thirty_kills_lose_no_acknowledged_entry() {
             .scripted(&turns)
             .args(["--json", "-c", &prompt])
             .start();
-        // About fifty events make a run: each round dies a little later.
+        // A run has about fifty events; each round is killed a little later.
         for _ in 0..=round * 2 {
             let Some(line) = running.line() else { break };
             let event: Value = serde_json::from_str(&line).unwrap();
@@ -88,7 +88,7 @@ fn thirty_kills_lose_no_acknowledged_entry() {
             }
         }
         running.signal(Signal::KILL);
-        // What was written before the signal came counts as well.
+        // Entries that were written before the signal count as well.
         for line in running.end().0 {
             if let Ok(event) = serde_json::from_str::<Value>(&line)
                 && event["type"] == "message_end"
@@ -167,7 +167,7 @@ fn second_process_gets_an_error_with_the_process_id() {
     assert_eq!(texts, ["first", "second"]);
 }
 
-/// Everything happens in a mount namespace of its own, so that nothing is left behind.
+/// Runs in its own mount namespace, so that nothing is left behind.
 const FULL_DISK: &str = r#"
 mount -t tmpfs -o size=128k tmpfs "$OSIER_HOME" 2>/dev/null || exit 77
 printf 'discover_local_models = false\n' > "$OSIER_HOME/settings.toml"

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::event_lines::{outline, quiet};
 
-/// Longer than any wait that a test means.
+/// Longer than any wait in a test.
 const FOREVER: Duration = Duration::from_hours(24);
 
 /// Builds an agent.
@@ -61,14 +61,14 @@ impl AgentSetup {
         }
     }
 
-    /// What the first model says.
+    /// The script of the first model.
     pub(crate) fn script(self, script: Script) -> Self {
         let first = self.config.models[0].reference();
         self.provider.insert(&first, script);
         self
     }
 
-    /// One more model to fall back to.
+    /// Adds a fallback model.
     pub(crate) fn fallback(mut self, reference: &str, script: Script) -> Self {
         self.config.models.push(Arc::new(model(reference)));
         self.provider.insert(reference, script);
@@ -80,7 +80,7 @@ impl AgentSetup {
         self
     }
 
-    /// Tools that come and go.
+    /// Adds a source of tools.
     pub(crate) fn source(mut self, source: &TestSource) -> Self {
         self.config.sources.push(Arc::new(source.clone()));
         self
@@ -106,7 +106,7 @@ impl AgentSetup {
         self
     }
 
-    /// Starts the agent; nothing was said to it yet.
+    /// Starts the agent without a prompt.
     pub(crate) fn start(self) -> RunningAgent {
         let agent = Agent::spawn(self.config);
         RunningAgent {
@@ -126,21 +126,21 @@ impl AgentSetup {
     }
 }
 
-/// An agent that runs.
+/// A running agent.
 pub(crate) struct RunningAgent {
     pub(crate) agent: Agent,
     pub(crate) events: Subscription<Event>,
     pub(crate) provider: ScriptedProvider,
 }
 
-/// What a run left behind.
+/// The events and the state after a run.
 pub(crate) struct FinishedRun {
     pub(crate) events: Vec<Event>,
     pub(crate) stage: RunningAgent,
 }
 
 impl RunningAgent {
-    /// The events up to and with the first that `wanted` accepts.
+    /// The events up to and including the first that `wanted` accepts.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut seen = Vec::new();
         loop {
@@ -165,7 +165,7 @@ impl RunningAgent {
             .await
     }
 
-    /// Waits until the answer in progress has said `text`.
+    /// Waits until the answer in progress contains `text`.
     pub(crate) async fn said(&mut self, text: &str) {
         self.until(|event| match event {
             Event::MessageUpdate {
@@ -177,7 +177,7 @@ impl RunningAgent {
         .await;
     }
 
-    /// Sends `op` and waits until the agent has taken it and every op before it.
+    /// Sends `op` and waits until the agent has processed it and every op before it.
     pub(crate) async fn apply(&mut self, op: Op) -> Vec<Event> {
         self.agent.send(op);
         self.agent.send(Op::GetState);
@@ -188,13 +188,13 @@ impl RunningAgent {
         events
     }
 
-    /// The conversation, one line a message.
+    /// The conversation, one line per message.
     pub(crate) fn conversation(&self) -> Vec<String> {
         let messages = self.agent.state().messages;
         messages.iter().map(|message| speak(message)).collect()
     }
 
-    /// What the model was sent last, one line a message.
+    /// The messages of the last request, one line per message.
     pub(crate) fn last_request(&self) -> Vec<String> {
         sent(&self.provider.last_request().expect("a request"))
     }
@@ -212,7 +212,7 @@ impl FinishedRun {
         }
     }
 
-    /// Every event but the log and accounting, one line each.
+    /// Every event except log and accounting, one line each.
     pub(crate) fn story(&self) -> Vec<String> {
         outline(&quiet(&self.events))
     }
@@ -264,7 +264,7 @@ pub(crate) fn sent(request: &Request) -> Vec<String> {
 type Behaviour = dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync;
 type Beside = dyn Fn(&Value) -> Concurrency + Send + Sync;
 
-/// A tool of the test.
+/// A test tool.
 pub(crate) struct TestTool {
     spec: ToolSpec,
     origin: ToolOrigin,
@@ -273,7 +273,7 @@ pub(crate) struct TestTool {
 }
 
 impl TestTool {
-    /// A tool without a schema that does `work`.
+    /// A tool without a schema that runs `work`.
     pub(crate) fn new<F, W>(name: &str, work: W) -> Self
     where
         W: Fn(Value, ToolContext) -> F + Send + Sync + 'static,
@@ -291,7 +291,7 @@ impl TestTool {
         }
     }
 
-    /// A tool that answers with the text it is given and tells the journal that it ran.
+    /// A tool that returns its text argument and records the call in the journal.
     pub(crate) fn echo(journal: &Journal) -> Self {
         let journal = journal.clone();
         Self::new("echo", move |arguments, _| {
@@ -356,7 +356,7 @@ impl fmt::Debug for TestTool {
     }
 }
 
-/// What happened, in order, told by tools and interceptors.
+/// The calls of tools and interceptors, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Journal(Arc<Mutex<Vec<String>>>);
 
@@ -370,7 +370,7 @@ impl Journal {
     }
 }
 
-/// Tools that come and go when the test says so.
+/// A source of tools that the test adds and removes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TestSource(Arc<Mutex<ToolSet>>);
 

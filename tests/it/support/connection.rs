@@ -10,22 +10,22 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-/// How the line is.
+/// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct State {
     held: bool,
-    /// How often it was cut.
+    /// The number of cuts.
     cuts: usize,
 }
 
-/// Passes on until it is dropped.
+/// Forwards bytes until it is dropped.
 pub(crate) struct TestConnection {
     port: u16,
     state: watch::Sender<State>,
 }
 
 impl TestConnection {
-    /// Leads to `server`.
+    /// A connection to `server`.
     pub(crate) fn to(server: SocketAddr, tls: Option<ServerConfig>) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -55,7 +55,7 @@ impl TestConnection {
         self.port
     }
 
-    /// Nothing comes through, and nothing says so.
+    /// Forwards nothing and stays open.
     pub(crate) fn hold(&self) {
         self.state.send_modify(|state| state.held = true);
     }
@@ -64,7 +64,7 @@ impl TestConnection {
         self.state.send_modify(|state| state.held = false);
     }
 
-    /// Ends every connection; new ones can be made.
+    /// Closes every connection; new ones can be opened.
     pub(crate) fn cut(&self) {
         self.state.send_modify(|state| state.cuts += 1);
     }
@@ -78,7 +78,7 @@ async fn accept(
 ) {
     while let Ok((client, _)) = listener.accept().await {
         let (tls, state) = (tls.clone(), state.clone());
-        // A connection that fails is for its ends to notice.
+        // Both ends notice a connection that fails.
         tokio::spawn(async move {
             let server = TcpStream::connect(server).await?;
             match tls {
@@ -105,7 +105,7 @@ async fn join(
     }
 }
 
-/// One direction, until one of its ends goes.
+/// Forwards one direction until an end closes.
 async fn pass(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

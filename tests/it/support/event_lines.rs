@@ -6,12 +6,12 @@ use osier_llm::{Delta, TurnStatus};
 
 use super::agent::speak;
 
-/// One line an event; the deltas of one block are one line.
+/// One line per event; the deltas of a block are one line.
 pub(crate) fn outline(events: &[Event]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for event in events {
         let line = line(event);
-        // Text that streamed in pieces reads as one.
+        // Merges consecutive deltas of a text.
         if let Some(more) = line.strip_prefix("  text ")
             && let Some(last) = lines.last_mut().filter(|last| last.starts_with("  text "))
         {
@@ -23,13 +23,13 @@ pub(crate) fn outline(events: &[Event]) -> Vec<String> {
     lines
 }
 
-/// The events without log and accounting.
+/// All events except log and accounting.
 pub(crate) fn quiet(events: &[Event]) -> Vec<Event> {
     let told = |event: &&Event| !matches!(event, Event::Log { .. } | Event::Accounting { .. });
     events.iter().filter(told).cloned().collect()
 }
 
-/// Log lines and accounting alone, durations left out.
+/// Only log and accounting, without durations.
 pub(crate) fn records(events: &[Event]) -> Vec<String> {
     let told = |event: &&Event| matches!(event, Event::Log { .. } | Event::Accounting { .. });
     let kept: Vec<Event> = events.iter().filter(told).cloned().collect();

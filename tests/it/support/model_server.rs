@@ -19,12 +19,12 @@ pub(crate) struct Answer {
 enum Part {
     Bytes(Vec<u8>),
     Gate(Arc<Semaphore>),
-    /// The connection is closed although more was promised.
+    /// Whether the connection closes before the answer is complete.
     Cut,
 }
 
 impl Answer {
-    /// A stream of server-sent events that begins.
+    /// The start of a stream of server-sent events.
     pub(crate) fn stream() -> Self {
         Self {
             head: "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n".into(),
@@ -32,7 +32,7 @@ impl Answer {
         }
     }
 
-    /// An answer with a status line, headers (`name: value`, one a line) and a body.
+    /// An answer with a status line, headers (`name: value`, one per line) and a body.
     pub(crate) fn plain(status: &str, headers: &str, body: &str) -> Self {
         let mut head = format!("HTTP/1.1 {status}\r\n");
         for line in headers.lines() {
@@ -45,17 +45,17 @@ impl Answer {
         }
     }
 
-    /// A whole answer of the chat completions format.
+    /// A complete answer in the chat completions format.
     pub(crate) fn says(text: &str) -> Self {
         Self::stream().text(text).done()
     }
 
-    /// One piece of text of the chat completions format.
+    /// A text delta in the chat completions format.
     pub(crate) fn text(self, text: &str) -> Self {
         self.chunk(&json!({"choices": [{"index": 0, "delta": {"content": text}}]}))
     }
 
-    /// A tool call of the chat completions format.
+    /// A tool call in the chat completions format.
     pub(crate) fn call(self, id: &str, name: &str, arguments: &Value) -> Self {
         let call = json!({"index": 0, "id": id, "type": "function",
             "function": {"name": name, "arguments": arguments.to_string()}});
@@ -64,20 +64,20 @@ impl Answer {
             .raw("data: [DONE]\n\n")
     }
 
-    /// The end of an answer of the chat completions format.
+    /// The end of an answer in the chat completions format.
     pub(crate) fn done(self) -> Self {
         self.chunk(&json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}))
             .chunk(&json!({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 5}}))
             .raw("data: [DONE]\n\n")
     }
 
-    /// Waits here until the gate is opened.
+    /// Waits until the gate is opened.
     pub(crate) fn gate(mut self, gate: &Gate) -> Self {
         self.parts.push(Part::Gate(Arc::clone(&gate.0)));
         self
     }
 
-    /// Closes the connection in the middle.
+    /// Closes the connection here.
     pub(crate) fn cut(mut self) -> Self {
         self.parts.push(Part::Cut);
         self
@@ -93,7 +93,7 @@ impl Answer {
     }
 }
 
-/// Holds an answer until it is opened.
+/// Delays an answer until it is opened.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate(Arc<Semaphore>);
 
@@ -107,7 +107,7 @@ impl Gate {
     }
 }
 
-/// A server that runs on a thread of its own until it is dropped.
+/// A server on its own thread, stopped when it is dropped.
 pub(crate) struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<Value>>>,
@@ -145,7 +145,7 @@ impl Server {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// A `models.json` with this server's one model, `here/m`.
+    /// A `models.json` with the model `here/m` of this server.
     pub(crate) fn models_json(&self) -> String {
         json!({"providers": {"here": {
             "baseUrl": self.url(),
@@ -161,7 +161,7 @@ impl Server {
         self.requests.lock().expect("the requests").clone()
     }
 
-    /// `text` without the port, which differs from run to run.
+    /// `text` with the port replaced by a placeholder.
     pub(crate) fn normal(&self, text: &str) -> String {
         text.replace(&format!("127.0.0.1:{}", self.port), "SERVER")
     }
@@ -174,7 +174,7 @@ async fn serve(listener: TcpListener, answers: Vec<Answer>, requests: Arc<Mutex<
         count += 1;
         let requests = Arc::clone(&requests);
         tokio::spawn(async move {
-            // A client that goes away early is part of what is tested.
+            // Some tests disconnect early.
             let _ = answer_one(socket, answer, &requests).await;
         });
     }
@@ -220,7 +220,7 @@ async fn answer_one(
     socket.shutdown().await
 }
 
-/// The body of a request that has come whole.
+/// The body of a request once it is complete.
 fn body_of(bytes: &[u8]) -> Option<Vec<u8>> {
     let end = bytes.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();

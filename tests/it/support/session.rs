@@ -13,10 +13,10 @@ use tempfile::TempDir;
 
 use super::agent::model;
 
-/// Only a test that fails waits as long.
+/// Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Folders that several hosts use one after the other.
+/// A home and a working directory for sessions that are opened one after the other.
 pub(crate) struct TestProject {
     folder: TempDir,
 }
@@ -36,12 +36,12 @@ impl TestProject {
         self.folder.path().join("data")
     }
 
-    /// Opens a host whose model `test/one` plays `script`.
+    /// Opens a session whose model `test/one` plays `script`.
     pub(crate) async fn open(&self, choice: SessionChoice, script: Script) -> OpenSession {
         self.open_with(choice, script, |_| ()).await
     }
 
-    /// The same with a setup of the test's own.
+    /// The same with a custom setup.
     pub(crate) async fn open_with(
         &self,
         choice: SessionChoice,
@@ -66,12 +66,12 @@ impl TestProject {
     }
 }
 
-/// A host that runs.
+/// A running session actor.
 pub(crate) struct OpenSession {
     pub(crate) host: SessionHandle,
     pub(crate) events: Subscription<Event>,
     pub(crate) provider: ScriptedProvider,
-    /// The session that is open.
+    /// The open session.
     pub(crate) session: SessionInfo,
 }
 
@@ -91,7 +91,7 @@ impl OpenSession {
         }
     }
 
-    /// Waits for the session that opens next, and for its model; gives what came before.
+    /// Waits for the next opened session and its model. Returns the events before.
     pub(crate) async fn opened(&mut self) -> Vec<Event> {
         let events = self
             .until(|event| matches!(event, Event::SessionOpened { .. }))
@@ -111,7 +111,7 @@ impl OpenSession {
             .send(osier_agent::Op::Prompt { text, attachments }.into());
     }
 
-    /// Runs a prompt to its end.
+    /// Runs a prompt until the agent settles.
     pub(crate) async fn run(&mut self, text: &str) -> Vec<Event> {
         self.prompt(text);
         self.settled().await
@@ -136,12 +136,12 @@ impl OpenSession {
         PathBuf::from(self.session.path.as_deref().expect("a stored session"))
     }
 
-    /// What the model was sent last, one line a message.
+    /// The messages of the last request, one line per message.
     pub(crate) fn last_request(&self) -> Vec<String> {
         super::agent::sent(&self.provider.last_request().expect("a request"))
     }
 
-    /// Ends the host and gives its files up.
+    /// Shuts the session down and releases its files.
     pub(crate) async fn close(mut self) {
         self.host.send(Op::ShutDown);
         self.until(|event| *event == Event::ShutDown).await;

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Only a test that fails waits as long.
+/// Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The token it knows.
+/// The valid token.
 pub(crate) const TOKEN: &str = "person-token-1234567890";
 
-/// What it says of each answer.
+/// The sent half of each answer.
 pub(crate) const HALF: &str = "half of it";
 
 pub(crate) struct StalledProxy {
@@ -40,13 +40,13 @@ impl StalledProxy {
         &self.url
     }
 
-    /// Waits until a client has closed the connection of an answer that was not whole.
+    /// Waits until a client has closed the connection of an incomplete answer.
     pub(crate) fn is_left(&self) {
         let left = self.gone.recv_timeout(PATIENCE);
         left.expect("the connection of the answer ends");
     }
 
-    /// Whether the answer is still being waited for.
+    /// Whether a client still waits for the answer.
     pub(crate) fn is_held(&self) -> bool {
         self.gone.try_recv().is_err()
     }
@@ -81,12 +81,12 @@ fn answer(mut socket: TcpStream, left: &Sender<()>) {
         events.collect()
     };
     let _ = socket.write_all(format!("{head}{}", events(&frames)).as_bytes());
-    // Nothing more is sent: only the end of the connection ends this.
+    // Waits until the client closes the connection.
     while let Ok(1..) = socket.read(&mut [0; 64]) {}
     let _ = left.send(());
 }
 
-/// Reads a whole request and gives its head.
+/// Reads a complete request and returns its head.
 fn request(socket: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];

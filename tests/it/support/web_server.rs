@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-/// A request that came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceivedRequest {
     /// `POST /path`.
@@ -19,7 +19,7 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// The value of a header, empty when it is not there.
+    /// The value of a header; empty if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut lines = self
             .head
@@ -44,7 +44,7 @@ impl ReceivedRequest {
     }
 }
 
-/// Runs on a thread of its own until it is dropped.
+/// A server on its own thread, stopped when it is dropped.
 pub(crate) struct WebServer {
     port: u16,
     scheme: &'static str,
@@ -55,7 +55,7 @@ pub(crate) struct WebServer {
 type Answerer = dyn Fn(&ReceivedRequest, usize) -> Vec<u8> + Send + Sync;
 
 impl WebServer {
-    /// `answer` gets the request and how many came before it.
+    /// `answer` receives the request and the number of requests before it.
     pub(crate) fn start(
         answer: impl Fn(&ReceivedRequest, usize) -> Vec<u8> + Send + Sync + 'static,
     ) -> Self {
@@ -105,12 +105,12 @@ impl WebServer {
         self.asked.lock().expect("the requests").clone()
     }
 
-    /// The first lines of the requests so far.
+    /// The request lines so far.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.line).collect()
     }
 
-    /// `text` without the port, which differs from run to run.
+    /// `text` with the port replaced by a placeholder.
     pub(crate) fn normal(&self, text: &str) -> String {
         text.replace(&format!("127.0.0.1:{}", self.port), "SERVER")
     }
@@ -124,7 +124,7 @@ async fn serve(
 ) {
     while let Ok((socket, _)) = listener.accept().await {
         let (tls, answer, asked) = (tls.clone(), Arc::clone(&answer), Arc::clone(&asked));
-        // A client that goes away early is part of what is tested.
+        // Some tests disconnect early.
         tokio::spawn(async move {
             match tls {
                 Some(tls) => match tls.accept(socket).await {
