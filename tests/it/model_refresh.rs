@@ -21,7 +21,7 @@ fn document() -> String {
     json!({"openai": {"models": models}, "anthropic": anthropic}).to_string()
 }
 
-/// Serves the document, and nothing to whoever has it already.
+/// Serves the document, and `304 Not Modified` to clients that have it.
 fn publisher() -> WebServer {
     WebServer::start(|asked, _| match asked.header("if-none-match") {
         "\"v1\"" => plain("304 Not Modified", "", ""),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::support::cli::Home;
 use crate::support::session::{OpenSession, TestProject};
 
-/// A model that calls `bash` with each command, one answer each, and then says that it is done.
+/// A model that calls `bash` with each command, one per answer, and then finishes.
 fn runs(commands: &[&str]) -> Script {
     let script = commands.iter().fold(Script::new(), |script, command| {
         let arguments = json!({"command": command});
@@ -51,7 +51,7 @@ fn allow(grant: Grant) -> Answer {
     }
 }
 
-/// How the calls of a run ended, in order.
+/// The statuses of the calls of a run, in order.
 fn statuses(events: &[Event]) -> Vec<ToolStatus> {
     let ends = events.iter().filter_map(|event| match event {
         Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
@@ -80,7 +80,7 @@ async fn call_waits_for_permission_and_a_pattern_allows_the_next() {
     };
     let pattern = patterns[0].clone();
     answer(&open, &first, allow(Grant::Session { pattern }));
-    // The same command runs without asking; another one is asked again.
+    // The same command runs without a question; another one asks.
     let other = question(&mut open).await;
     assert_eq!(
         std::fs::read_to_string(place.work().join("log")).unwrap(),
@@ -90,7 +90,7 @@ async fn call_waits_for_permission_and_a_pattern_allows_the_next() {
     answer(&open, &other, Answer::Refuse { reason });
     let events = open.settled().await;
     let reason = "the user refused: enough".to_owned();
-    // The question may be told before the end of the call in front of it.
+    // The question may be reported before the previous call has ended.
     let ended = statuses(&events);
     assert_eq!(ended.last(), Some(&ToolStatus::Denied { reason }));
     let before = &ended[..ended.len() - 1];
@@ -117,7 +117,7 @@ async fn edited_arguments_are_run() {
     open.settled().await;
     assert!(place.work().join("right").exists());
     assert!(!place.work().join("wrong").exists());
-    // The model knows that it was not its own command.
+    // The result tells the model that the user edited the command.
     let told = open.last_request().pop().unwrap();
     let expected = "[the user edited this call before it ran: touch right]";
     assert!(told.contains(expected), "{told}");
@@ -208,14 +208,14 @@ async fn sandbox_denial_asks_to_run_without_the_sandbox() {
     );
 }
 
-/// What else a command could write with than a redirection.
+/// Ways of writing without a redirection.
 const WAYS: &str = "echo x > b; echo x >> b; : >| b; touch c; mkdir c; rm -f b; mv b c; cp b c; ln -s b c; \
     ln b c; chmod 777 b; truncate -s 0 b; tee b < /dev/null; dd if=/dev/null of=b; sed -i s/x/y/ b; \
     cd ..; echo x > work/b; ln -s $OLDPWD/b /tmp/osier-plan.$$ && echo y > /tmp/osier-plan.$$; \
     rm -f /tmp/osier-plan.$$; cd work; sh -c 'sh -c \"echo x > b\"'; setsid sh -c 'echo x > b'; \
     (echo x > b) & wait";
 
-/// A plug-in with a tool that lets a program write.
+/// A plugin with a tool whose program writes.
 const WRITER: &str = r#"
 osier.tool {
   name = "scribble", description = "writes",

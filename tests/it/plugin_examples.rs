@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::session::{OpenSession, TestProject};
 
-/// A place whose user has the example.
+/// A project whose user has installed the example.
 fn with(name: &str) -> TestProject {
     let place = TestProject::new();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/plugins");
@@ -130,7 +130,7 @@ async fn git_checkpoint_creates_a_commit_and_an_entry() {
     assert!(shown.contains("1 file changed"), "{shown}");
     assert_eq!(git(&["show", &format!("{commit}:a.txt")]).unwrap(), "two");
     assert_eq!(git(&["status", "--short"]).unwrap(), "M a.txt");
-    // Nothing has changed since: there is nothing to keep after the next run.
+    // Nothing has changed, so the next run creates no commit.
     open.run("go on").await;
     write("three\n");
     open.prompt("and on");

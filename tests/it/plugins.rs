@@ -18,7 +18,7 @@ fn write(path: &Path, text: &str) {
     osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
-/// A place whose user has this plug-in as `test.lua`.
+/// A project whose user has this plugin as `test.lua`.
 fn with(code: &str) -> TestProject {
     let place = TestProject::new();
     write(&place.data().join("plugins/test.lua"), code);
@@ -287,7 +287,7 @@ async fn messages_and_entries_are_stored_with_rendered_lines() {
     assert_eq!(noticed(&mut open, "test: ").await, "test: 2 [[1,2]] true");
     let path = open.path();
     open.close().await;
-    // They show when the session is opened again, with the plug-in or without.
+    // A reopened session shows them, with or without the plugin.
     let stored = std::fs::read_to_string(path).unwrap();
     let lines = r#""lines":[[{"text":"milk","style":"title"}]]"#;
     assert!(stored.contains(lines), "{stored}");
@@ -369,7 +369,7 @@ async fn plugin_errors_are_one_line_and_other_plugins_work() {
             format!("g_loop.lua:1: {stopped}"),
         ]
     );
-    // Whoever judged calls and was stopped lets none pass.
+    // A stopped plugin that handles `tool_call` denies every call.
     let refused: Vec<bool> = results(&events)
         .into_iter()
         .map(|(_, success)| success)

@@ -26,7 +26,7 @@ fn standard_output_has_only_the_answer() {
         .args(["-p", "what?"])
         .run();
     assert_eq!(ended, ProgramOutput::new(0, "forty-two\n", ""));
-    // Standard output is no terminal here, so the flag is not needed.
+    // Standard output is not a terminal, so the flag is not needed.
     let ended = home.scripted(&says("forty-two\n\n")).arg("what?").run();
     assert_eq!(ended, ProgramOutput::new(0, "forty-two\n", ""));
 }
@@ -232,7 +232,7 @@ fn accounting_has_one_line_per_call() {
     );
 }
 
-/// Starts a run that shows by a file that it has begun, and never ends by itself.
+/// Starts a run that creates a file and does not end on its own.
 fn endless(home: &Home) -> crate::support::cli::Cli<'_> {
     let turns = json!([{"steps": [
         {"text": "begun"},
@@ -355,7 +355,7 @@ fn sessions_are_resumed_named_or_not_stored() {
     assert_eq!(home.sessions().len(), 1);
 }
 
-/// One clear error and nothing stored anywhere: going on in another session would be a surprise.
+/// An error, and nothing is stored: osier must not continue in another session.
 #[test]
 fn session_open_in_another_process_is_unchanged() {
     let home = Home::new();

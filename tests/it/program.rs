@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A home of its own, a directory to work in, and a program run in it.
+/// A home directory, a working directory, and runs of the program in it.
 struct TestProject {
     home: TempDir,
 }
@@ -89,7 +89,7 @@ impl TestProject {
         }
     }
 
-    /// The lines of the only session there is.
+    /// The lines of the only session.
     fn session(&self) -> Vec<Value> {
         let folder = self.home.path().join("osier/sessions");
         let project = std::fs::read_dir(folder)
@@ -511,8 +511,7 @@ fn wait_for(lines: &mut impl Iterator<Item = std::io::Result<String>>, wanted: &
     panic!("the output ended before `{wanted}`");
 }
 
-/// The draft of the answer in progress, once it holds the answer. It is written a moment after the
-/// answer was seen.
+/// The draft of the current answer, once it contains the answer. It is written shortly after the answer is shown.
 fn wait_for_draft(sessions: &Path, child: &mut Child) -> PathBuf {
     loop {
         let projects = std::fs::read_dir(sessions)

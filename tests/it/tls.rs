@@ -6,7 +6,7 @@ use crate::support::certificate::certified;
 use crate::support::cli::{Home, ProgramOutput};
 use crate::support::web_server::{WebServer, events};
 
-/// An authority's certificate as PEM, and a server whose certificate it signed.
+/// The certificate of a test authority as PEM, and a server with a certificate signed by it.
 fn server() -> (String, WebServer) {
     let (pem, config) = certified();
     let server = WebServer::start_tls(config, |_, _| {

@@ -23,7 +23,7 @@ fn offered(stage: &RunningAgent) -> Vec<Vec<String>> {
     names.collect()
 }
 
-/// The lists that were told: a name, or a name in brackets when it is not offered.
+/// The tool lists of events: a name, or a name in brackets if the tool is not offered.
 fn told(events: &[Event]) -> Vec<Vec<String>> {
     let lists = events.iter().filter_map(|event| match event {
         Event::Tools { tools } => Some(tools),
@@ -72,7 +72,7 @@ async fn tool_added_during_a_turn_is_offered_in_the_next_request() {
             _ => None,
         })
         .collect();
-    // The call of the first turn came before the tool was offered.
+    // The call of the first turn is older than the tool.
     let expected = [
         ToolStatus::Success,
         ToolStatus::ToolNotFound,
@@ -117,7 +117,7 @@ async fn tool_list_is_current_without_a_run_and_keeps_disabled_tools() {
     assert_eq!(told(&events), [["read", "(bash)"]]);
     source.put(vec![plain("later"), plain("read")]);
     let events = stage.apply(Op::ListTools).await;
-    // The first of two tools with one name counts; a tool that joins is offered.
+    // The first of two tools with one name is used; a new tool is offered.
     let expected = ["read", "(bash)", "later"];
     assert_eq!(told(&events).last().unwrap(), &expected);
     assert_eq!(stage.agent.state().tools, ["read", "later"]);

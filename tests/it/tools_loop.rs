@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::agent::{AgentSetup, Journal, TestTool};
 use crate::support::event_lines::{outline, quiet};
 
-/// Call `a` ends only when `b` has, and `b` only when `c` has: they end in the reverse order.
+/// Call `a` waits for `b`, and `b` for `c`: they end in reverse order.
 fn chained(journal: &Journal) -> TestTool {
     let ended: Arc<[Semaphore; 4]> = Arc::new([0, 0, 0, 1].map(Semaphore::new));
     let journal = journal.clone();
@@ -84,7 +84,7 @@ async fn parallel_results_are_stored_in_call_order() {
     );
 }
 
-/// Notes when each call begins and ends; gives way in between, so that others could run.
+/// Records the start and end of each call, and yields in between, so that others can run.
 fn noted(journal: &Journal, rule: fn(&Value) -> Concurrency) -> TestTool {
     let journal = journal.clone();
     TestTool::new("noted", move |arguments, _| {
@@ -134,7 +134,7 @@ async fn calls_in_one_lane_run_sequentially_and_exclusive_calls_alone() {
     );
 }
 
-/// Runs one call that must not run, and gives what the model was told.
+/// Sends one call that must not run. Returns the result for the model.
 async fn refusal(script: Script) -> (String, ToolStatus) {
     let journal = Journal::default();
     let script = script.turn(|turn| turn.text("I see"));

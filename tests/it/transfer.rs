@@ -18,12 +18,12 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A key that was made up here; in pieces, so that no scanner takes it for a real one.
+/// A test key, in parts so that secret scanners do not report it.
 fn key() -> String {
     ["sk-ant-", "api03-aB3dE6gH9jK2mN5pQ8sT1vW4xY7z"].concat()
 }
 
-/// What each entry is, in a few words.
+/// A short description of each entry.
 fn outline(entries: &[Entry]) -> Vec<String> {
     let place = |id: &Option<String>| match id {
         None => "-".to_owned(),
@@ -122,7 +122,7 @@ fn start(text: &str) -> String {
     line.chars().take(40).collect()
 }
 
-/// A session of osier with a branch, a label, tools, a diff, a picture, damage nowhere, and `extra` behind.
+/// A session with a branch, a label, tools, a diff and an image, without damage, followed by `extra`.
 #[expect(
     clippy::too_many_lines,
     reason = "every kind of entry there is, in one list"

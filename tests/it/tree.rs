@@ -54,7 +54,7 @@ impl OpenSession {
             .collect()
     }
 
-    /// Waits for a move: what the conversation shows then, and the prompt that came back.
+    /// Waits for a move. Returns the conversation and the prompt for editing.
     async fn moved(&mut self) -> (Vec<String>, Option<String>) {
         let event = self
             .tree_event(|event| matches!(event, TreeEvent::Moved { .. }))
@@ -125,7 +125,7 @@ async fn moving_before_a_prompt_sends_the_next_as_a_sibling() {
     // The first prompt has nothing before it.
     open.tree(to(&prompts[0]));
     assert_eq!(open.moved().await, (vec![], Some("one".to_owned())));
-    // Behind an answer it goes on with that answer; and a reopened session is where it was left.
+    // After an answer, the answer is included; a reopened session continues at the same entry.
     let given = open.ids(Tag::Assistant).await;
     open.tree(to(&given[1]));
     let (shown, prompt) = open.moved().await;
@@ -218,7 +218,7 @@ async fn undone_prompts_are_returned_and_redone() {
     assert_eq!(open.moved().await.0.len(), 4);
     open.tree(TreeOp::RedoPrompt);
     assert_eq!(open.noticed().await, "there is nothing to redo");
-    // What was done since cannot be redone over.
+    // After a new prompt there is nothing to redo.
     open.tree(TreeOp::UndoPrompt);
     open.moved().await;
     open.run("three").await;
@@ -456,7 +456,7 @@ async fn branches_are_compared_by_answers_and_files() {
         ("talk", "only words")
     );
     assert_eq!((left.tool_calls, right.tool_calls), (1, 1));
-    // What a command changed is known too: no diff of a tool tells it.
+    // Changes by commands are included, although no tool reports a diff.
     let files = |facts: &BranchFacts| -> Vec<(String, u64, u64)> {
         let files = facts.files.iter();
         let files = files.map(|(path, file)| (path.clone(), file.added, file.removed));
@@ -558,7 +558,7 @@ async fn fan(place: &TestProject) -> (OpenSession, Vec<LaneState>) {
     let read = json!({"file_path": "a.txt"});
     let script = Script::new()
         .turn(|turn| turn.when_user("hello").text("hi"))
-        // The lanes take turns in any order: what follows a result stands before what follows the prompt.
+        // The lanes run in any order: sort requests with a result before requests with only the prompt.
         .turn(|turn| turn.when_result("old").tool("write", write("left\n")))
         .turn(|turn| turn.when_result("old").tool("write", write("right\n")))
         .turn(|turn| turn.when_result("a.txt").text("finished").repeat())
@@ -594,7 +594,7 @@ async fn fan_lanes_have_separate_files_and_branches() {
     assert_eq!(leaf.tag, Tag::Assistant);
     let fans = outline_children(&outline, leaf.id);
     assert_eq!(fans, 2);
-    // Put beside one another they name the workspace's file, and not that of a copy.
+    // The comparison has paths of the working directory, not of the copies.
     open.tree(TreeOp::CompareBranches {
         request: 3,
         left: lanes[0].leaf.clone(),
@@ -610,7 +610,7 @@ async fn fan_lanes_have_separate_files_and_branches() {
         let names: Vec<&String> = facts.files.keys().collect();
         assert_eq!(names, ["a.txt"]);
     }
-    // Take the second: its file comes over, the conversation goes on with it.
+    // Apply the second lane: its file is copied, and the conversation continues on its branch.
     open.tree(TreeOp::TakeLane {
         lane: 1,
         force: false,
@@ -627,7 +627,7 @@ async fn fan_lanes_have_separate_files_and_branches() {
     let path = open.path();
     open.close().await;
     assert!(!lanes.iter().any(|lane| lane.directory.exists()));
-    // Everything is in the file: both branches, and where it was left.
+    // The file contains both branches and the current entry.
     let mut again = place
         .open(SessionChoice::File(path), Script::always("x"))
         .await;
@@ -662,7 +662,7 @@ async fn fan_restores_files_before_a_repeated_prompt() {
     assert_eq!(there("made.txt"), None);
     let by_hand = "mine, by hand and longer\n";
     assert_eq!(there("notes.txt").as_deref(), Some(by_hand));
-    // Nothing has happened here yet; taking it makes these files those.
+    // The working directory has not changed yet; applying the lane changes it.
     assert_eq!(read("a.txt").as_deref(), Some("old\nfirst\n"));
     open.tree(TreeOp::TakeLane {
         lane: 0,
@@ -674,7 +674,7 @@ async fn fan_restores_files_before_a_repeated_prompt() {
     assert_eq!(read("notes.txt").as_deref(), Some(by_hand));
 }
 
-/// How many entries hang on the entry.
+/// The number of children of the entry.
 fn outline_children(outline: &Outline, id: &str) -> usize {
     let all = (0..outline.end()).filter_map(|number| outline.get(number));
     let parent = |number: Option<u32>| outline.get(number?).map(|entry| entry.id);

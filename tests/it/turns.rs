@@ -32,7 +32,7 @@ fn model(provider: &str) -> Model {
     }
 }
 
-/// Says its `text` argument once its gate is open.
+/// Returns its `text` argument once its gate is open.
 #[derive(Debug)]
 struct Say {
     spec: ToolSpec,
@@ -397,7 +397,7 @@ async fn provider_without_a_key_is_skipped_until_it_has_one() {
         let result = agent.run("go", Vec::new()).await;
         assert_eq!(result.answer().as_deref(), Some("here"));
     }
-    // Somebody has signed in again.
+    // The user has signed in again.
     let provider_name = "first".to_owned();
     agent.send(Op::EnableProvider {
         provider: provider_name,

@@ -34,7 +34,7 @@ fn results(output: &str) -> Vec<String> {
         .collect()
 }
 
-/// The lines of `output` that are no events.
+/// The lines of `output` that are not events.
 fn printed(output: &str) -> Vec<&str> {
     output
         .lines()
@@ -95,7 +95,7 @@ fn full_and_read_only_disks_leave_files_unchanged() {
     );
 }
 
-/// Runs the program as somebody whom its modes bind.
+/// Runs the program as a user without root permissions.
 const SOMEBODY: &str = r#"
 ln "$0" osier 2>/dev/null || cp "$0" osier
 mkdir lost && printf 'one\n' > lost/f

@@ -12,7 +12,7 @@ use osier_agent::{Agent, AgentMessage, Interceptor, Op, Subscription, ToolDecisi
 use osier_base::watch::Watcher;
 use osier_base::{clock, ids};
 use osier_extensions::hooks::Role;
-use osier_extensions::plugins::link::{Link, MayRun, PluginMessage, Request};
+use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Request};
 use osier_extensions::plugins::{Loaded, Plugins, api};
 use osier_llm::ToolCall;
 use osier_permissions::trust::project_root;

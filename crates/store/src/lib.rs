@@ -29,11 +29,11 @@
 //!
 //! The crate does not depend on tools, settings or the screen.
 
+mod branch_end;
 mod checkpoints;
 mod compare;
 mod directory;
 mod draft;
-mod ending;
 mod entry_reader;
 mod envelope;
 mod error;
@@ -63,9 +63,9 @@ pub mod recorder;
 mod tests;
 pub mod writer;
 
+pub use branch_end::Ending;
 pub use checkpoints::TurnRange;
 pub use directory::{EXTENSION as SESSION_EXTENSION, SessionDirectory};
-pub use ending::Ending;
 pub use error::SessionError;
 pub use fork::fork;
 pub use glimpse::TreeQuery;

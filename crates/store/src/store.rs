@@ -12,8 +12,8 @@ use std::sync::mpsc::{self, Sender};
 
 use tokio::sync::oneshot;
 
+use super::branch_end::{self, Ending};
 use super::draft::{DraftFile, Inbox};
-use super::ending::{self, Ending};
 use super::error::SessionError;
 use super::index::EntryIndex;
 use super::load::{Findings, Loaded, scan};
@@ -87,7 +87,7 @@ impl SessionStore {
         let ending = if draft.was_left() {
             None
         } else {
-            ending::read(file, limit)
+            branch_end::read(file, limit)
         };
         if let Some(ending) = ending {
             let header = ending.header.clone();

@@ -9,7 +9,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
-use super::scan::complete_characters;
+use super::line_window::complete_characters;
 use osier_base::text::sanitize;
 
 /// Bytes of a line that are shown; a longer line shows the part around the match.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::scan::{complete_characters, count_newlines};
+use super::line_window::{complete_characters, count_newlines};
 use osier_base::text::{head_bytes, sanitize, tail_bytes};
 
 /// Bytes stored of the start and of the end.

@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::details::BashDetails;
-use super::in_editor::follow;
-use super::live::Live;
+use super::editor_access::follow;
+use super::live_output::Live;
 use super::output::{Capture, Shown};
-use super::spill::Spill;
+use super::output_file::Spill;
 use super::workspace::Workspace;
 use osier_agent::{ShellRun, UpdateSink};
 use osier_base::process::{Exit, Invocation, Running, signal_name, spawn};

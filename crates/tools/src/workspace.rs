@@ -11,8 +11,8 @@ use std::{fmt, io};
 use tempfile::TempDir;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::file_states::Ledger;
 use super::jobs::Jobs;
-use super::ledger::Ledger;
 use crate::editor::Editor;
 use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;

@@ -13,10 +13,10 @@ use serde_json::json;
 use super::sample;
 use crate::support::cli::Home;
 
-/// Debian's name, and that of others.
+/// The names of the browser on Debian and on other systems.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 
-/// The document as it is after its scripts have run; `None` without a browser.
+/// The document after its scripts have run; `None` without a browser.
 fn document(page: &Path) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let browser = skip::program(BROWSERS, "apt install chromium")?;
@@ -40,7 +40,7 @@ fn document(page: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A listener that counts who comes.
+/// A listener that counts connections.
 fn listener() -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -57,7 +57,7 @@ fn listener() -> (u16, Arc<AtomicUsize>) {
     (port, count)
 }
 
-/// Every way in that is known, calling home at `port`.
+/// All known attacks; each connects to `port`.
 fn attacks(port: u16) -> Vec<String> {
     let run = format!("document.title='owned';new Image().src='http://127.0.0.1:{port}/x'");
     vec![
@@ -84,7 +84,7 @@ fn attacks(port: u16) -> Vec<String> {
     ]
 }
 
-/// A session that has every attack in every place a text can be.
+/// A session with every attack in every text field.
 fn hostile(port: u16) -> String {
     let mut extra = Vec::new();
     let mut parent = "00000005".to_owned();
@@ -209,7 +209,7 @@ fn attack_is_detected_in_an_unprotected_page() {
     assert!(visits.load(Ordering::SeqCst) > 0);
 }
 
-/// The elements and attributes that a page is made of.
+/// The allowed elements and attributes of a page.
 const ELEMENTS: &[&str] = &[
     "html",
     "head",
@@ -298,7 +298,7 @@ const ATTRIBUTES: &[&str] = &[
     "type",
 ];
 
-/// What stands in the opening tags of a document as a browser writes it: text has no `<` of its own there.
+/// The opening tags of a document as serialized by a browser, which escapes `<` in text.
 fn tags(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = page;
@@ -314,7 +314,7 @@ fn tags(page: &str) -> Vec<String> {
         });
         let (tag, after) = rest.split_at(end.unwrap());
         found.push(tag.to_owned());
-        // What stands in these is no markup.
+        // Their content is not markup.
         rest = match tag.split(' ').next() {
             Some(raw @ ("script" | "style" | "title")) => {
                 let close = format!("</{raw}>");

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{key, outline, sample};
 use crate::support::cli::{Home, lines_of};
 
-/// A home whose work folder holds `session.jsonl`.
+/// A home whose working directory contains `session.jsonl`.
 fn home_with(session: &str) -> Home {
     let home = Home::new();
     home.file("session.jsonl", session);
@@ -89,7 +89,7 @@ fn exports_contain_no_keys() {
         assert!(!ended.stdout.contains("aB3dE6gH9jK2"), "{format}");
         assert!(ended.stdout.contains("[key removed]"), "{format}");
     }
-    // What was removed leaves a session that can be read.
+    // A session with removed keys is valid.
     let ended = home
         .cli()
         .args(["export", "./session.jsonl", "copy.jsonl"])

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{fixture, outline, sample};
 use crate::support::cli::{Home, lines_of};
 
-/// What a fixture becomes, and what was told of it without the paths.
+/// The imported fixture, and the report without paths.
 fn imported(name: &str) -> (Imported, Loaded) {
     let data = tempfile::tempdir().unwrap();
     let file = fixture(name);

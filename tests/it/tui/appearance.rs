@@ -62,7 +62,7 @@ async fn no_colours_uses_modifiers() {
     let shown = screen.styled();
     let legend = shown.rsplit("── styles ──").next().unwrap();
     assert!(!legend.contains("Rgb") && !legend.contains('#') && !legend.contains(" on "));
-    // What is selected shows without a colour, too.
+    // The selection is visible without colours.
     assert!(legend.contains("reversed"), "{legend}");
     insta::assert_snapshot!("no_colour", shown);
 }
@@ -159,7 +159,7 @@ async fn theme_list_previews_and_esc_restores() {
     screen.press("down");
     assert_ne!(screen.app.theme.name(), "Nord");
     screen.type_text("mine");
-    // A colour of the palette is that of every token of the themes below.
+    // Changing a colour of the palette changes every token that uses it.
     assert_eq!(
         screen.app.theme.hex(Token::ListMarker).0.as_deref(),
         Some("#abcdef")

@@ -10,7 +10,7 @@ use osier_tui::Effect;
 use super::images::flag;
 use super::support::Screen;
 
-/// A screen with the picture `name` dropped on it, which is a file of the working directory.
+/// A screen on which the image `name` of the working directory was dropped.
 async fn with_dropped(name: &str) -> Screen {
     let script = Script::new().turn(|turn| turn.text("A flag."));
     let mut screen = Screen::new(70, 24).script(script).start().await;
@@ -25,7 +25,7 @@ async fn with_dropped(name: &str) -> Screen {
     screen
 }
 
-/// The pictures in the last request.
+/// The images in the last request.
 fn sent(screen: &Screen) -> usize {
     let request = screen.request();
     let users = request

@@ -52,7 +52,7 @@ async fn command_output_keeps_its_colours() {
     assert_eq!(style_of(&mut screen, "green goes on").0, green);
     let plain = theme(&screen, Token::ToolOutput);
     assert_eq!(style_of(&mut screen, "end").0, plain);
-    // The model reads text alone.
+    // The model receives only text.
     let request = format!("{:?}", screen.request());
     assert!(request.contains("plain red orange\\ngreen goes on\\nend\\n"));
     assert!(!request.contains("\\u{1b}"), "{request}");

@@ -88,7 +88,7 @@ async fn ctrl_c_clears_and_a_second_one_on_an_empty_editor_exits() {
     screen.press("ctrl+c ctrl+c");
     assert!(screen.screen().contains("press ctrl+c again to quit"));
     assert_eq!(screen.effects, []);
-    // The second press counts as long as the line stands, and no longer.
+    // The second press counts only while the hint is shown.
     screen.advance(Duration::from_secs(5));
     assert!(!screen.screen().contains("press ctrl+c again to quit"));
     screen.press("ctrl+c");
@@ -154,7 +154,7 @@ async fn commands_complete_with_their_arguments() {
     screen.press("down");
     let first = screen.styled();
     screen.press("down down down");
-    // The list has three: three steps are a round.
+    // The list has three rows: three steps return to the first.
     assert_eq!(screen.styled(), {
         screen.press("up up up");
         screen.styled()
@@ -265,7 +265,7 @@ async fn arrows_walk_the_history_and_return_to_the_draft() {
     assert_eq!(screen.editor(), "third");
     screen.press("up");
     assert_eq!(screen.editor(), "/thinking off");
-    // A recalled command opens no list that would take the next arrow.
+    // A recalled command opens no completion list, which would take the next arrow.
     screen.press("up");
     assert_eq!(screen.editor(), "first");
     screen.press("down down down");
@@ -352,7 +352,7 @@ async fn external_editor_edits_the_prompt() {
     assert_eq!(screen.editor(), "better\ntext");
 }
 
-/// The button goes down and up.
+/// Presses and releases the button.
 fn click(screen: &mut Screen, column: u16, row: u16) {
     for kind in [
         MouseEventKind::Down(MouseButton::Left),
@@ -375,7 +375,7 @@ async fn click_places_the_cursor() {
     let rows: Vec<String> = screen.editor().lines().map(str::to_owned).collect();
     assert_eq!(rows.len(), 3, "{rows:?}");
     let top = 19 - 3;
-    // On either half of a wide character the cursor goes before it.
+    // A click on either half of a wide character places the cursor before it.
     for (at, expected) in [
         ((2, top), "|漢字 wide"),
         ((3, top), "|漢字 wide"),
@@ -392,14 +392,14 @@ async fn click_places_the_cursor() {
         );
         screen.press("backspace");
     }
-    // Behind the end of a row that is wrapped, of a line, and below everything.
+    // After the end of a wrapped row, after the end of a line, and below all rows.
     click(&mut screen, 39, top);
     assert_eq!(screen.cursor().map(|at| at.1), Some(top));
     click(&mut screen, 39, top + 1);
     screen.type_text("|");
     assert!(screen.editor().contains("ends|\n"), "{}", screen.editor());
     screen.press("backspace");
-    // A cluster of several characters is one place, a tab as well.
+    // A grapheme cluster is one position, and so is a tab.
     for (column, expected) in [
         (3, "a|    b"),
         (7, "a    |b"),
@@ -415,7 +415,7 @@ async fn click_places_the_cursor() {
         );
         screen.press("backspace");
     }
-    // A chip is one, too.
+    // A chip is one position, too.
     screen.press("ctrl+c").paste(&"line\n".repeat(20));
     screen.type_text(" behind");
     assert_eq!(screen.editor(), "[paste #1 +20 lines] behind");

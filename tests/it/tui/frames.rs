@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 
 use super::support::{Screen, text_of};
 
-/// A terminal at the other end of a frame writer.
+/// A terminal emulator connected to a frame writer.
 struct Terminal {
     writer: FrameWriter,
     parser: vt100::Parser,
@@ -26,7 +26,7 @@ impl Terminal {
         }
     }
 
-    /// Draws a frame, and holds the terminal to show it. Returns its bytes.
+    /// Draws a frame and asserts that the terminal shows it. Returns its bytes.
     fn draw(&mut self, screen: &mut Screen) -> usize {
         let (canvas, links) = self.writer.canvas();
         let cursor = screen.app.draw(canvas, links, screen.now);
@@ -73,7 +73,7 @@ async fn streamed_answer_writes_little_more_than_its_text() {
     gate.open();
     let mut frames = 0;
     while screen.screen().contains("Working") {
-        // As many events a frame as a fast model sends.
+        // As many events per frame as a fast model sends.
         for _ in 0..8 {
             if screen.screen().contains("Working") {
                 screen.next_event().await;

@@ -38,7 +38,7 @@ fn canvas(protocol: Protocol) -> Canvas {
     }
 }
 
-/// A screen that shows pictures once they were taken from the channel.
+/// A screen that shows images after they are received from the channel.
 async fn screen(file: &[u8], protocol: Protocol) -> (Screen, Receiver<RenderedImage>) {
     let script = Script::new()
         .turn(|turn| turn.tool("read", json!({"file_path": "a.png"})))
@@ -52,7 +52,7 @@ async fn screen(file: &[u8], protocol: Protocol) -> (Screen, Receiver<RenderedIm
     (screen, ready)
 }
 
-/// Backgrounds of the rows at the column behind the indent.
+/// Backgrounds of the rows at the column after the indent.
 fn grounds(screen: &mut Screen) -> Vec<Color> {
     let (buffer, _) = screen.draw();
     (0..buffer.area.height)
@@ -70,11 +70,11 @@ async fn image_has_its_rows_before_it_is_decoded() {
     assert_eq!(screen.screen(), before);
     let (red, blue) = (Color::Rgb(255, 0, 0), Color::Rgb(0, 0, 255));
     assert_eq!(grounds(&mut screen), [red, red, blue, blue]);
-    // It is text like any other: it scrolls and is cut off.
+    // It scrolls and is cut like text.
     screen.resize(60, 10);
     let cut = grounds(&mut screen);
     assert!(!cut.is_empty() && cut.len() < 4, "{cut:?}");
-    // Another theme or terminal draws it anew, at the same place.
+    // Another theme or size draws it again, at the same position.
     screen.resize(60, 24);
     screen.app.set_canvas(None);
     assert_eq!(grounds(&mut screen), []);

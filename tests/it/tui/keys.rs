@@ -41,10 +41,10 @@ async fn vim_mode_is_shown_and_every_mode_sends() {
     );
     screen.press("enter").settled().await;
     assert_eq!(screen.last_prompt(), "fix the big bug");
-    // The next prompt is written, not commanded.
+    // The next prompt starts in insert mode.
     screen.type_text("dd");
     assert_eq!(screen.editor(), "dd");
-    // The earlier one is where it always was.
+    // `k` on the first line recalls the earlier prompt.
     screen.press("esc").type_text("k");
     assert_eq!(screen.editor(), "fix the big bug");
 }
@@ -202,7 +202,7 @@ fn keys_used_by_multiplexers_have_a_second_binding() {
     }
     for (context, keys, action) in &bindings {
         let lost = |keys: &[_]| taken.contains(&keys[0]);
-        // A key of the whole program serves everywhere.
+        // A global key works in every context.
         let other = bindings.iter().any(|(place, keys, also)| {
             also == action && (place == context || *place == "global") && !lost(keys)
         });

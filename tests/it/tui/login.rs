@@ -12,7 +12,7 @@ fn credentials(screen: &Screen) -> CredentialFile {
     CredentialFile::new(screen.work().with_file_name("home").join("auth.json"))
 }
 
-/// Waits for the dialog and gives the address it shows.
+/// Waits for the dialog. Returns the URL that it shows.
 async fn address(screen: &mut Screen) -> String {
     let mut address = None;
     screen

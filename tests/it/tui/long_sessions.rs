@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::support::Screen;
 use crate::support::session_fixture::{FIRST_PROMPT, LAST_ANSWER, Shape, write};
 
-/// A session of its own to open.
+/// A session to open.
 struct Stored {
     _folder: TempDir,
     path: PathBuf,
@@ -41,21 +41,20 @@ fn rows(screen: &mut Screen) -> Vec<String> {
     shown.lines().take(20).map(str::to_owned).collect()
 }
 
-/// Presses a key that scrolls by a page, waits until there is something to scroll to, and checks that the
-/// two rows that are kept are where they belong. Returns the rows.
+/// Presses a key that scrolls by a page, waits for the page, and checks that two rows overlap. Returns the rows.
 async fn turn(screen: &mut Screen, key: &str) -> Vec<String> {
     let before = rows(screen);
     loop {
         screen.press(key);
         let after = rows(screen);
         if after == before {
-            // What stands there is on its way.
+            // The page is still loading.
             screen
                 .until(|event| matches!(event, Event::TranscriptPage { .. }))
                 .await;
             continue;
         }
-        // The first row may be the prompt that stays there.
+        // The first row may be the sticky prompt.
         let moved = [0, 1].iter().find(|covered| {
             (1..after.len() - 1).any(|by| match key {
                 "pageup" => before[**covered..].starts_with(&after[by..]),
@@ -108,7 +107,7 @@ async fn jump_to_the_start_and_page_to_the_end() {
         seen.extend(numbers(&turn(&mut screen, "pagedown").await));
     }
     assert_eq!(seen, (1..399).collect());
-    // The end is here at once wherever the reader was.
+    // Jumping to the end works from any position.
     screen.press("ctrl+home").shows(FIRST_PROMPT).await;
     screen.press("ctrl+end");
     assert!(screen.screen().contains(LAST_ANSWER));

@@ -30,7 +30,7 @@ impl Screen {
         self.mouse(mouse(MouseEventKind::Up(LEFT), column, row))
     }
 
-    /// What was copied since the last call.
+    /// The text that was copied since the last call.
     fn copied(&mut self) -> Vec<String> {
         let effects = std::mem::take(&mut self.effects);
         let copied = effects.into_iter().filter_map(|effect| match effect {
@@ -65,7 +65,7 @@ async fn drag_copies_text_without_decoration() {
         screen.copied(),
         ["sentence that is long enough to be wrapped on a narrow screen."]
     );
-    // The prompt's bar and the bullets stay behind; blocks keep the blank line between them.
+    // The bar of the prompt and the bullets are not copied; the blank line between blocks is.
     screen.drag((0, 0), (43, 6));
     assert_eq!(
         screen.copied(),
@@ -74,7 +74,7 @@ async fn drag_copies_text_without_decoration() {
              first item\nsecond"
         ]
     );
-    // Upwards is the same as downwards; the label of the code and the borders of the table are no text.
+    // Dragging up gives the same text; the label of the code and the borders of the table are not copied.
     screen.drag((43, 18), (0, 8));
     assert_eq!(
         screen.copied(),
@@ -121,7 +121,7 @@ async fn selection_at_the_edge_scrolls() {
     screen.mouse(mouse(MouseEventKind::Down(LEFT), 0, 4));
     let edge = screen.app.transcript.rows_shown() - 1;
     screen.mouse(mouse(MouseEventKind::Drag(LEFT), 3, edge));
-    // One row a tick, while nothing comes from the mouse.
+    // One row per tick without mouse events.
     for _ in 0..5 {
         screen.now += std::time::Duration::from_millis(40);
         screen.app.tick(screen.now);
@@ -190,7 +190,7 @@ async fn blocks_are_selected_copied_collapsed_and_opened_by_keyboard() {
             },
         ]
     );
-    // Lines: from the picked block on, by whole lines.
+    // Line selection starts at the selected block.
     screen.press("v j y");
     assert_eq!(screen.copied(), ["let a = 1;\nlet b = 2;"]);
     screen.press("esc esc");

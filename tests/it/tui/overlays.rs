@@ -14,7 +14,7 @@ const MODELS: &str = r#"{"providers": {
     {"id": "anvil-clone", "contextWindow": 1000000, "maxTokens": 4096}]}
 }}"#;
 
-/// What the second model of the switching tests says.
+/// The answer of the second model in the tests of switching.
 const OTHER: &str =
     r#"{"turns": [{"repeat": true, "steps": [{"text": "The other model speaks."}]}]}"#;
 
@@ -66,7 +66,7 @@ async fn favourites_are_first_and_cycled() {
     let kept = std::fs::read_to_string(screen.home().join("settings.toml")).unwrap();
     let line = "favourites = [\"acme/anvil-small\", \"acme/anvil-large\"]\n";
     assert_eq!(kept, line);
-    // In the list in its order, by the key in the order in which they were chosen.
+    // The list has its own order, the key uses the order in which they were added.
     screen.press("ctrl+l");
     let listed = screen.screen();
     let place = |text: &str| listed.find(text).unwrap_or(usize::MAX);
@@ -233,7 +233,7 @@ async fn browse_mode_uses_single_keys_until_text_is_typed() {
     assert!(screen.conversation().starts_with("▌ first\none\n"));
     screen.press("G");
     assert_eq!(screen.conversation(), end);
-    // Esc gives the keys back; so does a character that means nothing here, and it is not lost.
+    // Esc leaves browse mode, and so does a character without a binding, which is typed.
     screen.press("esc x alt+v X");
     assert!(
         screen.editor().starts_with("draftxX"),

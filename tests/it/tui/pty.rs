@@ -23,7 +23,7 @@ const ANSWER: &str = r#"{"turns": [
   {"repeat": true, "steps": [{"text": "Another answer."}]}
 ]}"#;
 
-/// Says a part of its answer and never goes on.
+/// Sends a part of its answer and then waits.
 const STUCK: &str =
     r#"{"turns": [{"repeat": true, "steps": [{"text": "The first half"}, {"wait": 600000}]}]}"#;
 
@@ -68,7 +68,7 @@ fn screen_reader_mode_has_words_and_the_cursor_on_the_selection() {
     );
     program.write("/set");
     program.shows("> /set");
-    // Another setting is changed: what the command line wanted stays.
+    // Changing another setting keeps the value of the command line.
     program.write("tings\r");
     program.shows("Settings");
     program.write("mouse\r");

@@ -39,7 +39,7 @@ async fn start() -> Screen {
     Screen::new(80, 24).start().await
 }
 
-/// Asks and waits until the line of the question is there.
+/// Asks a question and waits until its line is shown.
 async fn asked(screen: &mut Screen, question: Question) -> tokio::task::JoinHandle<Answer> {
     let answer = screen.ask(question);
     screen
@@ -54,7 +54,7 @@ async fn closed(screen: &mut Screen) {
         .await;
 }
 
-/// Asks, enters the dialog, lets it be drawn, presses `keys`, and gives the answer.
+/// Asks a question, opens and draws the dialog, presses `keys` and returns the answer.
 async fn answered(question: Question, keys: &str) -> Answer {
     let mut screen = start().await;
     let answer = asked(&mut screen, question).await;
@@ -97,7 +97,7 @@ async fn question_is_above_the_editor_and_keeps_the_draft() {
 async fn keys_before_the_dialog_is_drawn_do_not_answer() {
     let mut screen = start().await;
     let answer = asked(&mut screen, permission()).await;
-    // Typed before the dialog was entered, and in one burst with the key that enters it.
+    // Keys before the dialog opens, and in one burst with the key that opens it.
     screen
         .type_text("yy")
         .press("alt+a")
@@ -109,7 +109,7 @@ async fn keys_before_the_dialog_is_drawn_do_not_answer() {
     closed(&mut screen).await;
     assert!(matches!(answer.await.unwrap(), Answer::Allow { .. }));
     assert_eq!(screen.editor(), "yy");
-    // The next question has its own dialog: a key that bounces does not reach it.
+    // The next question has its own dialog, so a repeated key does not reach it.
     let next = asked(&mut screen, permission()).await;
     screen.type_text("y");
     assert!(!next.is_finished());
@@ -290,7 +290,7 @@ async fn form_has_one_line_per_field_and_shows_errors() {
     let mut screen = start().await;
     let answer = asked(&mut screen, question(QuestionKind::Form { schema })).await;
     screen.press("alt+a").screen();
-    // The name is missing: sending goes back to it.
+    // The name is missing: submitting selects its field.
     screen
         .press("tab")
         .type_text("x")

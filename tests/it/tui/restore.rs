@@ -16,7 +16,7 @@ async fn files_are_restored_after_an_undo_and_redone() {
         .until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
         .await;
     screen.press("ctrl+u");
-    // The conversation alone has moved, and that the files have not is told.
+    // Only the conversation has moved; a message says that the files differ.
     screen.shows("1 file differs from this point").await;
     screen.send("/restore").shows("Restore 1 file").await;
     let shown = screen.screen();
@@ -26,7 +26,7 @@ async fn files_are_restored_after_an_undo_and_redone() {
     screen.shows("1 file deleted").await;
     screen.send("/restore undo").until(restored).await;
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
-    // The conversation has not moved: what was undone can be redone, and the offer still stands.
+    // The conversation has not moved, so redo still works.
     screen.send("/restore").shows("Restore 1 file").await;
     screen.press("esc").send("/redo");
     screen.shows("Written.").await;

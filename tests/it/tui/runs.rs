@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::support::Screen;
 
-/// What stands in an editor in which nothing does.
+/// The placeholder of an empty editor.
 const EMPTY: &str = "Ask, or type / for commands";
 
-/// A run that waits at a gate, then reads what was queued meanwhile.
+/// A run that waits at a gate and then receives queued messages.
 fn gated(gate: &Gate) -> Script {
     Script::new()
         .turn(|turn| {
@@ -219,7 +219,7 @@ async fn prompt_that_cannot_be_stored_returns_to_the_editor() {
         .script(Script::always("Just an answer."))
         .start()
         .await;
-    // No folder can be made where a file stands.
+    // A directory cannot be created where a file is.
     let sessions = screen.home().join("sessions");
     std::fs::write(&sessions, "").unwrap();
     screen.send("do it").settled().await;
@@ -230,7 +230,7 @@ async fn prompt_that_cannot_be_stored_returns_to_the_editor() {
     screen.press("enter").settled().await;
     assert_eq!(screen.editor(), EMPTY);
     assert_eq!(screen.last_prompt(), "do it now");
-    // What came is not given back when something else fails.
+    // A stored prompt does not return to the editor when something else fails.
     screen.send("and this").settled().await;
     assert_eq!(screen.editor(), EMPTY);
 }

@@ -34,7 +34,7 @@ fn decoration(screen: &str) -> Vec<char> {
     screen.chars().filter(draws).collect()
 }
 
-/// What the cursor stands on, to the end of its line.
+/// The text from the cursor to the end of its line.
 fn read(screen: &mut Screen) -> String {
     let text = screen.screen();
     assert_eq!(decoration(&text), Vec::<char>::new(), "{text}");
@@ -108,7 +108,7 @@ async fn cursor_is_on_the_selection() {
     let here = read(&mut screen);
     screen.press("up");
     assert_ne!(read(&mut screen), here);
-    // The block that is picked, while the conversation is browsed.
+    // The selected block in browse mode.
     screen.press("esc alt+v g tab");
     assert_eq!(read(&mut screen), "You: go");
     screen.press("tab tab");

@@ -143,7 +143,7 @@ async fn sessions_are_found_by_content() {
         .await;
     let shown = screen.screen();
     assert!(shown.contains("text") && shown.contains(" 1/1 "), "{shown}");
-    // Beside it, how it went.
+    // The preview is next to the list.
     screen.shows("● It failed.").await;
     screen.press("enter").shows("▌ first prompt").await;
     assert!(screen.conversation().contains("▌ first prompt"));
@@ -162,7 +162,7 @@ async fn session_is_renamed_deleted_and_restored_in_the_list() {
     screen.press("ctrl+n").shows(" 1/2 ").await;
     screen.type_text("told").shows(" 1/1 ").await;
     screen.press("ctrl+d").shows("ctrl+d again to delete").await;
-    // Anything else first, and it is not deleted.
+    // Another key cancels the deletion.
     screen
         .press("up")
         .press("ctrl+d")

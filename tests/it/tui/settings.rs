@@ -31,7 +31,7 @@ async fn settings_are_listed_with_their_source_and_changed_in_place() {
     let file = screen.home().join("settings.toml");
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text, SETTINGS.replace("mouse = false", "mouse = true"));
-    // The list stays, with what holds now.
+    // The list stays open with the new value.
     assert!(screen.screen().contains("› mouse"), "{}", screen.screen());
     screen.press("ctrl+d");
     let text = fs::read_to_string(&file).unwrap();
@@ -88,7 +88,7 @@ async fn key_is_bound_by_pressing_it_after_showing_conflicts() {
     screen.press("esc").press("f12");
     assert!(screen.screen().contains("Models"), "{}", screen.screen());
     screen.press("esc");
-    // Taken away: every key of the action.
+    // Removes every key of the action.
     screen
         .send("/keymap")
         .type_text("open the prompt in")

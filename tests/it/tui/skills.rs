@@ -15,7 +15,7 @@ async fn skills_and_templates_are_completed_listed_and_run() {
         .file(".osier/prompts/review.md", PROMPT)
         .start()
         .await;
-    // The commands are known once a prompt has been answered.
+    // The commands are loaded before the first answer.
     screen.send("hello").settled().await;
     screen.type_text("/rev");
     assert!(
@@ -27,7 +27,7 @@ async fn skills_and_templates_are_completed_listed_and_run() {
     screen.settled().await;
     assert_eq!(screen.last_prompt(), "Review a.rs.");
     screen.send("/skills").shows("description").await;
-    // The cost depends on where the skill lies.
+    // The number of tokens depends on the path of the skill.
     let shown = screen.screen();
     let (before, after) = shown.split_once('~').unwrap();
     let after = after.trim_start_matches(|char: char| char.is_ascii_digit());

@@ -30,12 +30,12 @@ async fn jobs_are_listed_streamed_and_killed() {
         shown.contains("› job2  echo the second; sleep 600"),
         "{shown}"
     );
-    // The other job's output takes the place of this one's.
+    // The output of the other job replaces this one.
     screen.press("down").shows("│ begun").await;
     assert!(screen.screen().contains("› job1  echo begun"));
     File::create(screen.work().join("go")).unwrap();
     screen.shows("│ more").await;
-    // One key asks, another one answers.
+    // One key asks, another one confirms.
     screen.type_text("x");
     assert!(screen.screen().contains("press x again to kill job1"));
     screen.press("esc");

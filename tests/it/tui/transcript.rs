@@ -42,7 +42,7 @@ async fn thinking_is_shown_while_streaming_and_collapses() {
     assert_eq!(screen.conversation(), "▌ hi\n\nLet me see.\n\nDone.");
     screen.press("ctrl+t");
     assert_eq!(screen.conversation(), "▌ hi\n\nThought\n\nDone.");
-    // A click opens the one that is under it, and only that.
+    // A click expands only the clicked block.
     click(&mut screen, 2);
     assert_eq!(screen.conversation(), "▌ hi\n\nLet me see.\n\nDone.");
 }
@@ -309,7 +309,7 @@ async fn wheel_scrolls_and_clicks_below_are_ignored() {
     assert_eq!(screen.conversation(), end);
     screen.press("ctrl+home");
     let top = screen.conversation();
-    // The editor's row: the conversation goes on behind it, but it is not what was clicked.
+    // The row of the editor: the click does not reach the conversation.
     click(&mut screen, 12);
     assert_eq!(screen.conversation(), top);
     click(&mut screen, 3);

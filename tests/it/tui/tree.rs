@@ -92,7 +92,7 @@ async fn collapsing_filters_and_search_narrow_the_tree() {
     assert!(prompts.contains("· prompts ─"), "{prompts}");
     assert!(!prompts.contains("Looked at"), "{prompts}");
     screen.press("tab tab tab").shows("Looked at").await;
-    // Everything below the first answer goes, and comes back; it is remembered.
+    // Collapses and expands everything below the first answer; the state is remembered.
     screen.press("g down left");
     assert!(screen.screen().contains("⊞"), "{}", screen.screen());
     screen.press("esc").press("alt+t").shows("⊞").await;
@@ -112,7 +112,7 @@ async fn entries_are_labelled_and_branches_hidden_and_shown() {
     screen.shows("[idea]").await;
     screen.press("x").hides("write the notes").await;
     screen.press("u").shows("write the notes").await;
-    // The branch one is on stays.
+    // The current branch cannot be hidden.
     screen.press("G x");
     screen
         .until(|event| matches!(event, Event::HostNotice { .. }))
@@ -128,7 +128,7 @@ async fn two_branches_side_by_side() {
         screen.press("d [ [ d").shows("Compare branches").await;
         let work = screen.work().to_string_lossy().into_owned();
         let shown = screen.screen().replace(&work, "WORK");
-        // How long an answer took is another matter every time.
+        // Durations differ between runs.
         let shown = took.replace_all(&shown, "TIME ").into_owned();
         insta::assert_snapshot!(format!("compare_{columns}"), shown);
         screen.press("esc");
@@ -159,7 +159,7 @@ async fn summary_is_reviewed_before_it_is_stored() {
         .send("/compact keep it short")
         .shows("ctrl+s save")
         .await;
-    // The first and last columns are those of the screen behind, which still moves.
+    // The first and last columns belong to the screen behind, which still changes.
     let shown = screen.screen();
     let lines = shown.lines().map(|line| {
         let inside = line.chars().skip(1).take(78);
@@ -199,7 +199,7 @@ async fn context_panel_shows_cache_use() {
     let turns = [
         answer(50, 0, 40_000),
         answer(50, 40_050, 400),
-        // Long after: the cache is gone, and written again.
+        // Much later: the cache has expired and is written again.
         answer(50, 0, 41_000),
         answer(100, 41_900, 0),
     ];

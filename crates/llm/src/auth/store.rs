@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::credential::Credential;
-use super::vault::Vault;
+use super::system_keyring::Vault;
 
 /// Credentials by provider name.
 #[derive(Clone, Default)]

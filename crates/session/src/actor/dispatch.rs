@@ -35,7 +35,7 @@ use crate::workspace::WorkingDirectory;
 use osier_agent::{Publisher, Severity, ShellRun};
 use osier_base::problem::Problem;
 use osier_extensions::hooks::HookNews;
-use osier_extensions::plugins::link;
+use osier_extensions::plugins::channel;
 use osier_llm::Model;
 use osier_mcp::ServerEvent;
 use osier_protocol::questions::{Questions, Request};
@@ -79,7 +79,7 @@ struct Inbox {
     ops: mpsc::UnboundedReceiver<Numbered>,
     jobs: mpsc::UnboundedReceiver<Delivery>,
     questions: mpsc::UnboundedReceiver<Request>,
-    plugins: mpsc::UnboundedReceiver<link::Request>,
+    plugins: mpsc::UnboundedReceiver<channel::Request>,
     hook_news: mpsc::UnboundedReceiver<HookNews>,
 }
 

@@ -12,7 +12,7 @@ use crate::prompt::session_prompt;
 use crate::{hooks, plugins, trust};
 use osier_agent::Severity;
 use osier_extensions::hooks::{HookNews, SessionHooks};
-use osier_extensions::plugins::link::Request;
+use osier_extensions::plugins::channel::Request;
 use osier_protocol::Event;
 use osier_protocol::questions::Question;
 use osier_settings::Settings;

@@ -15,7 +15,7 @@ use crate::support::certificate::certified;
 use crate::support::cli::{Home, Running};
 use crate::support::connection::TestConnection;
 
-/// Waits in a command until the test makes the file `go`.
+/// Runs a command that waits until the test creates the file `go`.
 const WAITS: &str = r#"{"turns": [
   {"when": {"toolResult": ""}, "steps": [{"text": "The command has ended."}]},
   {"repeat": true, "steps": [
@@ -23,7 +23,7 @@ const WAITS: &str = r#"{"turns": [
   ]}
 ]}"#;
 
-/// The servers in the background of this home. They end with the test.
+/// The background servers of this home, stopped at the end of the test.
 struct Background(PathBuf);
 
 impl Background {
@@ -127,7 +127,7 @@ fn server_sessions_open_in_tabs() {
     program.shows("1/2");
     program.write("\x04");
     assert!(program.exit().success());
-    // Both are open over there: the one that was used last is joined, the other one from the list.
+    // Both are open on the server: the client attaches to the last used one, and opens the other from the list.
     let mut again = program.again(&["attach"]);
     again.shows("▌ second");
     again.write("\x1bs");
@@ -149,7 +149,7 @@ fn several_clients_show_the_same_session() {
     one.shows("• a list");
     two.shows("▌ from one");
     two.shows("• a list");
-    // What is typed and not sent is one's own.
+    // A draft is not shared.
     one.write("a draft");
     one.shows("❯ a draft");
     two.hides("esc to interrupt");
@@ -174,7 +174,7 @@ fn take_over_changes_the_active_writer() {
     one.shows("2 connected · you have control");
     two.shows("2 connected · anna has control");
     two.shows("The first half");
-    // What is typed stays, and the way out is said.
+    // The draft stays, and a message names the key for taking control.
     two.write("of bob\r");
     two.shows("anna has control: alt+T to take control");
     two.shows("❯ of bob");
@@ -185,7 +185,7 @@ fn take_over_changes_the_active_writer() {
     two.write("\r");
     two.hides("❯ of bob");
     one.shows("of bob");
-    // Whoever is there can stop it.
+    // Every client can stop the run.
     one.write("\x1b");
     two.shows("anna has stopped it");
     two.write("\x04");
@@ -307,7 +307,7 @@ fn typing_and_reading_work_without_a_connection() {
     program.shows("╭─ Commands");
     program.write("\x1b");
     program.hides("╭─ Commands");
-    // What is sent waits, and is not lost.
+    // Sent requests wait for the connection.
     program.write("\r");
     cable.release();
     program.shows("Another answer.");
@@ -322,7 +322,7 @@ fn typing_and_reading_work_without_a_connection() {
     assert_eq!(screen.matches("▌ and again").count(), 1, "{screen}");
 }
 
-/// An sshd of Debian with keys of its own.
+/// A Debian sshd with its own keys.
 struct Sshd {
     place: TempDir,
     port: u16,
@@ -337,7 +337,7 @@ impl Drop for Sshd {
 }
 
 impl Sshd {
-    /// `None`, reported, where it cannot run.
+    /// `None`, reported as a skip, if it cannot run.
     fn start() -> Option<Self> {
         let program = Path::new("/usr/sbin/sshd");
         if !program.is_file() {
@@ -388,12 +388,12 @@ impl Sshd {
         })
     }
 
-    /// The ssh of the interface.
+    /// The ssh command of the client.
     fn command(&self) -> String {
         format!("ssh -F {}", self.place.path().join("ssh_config").display())
     }
 
-    /// Cuts every line to it.
+    /// Closes every connection.
     fn cut(&self) -> usize {
         let config = self.place.path().join("ssh_config").display().to_string();
         let lines = processes(|folder| {
@@ -433,7 +433,7 @@ fn lost_connection_is_restored_without_losing_events() {
         std::thread::yield_now();
     }
     assert_eq!(sshd.cut(), 1);
-    // The agent goes on while nobody is there.
+    // The agent continues without clients.
     fs::write(program.work().join("go"), "").unwrap();
     program.shows("The command has ended.");
     program.shows("on root@127.0.0.1");

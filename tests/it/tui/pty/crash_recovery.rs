@@ -17,7 +17,7 @@ use super::program::Program;
 
 const ROUNDS: usize = 30;
 
-/// Longest time, in milliseconds, from the last key or from what was waited for to the kill.
+/// Maximum time from the last key or marker to the kill, in milliseconds.
 const LONGEST: u64 = 700;
 
 const SCRIPT: &str = r#"{"turns": [
@@ -35,11 +35,11 @@ const SCRIPT: &str = r#"{"turns": [
 const MARK: &str =
     r#"read n < current; echo "$1 $n" >> markers; sync markers; echo "$1 marked $n""#;
 
-/// What was seen over all rounds.
+/// Counts over all rounds.
 #[derive(Debug, Default)]
 struct Tally {
     markers: usize,
-    /// Markers that were waited for: the others depend on how fast the machine is.
+    /// Awaited markers; the number of others depends on the speed of the machine.
     awaited: usize,
     partial_answers: usize,
     unsent_texts: usize,
@@ -74,7 +74,7 @@ fn repeated_kills_lose_nothing_acknowledged() {
         let home = program.work().parent().unwrap().join("home");
         let stored = sessions(&home);
         let last = check(&program.work(), &stored, round, &mut tally);
-        // A prompt that was sent does not come back, whatever is still kept of it; one that was undone does.
+        // A sent prompt is not restored as a draft; an undone prompt is.
         left = unsent(&home).filter(|text| last.as_deref() != Some(text.trim()));
         program = if stored.is_empty() {
             program.again(&["--model", "script/s.json"])
@@ -92,28 +92,28 @@ fn repeated_kills_lose_nothing_acknowledged() {
     assert_eq!(tally.sessions, 1, "{tally:?}");
 }
 
-/// What was typed and not sent is back in the editor. It is taken out again.
+/// Asserts that the draft is restored in the editor, and clears it.
 fn come_back(program: &mut Program, left: Option<String>, tally: &mut Tally) {
     if let Some(text) = left {
-        // The text alone may be the one of a prompt above.
+        // The text may also be that of an earlier prompt.
         program.shows("restored the draft");
         program.shows(&text);
         tally.unsent_texts += 1;
     }
-    // A prompt whose storing the kill prevented is back as well.
+    // A prompt that was not stored before the kill is restored as well.
     program.write("\x15\x0b");
 }
 
-/// Does something, leaves a text unsent at times, and waits a little.
+/// Runs a random action, sometimes types a draft, and waits a little.
 fn play(program: &mut Program, round: usize, random: &mut Random, tally: &mut Tally) {
     put(&program.work().join("current"), &format!("{round}\n"));
     if random.below(6) == 0 {
-        // The prompt before comes back into the editor: another one would be typed into it.
+        // The previous prompt returns to the editor: another one would be appended to it.
         program.write("/undo\r");
         tally.undone += 1;
     } else {
         program.write(&format!("prompt {round}.\r"));
-        // Half of the kills come anywhere before the first marker on a slow machine: the others wait for one.
+        // On a slow machine half of the kills come before the first marker; the others wait for one.
         let awaited = random.below(4);
         if let Some(which) = ["first", "second"].get(usize::try_from(awaited).unwrap()) {
             program.shows(&format!("{which} marked {round}"));
@@ -136,7 +136,7 @@ fn watch(program: &mut Program, end: Instant) {
     while Instant::now() < end && program.reads_until(end) {}
 }
 
-/// Every file opens, and holds what was acknowledged. Gives the last prompt of the branch that is open.
+/// Asserts that every file opens and contains what was acknowledged. Returns the last prompt of the current branch.
 fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Option<String> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut last = None;
@@ -164,7 +164,7 @@ fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Op
                 .and_then(|entry| entry.kind.as_message())
                 .map(AgentMessage::text);
             let said = said.unwrap_or_default();
-            // The last line of the draft may be torn.
+            // The last line of the draft may be incomplete.
             assert!(
                 partial.contains(&said),
                 "round {round}: {said:?} of {partial:?}"
@@ -183,7 +183,7 @@ fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Op
         })
         .collect();
     let markers = std::fs::read_to_string(work.join("markers")).unwrap_or_default();
-    // What an earlier round left in the editor may stand before a prompt.
+    // A prompt may begin with the draft of an earlier round.
     let has = |start: &str, text: &str| {
         let mut texts = texts.iter().filter(|other| other.starts_with(start));
         texts.any(|other| other.contains(text))
@@ -210,7 +210,7 @@ fn check(work: &Path, stored: &[PathBuf], round: usize, tally: &mut Tally) -> Op
     last
 }
 
-/// The prompt nearest to the place where a session was left, above it.
+/// The last prompt before the current entry of a session.
 fn last_prompt(entries: &[Entry], leaf: Option<String>) -> Option<String> {
     let mut place = leaf;
     while let Some(id) = place.take() {
@@ -223,7 +223,7 @@ fn last_prompt(entries: &[Entry], leaf: Option<String>) -> Option<String> {
     None
 }
 
-/// All that the draft of the session at `path` says.
+/// The text of the draft of the session at `path`.
 fn drafted(path: &Path) -> String {
     let draft = std::fs::read_to_string(format!("{}.draft", path.display())).unwrap_or_default();
     let mut text = String::new();
@@ -236,7 +236,7 @@ fn drafted(path: &Path) -> String {
     text
 }
 
-/// What is kept of the editor's text.
+/// The stored draft of the editor.
 fn unsent(home: &Path) -> Option<String> {
     let files = std::fs::read_dir(home.join("drafts"))
         .into_iter()
@@ -267,7 +267,7 @@ fn put(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Numbers that are the same every time (xorshift64*).
+/// A deterministic random number generator (xorshift64*).
 struct Random(u64);
 
 impl Random {

@@ -10,20 +10,20 @@ use tempfile::TempDir;
 
 use super::program::environment;
 
-/// A session of screen without a terminal; it ends with the value.
+/// A detached screen session, closed when it is dropped.
 struct Screen {
     place: TempDir,
 }
 
 impl Screen {
-    /// `None`, reported, where screen is not installed.
+    /// `None`, reported as a skip, if screen is not installed.
     fn start() -> Option<Self> {
         skip::program(&["screen"], "apt install screen")?;
         let place = tempfile::tempdir().unwrap();
         for folder in ["home", "work", "sockets"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
         }
-        // Nobody else may look into it.
+        // Screen requires a private directory.
         let mode = fs::Permissions::from_mode(0o700);
         fs::set_permissions(place.path().join("sockets"), mode).unwrap();
         let settings = place.path().join("home/settings.toml");
@@ -65,7 +65,7 @@ impl Screen {
         assert!(self.tell(&["stuff", keys]).status.success());
     }
 
-    /// The screen, one character a cell.
+    /// The screen, one character per cell.
     fn text(&self) -> String {
         let file = self.place.path().join("copy");
         let _ = fs::remove_file(&file);
@@ -112,7 +112,7 @@ fn program_works_inside_gnu_screen() {
     let shown = screen.until("the whole answer", |text| {
         text.contains("a list") && !text.contains("esc to interrupt")
     });
-    // What screen copies of other characters than ASCII depends on its version.
+    // How screen copies non-ASCII characters depends on its version.
     let rows: Vec<&str> = shown.lines().take(5).map(str::trim_end).collect();
     assert!(rows[0].ends_with("hello"), "{shown}");
     assert_eq!(rows[2], "The first answer.", "{shown}");

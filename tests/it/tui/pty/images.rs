@@ -8,7 +8,7 @@ const SCRIPT: &str = r#"{"turns": [
   {"repeat": true, "steps": [{"text": "Seen.\n\n- and\n- more"}]}
 ]}"#;
 
-/// A program on a terminal that says this of itself, with a picture on its screen.
+/// A program on a terminal with these replies, with an image on its screen.
 fn with_picture(answers: &str, settings: &str) -> Program {
     let settings = format!("discover_local_models = false\n{settings}");
     shows_picture(
@@ -56,11 +56,11 @@ fn moved_sixel_strips_are_repainted() {
     let mut program = with_picture("\x1b[6;18;9t\x1b[?62;4c", "");
     let strip = "\x1bP0;1;0q\"1;1;90;18";
     program.writes(strip, 4);
-    // Nothing of them moves while something is typed.
+    // Typing does not move them.
     program.write("again");
     program.shows("❯ again");
     assert_eq!(program.written().matches(strip).count(), 4);
-    // A screen that is drawn anew has them anew.
+    // A repaint draws them again.
     program.resize(60, 20);
     program.writes(strip, 8);
     program.write("\x03\x04");
@@ -98,7 +98,7 @@ fn answer_shows_local_images_and_loads_no_url() {
     program.writes("\x1b_Ga=T,U=1,q=2,f=100,i=", 1);
     program.shows("▣ gone: the file does not exist");
     program.shows("▣ out: it is outside the working directory");
-    // The same from the file of the session.
+    // The same after the session is reopened.
     program.write("\x04");
     assert!(program.exit().success());
     let mut again = program.again(&["-c"]);
@@ -126,7 +126,7 @@ fn kitty_protocol_without_placeholders_uses_half_blocks() {
     assert!(!program.written().contains("\x1b_G"));
 }
 
-/// In a tmux that knows Sixel and says this of the terminal around it.
+/// Inside tmux with Sixel support and these properties of the outer terminal.
 fn in_tmux(said: &str) -> Setup {
     Program::new()
         .terminal("tmux-256color", &[])
@@ -142,7 +142,7 @@ fn tmux_passes_images_to_a_terminal_with_placeholders() {
     program.shows("\u{10eeee}");
     program.write("\x04");
     assert!(program.exit().success());
-    // Where nothing comes through, and where tmux would have to paint, there are half-blocks.
+    // Without passthrough, and when only Sixel is available, osier uses half-blocks.
     for said in ["0 kitty(0.41.1)", "1 XTerm(379)"] {
         let mut program = shows_picture(in_tmux(said), answers);
         program.writes("48;5;196", 1);

@@ -4,7 +4,7 @@
 use super::program::Program;
 use crate::support::stalled_proxy::{HALF, StalledProxy, TOKEN};
 
-/// The program with half an answer on its screen.
+/// A program that shows half of an answer.
 fn asking(server: &StalledProxy) -> Program {
     let key = format!(r#"{{"proxy": {{"type": "api_key", "key": "{TOKEN}"}}}}"#);
     let mut program = Program::new()
@@ -29,7 +29,7 @@ fn escape_cancels_the_call_on_the_proxy() {
     assert!(program.screen().contains(HALF), "{}", program.screen());
     program.waits_for_file(HALF);
     program.waits_for_file("\"stopReason\":\"aborted\"");
-    // The conversation goes on.
+    // The conversation continues.
     program.write("again\r");
     program.until("a second answer", |screen| {
         screen.matches(HALF).count() == 2

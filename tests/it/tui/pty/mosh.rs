@@ -2,29 +2,29 @@
 //! side margins, no synchronized output, no keyboard protocol, no images, and no control strings except for title
 //! and clipboard.
 
-/// What mosh's terminal answers; to everything else it says nothing.
+/// The replies of mosh's terminal; it ignores other queries.
 pub(super) const ANSWERS: super::program::Answers = &[("\x1b[c", "\x1b[?62c")];
 
-/// Ends of control sequences without a private mark.
+/// Final bytes of control sequences without a private marker.
 const PLAIN: &[u8] = b"@ABCDHJKLMPSTXcdfghlmnr`G";
-/// Modes that it knows.
+/// Supported modes.
 const MODES: &[&str] = &[
     "1", "3", "5", "6", "7", "25", "1000", "1001", "1002", "1003", "1004", "1005", "1006", "1015",
     "2004",
 ];
 
-/// Strings that it knows: titles and the clipboard.
+/// Supported control strings: titles and the clipboard.
 const STRINGS: &[&str] = &["0;", "1;", "2;", "52;"];
 
-/// A stream of bytes that may be cut anywhere.
+/// A filter of a byte stream that may be split anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Filter {
-    /// A sequence that is not complete.
+    /// An incomplete sequence.
     begun: Vec<u8>,
 }
 
 impl Filter {
-    /// What is left of the next bytes.
+    /// Filters the next bytes.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         for byte in bytes {
@@ -63,7 +63,7 @@ fn kept(sequence: &[u8]) -> Vec<u8> {
         b'[' => {
             let (parameters, end) = body.split_at(body.len() - 1);
             let is_plain = |byte: u8| byte.is_ascii_digit() || byte == b';';
-            // Colours may have their parts behind colons.
+            // Colours may have parameters separated by colons.
             let colours = end == "m" && !parameters.starts_with(['<', '>', '=']);
             let plain = parameters.bytes().all(is_plain) || colours;
             plain && PLAIN.contains(&end.as_bytes()[0]) || body == "!p"
@@ -75,7 +75,7 @@ fn kept(sequence: &[u8]) -> Vec<u8> {
     if keeps { sequence.to_vec() } else { Vec::new() }
 }
 
-/// Of several modes those are set that are known.
+/// Keeps only the supported modes.
 fn known_modes(modes: &str) -> Vec<u8> {
     let (modes, end) = modes.split_at(modes.len() - 1);
     let known = modes.split(';').filter(|mode| MODES.contains(mode));

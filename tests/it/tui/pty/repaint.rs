@@ -11,21 +11,20 @@ const PAGE_DOWN: &str = "\x1b[6~";
 const DOWN: &str = "\x1b[B";
 const HELP: &str = "\x1bOP";
 const ESCAPE: &str = "\x1b";
-/// A key that stands nowhere on the screen until it is typed.
+/// A character that is not on the screen until it is typed.
 const MARK: &str = "^";
 const ERASE: &str = "\x7f";
 /// The name of the model, at the end of the last row.
 const MODEL: &str = "script/s.json";
-/// Highlighted code comes when it is ready, which may be between two looks; what is drawn wrong is wrong
-/// every time.
-const LOOKS: usize = 5;
+/// The number of comparisons: highlighting may finish between two of them, but a wrong frame is wrong every time.
+const COMPARISONS: usize = 5;
 
-/// What mosh lets through.
+/// The name of the kind that runs in mosh.
 const MOSH: &str = "mosh";
 
 const DEVICE: (&str, &str) = ("\x1b[c", "\x1b[?62;22c");
 
-/// Kinds of terminals: `TERM`, what they answer.
+/// Kinds of terminals: `TERM` and replies.
 const KINDS: &[(&str, &str, Answers)] = &[
     ("an emulator that answers nothing", "xterm-256color", &[]),
     (
@@ -71,14 +70,14 @@ const KINDS: &[(&str, &str, Answers)] = &[
     ),
 ];
 
-/// Something that shows a running program.
+/// A terminal that shows a running program.
 trait Glass {
     fn keys(&mut self, keys: &str);
     fn resize(&mut self, columns: u16, rows: u16);
     fn text(&self) -> String;
-    /// What can be seen of the screen, styles included.
+    /// The visible screen with styles.
     fn seen(&self) -> String;
-    /// Waits until the screen, as text, is as wanted.
+    /// Waits until `done` accepts the text of the screen.
     fn until(&mut self, what: &str, done: &dyn Fn(&str) -> bool);
 }
 
@@ -129,7 +128,7 @@ impl Glass for Tmux {
     }
 }
 
-/// The answer, a piece every few milliseconds: what Markdown has, in cells of all widths.
+/// The answer, one delta every few milliseconds: all kinds of Markdown in characters of all widths.
 fn script() -> String {
     let section = |section: usize| {
         format!(
@@ -146,8 +145,8 @@ fn script() -> String {
     format!(r#"{{"turns": [{{"repeat": true, "steps": [{step}]}}]}}"#)
 }
 
-/// Another size, drawn to the end: the rule above the editor and the name at the end of the last row are as
-/// wide as the screen. The last row of a frame comes last.
+/// Resizes and waits for the complete frame: the rule above the editor and the last row are as wide as the screen. The
+/// last row of a frame is written last.
 fn resized(glass: &mut dyn Glass, (columns, rows): (u16, u16)) {
     glass.resize(columns, rows);
     let rule = "─".repeat(columns.into());
@@ -160,7 +159,7 @@ fn resized(glass: &mut dyn Glass, (columns, rows): (u16, u16)) {
     });
 }
 
-/// Waits until what was done before is drawn: keys are worked off in their order.
+/// Waits until earlier actions are drawn: keys are handled in order.
 fn drawn(glass: &mut dyn Glass) {
     glass.keys(MARK);
     glass.until("the mark", &|screen| screen.contains(MARK));
@@ -168,7 +167,7 @@ fn drawn(glass: &mut dyn Glass) {
     glass.until("no mark", &|screen| !screen.contains(MARK));
 }
 
-/// Does something, `LOOKS` times, and compares the screen with a full repaint.
+/// Runs an action `COMPARISONS` times and compares the screen with a full repaint.
 fn shows_right(
     name: &str,
     what: &str,
@@ -177,7 +176,7 @@ fn shows_right(
     act: &dyn Fn(&mut dyn Glass),
 ) {
     let mut fault = String::new();
-    for _ in 0..LOOKS {
+    for _ in 0..COMPARISONS {
         act(glass);
         let before = glass.seen();
         resized(glass, (columns - 1, rows));
@@ -201,12 +200,12 @@ fn pressed(keys: &'static [&'static str]) -> impl Fn(&mut dyn Glass) {
     }
 }
 
-/// A line of the box, without what shows beside it.
+/// A line inside the box.
 fn boxed(screen: &str, row: usize) -> Option<&str> {
     Some(screen.lines().nth(row)?.split_once('│')?.1)
 }
 
-/// Scrolls the box of keys by a row: what was its tenth line is its ninth.
+/// Scrolls the box of keys by a row: its tenth line becomes the ninth.
 fn scrolled(glass: &mut dyn Glass) {
     let before = glass.text();
     glass.keys(DOWN);

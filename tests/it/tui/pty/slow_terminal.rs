@@ -9,26 +9,25 @@ use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
 use super::program::{environment, holds};
 
-/// Bytes taken at once.
+/// Bytes per read.
 const STEP: usize = 64;
-/// An answer in many small parts, each a frame of its own.
+/// An answer in many small deltas, each in a separate frame.
 const PARTS: usize = 150;
-/// What may be under way: the frame that was sent, the one that echoes, and those that were drawn before
-/// the answer to the first was late.
+/// Maximum bytes in flight: the sent frame, the echo, and the frames that were drawn before the first reply was late.
 const UNDER_WAY: usize = 4_500;
 
-/// The seen side of a pseudo-terminal that is read only when a test says so.
+/// The master side of a pseudo-terminal, which is read only on request.
 struct Glass {
     reader: Box<dyn Read + Send>,
     writer: Box<dyn Write + Send>,
     parser: vt100::Parser,
-    /// The end of what was read: a question may be cut.
+    /// The end of the read bytes, which may contain a part of a query.
     tail: Vec<u8>,
     read: usize,
 }
 
 impl Glass {
-    /// Takes one step, and answers what was asked in it.
+    /// Reads once and replies to the queries.
     fn step(&mut self) {
         let mut bytes = [0; STEP];
         let count = self.reader.read(&mut bytes).unwrap();
@@ -94,7 +93,7 @@ fn key_echo_does_not_wait_for_missed_frames() {
     glass.writer.write_all(b"go\r").unwrap();
     glass.until("part 5 ");
 
-    // Nothing is read any more until the answer is complete.
+    // Stops reading until the answer is complete.
     let deadline = Instant::now() + Duration::from_mins(2);
     while !holds(&place.path().join("home"), "The end.") {
         assert!(Instant::now() < deadline, "the answer does not end");

@@ -16,7 +16,7 @@ fn stashed_prompts_are_restored_in_another_session_after_a_crash() {
     program.shows("Ask, or type");
     program.write("second thought\x13");
     program.shows("Ask, or type");
-    // What is listed is stored.
+    // Listed prompts are stored.
     program.write("\x1bg");
     program.shows("second thought");
     program.waits_for_no_draft();
@@ -24,13 +24,13 @@ fn stashed_prompts_are_restored_in_another_session_after_a_crash() {
     program.exit();
     let mut again = program.again(&["--model", "script/s.json"]);
     again.shows("Ask,");
-    // Nothing is typed: the key lists them, the newest first.
+    // With an empty editor the key lists them, newest first.
     again.write("\x13");
     again.shows("› second thought");
     again.shows("first thought");
     again.write("first\r");
     again.shows("❯ first thought");
-    // What is typed takes the place of what is taken.
+    // Restoring a prompt stashes the current text.
     again.write("\x1bg");
     again.shows("› second thought");
     again.write("\r");
@@ -68,7 +68,7 @@ fn sessions_are_pinned_and_archived() {
         at("older one") < at("newest one") && at("newest one") < at("middle one")
     };
     program.until("the pinned one first", order);
-    // Archived ones are out of sight, of words too, until they are asked for.
+    // Archived sessions are hidden, also in searches, unless requested.
     program.write("middle");
     program.shows("1/1");
     program.write("\x1bx");
@@ -109,7 +109,7 @@ fn favourites_are_cycled_and_roles_switch_models() {
     program.write("\x1bl");
     program.shows("plan script/b.json");
     program.waits_for_file("plan_model = \"script/b.json\"");
-    // A branch has its model, and with it its role.
+    // The role follows from the model of the branch.
     program.write("one\r");
     program.shows("Just an answer.");
     program.hides("esc to interrupt");
@@ -150,7 +150,7 @@ fn images_and_pastes_are_stashed_with_their_prompt() {
     again.write("\x13");
     again.shows("› look");
     again.write("\r");
-    // The file is gone from the disk, and not from the prompt.
+    // The prompt keeps the image after its file is deleted.
     again.shows("❯ look [seen.png");
     again.shows("[paste #1 +20 lines]");
     again.write("\r");

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::program::{Program, Setup};
 
-/// Waits in a command until the test makes the file `go`; asks before another command; else just answers.
+/// Runs a command that waits until the test creates the file `go`, or one that needs permission; otherwise answers.
 const SCRIPT: &str = r#"{"turns": [
   {"when": {"toolResult": "seen"}, "repeat": true, "steps": [{"text": "The wait is over."}]},
   {"when": {"user": "wait"}, "repeat": true, "steps": [
@@ -20,7 +20,7 @@ fn setup() -> Setup {
     Program::new().file("s.json", SCRIPT).model("s.json")
 }
 
-/// A session that waits in a command, with a second one beside it in front.
+/// A session that runs a command in the background, and a second one in the current tab.
 fn two() -> Program {
     let mut program = setup().start();
     program.shows("Ask,");
@@ -48,7 +48,7 @@ fn background_tab_continues() {
     program.shows("❯ a draft");
     program.hides("1✓");
     program.shows("1/2");
-    // By number, and the title says which it is.
+    // Opened by number; the title shows its name.
     program.write("\x1b2");
     program.shows("Just an answer.");
     program.shows("2/2");
@@ -67,7 +67,7 @@ fn background_failures_and_questions_are_in_the_footer() {
     program.shows("2/2 1?");
     program.write("burn\r\x1b,");
     program.shows("1/2 2✗");
-    // The question is where it was left, and what was typed elsewhere did not answer it.
+    // The question is still open: text that was typed in another tab did not answer it.
     program.shows("alt+a to answer");
     program.write("\x1b0");
     program.shows("2 ✗  burn");
@@ -80,10 +80,10 @@ fn background_failures_and_questions_are_in_the_footer() {
 fn new_session_opens_a_tab_during_a_run() {
     let mut program = setup().start();
     program.shows("Ask,");
-    // Nothing goes on: the new one takes its place.
+    // Without a running agent the new session replaces the current one.
     program.write("hello\r");
     program.shows("Just an answer.");
-    // The echo of a key comes with a complete screen, on which the status is that of now.
+    // The echo of a key comes with a complete screen and the current status.
     program.write("x");
     program.shows("❯ x");
     program.hides("esc to interrupt");
@@ -95,7 +95,7 @@ fn new_session_opens_a_tab_during_a_run() {
     program.shows("esc to interrupt");
     program.write("/new\r");
     program.shows("2/2 1…");
-    // Back to the one that is stored, and to the one that is open.
+    // Returns to the stored session, and to the open one.
     program.write("\x1bs");
     program.shows("◂ tab 1");
     program.write("hello\r");
@@ -156,7 +156,7 @@ fn kill_loses_nothing_in_any_tab() {
     again.shows("wait for it");
     again.write("hello\r");
     again.shows("Just an answer.");
-    // What was pasted is one sign again.
+    // The paste is one chip again.
     again.shows("❯ another draft [paste #1 +20 lines]");
     again.write("\x1bs");
     again.shows("wait for it");

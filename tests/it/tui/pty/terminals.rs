@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::program::Program;
 
-/// An answer of numbered lines that comes for a while.
+/// An answer of numbered lines that streams for a while.
 pub(super) fn long() -> String {
     let lines: Vec<String> = (1..=900)
         .map(|line| format!("line {line} of an answer that goes on"))
@@ -93,7 +93,7 @@ fn resizes_during_an_answer_end_with_a_correct_screen() {
     program.shows("of an answer");
     for step in 0..100_u16 {
         program.resize(40 + (step * 37) % 90, 10 + (step * 13) % 35);
-        // Some of what it draws for a size comes when it has another one already.
+        // A frame for one size may arrive after the next resize.
         program.reads_until(Instant::now() + Duration::from_millis(5));
     }
     program.resize(80, 24);
@@ -115,7 +115,7 @@ fn resizes_during_an_answer_end_with_a_correct_screen() {
     assert_eq!(drawn, program.seen());
 }
 
-/// The questions of the start, and what a good terminal says to them.
+/// The queries at startup, and the replies of a modern terminal.
 const REPLIES: &[&str] = &[
     "\x1b]11;rgb:1d1d/1f1f/2121\x1b\\",
     "\x1b[?0u",
@@ -146,7 +146,7 @@ fn late_or_split_terminal_replies_are_not_typed() {
         program.write("b");
     }
     program.shows(&format!("❯ a{}", "b".repeat(REPLIES.len())));
-    // A piece at a time, each of which the program reads by itself.
+    // One part at a time; the program reads each separately.
     let mut program = start();
     for reply in REPLIES {
         for piece in reply.as_bytes().chunks(3) {
@@ -156,7 +156,7 @@ fn late_or_split_terminal_replies_are_not_typed() {
         program.write("c");
     }
     program.shows(&format!("❯ {}", "c".repeat(REPLIES.len())));
-    // Never: what was typed is there all the same, and so is what comes later.
+    // Never: typed text is shown anyway, and so are late replies handled.
     let mut program = start();
     program.write("never");
     program.shows("❯ never");
@@ -185,7 +185,7 @@ fn text_of_all_scripts_and_the_cursor_are_aligned() {
         program.write(prompt);
         program.shows("❯");
         program.hides("Ask,");
-        // What is typed behind it stands beside it, and the cursor behind that: where an input method shows.
+        // Typed text follows it, and the cursor follows that text, because input methods use its position.
         program.write("|");
         program.shows("|");
         let (row, column) = program.cursor();
@@ -199,7 +199,7 @@ fn text_of_all_scripts_and_the_cursor_are_aligned() {
         program.shows("• a list");
         let shown = program.screen();
         let first = shown.lines().next().unwrap_or_default();
-        // The emulator of the test cannot show what is joined.
+        // The emulator of the test does not support joined characters.
         let whole = prompt.contains('\u{200d}') || first == format!("▌ {prompt}|");
         assert!(whole && first.ends_with('|'), "{prompt}\n{shown}");
     }

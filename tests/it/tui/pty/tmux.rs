@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use super::program::{environment, holds, parser, seen};
 
-/// A tmux server of its own; it ends with the value.
+/// A separate tmux server, stopped when it is dropped.
 pub(super) struct Tmux {
     place: TempDir,
 }
 
 impl Tmux {
-    /// `None`, reported, where tmux is not installed.
+    /// `None`, reported as a skip, if tmux is not installed.
     pub(super) fn start() -> Option<Self> {
         skip::program(&["tmux"], "apt install tmux")?;
         let place = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ impl Tmux {
         assert!(self.run(&arguments).status.success());
     }
 
-    /// Puts a file into the working directory.
+    /// Writes a file to the working directory.
     pub(super) fn put(&self, name: &str, text: &str) {
         fs::write(self.place.path().join("work").join(name), text).unwrap();
     }
@@ -77,7 +77,7 @@ impl Tmux {
         assert!(resized.status.success());
     }
 
-    /// What can be seen of the screen, styles included.
+    /// The visible screen with styles.
     pub(super) fn seen(&self) -> String {
         let shown = self.run(&["capture-pane", "-ep"]).stdout;
         let mut shows = parser(100, 25);

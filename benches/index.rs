@@ -1,10 +1,10 @@
-//! What finding stored sessions costs.
+//! The time and memory of indexing, listing and searching stored sessions.
 //!
-//!     cargo bench --bench library              # 10,000 sessions
-//!     cargo bench --bench library -- 50000     # another number
+//!     cargo bench --bench index              # 10,000 sessions
+//!     cargo bench --bench index -- 50000     # another number
 //!
-//! Prints the first reading of all, the next ones, and how long listing and searching take: the median of
-//! 21 questions, each with a connection of its own as in the program, and the slowest.
+//! Prints the first indexing, the next ones, and the time of lists and searches: the median of 21 queries, each
+//! with a new connection as in the program, and the slowest.
 
 #![allow(
     clippy::expect_used,
@@ -13,15 +13,15 @@
     reason = "a benchmark fails by panicking and prints what it found"
 )]
 
-#[path = "support/library_fixture.rs"]
-mod library_fixture;
+#[path = "support/sessions_fixture.rs"]
+mod sessions_fixture;
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use library_fixture::{DENSE_NEEDLE, NEEDLE, later_prompt, write_sessions};
 use osier_index::{Depth, Outcome, SessionFilter, SessionIndex};
 use osier_protocol::Sort;
+use sessions_fixture::{DENSE_NEEDLE, NEEDLE, later_prompt, write_sessions};
 use tokio_util::sync::CancellationToken;
 
 const SESSIONS: usize = 10_000;
@@ -174,7 +174,7 @@ fn size_of(folder: &std::path::Path) -> u64 {
         .sum()
 }
 
-/// Kilobytes of memory the process had at its peak.
+/// Peak memory of the process in kilobytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::ledger::MAX_HASHED;
+use super::file_states::MAX_HASHED;
 use super::shell::{Recorder, ShellEnd, ShellOutcome, ShellRequest, ended, stopped};
 use super::workspace::Workspace;
 use crate::editor::Terminal;

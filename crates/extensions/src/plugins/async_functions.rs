@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::bindings::fail;
+use super::channel::Request;
 use super::convert::{from_lua, to_lua};
-use super::link::Request;
 use super::thread::PluginCx;
 use osier_base::process::{Invocation, run_captured};
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind, Subject};

@@ -1,20 +1,20 @@
-//! A directory of many sessions for measuring and testing: the same bytes every time.
+//! A directory of many sessions for benchmarks and tests, always with the same bytes.
 
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-/// Words that stand in one session alone: that with the number in the middle.
+/// Words that occur only in the middle session.
 pub(crate) const NEEDLE: &str = "quagga_in_the_middle";
-/// The same in ideographs.
+/// Ideographs that occur only in the middle session.
 pub(crate) const DENSE_NEEDLE: &str = "数据库连接池";
 
 /// Exchanges of a session; an exchange is a prompt, an answer with a call, its output, and an answer.
 const EXCHANGES: usize = 5;
-/// Projects the sessions are spread over.
+/// The number of projects.
 const PROJECTS: usize = 40;
 
-/// Writes `count` sessions of some 17 kB each below `data`, the last ones the newest.
+/// Writes `count` sessions of about 17 kB each below `data`; the last ones are the newest.
 pub(crate) fn write_sessions(data: &Path, count: usize) -> io::Result<()> {
     for number in 0..count {
         let project = number % PROJECTS;
@@ -34,7 +34,7 @@ pub(crate) fn write_sessions(data: &Path, count: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// A line that goes behind those of any session here.
+/// A line that can be appended to any of these sessions.
 pub(crate) fn later_prompt(text: &str) -> String {
     format!(
         "{{\"id\":\"fffffff1\",\"parentId\":null,\"timestamp\":\"2026-02-01T00:00:00.000Z\",\"type\":\"message\",\
@@ -100,7 +100,7 @@ fn session(number: usize, id: &str, cwd: &str, count: usize) -> String {
     text
 }
 
-/// Words of a language of some thousand (xorshift64*).
+/// A generator of a few thousand words (xorshift64*).
 struct Words(u64);
 
 impl Words {
@@ -111,7 +111,7 @@ impl Words {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit
     }
 
-    /// Common words come often, rare ones seldom.
+    /// The next word. Common words are more frequent.
     fn word(&mut self) -> String {
         const PARTS: &[&str] = &[
             "par", "ser", "to", "ken", "in", "dex", "lo", "ck", "se", "ssion", "wri", "te", "re",

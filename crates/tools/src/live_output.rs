@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::scan::complete_characters;
+use super::line_window::complete_characters;
 use osier_agent::{Output, ToolUpdate, UpdateSink};
 use osier_base::ansi::{Style, styled};
 

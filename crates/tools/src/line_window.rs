@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 
 use tokio_util::sync::CancellationToken;
 
-use super::ledger::ContentHash;
+use super::file_states::ContentHash;
 
 /// Maximum bytes of one line.
 pub(super) const MAX_LINE: usize = 4096;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::output::Capture;
-use super::spill::Spill;
+use super::output_file::Spill;
 use super::workspace::Workspace;
 
 /// A text limited for a model.
@@ -39,7 +39,7 @@ pub async fn store(workspace: &Workspace, bytes: &[u8]) -> Result<PathBuf, Strin
     spill.write(bytes).await;
     spill.end().await;
     match spill.kept() {
-        super::spill::StoredOutput::Failed(error) => Err(error.clone()),
+        super::output_file::StoredOutput::Failed(error) => Err(error.clone()),
         kept => Ok(kept.path().unwrap_or(Path::new("")).to_owned()),
     }
 }
