@@ -57,7 +57,7 @@ await play(async (stage, serve) => {
     }
   }
 
-  // By keyboard alone, from the address to the answer.
+  // By keyboard only, from the URL to the answer.
   const page = await stage.enter(server, DESKTOP);
   await page.waitForFunction(() => document.activeElement.id === "prompt");
   await page.getByRole("button", { name: "New session" }).focus();
@@ -68,7 +68,7 @@ await play(async (stage, serve) => {
   await page.keyboard.press("Enter");
   await page.locator("dialog.question").waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Allow");
-  // Put off, the question stays and can be come back to.
+  // A closed question stays open and can be reopened.
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Answer:/ }).focus();
   await page.keyboard.press("Enter");
@@ -81,7 +81,7 @@ await play(async (stage, serve) => {
   await picture(page, "desktop-sessions");
   await page.context().close();
 
-  // Without the token there is a door.
+  // Without the token there is a login page.
   const stranger = await stage.page(PHONE);
   await stranger.goto(new URL("/", server.url).href);
   await stranger.getByLabel("Token").fill("wrong-token-of-some-length");

@@ -88,7 +88,7 @@ await play(async (stage, serve) => {
     await page.click("#to-end");
     await page.locator("#to-end").waitFor({ state: "hidden" });
 
-    // The same after the page was loaded again, and to somebody who comes later.
+    // The same after a reload, and for a later client.
     await page.reload();
     await ready(page);
     await page.locator(".prose table").waitFor();

@@ -40,7 +40,7 @@ await play(async (stage, serve) => {
     assert.match(await row("src/a.txt").innerText(), /goes/);
     assert.match(await row("new.txt").innerText(), /changes back/);
     assert.match(await row("notes.md").innerText(), /changed by hand[\s\S]*goes/);
-    // What is lost is shown where it is asked for.
+    // The dialog shows the changes that will be lost.
     await row("src/a.txt").locator("summary").click();
     await row("src/a.txt").locator(".diff .add", { hasText: "two" }).waitFor();
     assert.deepEqual(await faults(page), []);
@@ -57,7 +57,7 @@ await play(async (stage, serve) => {
     assert.equal(read("new.txt"), "new\n");
 
     file("notes.md", "# Notes\n\nBy hand once more.\n");
-    // Those too, when that is wanted; by keyboard.
+    // Files changed by hand too, if selected; by keyboard.
     await back(page.locator(".user").first());
     await row("notes.md").waitFor();
     await dialog.getByRole("checkbox").focus();
@@ -67,7 +67,7 @@ await play(async (stage, serve) => {
     await page.locator(".toast", { hasText: "3 files are as before" }).waitFor();
     assert.equal(existsSync(join(work, "notes.md")), false);
 
-    // Nothing to do is said, and changes nothing.
+    // With nothing to restore, a message says so.
     await back(page.locator(".user").first());
     await page.locator(".toast", { hasText: "as they were there" }).waitFor();
     assert.equal(await dialog.count(), 0);

@@ -30,7 +30,7 @@ await play(async (stage, serve) => {
     assert.ok(shown < PROMPTS, `${shown} at once`);
     assert.ok(await inSight(page, `prompt ${PROMPTS}.`), "it begins at the end");
 
-    // Upwards, as a person scrolls, to the first one.
+    // Scrolls up to the first message.
     for (let last = shown; ; ) {
       const anchor = await first(page);
       await page.evaluate(() => (document.querySelector("#scroller").scrollTop = 300));
@@ -56,7 +56,7 @@ await play(async (stage, serve) => {
   }
 });
 
-/** Whether a prompt stands within the scroller, or within a screen of it. */
+/** Whether a prompt is visible or less than a screen away. */
 function inSight(page, text) {
   return page.evaluate((text) => {
     const scroller = document.querySelector("#scroller").getBoundingClientRect();

@@ -43,7 +43,7 @@ await play(async (stage, serve) => {
     await settled(page);
 
     if (size === PHONE) await page.click("#open-drawer");
-    // What has the focus keeps it while the drawer is told how everything stands.
+    // The focus stays while the side panel updates.
     await row("shop").getByRole("button", { name: "Turn off: shop" }).press("Enter");
     await row("shop").getByText("Off", { exact: true }).waitFor();
     await row("shop").getByRole("button", { name: "Turn on: shop" }).click();

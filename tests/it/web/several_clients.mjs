@@ -28,11 +28,11 @@ await play(async (stage, serve) => {
   await picture(two, "phone-company");
   await picture(one, "desktop-company");
 
-  // What is written stays where it is.
+  // The draft stays in the editor.
   await say(two, "of the other");
   await two.locator(".toast", { hasText: "browser on Linux writes here" }).waitFor();
   assert.equal(await two.inputValue("#prompt"), "of the other");
-  // A page that is loaded anew knows it, too.
+  // A reloaded page shows it, too.
   await two.reload();
   await ready(two);
   await shows(two, "2 here · browser on Linux writes");

@@ -22,26 +22,26 @@ const axe = readFileSync(from.resolve("axe-core/axe.min.js"), "utf8");
 
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 export const DESKTOP = { viewport: { width: 1280, height: 800 } };
-/** How long something may take to come, in milliseconds. Only a play that fails waits as long. */
+/** The timeout in milliseconds. Only a failing script waits that long. */
 const PATIENCE = 120_000;
 
 export const home = join(folder, "home");
 export const work = join(folder, "work");
 
-/** Writes a file of the project. */
+/** Writes a file to the project. */
 export function file(name, text) {
   mkdirSync(join(work, name, ".."), { recursive: true });
   writeFileSync(join(work, name), text);
 }
 
-/** Writes a file of the user's. */
+/** Writes a configuration file. */
 export function setting(name, text) {
   mkdirSync(home, { recursive: true });
   writeFileSync(join(home, name), text);
 }
 
 /**
- * A provider `here` with models of these names. `answer(model, messages)` gives `{text}`, `{tool, arguments}`, or
+ * A provider `here` with models of these names. `answer(model, messages)` returns `{text}`, `{tool, arguments}`, or
  * `{status, error}`.
  */
 export async function models(names, answer) {
@@ -75,9 +75,9 @@ export async function models(names, answer) {
   return server;
 }
 
-/** What axe finds on a page. */
+/** The violations that axe finds on a page. */
 export async function faults(page) {
-  // A ripple that is on its way has the colour of neither end.
+  // A running animation has intermediate colours.
   await page.evaluate(() =>
     Promise.all(
       document
@@ -135,14 +135,14 @@ export class Server {
   }
 }
 
-/** A browser whose pages tell what goes wrong in them. */
+/** A browser that records the errors of its pages. */
 export class Stage {
   faults = [];
 
   async open() {
     this.browser = await chromium.launch({
       executablePath: program_of_browser(),
-      // A camera that shows a pattern, and nobody who has to allow it.
+      // A fake camera that needs no permission.
       args: [
         "--no-sandbox",
         "--disable-dev-shm-usage",
@@ -177,7 +177,7 @@ export class Stage {
   }
 }
 
-/** Frames of the server come up to `longest` milliseconds late, in order: it finds plays that do not wait. */
+/** Delays frames of the server by up to `longest` milliseconds, in order, to find scripts that do not wait. */
 function comeLate(longest) {
   const hears = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
   Object.defineProperty(WebSocket.prototype, "onmessage", {
@@ -186,7 +186,7 @@ function comeLate(longest) {
       const waiting = [];
       hears.set.call(this, (message) => {
         waiting.push(message);
-        // Whichever is due, the oldest comes.
+        // Delivers the oldest frame first.
         setTimeout(() => hear(waiting.shift()), Math.random() * longest);
       });
     },
@@ -199,7 +199,7 @@ function program_of_browser() {
 
 export const ready = (page) => page.locator("#prompt:enabled").waitFor();
 
-/** Sends a prompt as a person does. */
+/** Types and sends a prompt. */
 export async function say(page, text) {
   await page.fill("#prompt", text);
   await page.click(".send");
@@ -211,14 +211,14 @@ export async function settled(page) {
   await page.waitForFunction(() => !document.querySelector(".prose.live"));
 }
 
-/** Keeps a picture for people to look at, where one is wanted. */
+/** Stores a screenshot if requested. */
 export async function picture(page, name) {
   if (!pictures) return;
   await page.waitForTimeout(400);
   await page.screenshot({ path: join(pictures, `${name}.png`) });
 }
 
-/** Plays, and ends with what went wrong. */
+/** Runs a script and fails with the recorded errors. */
 export async function play(act) {
   const stage = await new Stage().open();
   const servers = [];

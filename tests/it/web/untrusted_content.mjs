@@ -32,7 +32,7 @@ const ATTACKS = [
   `' onmouseover='${run}' x="`,
 ];
 const all = ATTACKS.join("\n\n");
-/** Where markup may also stand: names of files, what tools print, what is asked. */
+/** More places for markup: file names, tool output, questions. */
 const NAME = `"><img src=x onerror=alert(1)>.txt`;
 
 const TURNS = [
@@ -74,7 +74,7 @@ await play(async (stage, serve) => {
   }
   await page.locator(".answer .prose", { hasText: "The end." }).waitFor();
   await settled(page);
-  // Everything that can be opened is, with the drawer and the developer's view.
+  // Expands everything, with the side panel and the developer view.
   await page.click("#open-drawer");
   await page.getByRole("switch", { name: "Developer mode" }).click();
   await page.locator(".tree-list").waitFor();
@@ -129,7 +129,7 @@ await play(async (stage, serve) => {
   assert.deepEqual(elsewhere, []);
   assert.equal(visits, 0);
 
-  // The policy alone.
+  // Only the content security policy.
   const held = await page.evaluate(async (there) => {
     const tried = {};
     const attempt = (name, act) => {
@@ -140,7 +140,7 @@ await play(async (stage, serve) => {
       }
     };
     attempt("markup", () => (document.createElement("div").innerHTML = "<b>x</b>"));
-    // What a debugger evaluates may evaluate; what it leaves behind may not.
+    // Code evaluated by the debugger may run; code that it adds to the page may not.
     await new Promise((resolve) =>
       setTimeout(() => resolve(attempt("function", () => new Function("return 1")()))),
     );
@@ -176,7 +176,7 @@ await play(async (stage, serve) => {
     ran: "no",
   });
   assert.equal(visits, 0);
-  // What was tried on purpose was said in the console.
+  // The console contains the expected policy violations.
   stage.faults = stage.faults.filter(
     (fault) => !/Content Security Policy|TrustedHTML|TrustedScript|Trusted|Refused|violates/i.test(fault),
   );
