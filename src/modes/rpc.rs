@@ -12,6 +12,6 @@ use osier_session::SessionHandle;
 use osier_base::signals::signalled;
 
 /// Serves the client until it disconnects or a signal arrives.
-pub async fn run(host: &SessionHandle, events: Subscription<Event>) -> Ended {
-    serve(host, events, stdin(), stdout(), signalled()).await
+pub async fn run(session: &SessionHandle, events: Subscription<Event>) -> Ended {
+    serve(session, events, stdin(), stdout(), signalled()).await
 }

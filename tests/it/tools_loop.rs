@@ -99,7 +99,7 @@ fn noted(journal: &Journal, rule: fn(&Value) -> Concurrency) -> TestTool {
             ToolOutput::success("ok", Value::Null)
         }
     })
-    .beside(rule)
+    .concurrency_rule(rule)
 }
 
 async fn order_under(rule: fn(&Value) -> Concurrency) -> Vec<String> {
@@ -127,9 +127,9 @@ async fn calls_in_one_lane_run_sequentially_and_exclusive_calls_alone() {
         alone.await,
         ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
     );
-    let beside = order_under(|_| Concurrency::Parallel);
+    let parallel = order_under(|_| Concurrency::Parallel);
     assert_eq!(
-        beside.await,
+        parallel.await,
         ["begin 0", "begin 1", "begin 2", "end 0", "end 1", "end 2"]
     );
 }
@@ -267,7 +267,7 @@ async fn interrupt_stops_the_running_tool_and_answers_waiting_calls() {
             ToolOutput::failed(ToolStatus::Aborted, "so far")
         }
     })
-    .beside(|_| Concurrency::Exclusive);
+    .concurrency_rule(|_| Concurrency::Exclusive);
     let mut stage = AgentSetup::new()
         .script(three_calls("slow"))
         .tool(slow)

@@ -183,7 +183,7 @@ mod tests {
         let output = output(result.unwrap(), "s", "t", &workspace).await;
         let text = output.content[0].as_text().unwrap();
         assert!(
-            text.len() < 60_000 && text.contains("left out"),
+            text.len() < 60_000 && text.contains("omitted"),
             "{}",
             text.len()
         );

@@ -14,7 +14,7 @@ pub struct Account {
     pub source: AccountSource,
     /// The last four characters of the key, when it is long enough to show them.
     pub ending: Option<String>,
-    /// When the token expires, in milliseconds since the Unix epoch.
+    /// When the token is renewed, in milliseconds since the Unix epoch.
     pub expires: Option<i64>,
     /// The ways to sign in that work without further configuration.
     pub methods: Vec<Method>,

@@ -262,13 +262,13 @@ pub(crate) fn sent(request: &Request) -> Vec<String> {
 }
 
 type Behaviour = dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync;
-type Beside = dyn Fn(&Value) -> Concurrency + Send + Sync;
+type ConcurrencyRule = dyn Fn(&Value) -> Concurrency + Send + Sync;
 
 /// A test tool.
 pub(crate) struct TestTool {
     spec: ToolSpec,
     origin: ToolOrigin,
-    beside: Box<Beside>,
+    rule: Box<ConcurrencyRule>,
     behaviour: Box<Behaviour>,
 }
 
@@ -286,7 +286,7 @@ impl TestTool {
                 parameters: json!({"type": "object"}),
             },
             origin: ToolOrigin::Program,
-            beside: Box::new(|_| Concurrency::Parallel),
+            rule: Box::new(|_| Concurrency::Parallel),
             behaviour: Box::new(move |arguments, cx| work(arguments, cx).boxed()),
         }
     }
@@ -323,11 +323,11 @@ impl TestTool {
         self
     }
 
-    pub(crate) fn beside(
+    pub(crate) fn concurrency_rule(
         mut self,
         rule: impl Fn(&Value) -> Concurrency + Send + Sync + 'static,
     ) -> Self {
-        self.beside = Box::new(rule);
+        self.rule = Box::new(rule);
         self
     }
 }
@@ -342,7 +342,7 @@ impl Tool for TestTool {
     }
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
-        (self.beside)(arguments)
+        (self.rule)(arguments)
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

@@ -9,7 +9,7 @@ use osier_term::theme::ColourDepth;
 use osier_tui::{Appearance, Effect};
 use serde_json::json;
 
-use super::support::{Builder, Screen, told};
+use super::support::{Builder, Screen, usage_of};
 
 fn everything() -> Builder {
     let script = Script::new()
@@ -20,11 +20,11 @@ fn everything() -> Builder {
         .turn(|turn| {
             turn.tool("write", json!({"file_path": "n.txt", "content": "new\n"}))
                 .tool("read", json!({"file_path": "absent"}))
-                .usage(told(1_024, 14))
+                .usage(usage_of(1_024, 14))
         })
         .turn(|turn| {
             turn.text("# Title\n\nSome **bold** `code`, a [link](https://a.b).\n\n> quote")
-                .usage(told(1_224, 18))
+                .usage(usage_of(1_224, 18))
         });
     Screen::new(60, 30).script(script)
 }

@@ -281,7 +281,7 @@ async fn history_is_searched_and_shared_by_sessions() {
     for prompt in ["fix the parser", "write a\u{20}poem", "fix the lexer"] {
         screen.send(prompt).settled().await;
     }
-    let mut later = Screen::new(60, 16).beside(&screen).start().await;
+    let mut later = Screen::new(60, 16).with_files_of(&screen).start().await;
     later.type_text("dr").press("ctrl+r").type_text("fix");
     insta::assert_snapshot!("history_search", later.screen());
     later.press("down enter");

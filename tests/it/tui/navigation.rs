@@ -5,7 +5,7 @@ use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
 use osier_tui::{Effect, Viewer};
 use serde_json::json;
 
-use super::support::{Screen, told};
+use super::support::{Screen, usage_of};
 
 fn mouse(kind: MouseEventKind, column: u16, row: u16) -> MouseInput {
     MouseInput {
@@ -158,7 +158,7 @@ async fn answered_prompt_is_sticky() {
 async fn blocks_are_selected_copied_collapsed_and_opened_by_keyboard() {
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": "seq 12"})))
-        .turn(|turn| turn.text(ANSWER).usage(told(1_024, 50)));
+        .turn(|turn| turn.text(ANSWER).usage(usage_of(1_024, 50)));
     let mut screen = Screen::new(60, 40).script(script).start().await;
     screen.send("do it").settled().await;
     screen.screen();

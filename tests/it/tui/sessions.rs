@@ -38,7 +38,7 @@ async fn resumed_session_shows_its_messages() {
     let second = Screen::new(70, 24)
         .script(conversation())
         .session(SessionChoice::Continue)
-        .beside(&first);
+        .with_files_of(&first);
     first.close().await;
     let mut second = second.start().await;
     assert_eq!(second.conversation(), shown);
@@ -79,13 +79,13 @@ async fn session_open_elsewhere_is_copied_or_opened_read_only() {
     let mut first = Screen::new(90, 24).script(conversation()).start().await;
     first.send("run it").settled().await;
     let shown = first.conversation();
-    let beside = |first: &Screen| {
+    let second_screen = |first: &Screen| {
         Screen::new(90, 24)
             .script(Script::always("Elsewhere."))
             .session(SessionChoice::Continue)
-            .beside(first)
+            .with_files_of(first)
     };
-    let mut second = beside(&first).start().await;
+    let mut second = second_screen(&first).start().await;
     second.shows("Session open elsewhere").await;
     second
         .type_text("read")
@@ -104,7 +104,7 @@ async fn session_open_elsewhere_is_copied_or_opened_read_only() {
     second.close().await;
 
     // The copy is the newest one now: the list has both.
-    let mut third = beside(&first).start().await;
+    let mut third = second_screen(&first).start().await;
     third.press("alt+s").shows("open elsewhere").await;
     let above = third.screen();
     let first_row = above.lines().find(|line| line.contains("run it")).unwrap();

@@ -125,7 +125,7 @@ impl Builder {
 
     /// Uses the files of another screen.
     #[must_use]
-    pub(super) fn beside(mut self, other: &Screen) -> Self {
+    pub(super) fn with_files_of(mut self, other: &Screen) -> Self {
         self.place = Rc::clone(&other.place);
         self
     }
@@ -512,7 +512,7 @@ fn write(path: &Path, text: &str) {
 /// The event with durations and directories replaced by fixed ones.
 /// What a model says it has read and written. Without it that is counted, and what a command gives back tells how
 /// long it took: it is not as long twice.
-pub(super) fn told(input: u64, output: u64) -> Usage {
+pub(super) fn usage_of(input: u64, output: u64) -> Usage {
     Usage {
         input,
         output,

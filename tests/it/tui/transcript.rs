@@ -4,7 +4,7 @@ use osier_llm::scripted::{Gate, Script};
 use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
 use serde_json::json;
 
-use super::support::{Screen, told};
+use super::support::{Screen, usage_of};
 
 #[tokio::test]
 async fn empty_session_shows_hints() {
@@ -70,7 +70,7 @@ async fn a_command_shows_its_output_while_it_runs() {
                 json!({"command": "seq 8; echo live; until test -e go; do :; done; echo end"}),
             )
         })
-        .turn(|turn| turn.text("Seen.").usage(told(1_024, 2)));
+        .turn(|turn| turn.text("Seen.").usage(usage_of(1_024, 2)));
     let mut screen = Screen::new(70, 20).script(script).start().await;
     screen.send("look").shows("\n  live").await;
     insta::assert_snapshot!("bash_live", screen.styled());
@@ -115,7 +115,7 @@ async fn failed_and_unknown_tools_are_shown() {
                 .tool("fly", json!({"to": "the moon"}))
                 .tool_raw("bash", "{\"command\": \"ec")
         })
-        .turn(|turn| turn.text("That failed.").usage(told(1_224, 3)));
+        .turn(|turn| turn.text("That failed.").usage(usage_of(1_224, 3)));
     let mut screen = Screen::new(76, 30).script(script).start().await;
     screen.send("try").settled().await;
     insta::assert_snapshot!("tool_failures", screen.styled());
