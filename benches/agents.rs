@@ -1,11 +1,11 @@
-//! Two hundred agents at once in one process, against a streaming server in another: memory, CPU and whether
-//! every one of them came to its end.
+//! Two hundred concurrent agents in one process, with a streaming server in another: memory, CPU, and whether all
+//! agents finish.
 //!
 //!     cargo bench --bench agents                  # 200 agents
-//!     cargo bench --bench agents -- 50 0          # 50 agents, the deltas without a pause
+//!     cargo bench --bench agents -- 50 0          # 50 agents, deltas without a pause
 //!
-//! Each agent has a conversation of its own: 200 deltas and a call of `read`, then, with its result, 800
-//! deltas more. Needs `/proc`.
+//! Each agent has its own conversation: 200 deltas and a call of `read`, then 800 deltas after the result. Needs
+//! `/proc`.
 
 #![allow(
     clippy::expect_used,
@@ -28,11 +28,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 const AGENTS: usize = 200;
-/// Milliseconds between two deltas of one answer: about what a fast model does.
+/// Milliseconds between two deltas of one answer, as with a fast model.
 const PAUSE: u64 = 10;
 const FIRST_DELTAS: usize = 200;
 const SECOND_DELTAS: usize = 800;
-/// An agent that has not ended by then never will.
+/// The timeout of all agents.
 const PATIENCE: Duration = Duration::from_mins(5);
 const SERVE: &str = "--serve";
 
@@ -79,7 +79,7 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// How many agents came to their end, and the PSS in kilobytes when the first of them did.
+/// The number of agents that finished, and the PSS in kilobytes when the first one did.
 async fn converse(agents: usize, url: &str) -> (usize, u64) {
     let provider = HttpProvider::default();
     let workspace = Arc::new(Workspace::new(env!("CARGO_MANIFEST_DIR")));
@@ -121,7 +121,7 @@ async fn converse(agents: usize, url: &str) -> (usize, u64) {
     (completed, shared.unwrap_or_default())
 }
 
-/// Kilobytes, what is shared with other processes counted in part.
+/// Proportional set size in kilobytes.
 fn proportional_set_size() -> u64 {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
@@ -146,11 +146,11 @@ fn model(url: &str) -> Model {
     }
 }
 
-/// What this process has used.
+/// CPU and memory of this process.
 struct Figures {
     /// Milliseconds.
     cpu: u64,
-    /// Kilobytes, at most so far.
+    /// Peak memory in kilobytes.
     peak: u64,
 }
 
@@ -174,7 +174,7 @@ impl Figures {
     }
 }
 
-/// The server, a process of its own so that its work is in no figure.
+/// The server, in a separate process so that its work is not measured.
 struct Server {
     child: Child,
     url: String,
@@ -262,7 +262,7 @@ fn chunk(data: &str) -> String {
     format!("{:x}\r\n{event}\r\n", event.len())
 }
 
-/// The body of the next request, once it has come whole.
+/// The body of the next request, once it is complete.
 fn take_body(bytes: &mut Vec<u8>) -> Option<String> {
     let end = bytes.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();

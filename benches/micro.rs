@@ -1,9 +1,9 @@
-//! What the parts cost, in time and allocations.
+//! The time and allocations of single functions.
 //!
-//!     cargo bench --bench micro               all of them
-//!     cargo bench --bench micro -- markdown   some
+//!     cargo bench --bench micro               # all
+//!     cargo bench --bench micro -- markdown   # some
 //!
-//! Times need a quiet machine; allocation counts are the same everywhere.
+//! Times need an idle machine; allocation counts are the same everywhere.
 
 #![allow(
     clippy::unwrap_used,
@@ -52,7 +52,7 @@ mod llm {
         begin.chain(deltas).chain([wire.end_text(&text)]).collect()
     }
 
-    /// The events of an answer, one a read.
+    /// The events of an answer, one per read.
     #[divan::bench(args = [Wire::Chat, Wire::Messages, Wire::Responses])]
     fn sse(bencher: Bencher, wire: Wire) {
         let reads = stream(wire);
@@ -75,7 +75,7 @@ mod markdown {
     /// Deltas between two frames of a quick stream.
     const FRAME: usize = 11;
 
-    /// An answer that streams in and whose last screen is laid out with every frame.
+    /// A streaming answer whose last screen is laid out for every frame.
     #[divan::bench(args = [300, DELTAS, 40_000])]
     fn stream(bencher: Bencher, count: usize) {
         let deltas: Vec<String> = answer::deltas(count).collect();
@@ -95,7 +95,7 @@ mod markdown {
         });
     }
 
-    /// A whole document, parsed and measured.
+    /// A complete document, parsed and measured.
     #[divan::bench]
     fn layout(bencher: Bencher) {
         let text = answer::text(DELTAS);
@@ -104,7 +104,7 @@ mod markdown {
             .bench_local(|| Markdown::from_text(black_box(&text)).height(WIDTH));
     }
 
-    /// A known document at another width.
+    /// The same document at another width.
     #[divan::bench]
     fn reflow(bencher: Bencher) {
         let mut document = Markdown::from_text(&answer::text(DELTAS));
@@ -139,7 +139,7 @@ mod diff {
 
     use super::{Bencher, WIDTH, black_box};
 
-    /// A file of 5,000 lines and one in which every hundredth is another.
+    /// Two files of 5,000 lines that differ in every hundredth line.
     fn files() -> (String, String) {
         let line = |number: usize| format!("    let value_{number} = compute({number}, limit);\n");
         let old: String = (0..5000).map(line).collect::<Vec<_>>().concat();
@@ -207,7 +207,7 @@ mod frame {
         });
     }
 
-    /// A frame that changes nothing: layout and comparison alone.
+    /// An unchanged frame: layout and comparison only.
     #[divan::bench]
     fn unchanged(bencher: Bencher) {
         let mut screen = screen();
@@ -224,7 +224,7 @@ mod highlight {
 
     const SOURCE: &str = include_str!("micro.rs");
 
-    /// This file, coloured by the worker.
+    /// This file, highlighted by the thread.
     #[divan::bench]
     fn rust(bencher: Bencher) {
         let (sender, answers) = mpsc::channel();
@@ -257,7 +257,7 @@ mod session {
     use super::session_fixture::{Shape, write};
     use super::{Bencher, black_box};
 
-    /// A file of so many entries, read until the conversation stands.
+    /// Opens a file with this number of entries until the conversation is loaded.
     #[divan::bench(args = [1000, 10_000], sample_count = 20)]
     fn open(bencher: Bencher, entries: usize) {
         let folder = tempfile::tempdir().unwrap();
@@ -266,7 +266,7 @@ mod session {
         bencher.bench_local(|| SessionStore::open(black_box(&path)).unwrap());
     }
 
-    /// A prompt stored: one write, answered when it is done.
+    /// Stores a prompt: one write that is awaited.
     #[divan::bench]
     fn append(bencher: Bencher) {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -309,7 +309,7 @@ mod tree {
         Arc::new(store.index().outline(0))
     }
 
-    /// The tree of 100,000 entries: opened, its outline taken, drawn, closed. Four frames.
+    /// Opens the tree of 100,000 entries, loads the outline, draws and closes it. Four frames.
     #[divan::bench(sample_count = 30, sample_size = 1)]
     fn open(bencher: Bencher) {
         let outline = outline();
@@ -346,7 +346,7 @@ mod tree {
         });
     }
 
-    /// What it shows becomes other rows.
+    /// Changes the filter of the rows.
     #[divan::bench(sample_count = 30, sample_size = 1)]
     fn filter(bencher: Bencher) {
         let outline = outline();
@@ -373,7 +373,7 @@ mod editor {
         "a line of about forty characters of text\n".repeat(20_000)
     }
 
-    /// 20,000 lines pasted, and what is then seen of them.
+    /// Pastes 20,000 lines and draws the visible ones.
     #[divan::bench(sample_count = 20)]
     fn paste(bencher: Bencher) {
         let text = text();
@@ -385,7 +385,7 @@ mod editor {
             });
     }
 
-    /// The same as a chip, as a paste is shown.
+    /// The same as a chip.
     #[divan::bench(sample_count = 20)]
     fn paste_as_chip(bencher: Bencher) {
         let text = text();
@@ -397,7 +397,7 @@ mod editor {
             });
     }
 
-    /// A key in the middle of them, what is then seen, and what is kept of it as a draft.
+    /// Types a key in the middle, draws the visible lines, and stores the draft.
     #[divan::bench]
     fn key(bencher: Bencher) {
         let mut area = TextArea::default();
@@ -409,7 +409,7 @@ mod editor {
         });
     }
 
-    /// The same behind their chip.
+    /// The same after the chip.
     #[divan::bench]
     fn key_behind_a_chip(bencher: Bencher) {
         let mut area = TextArea::default();
@@ -432,7 +432,7 @@ mod checkpoint {
     const DIRECTORIES: usize = 100;
     const FILES: usize = 100;
 
-    /// A tree of 10,000 files of 2 kB, recorded once.
+    /// A directory of 10,000 files of 2 kB, recorded once.
     fn recorded() -> (TempDir, TempDir, CheckpointStore) {
         let (data, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         for directory in 0..DIRECTORIES {
@@ -445,7 +445,7 @@ mod checkpoint {
         }
         let store = CheckpointStore::new(data.path(), work.path());
         store.capture().unwrap();
-        // What was written a moment ago is read again, for its time may hide a change; nobody waits for that.
+        // Just written files are read again, because their time may hide a change. That is not measured.
         std::thread::sleep(std::time::Duration::from_secs(3));
         store.capture().unwrap();
         (data, work, store)
@@ -459,7 +459,7 @@ mod checkpoint {
         std::fs::write(path, text).unwrap();
     }
 
-    /// A record of 10,000 files, three of which have changed.
+    /// Records 10,000 files, of which three have changed.
     #[divan::bench(sample_count = 30, sample_size = 1)]
     fn three_files_changed(bencher: Bencher) {
         let (_data, work, store) = recorded();
@@ -480,7 +480,7 @@ mod checkpoint {
         bencher.bench_local(|| store.capture().unwrap());
     }
 
-    /// All of it, into an empty store.
+    /// Records all files into an empty store.
     #[divan::bench(sample_count = 5, sample_size = 1)]
     fn the_first_time(bencher: Bencher) {
         let (_data, work, _) = recorded();
@@ -563,10 +563,10 @@ mod search {
 
     use super::Bencher;
 
-    /// Directories, directories in each, files in each of those: 100,000 files.
+    /// Nested directories with 100,000 files.
     const SHAPE: (usize, usize, usize) = (50, 20, 100);
 
-    /// A tree in which the sought text is in every hundredth file, made once.
+    /// A directory in which every hundredth file contains the searched text, created once.
     fn tree() -> &'static Path {
         static TREE: OnceLock<TempDir> = OnceLock::new();
         let folder = TREE.get_or_init(|| {
@@ -598,7 +598,7 @@ mod search {
         folder.path()
     }
 
-    /// Runs a call to its end, or until it first shows something.
+    /// Runs a call until it ends or first shows a result.
     fn call(bencher: Bencher, name: &str, arguments: &Value, first: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

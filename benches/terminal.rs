@@ -1,13 +1,13 @@
-//! osier and its peers in a terminal, measured the same way.
+//! Measures osier and comparable programs in a terminal in the same way.
 //!
-//!     cargo bench --bench terminal                          everything
-//!     cargo bench --bench terminal -- start stream          some scenarios
+//!     cargo bench --bench terminal                          # everything
+//!     cargo bench --bench terminal -- start stream          # some scenarios
 //!     cargo bench --bench terminal -- --only osier --runs 1
-//!     cargo bench --bench terminal -- --markdown            rows for a document
+//!     cargo bench --bench terminal -- --markdown            # rows for a document
 //!
-//! Each run starts the real program in a pseudo-terminal of 120x40 with a fresh home and a model server
-//! on loopback. Peers are those found on the search path; one that is missing is left out, one that
-//! fails says so. Progress goes to standard error, the table to standard output.
+//! Each run starts the real program in a pseudo-terminal of 120x40 with an empty home and a model server on
+//! loopback. Other programs are used if they are on the search path; a program that fails is reported. Progress
+//! goes to standard error, the table to standard output.
 
 #![allow(
     clippy::print_stderr,
@@ -27,12 +27,12 @@ use support::scenario::{self, Failure, Run};
 use support::server::Server;
 use support::table::{Outcome, Row, Table, bar, row};
 
-/// Something that is done with every program.
+/// A scenario.
 struct Scenario {
     name: &'static str,
     about: &'static str,
     run: fn(&Run) -> Result<Figures, Failure>,
-    /// Whether it can be done with peers too.
+    /// Whether other programs support it too.
     peers: bool,
     rows: &'static [Row],
 }
@@ -220,7 +220,7 @@ fn main() {
     }
 }
 
-/// The median of some runs. When one fails, its reason goes to standard error.
+/// The median of some runs. The reason of a failed run goes to standard error.
 fn measure(scenario: &Scenario, run: &Run, runs: usize) -> Outcome {
     if !scenario.peers && run.agent.name != OSIER.name {
         return Outcome::Left;
@@ -228,7 +228,7 @@ fn measure(scenario: &Scenario, run: &Run, runs: usize) -> Outcome {
     let mut all = Vec::new();
     for number in 1..=runs {
         let title = format!("{} {} {number}/{runs}", run.agent.name, scenario.name);
-        // The emulator may stumble over what a program writes.
+        // The emulator may panic on the output of a program.
         let result = catch_unwind(AssertUnwindSafe(|| (scenario.run)(run)));
         match result.unwrap_or_else(|_| Err("the measuring failed".to_owned())) {
             Ok(figures) => {

@@ -18,9 +18,9 @@ pub(crate) async fn ask(
     prompt: &str,
     mut print: impl FnMut(&str),
 ) -> Result<RunOutcome, Box<dyn Error>> {
-    let (host, mut events) = SessionHandle::start(setup)?;
+    let (session, mut events) = SessionHandle::start(setup)?;
     let (text, attachments) = (prompt.to_owned(), Vec::new());
-    host.send(osier_agent::Op::Prompt { text, attachments }.into());
+    session.send(osier_agent::Op::Prompt { text, attachments }.into());
     let outcome = loop {
         match events.recv().await.ok_or("the agent exited")? {
             Event::SessionFailed { message, .. } => return Err(message.into()),
@@ -33,7 +33,7 @@ pub(crate) async fn ask(
         }
     };
     // The session is stored when the shutdown is complete.
-    host.send(Op::ShutDown);
+    session.send(Op::ShutDown);
     while events
         .recv()
         .await

@@ -12,17 +12,18 @@ use tokio::net::TcpStream;
 
 /// Runs one prompt in a new session, passes the deltas of the answer to `print` and returns the outcome.
 pub(crate) async fn ask(
-    (address, token): (&str, &str),
+    address: &str,
+    token: &str,
     prompt: &str,
     mut print: impl FnMut(&str),
 ) -> Result<String, Box<dyn Error>> {
-    let opened = post((address, token), "/api/sessions", &json!({})).await?;
+    let opened = post(address, token, "/api/sessions", &json!({})).await?;
     let id = opened.json().await?["id"]
         .as_str()
         .ok_or("no session id")?
         .to_owned();
     let path = format!("/api/sessions/{id}/prompt");
-    let mut run = post((address, token), &path, &json!({"message": prompt})).await?;
+    let mut run = post(address, token, &path, &json!({"message": prompt})).await?;
     while let Some(event) = run.event().await? {
         if let Some(text) = event["delta"]["delta"].as_str()
             && event["delta"]["type"] == "text_delta"
@@ -58,7 +59,8 @@ impl Response {
 }
 
 async fn post(
-    (address, token): (&str, &str),
+    address: &str,
+    token: &str,
     path: &str,
     body: &Value,
 ) -> Result<Response, Box<dyn Error>> {
@@ -92,7 +94,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [address, token, prompt] = &arguments[..] else {
         return Err("usage: headless ADDRESS TOKEN PROMPT".into());
     };
-    let outcome = ask((address, token), prompt, |delta| print!("{delta}")).await?;
+    let outcome = ask(address, token, prompt, |delta| print!("{delta}")).await?;
     println!("\n{outcome}");
     Ok(())
 }

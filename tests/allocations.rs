@@ -1,6 +1,6 @@
-//! What a delta and a frame may allocate. A program of its own, because a counting allocator counts the
-//! whole process, and without a harness, because its threads would be counted too. The text has no code
-//! block: highlighting has a thread of its own.
+//! The allocations of a delta and of a frame. A separate program without a test harness, because the counting
+//! allocator counts the complete process with all threads. The text has no code block, because highlighting runs on
+//! another thread.
 
 #![allow(
     clippy::panic,

@@ -1,4 +1,4 @@
-//! The programs that are measured, each in a home of its own with the mock server as its only model.
+//! The measured programs, each with an empty home and the test server as its only model.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,22 @@ use tempfile::TempDir;
 
 use super::program::Command;
 
-/// A terminal agent and how it is set up.
+/// A terminal agent and its setup.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Agent {
     pub(crate) name: &'static str,
-    /// Shown on the screen once keys are taken.
+    /// Text that is on the screen once the program accepts keys.
     pub(crate) ready: &'static str,
     configure: fn(&Place, &str) -> io::Result<Start>,
 }
 
-/// A home that goes when it is dropped.
+/// A home directory that is deleted when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     folder: TempDir,
 }
 
-/// How a program is started, beside what is the same for all.
+/// The parts of the command line that differ between programs.
 #[derive(Debug, Default)]
 struct Start {
     argv: Vec<OsString>,
@@ -37,7 +37,7 @@ pub(crate) const OSIER: Agent = Agent {
     configure: osier,
 };
 
-/// Every agent that can be measured.
+/// All supported agents.
 pub(crate) const AGENTS: &[Agent] = &[
     OSIER,
     Agent {
@@ -68,7 +68,7 @@ pub(crate) const AGENTS: &[Agent] = &[
 ];
 
 impl Agent {
-    /// Where the program is; `None` when it is not on the search path.
+    /// The path of the program; `None` if it is not on the search path.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         if self.name == OSIER.name {
             return Some(env!("CARGO_BIN_EXE_osier").into());
@@ -78,7 +78,7 @@ impl Agent {
         candidates.find(|path| path.is_file())
     }
 
-    /// A fresh home, and the command that starts the agent in it.
+    /// An empty home, and the command that starts the agent in it.
     pub(crate) fn prepare(&self, server: &str) -> io::Result<(Place, Command)> {
         let place = Place::new()?;
         let start = (self.configure)(&place, server)?;
@@ -116,7 +116,7 @@ impl Place {
             folder: tempfile::tempdir()?,
         };
         place.put("project/README.md", "# demo\n")?;
-        // A repository without a commit: agents look for its root.
+        // An empty repository, because agents search for its root.
         place.put("project/.git/HEAD", "ref: refs/heads/main\n")?;
         for folder in ["objects", "refs"] {
             fs::create_dir_all(place.work().join(".git").join(folder))?;

@@ -5,7 +5,7 @@ pub(crate) const DELTA: usize = 5;
 const PARAGRAPH: &str = "The parser keeps a **stack of frames** and walks each `Token` once, so the \
     cost stays linear in the input; see the _notes_ below for the 漢字 and emoji 🚀 cases. ";
 
-/// What stands between two paragraphs of a section, by turns.
+/// The blocks between two paragraphs of a section, in turn.
 const BETWEEN: [&str; 3] = [
     "\n\n```rust\nfn fold(items: &[u32], seed: u32) -> u32 {\n    // running checksum over the slice\n    \
      items.iter().fold(seed, |acc, x| acc.rotate_left(5) ^ x.wrapping_mul(31))\n}\n```\n\n",
@@ -14,12 +14,12 @@ const BETWEEN: [&str; 3] = [
     "\n| name | size | note |\n|---|---:|---|\n| alpha | 10 | fast |\n| beta | 2000 | slower path |\n\n",
 ];
 
-/// The first `count` deltas. They never end by themselves.
+/// The first `count` deltas of an endless answer.
 pub(crate) fn deltas(count: usize) -> impl Iterator<Item = String> {
     (1..).flat_map(section).take(count)
 }
 
-/// The whole answer of `count` deltas, without its end marker.
+/// The complete answer of `count` deltas, without its end marker.
 pub(crate) fn text(count: usize) -> String {
     deltas(count).collect()
 }

@@ -1,9 +1,9 @@
-//! Figures of a run, their median over several, and how they are printed.
+//! The measured values of a run, their median over several runs, and their format.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a number counts.
+/// The unit of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Seconds, to the millisecond.
@@ -13,13 +13,13 @@ pub(crate) enum Unit {
     Bytes,
     /// Bytes, shown as MB of a million.
     Megabytes,
-    /// How many for one.
+    /// A factor.
     Ratio,
     /// 1 is yes.
     Truth,
 }
 
-/// The figures of one run by key.
+/// The values of one run by key.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Figures {
     values: BTreeMap<&'static str, f64>,
@@ -38,7 +38,7 @@ impl Figures {
         self.values.get(key).copied()
     }
 
-    /// The median of every figure.
+    /// The median of every value.
     pub(crate) fn median(runs: &[Self]) -> Self {
         let mut all: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
         for (key, value) in runs.iter().flat_map(|run| &run.values) {
@@ -83,7 +83,7 @@ impl Unit {
     }
 }
 
-/// A whole number with commas.
+/// An integer with commas.
 fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut out = String::new();

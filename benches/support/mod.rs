@@ -1,4 +1,4 @@
-//! What the benchmarks share: a scripted model server, a program in a terminal, and figures.
+//! Helpers of the benchmarks: a scripted model server, a program in a terminal, and measured values.
 
 pub(crate) mod agent;
 pub(crate) mod answer;

@@ -1,11 +1,11 @@
-//! What stands after `cargo bench --bench terminal --`.
+//! The arguments after `cargo bench --bench terminal --`.
 
-/// How much is measured, and how it is printed.
+/// What is measured, and how it is printed.
 #[derive(Debug)]
 pub(crate) struct Options {
     scenarios: Vec<String>,
     only: Vec<String>,
-    /// Runs of which the median is shown.
+    /// The number of runs; the median is shown.
     pub(crate) runs: usize,
     pub(crate) markdown: bool,
 }
@@ -29,7 +29,7 @@ impl Options {
                     .ok_or(format!("`{argument}` needs a value"))
             };
             match argument.as_str() {
-                // Cargo says so to every benchmark.
+                // Cargo passes this to every benchmark.
                 "--bench" => {}
                 "--markdown" => options.markdown = true,
                 "--only" => options.only.extend(value()?.split(',').map(str::to_owned)),

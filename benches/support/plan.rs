@@ -1,4 +1,4 @@
-//! What a request asks the scripted model for: the last prompt that names a scenario decides.
+//! The scenario that a request selects: that of the last prompt with a scenario.
 
 use serde_json::{Value, json};
 
@@ -9,20 +9,20 @@ pub(crate) const END: &str = "END-7391";
 /// The answer to anything else.
 pub(crate) const SHORT: &str = "ok, ready END-SHORT";
 
-/// The answer that is due.
+/// The answer to send.
 #[derive(Debug)]
 pub(crate) enum Plan {
-    /// `[[stream n=N ms=MS]]`: so many deltas, so many milliseconds apart.
+    /// `[[stream n=N ms=MS]]`: N deltas, MS milliseconds apart.
     Stream {
         count: usize,
         pause: f64,
     },
-    /// `[[tools n=N]]`: one command a turn until there were N.
+    /// `[[tools n=N]]`: N turns with one command each.
     Tool(Call),
     Short,
 }
 
-/// Names that agents give their shell.
+/// The names of the shell tool.
 const SHELLS: &[&str] = &[
     "bash",
     "shell",
@@ -36,7 +36,7 @@ impl Plan {
     pub(crate) fn of(body: &Value) -> Self {
         let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice);
         let (prompt, results) = last_scenario(body);
-        // A request without tools wants a title or a summary.
+        // A request without tools is for a title or a summary.
         if tools.is_empty() {
             return Self::Short;
         }

@@ -1,4 +1,4 @@
-//! What a process and everything it started use, from `/proc`.
+//! CPU and memory of a process and its descendants, from `/proc`.
 
 use std::fs;
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) fn memory(root: u32) -> u64 {
     tree(root).into_iter().filter_map(pss).sum()
 }
 
-/// Ends a process; one that has ended by itself is no fault.
+/// Kills a process. A process that has already ended is not an error.
 pub(crate) fn kill(pid: u32) {
     if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
         kill_process(pid, Signal::KILL).ok();
@@ -50,7 +50,7 @@ struct Stat {
 
 fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program may hold anything, but ends with the last bracket.
+    // The name of the program can contain anything, but ends with the last bracket.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |index: usize| {
         fields

@@ -1,5 +1,5 @@
-//! A program in a pseudo-terminal of 120x40, seen through a terminal emulator. A thread reads and notes
-//! when bytes came, so that what the emulator costs is in no figure.
+//! A program in a pseudo-terminal of 120x40 with a terminal emulator. A thread reads and records when bytes
+//! arrived, so that the time of the emulator is not measured.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -18,12 +18,12 @@ use super::replies::Replies;
 pub(crate) const COLUMNS: u16 = 120;
 pub(crate) const ROWS: u16 = 40;
 
-/// How often a slow line takes bytes.
+/// How often a slow connection accepts bytes.
 const SLICE: Duration = Duration::from_millis(10);
-/// How long nothing may come from a program that has settled.
+/// The time without output after which a program counts as idle.
 const QUIET: Duration = Duration::from_millis(800);
 
-/// What is run, where, and with which variables alone.
+/// The command, its directory and its complete environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Command {
     pub(crate) argv: Vec<OsString>,
@@ -31,13 +31,13 @@ pub(crate) struct Command {
     pub(crate) cwd: PathBuf,
 }
 
-/// Bytes and when they came.
+/// Bytes with the time of their arrival.
 struct Chunk {
     at: Instant,
     bytes: Vec<u8>,
 }
 
-/// A started program; dropping it kills it and everything it started.
+/// A started program, killed with all its descendants when it is dropped.
 pub(crate) struct Program {
     master: Box<dyn MasterPty + Send>,
     keys: Box<dyn Write + Send>,
@@ -45,13 +45,13 @@ pub(crate) struct Program {
     output: Receiver<Chunk>,
     parser: vt100::Parser,
     replies: Replies,
-    /// Bytes a second that the line takes; 0 is as many as come.
+    /// Bytes per second of the connection; 0 means unlimited.
     rate: Arc<AtomicU64>,
     pub(crate) started: Instant,
-    /// When the first and the last bytes came.
+    /// When the first and the last bytes arrived.
     pub(crate) first: Option<Instant>,
     pub(crate) last: Option<Instant>,
-    /// Bytes the program has written.
+    /// The number of bytes that the program has written.
     pub(crate) bytes: u64,
 }
 
@@ -92,7 +92,7 @@ impl Program {
         })
     }
 
-    /// Lets the line take so many bytes a second from here on; 0 takes away the limit.
+    /// Limits the connection to this many bytes per second; 0 removes the limit.
     pub(crate) fn set_rate(&self, bytes_per_second: u64) {
         self.rate.store(bytes_per_second, Ordering::Relaxed);
     }
@@ -102,7 +102,7 @@ impl Program {
         self.keys.flush().unwrap();
     }
 
-    /// Types a text as a quick typist does.
+    /// Types a text at the speed of a fast typist.
     pub(crate) fn type_text(&mut self, text: &str) {
         for character in text.chars() {
             self.send(character.encode_utf8(&mut [0; 4]));
@@ -116,13 +116,13 @@ impl Program {
         self.master.resize(size(columns, rows)).unwrap();
     }
 
-    /// Takes what comes within `time`.
+    /// Reads for `time`.
     pub(crate) fn pump(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while self.next(end).is_some() {}
     }
 
-    /// Takes what comes until nothing has come for a while.
+    /// Reads until the program is idle.
     pub(crate) fn settle(&mut self, limit: Duration) {
         let end = Instant::now() + limit;
         while Instant::now() < end && self.last.is_none_or(|last| last.elapsed() < QUIET) {
@@ -130,7 +130,7 @@ impl Program {
         }
     }
 
-    /// Waits until the screen is as wanted, and says when the bytes came that made it so.
+    /// Waits until `done` accepts the screen. Returns when the deciding bytes arrived.
     pub(crate) fn wait(&mut self, limit: Duration, done: impl Fn(&str) -> bool) -> Option<Instant> {
         let end = Instant::now() + limit;
         let mut at = Instant::now();
@@ -161,7 +161,7 @@ impl Program {
         self.child.process_id().map_or(0, process::memory)
     }
 
-    /// Takes the next bytes, and says when they came; `None` at `end`.
+    /// Reads the next bytes. Returns when they arrived; `None` at `end`.
     pub(crate) fn next(&mut self, end: Instant) -> Option<Instant> {
         let left = end.saturating_duration_since(Instant::now());
         let chunk = match self.output.recv_timeout(left) {
@@ -177,7 +177,7 @@ impl Program {
         self.bytes += chunk.bytes.len() as u64;
         let replies = self.replies.to(&chunk.bytes);
         if !replies.is_empty() {
-            // A program that has ended is asked nothing.
+            // The program may have ended.
             self.keys.write_all(&replies).ok();
         }
         self.parser.process(&chunk.bytes);

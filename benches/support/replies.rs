@@ -1,6 +1,6 @@
-//! What a terminal answers when it is asked what it is and what it can do.
+//! Replies of a terminal to queries about its features.
 
-/// A question and its answer.
+/// A query and its reply.
 const REPLIES: &[(&[u8], &[u8])] = &[
     (b"\x1b[6n", b"\x1b[1;1R"),
     (b"\x1b[c", b"\x1b[?62;22c"),
@@ -14,18 +14,18 @@ const REPLIES: &[(&[u8], &[u8])] = &[
     (b"\x1b[>q", b"\x1bP>|meter(1)\x1b\\"),
 ];
 
-/// Longest question, less one byte: what is kept for the next read.
+/// The length of the longest query minus one: the bytes kept for the next read.
 const TAIL: usize = 11;
 
-/// Finds the questions in what a program writes.
+/// Finds queries in the output of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
-    /// The last bytes, in which a question may have begun.
+    /// The last bytes, which may contain the start of a query.
     tail: Vec<u8>,
 }
 
 impl Replies {
-    /// The answers to what is asked in `bytes`, in the order asked.
+    /// The replies to the queries in `bytes`, in order.
     pub(crate) fn to(&mut self, bytes: &[u8]) -> Vec<u8> {
         let kept = self.tail.len();
         self.tail.extend_from_slice(bytes);
@@ -40,7 +40,7 @@ impl Replies {
                 }
             }
             if let Some((mode, _)) = asked_mode(rest).filter(|(_, length)| ends_here(*length)) {
-                // Known and reset.
+                // Supported and reset.
                 out.extend_from_slice(b"\x1b[?");
                 out.extend_from_slice(mode);
                 out.extend_from_slice(b";2$y");
@@ -51,7 +51,7 @@ impl Replies {
     }
 }
 
-/// The mode that DECRQM (`CSI ? n $ p`) asks for, and the length of the question.
+/// The mode that DECRQM (`CSI ? n $ p`) queries, and the length of the query.
 fn asked_mode(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let rest = bytes.strip_prefix(b"\x1b[?")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

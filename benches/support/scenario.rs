@@ -1,7 +1,7 @@
-//! What is done with a program, and what is measured while it is.
+//! The scenarios and their measured values.
 //!
-//! Times are from the moment a key was sent to the arrival of the bytes that put the awaited text on
-//! the emulated screen; CPU is that of the whole process tree, memory its proportional set size.
+//! Times are from sending a key to the arrival of the bytes that show the awaited text on the emulated screen. CPU
+//! is that of the complete process tree, memory its proportional set size.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ use super::session_fixture::{FIRST_PROMPT, LAST_ANSWER, Shape, write};
 use super::{answer, plan};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// No start takes longer.
+/// The timeout of a start.
 const START: Duration = Duration::from_secs(30);
-/// No answer takes longer.
+/// The timeout of an answer.
 const ANSWER: Duration = Duration::from_mins(2);
-/// A key that is not echoed by then counts with this time.
+/// The timeout of a key echo, which counts as its time.
 const ECHO: Duration = Duration::from_secs(5);
-/// Time between two looks at the memory.
+/// Time between two measurements of the memory.
 const SAMPLE: Duration = Duration::from_millis(500);
 /// Time between two keys whose echo is measured.
 const KEY: Duration = Duration::from_millis(400);
-/// Pages that are turned back, up to what is far too long.
+/// The number of pages scrolled back, up to the very long entries.
 const PAGES: usize = 60;
 const PAGE_UP: &str = "\x1b[5~";
 const CONTROL_HOME: &str = "\x1b[1;5H";
@@ -31,7 +31,7 @@ const CONTROL_END: &str = "\x1b[1;5F";
 const CONTROL_F: &str = "\x06";
 const DELETE: &str = "\x7f";
 
-/// Why there are no figures.
+/// Why a run failed.
 pub(crate) type Failure = String;
 
 /// One run of one program.
@@ -66,7 +66,7 @@ impl Run<'_> {
         Ok(program)
     }
 
-    /// Types a prompt, lets the screen come to rest, and sends it.
+    /// Types a prompt, waits until the screen is idle, and sends it.
     fn ask(&self, program: &mut Program, prompt: &str) -> Sent {
         program.type_text(prompt);
         program.pump(SECOND / 2);
@@ -80,14 +80,14 @@ impl Run<'_> {
         sent
     }
 
-    /// From the model's last byte to the end marker on the screen.
+    /// The time from the model's last byte to the end marker on the screen.
     fn lag(&self, shown: Instant) -> Option<Duration> {
         let ended = self.server.progress().ended?;
         Some(shown.saturating_duration_since(ended))
     }
 }
 
-/// Where the counters stood when a prompt was sent.
+/// The counters when a prompt was sent.
 struct Sent {
     cpu: Duration,
     bytes: u64,
@@ -126,7 +126,7 @@ pub(crate) fn start(run: &Run) -> Result<Figures, Failure> {
     Ok(out)
 }
 
-/// 3,000 deltas, 3 ms apart: as fast as models get.
+/// 3,000 deltas, 3 ms apart, as with a very fast model.
 pub(crate) fn stream(run: &Run) -> Result<Figures, Failure> {
     answer_of(run, 3000, "3").map(|(_place, _program, out)| out)
 }
@@ -169,7 +169,7 @@ pub(crate) fn echo(run: &Run) -> Result<Figures, Failure> {
     Ok(out)
 }
 
-/// Ten commands, one a turn.
+/// Ten commands, one per turn.
 pub(crate) fn tools(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program) = run.start()?;
     let sent = run.ask(&mut program, "[[tools n=10]]");
@@ -183,8 +183,8 @@ pub(crate) fn tools(run: &Run) -> Result<Figures, Failure> {
     Ok(out)
 }
 
-/// An answer of 20 kB a second over a line that takes as much, and frames want twice that: keys, the way
-/// to the end, and whether the screen is the one that a full repaint over a fast line gives.
+/// An answer over a connection of 20 kB per second, of which frames need twice that: key echo, the time to the end, and
+/// whether the screen equals a full repaint over a fast connection.
 pub(crate) fn slow(run: &Run) -> Result<Figures, Failure> {
     let (_place, mut program) = run.start()?;
     program.set_rate(20_000);
@@ -215,7 +215,7 @@ pub(crate) fn slow(run: &Run) -> Result<Figures, Failure> {
     Ok(out)
 }
 
-/// Half a million deltas: the memory at every tenth of the way, and whether it still grows.
+/// Half a million deltas: the memory after every tenth, and whether it still grows.
 pub(crate) fn memory(run: &Run) -> Result<Figures, Failure> {
     const DELTAS: usize = 500_000;
     const KEYS: [&str; 10] = ["m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m9", "m10"];
@@ -244,7 +244,7 @@ pub(crate) fn messages(run: &Run) -> Result<Figures, Failure> {
     reopen(run, Shape::messages(10_000))
 }
 
-/// 100,000 entries of real weight, 200 MB, reopened.
+/// 100,000 entries of realistic size, 200 MB, reopened.
 pub(crate) fn work(run: &Run) -> Result<Figures, Failure> {
     let shape = Shape {
         giants: true,
@@ -253,7 +253,7 @@ pub(crate) fn work(run: &Run) -> Result<Figures, Failure> {
     reopen(run, shape)
 }
 
-/// Reopens a session and moves about in it.
+/// Reopens a session and scrolls in it.
 fn reopen(run: &Run, shape: Shape) -> Result<Figures, Failure> {
     let (place, mut command) = run.prepare()?;
     let path = place.home().join("long.jsonl");
@@ -301,8 +301,7 @@ fn reopen(run: &Run, shape: Shape) -> Result<Figures, Failure> {
     Ok(out)
 }
 
-/// Time until a word that stands in the first message alone is found from the end: all of the session
-/// is searched.
+/// The time to find a word of the first message from the end: the complete session is searched.
 fn search_from_end(program: &mut Program) -> Result<Duration, Failure> {
     program.send(CONTROL_END);
     let back = program.shows(LAST_ANSWER, ANSWER);
@@ -316,7 +315,7 @@ fn search_from_end(program: &mut Program) -> Result<Duration, Failure> {
     Ok(found - sent)
 }
 
-/// Streams an answer and measures it until the screen has come to rest.
+/// Streams an answer and measures until the screen is idle.
 fn answer_of(run: &Run, count: usize, pause: &str) -> Result<(Place, Program, Figures), Failure> {
     let (place, mut program) = run.start()?;
     let sent = run.ask(&mut program, &stream_prompt(count, pause));
@@ -348,7 +347,7 @@ fn stream_prompt(count: usize, pause: &str) -> String {
     format!("[[stream n={count} ms={pause}]]")
 }
 
-/// Types a word that is nowhere on the screen, takes it back, and gives the seconds to its echo.
+/// Types a word that is not on the screen, and deletes it. Returns the seconds to its echo.
 fn echo_of(program: &mut Program, place: usize) -> f64 {
     let letter = char::from(b'a' + (place % 26) as u8);
     let word = format!("qzj{letter}");
@@ -361,7 +360,7 @@ fn echo_of(program: &mut Program, place: usize) -> f64 {
         .as_secs_f64()
 }
 
-/// The median echo of some keys while nothing else happens.
+/// The median echo of some keys in an idle program.
 fn echo_at_rest(program: &mut Program) -> f64 {
     let mut times: Vec<f64> = Vec::new();
     for key in 0..10 {
@@ -371,7 +370,7 @@ fn echo_at_rest(program: &mut Program) -> f64 {
     median(&mut times)
 }
 
-/// Rows that are not what they should be.
+/// The number of wrong rows.
 fn tell_differences(shown: &str, right: &str) {
     for (shown, right) in shown.lines().zip(right.lines()) {
         if shown != right {
@@ -380,7 +379,7 @@ fn tell_differences(shown: &str, right: &str) {
     }
 }
 
-/// What went wrong, with the screen for whoever has to find out why.
+/// An error with the screen.
 fn failure(what: &str, program: &Program) -> Failure {
     format!("{what}; its screen:\n{}", program.screen())
 }

@@ -1,5 +1,5 @@
-//! The interface without terminal, host, threads and clock: events and keys in, frames of bytes out.
-//! The same calls give the same bytes and the same allocations on every machine.
+//! The interface without terminal, session, threads and clock: events and keys in, frames of bytes out. The same
+//! calls give the same bytes and allocations on every machine.
 
 #![allow(dead_code, reason = "shared by programs that each use a part of it")]
 
@@ -20,7 +20,7 @@ use osier_tui::{App, AppOptions, Appearance};
 use ratatui::layout::Size;
 use tempfile::TempDir;
 
-/// What a screen of the benchmarks measures.
+/// The size of the screen.
 pub(crate) const SIZE: Size = Size {
     width: 120,
     height: 40,
@@ -38,7 +38,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// An empty session, painted.
+    /// Draws an empty session.
     pub(crate) fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let folders = Folders::under(home.path());
@@ -51,7 +51,7 @@ impl Screen {
         let app = App::new(AppOptions {
             theme: looks.theme(&settings.theme).0,
             keymap: looks.keymap(&settings.keymap).0,
-            // Code stays plain: when colours come is up to another thread.
+            // Code stays plain, because another thread highlights it.
             highlighter: Highlighter::new(|_| {}),
             show_thinking: false,
             reduced_motion: false,
@@ -69,7 +69,7 @@ impl Screen {
         screen
     }
 
-    /// A prompt and the answer to it, whole and painted.
+    /// Draws a prompt and a complete answer.
     pub(crate) fn with_answer(text: &str) -> Self {
         let mut screen = Self::start();
         screen.begin_answer();
@@ -79,7 +79,7 @@ impl Screen {
         screen
     }
 
-    /// The user has asked, and the model begins to write.
+    /// Sends a prompt and starts the answer.
     pub(crate) fn begin_answer(&mut self) {
         let prompt = UserMessage {
             text: "Explain the parser.".to_owned(),
@@ -104,7 +104,7 @@ impl Screen {
         self.update(Delta::TextStart { index: 0 });
     }
 
-    /// A piece of the answer.
+    /// Adds a delta to the answer.
     pub(crate) fn delta(&mut self, text: &str) {
         self.update(Delta::TextDelta {
             index: 0,
@@ -112,7 +112,7 @@ impl Screen {
         });
     }
 
-    /// The call failed and is made again after `delay`.
+    /// The call failed and is retried after `delay`.
     pub(crate) fn retry(&mut self, delay: Duration) {
         self.event(osier_agent::Event::RetryScheduled {
             attempt: 1,
@@ -124,12 +124,12 @@ impl Screen {
         });
     }
 
-    /// A word to the user that goes away by itself.
+    /// Shows a toast.
     pub(crate) fn toast(&mut self, text: &str) {
         self.app.toast(text, false, self.now);
     }
 
-    /// The answer, all of which is `text`, is complete.
+    /// Completes the answer with the text `text`.
     pub(crate) fn end_answer(&mut self, text: &str) {
         let block = AssistantBlock::Text {
             text: text.to_owned(),
@@ -163,12 +163,12 @@ impl Screen {
         self.now += time;
     }
 
-    /// Moves to the moment at which spinner or clock look different.
+    /// Advances to the next change of the spinner or clock.
     pub(crate) fn advance_to_next_change(&mut self) {
         self.now = self.app.next_change(self.now).unwrap();
     }
 
-    /// Draws a frame and gives the number of its bytes.
+    /// Draws a frame. Returns the number of its bytes.
     pub(crate) fn frame(&mut self) -> usize {
         let (canvas, links) = self.writer.canvas();
         let cursor = self.app.draw(canvas, links, self.now);
@@ -178,7 +178,7 @@ impl Screen {
         self.bytes.len()
     }
 
-    /// What the core tells beside the agent.
+    /// Applies an event of the session that is not from the agent.
     pub(crate) fn tell(&mut self, event: &Event) {
         self.app.on_event(event, self.now);
     }

@@ -1,4 +1,4 @@
-//! A model server on loopback: HTTP/1.1 by hand, one chunk and one write per event, as models stream.
+//! A model server on loopback: HTTP/1.1 with one chunk and one write per event, as models stream.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -13,14 +13,14 @@ use super::answer;
 use super::plan::{self, Plan};
 use super::wire::Wire;
 
-/// The server and what it knows of its last answer.
+/// The server and the progress of its last answer.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
     progress: Arc<Mutex<Progress>>,
 }
 
-/// How far the streamed answer is.
+/// The progress of the streamed answer.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Progress {
     pub(crate) deltas: usize,
@@ -43,7 +43,7 @@ impl Server {
         Ok(Self { address, progress })
     }
 
-    /// Without a path: each wire format puts its own behind it.
+    /// The URL without a path; each wire format appends its own.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -52,7 +52,7 @@ impl Server {
         *self.progress.lock().unwrap()
     }
 
-    /// The next answer begins with nothing sent.
+    /// Resets the progress for the next answer.
     pub(crate) fn reset(&self) {
         *self.progress.lock().unwrap() = Progress::default();
     }
@@ -62,7 +62,7 @@ async fn serve(listener: std::net::TcpListener, progress: Arc<Mutex<Progress>>) 
     let listener = TcpListener::from_std(listener).unwrap();
     while let Ok((stream, _)) = listener.accept().await {
         let progress = Arc::clone(&progress);
-        // A client that goes away ends its own connection only.
+        // A client that disconnects ends only its own connection.
         tokio::spawn(async move { connection(stream, &progress).await.ok() });
     }
 }

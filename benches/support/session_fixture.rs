@@ -1,33 +1,33 @@
-//! Long sessions for measuring and testing: the same bytes every time, made from a counter.
+//! Long sessions for benchmarks and tests, always with the same bytes.
 //!
-//! What they hold looks like work: prompts, answers in Markdown with code, thinking, commands with their
-//! output, edits with their diffs. No clock, no randomness but a small generator of its own, nothing
-//! kept in memory: two hundred megabytes are written as fast as the disk takes them.
+//! The content resembles real work: prompts, answers in Markdown with code, thinking, commands with output, edits
+//! with diffs. It uses no clock and only a deterministic random generator, and stores nothing in memory: two
+//! hundred megabytes are written at the speed of the disk.
 
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// How long a session is, and how heavy.
+/// The length and size of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     /// Lines after the header.
     pub(crate) entries: usize,
-    /// Bytes of a line on average, about; 0 for short plain messages.
+    /// The approximate average bytes per line; 0 for short plain messages.
     pub(crate) bytes_per_entry: usize,
-    /// Whether some turns before the end bear what is far too long: output and an answer of megabytes, a
-    /// diff of 10,000 lines.
+    /// Whether some turns before the end have very long entries: output and an answer of megabytes, a diff of 10,000
+    /// lines.
     pub(crate) giants: bool,
-    /// Where the session ran, as its header says.
+    /// The working directory in the header.
     pub(crate) cwd: String,
     /// UUID of the session.
     pub(crate) id: String,
 }
 
-/// A prompt of its own that stands in the first entry alone.
+/// A prompt that occurs only in the first entry.
 pub(crate) const FIRST_PROMPT: &str = "Begin at the very beginning: the quokka question.";
-/// Words that stand in the last answer alone.
+/// Words that occur only in the last answer.
 pub(crate) const LAST_ANSWER: &str = "And that is where the zebra finally rests.";
 
 impl Shape {
@@ -75,15 +75,15 @@ pub(crate) fn write(path: &Path, shape: &Shape) -> io::Result<()> {
     out.flush()
 }
 
-/// Turns before the end at which something is far too long, from the end.
+/// The turns with very long entries, counted from the end.
 const GIANT_OUTPUT: usize = 3;
 const GIANT_DIFF: usize = 4;
 const GIANT_ANSWER: usize = 6;
-/// Bytes of it.
+/// Bytes of a very long entry.
 const GIANT: usize = 5_000_000;
 const GIANT_LINES: usize = 10_000;
 
-/// Makes one line after the other.
+/// Generates the lines.
 struct Source<'a> {
     shape: &'a Shape,
     random: u64,
@@ -112,7 +112,7 @@ const CODE: &[&str] = &[
     "}",
 ];
 
-/// What one turn consists of; the place in it decides what an entry is.
+/// The entries of one turn, by their position.
 const TURN: usize = 8;
 
 impl<'a> Source<'a> {
@@ -281,7 +281,7 @@ impl<'a> Source<'a> {
         mean / 2 + self.below(mean.max(1))
     }
 
-    /// Whether the entry belongs to the turn that is so far from the end.
+    /// Whether the entry belongs to the turn with this distance from the end.
     fn is_giant(&self, number: usize, turns: usize) -> bool {
         self.shape.giants && number / TURN + turns == self.shape.entries / TURN
     }
@@ -359,7 +359,7 @@ fn text_block(text: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, quoted(text))
 }
 
-/// `text` as a JSON string. What is made here has no control characters but these.
+/// `text` as a JSON string. Generated texts have no other control characters.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     out.push('"');

@@ -1,18 +1,18 @@
-//! The table that is printed: a line a figure, a column a program.
+//! The printed table: one line per value, one column per program.
 
 use super::figure::{Figures, Unit};
 
-/// A line of the table.
+/// A row of the table.
 pub(crate) struct Row {
     /// Key in `Figures`.
     figure: &'static str,
     label: &'static str,
     unit: Unit,
-    /// What osier may take at most; none where the figure is only told.
+    /// The limit for osier; `None` if the value is only reported.
     bar: Option<f64>,
 }
 
-/// A line without a bar.
+/// A row without a limit.
 pub(crate) const fn row(figure: &'static str, label: &'static str, unit: Unit) -> Row {
     Row {
         figure,
@@ -22,7 +22,7 @@ pub(crate) const fn row(figure: &'static str, label: &'static str, unit: Unit) -
     }
 }
 
-/// A line with what osier may take at most.
+/// A row with a limit for osier.
 pub(crate) const fn bar(figure: &'static str, label: &'static str, unit: Unit, most: f64) -> Row {
     Row {
         figure,
@@ -32,15 +32,15 @@ pub(crate) const fn bar(figure: &'static str, label: &'static str, unit: Unit, m
     }
 }
 
-/// What became of a program in a scenario.
+/// The result of a program in a scenario.
 pub(crate) enum Outcome {
     Measured(Figures),
     Failed,
-    /// The scenario is not for it.
+    /// The program does not support the scenario.
     Left,
 }
 
-/// How lines are written.
+/// The format of rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Table {
     pub(crate) markdown: bool,
@@ -56,7 +56,7 @@ impl Table {
         }
     }
 
-    /// The lines of one scenario.
+    /// The rows of one scenario.
     pub(crate) fn rows(self, about: &str, rows: &[Row], outcomes: &[Outcome]) {
         if !self.markdown {
             println!("{about}");

@@ -1,8 +1,8 @@
-//! Three wire formats, spoken by the server's side: what the events of an answer look like.
+//! The server side of three wire formats: the events of an answer.
 
 use serde_json::{Value, json};
 
-/// A wire format, told by the path of the request.
+/// A wire format, selected by the path of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
     Chat,
@@ -46,7 +46,7 @@ impl Wire {
         }
     }
 
-    /// What comes before the text.
+    /// The events before the text.
     pub(crate) fn begin_text(self) -> String {
         match self {
             Self::Chat => chat(&json!({"role": "assistant", "content": ""}), None),
@@ -64,7 +64,7 @@ impl Wire {
         }
     }
 
-    /// One piece of the text.
+    /// The event of a text delta.
     pub(crate) fn delta(self, text: &str) -> String {
         match self {
             Self::Chat => chat(&json!({"content": text}), None),
@@ -77,7 +77,7 @@ impl Wire {
         }
     }
 
-    /// What comes after the text; `text` is all of it.
+    /// The events after the text; `text` is the complete text.
     pub(crate) fn end_text(self, text: &str) -> String {
         match self {
             Self::Chat => chat(&json!({}), Some("stop")) + &chat_end(),
@@ -90,7 +90,7 @@ impl Wire {
         }
     }
 
-    /// A whole answer that is one tool call.
+    /// A complete answer with one tool call.
     pub(crate) fn call(self, call: &Call) -> String {
         let arguments = call.arguments.to_string();
         match self {
@@ -134,7 +134,7 @@ impl Wire {
     }
 }
 
-/// An event whose name is its type.
+/// An event named like its type.
 fn named(data: &Value) -> String {
     let name = data["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")

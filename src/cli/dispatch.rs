@@ -106,7 +106,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
         (None, Some(search)) => Some((search.clone(), false)),
         _ => None,
     };
-    let directories = (&config.folders, config.cwd.as_path());
+    let (folders, cwd) = (&config.folders, &*config.cwd);
     let printed = if let Some((search, refresh)) = &search {
         let setup = config.setup()?;
         let listing = commands::models::run(&setup, search, *refresh, &mut out);
@@ -114,24 +114,24 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
     } else {
         match &args.command {
             Some(Command::Sessions { command }) => {
-                commands::sessions::run(command.as_ref(), directories, &mut out)?
+                commands::sessions::run(command.as_ref(), folders, cwd, &mut out)?
             }
             #[cfg(feature = "transfer")]
             Some(Command::Export(args)) => {
                 let themes = Arc::new(TerminalThemes::new(config.folders.themes()));
-                commands::export::run(args, &config.folders, (&config.cwd, themes), &mut out)
+                commands::export::run(args, folders, cwd, themes, &mut out)
             }
             #[cfg(feature = "transfer")]
             Some(Command::Import(args)) => {
-                commands::import::run(args, directories, &config.environment, &mut out)
+                commands::import::run(args, folders, cwd, &config.environment, &mut out)
             }
             Some(Command::Checkpoints { command }) => {
                 let limit = config.settings.checkpoints_limit;
                 commands::checkpoints::run(command, &config.folders.data, limit, &mut out)
             }
             Some(Command::Auth { command }) => {
-                let files = (&config.folders, &config.settings);
-                let exit = commands::auth::run(command, files, &config.environment, &mut out)?;
+                let (settings, environment) = (&config.settings, &config.environment);
+                let exit = commands::auth::run(command, folders, settings, environment, &mut out)?;
                 return Ok(Some(exit));
             }
             Some(Command::Mcp { command }) => {
@@ -209,14 +209,14 @@ fn run_print(
     };
     config.warn_about_problems();
     let outcome = runtime()?.block_on(async {
-        let (host, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let stop = stop_on_signal(host.clone());
+        let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
+        let stop = stop_on_signal(session.clone());
         let sinks = Sinks {
             answer: &mut io::stdout(),
             log: &mut io::stderr(),
             accounting: accounting.as_mut().map(|file| file as &mut dyn Write),
         };
-        let outcome = print::run(&host, events, prompts, options, sinks).await;
+        let outcome = print::run(&session, events, prompts, options, sinks).await;
         stop.abort();
         outcome
             .or_else(ignore_closed_pipe)
@@ -233,13 +233,21 @@ fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String>
     config.warn_about_problems();
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
-        let (host, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let stop = stop_on_signal(host.clone());
+        let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
+        let stop = stop_on_signal(session.clone());
         let input = tokio::io::BufReader::new(tokio::io::stdin());
         let accounting = accounting
             .as_mut()
             .map(|file| file as &mut (dyn Write + Send));
-        let outcome = json::run(&host, events, prompts, input, &mut io::stdout(), accounting).await;
+        let outcome = json::run(
+            &session,
+            events,
+            prompts,
+            input,
+            &mut io::stdout(),
+            accounting,
+        )
+        .await;
         stop.abort();
         outcome
             .or_else(ignore_closed_pipe)
@@ -260,8 +268,8 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
     config.warn_about_problems();
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let (host, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        Ok(rpc::run(&host, events).await)
+        let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
+        Ok(rpc::run(&session, events).await)
     });
     // Do not wait for the thread that reads standard input.
     runtime.shutdown_background();
@@ -299,7 +307,7 @@ fn run_screen(config: RunConfig, setup: SessionSetup, stdin_piped: bool) -> Resu
 }
 
 /// Interrupts the run on the first signal and shuts the session down on the second.
-fn stop_on_signal(host: SessionHandle) -> tokio::task::JoinHandle<()> {
+fn stop_on_signal(session: SessionHandle) -> tokio::task::JoinHandle<()> {
     use tokio::signal::unix::{SignalKind, signal};
     tokio::spawn(async move {
         let (Ok(mut interrupt), Ok(mut terminate)) = (
@@ -314,9 +322,9 @@ fn stop_on_signal(host: SessionHandle) -> tokio::task::JoinHandle<()> {
                 _ = interrupt.recv() => signals += 1,
                 _ = terminate.recv() => signals += 1,
             }
-            host.send(osier_agent::Op::Abort.into());
+            session.send(osier_agent::Op::Abort.into());
             if signals > 1 {
-                host.send(osier_protocol::Op::ShutDown);
+                session.send(osier_protocol::Op::ShutDown);
             }
         }
     })

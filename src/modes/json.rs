@@ -62,21 +62,21 @@ impl Content {
 
 /// Runs the prompts, then the messages of `input` until its end. Returns the outcome of the last run.
 pub async fn run(
-    host: &SessionHandle,
+    session: &SessionHandle,
     mut events: Subscription<Event>,
     prompts: Vec<Prompt>,
     input: impl AsyncBufRead + Unpin,
     output: &mut (dyn Write + Send),
     accounting: Option<&mut (dyn Write + Send)>,
 ) -> io::Result<RunOutcome> {
-    let outcome = match converse(host, &mut events, prompts, input, output, accounting).await {
+    let outcome = match converse(session, &mut events, prompts, input, output, accounting).await {
         // A second signal has shut the session down.
         Ok(None) => return Ok(RunOutcome::Interrupted),
         Ok(Some(outcome)) => Ok(outcome),
         Err(error) => Err(error),
     };
     // Also when the output is closed: this stops the run and stores the session.
-    host.send(Op::ShutDown);
+    session.send(Op::ShutDown);
     let mut written = Ok(());
     while let Some(event) = events.recv().await {
         if outcome.is_ok() && written.is_ok() {
@@ -91,7 +91,7 @@ pub async fn run(
 
 /// Reads and runs until the input ends and no run is active; `None` when the session shut down first.
 async fn converse(
-    host: &SessionHandle,
+    session: &SessionHandle,
     events: &mut Subscription<Event>,
     prompts: Vec<Prompt>,
     input: impl AsyncBufRead + Unpin,
@@ -108,7 +108,7 @@ async fn converse(
         if !running {
             match queue.pop_front() {
                 Some(prompt) => {
-                    host.send(prompt.into());
+                    session.send(prompt.into());
                     running = true;
                 }
                 None if lines.is_none() => break,
@@ -130,7 +130,7 @@ async fn converse(
                 write_event(output, &event)?;
                 track_questions(&event, &mut questions);
                 if lines.is_none() {
-                    dismiss_all(host, &mut questions);
+                    dismiss_all(session, &mut questions);
                 }
                 // Do not continue in a session other than the requested one.
                 if let Event::SessionFailed { message, .. } = event {
@@ -145,10 +145,10 @@ async fn converse(
                 }
             }
             line = next_line(&mut lines) => if let Some(line) = line {
-                read_line(host, &line?, &mut queue, output)?;
+                read_line(session, &line?, &mut queue, output)?;
             } else {
                 lines = None;
-                dismiss_all(host, &mut questions);
+                dismiss_all(session, &mut questions);
             },
         }
     }
@@ -163,10 +163,10 @@ fn track_questions(event: &Event, questions: &mut Vec<String>) {
     }
 }
 
-fn dismiss_all(host: &SessionHandle, questions: &mut Vec<String>) {
+fn dismiss_all(session: &SessionHandle, questions: &mut Vec<String>) {
     for id in questions.drain(..) {
         let answer = Answer::Dismissed;
-        host.send(Op::AnswerQuestion { id, answer });
+        session.send(Op::AnswerQuestion { id, answer });
     }
 }
 
@@ -181,7 +181,7 @@ async fn next_line<R: AsyncBufRead + Unpin>(
 }
 
 fn read_line(
-    host: &SessionHandle,
+    session: &SessionHandle,
     line: &[u8],
     queue: &mut VecDeque<Prompt>,
     output: &mut dyn Write,
@@ -196,8 +196,8 @@ fn read_line(
                 attachments: Vec::new(),
             });
         }
-        Ok(Input::Interrupt) => host.send(osier_agent::Op::Abort.into()),
-        Ok(Input::Answer { id, answer }) => host.send(Op::AnswerQuestion { id, answer }),
+        Ok(Input::Interrupt) => session.send(osier_agent::Op::Abort.into()),
+        Ok(Input::Answer { id, answer }) => session.send(Op::AnswerQuestion { id, answer }),
         Err(error) => write_line(
             output,
             &json!({

@@ -40,7 +40,7 @@ const RESET: &str = "\x1b[0m";
 
 /// Runs the prompts one after the other until one fails. Returns the outcome of the last run.
 pub async fn run(
-    host: &SessionHandle,
+    session: &SessionHandle,
     mut events: Subscription<Event>,
     prompts: Vec<Prompt>,
     options: LogOptions,
@@ -49,7 +49,7 @@ pub async fn run(
     let mut outcome = RunOutcome::Completed;
     let mut answer = String::new();
     for prompt in prompts {
-        host.send(prompt.into());
+        session.send(prompt.into());
         answer.clear();
         let Some(ended) = handle_events(&mut events, &mut answer, options, &mut sinks).await?
         else {
@@ -64,7 +64,7 @@ pub async fn run(
         writeln!(sinks.answer, "{}", answer.trim_end())?;
         sinks.answer.flush()?;
     }
-    host.send(Op::ShutDown);
+    session.send(Op::ShutDown);
     while events
         .recv()
         .await

@@ -1,4 +1,4 @@
-//! The loop without tools: answers, queues, interrupts, retries, interceptors, subscribers.
+//! The agent loop without tools: answers, queues, interrupts, retries, interceptors, subscribers.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use osier_llm::{Context, Script, StopReason, TurnStatus, Usage};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::agent::{Journal, Scene, TestTool, model, speak};
-use crate::support::outline::{outline, quiet, records, texts};
+use crate::support::agent::{AgentSetup, Journal, TestTool, model, speak};
+use crate::support::event_lines::{outline, quiet, records, texts};
 
 fn rate_limit(retry_after_ms: Option<u64>) -> TurnStatus {
     TurnStatus::RateLimit {
@@ -57,9 +57,9 @@ fn follow_up(text: &str) -> Op {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_announced_streamed_and_stored() {
+async fn answer_emits_start_update_and_end_events_and_is_stored() {
     let script = Script::new().turn(|turn| turn.text("Good morning, world."));
-    let ran = Scene::new().script(script).prompt("hi").run().await;
+    let ran = AgentSetup::new().script(script).prompt("hi").run().await;
     assert_eq!(
         ran.story(),
         [
@@ -80,7 +80,7 @@ async fn an_answer_is_announced_streamed_and_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn log_and_accounting_tell_of_every_call_once() {
+async fn log_and_accounting_record_every_call_once() {
     let journal = Journal::default();
     let usage = |input, output| Usage {
         input,
@@ -94,7 +94,9 @@ async fn log_and_accounting_tell_of_every_call_once() {
                 .usage(usage(100, 20))
         })
         .turn(|turn| turn.text("done").usage(usage(150, 5)));
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let ran = scene.run().await;
     let bytes: Vec<usize> = ran
         .stage
@@ -124,7 +126,7 @@ async fn log_and_accounting_tell_of_every_call_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_is_delivered_after_the_tools_before_the_next_request() {
+async fn steering_is_delivered_between_tool_results_and_the_next_request() {
     let journal = Journal::default();
     let gate = Gate::new();
     let script = Script::new()
@@ -134,7 +136,9 @@ async fn steering_is_delivered_after_the_tools_before_the_next_request() {
                 .tool("echo", json!({"text": "x"}))
         })
         .turn(|turn| turn.text("second"));
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let mut stage = scene.start();
     stage.agent.send(user("go"));
     stage.said("first").await;
@@ -166,7 +170,9 @@ async fn a_follow_up_waits_until_the_agent_would_stop() {
         })
         .turn(|turn| turn.text("two"))
         .turn(|turn| turn.text("three"));
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let mut stage = scene.start();
     stage.agent.send(user("go"));
     stage.said("one").await;
@@ -180,13 +186,13 @@ async fn a_follow_up_waits_until_the_agent_would_stop() {
     );
 }
 
-/// The texts that each request after the first ended with.
+/// The last texts of each request after the first.
 async fn deliveries(mode: Option<QueueMode>) -> Vec<Vec<String>> {
     let gate = Gate::new();
     let script = Script::new()
         .turn(|turn| turn.text("begun").gate(&gate))
         .turn(|turn| turn.text("on").repeat());
-    let mut stage = Scene::new().script(script).start();
+    let mut stage = AgentSetup::new().script(script).start();
     if let Some(mode) = mode {
         let set = Op::SetQueueMode {
             steering: Some(mode),
@@ -215,7 +221,7 @@ async fn deliveries(mode: Option<QueueMode>) -> Vec<Vec<String>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn queues_are_emptied_one_at_a_time_or_all_at_once() {
+async fn queue_mode_delivers_one_or_all_messages() {
     assert_eq!(
         deliveries(None).await,
         [vec!["a"], vec!["b"], vec!["c"], vec!["d"]]
@@ -227,10 +233,10 @@ async fn queues_are_emptied_one_at_a_time_or_all_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn recalled_messages_come_back_in_order_and_are_not_delivered() {
+async fn recalled_messages_are_returned_in_order_and_not_delivered() {
     let gate = Gate::new();
     let script = Script::new().turn(|turn| turn.text("begun").gate(&gate));
-    let mut stage = Scene::new().script(script).start();
+    let mut stage = AgentSetup::new().script(script).start();
     stage.agent.send(user("go"));
     stage.said("begun").await;
     stage.apply(follow_up("later")).await;
@@ -251,7 +257,7 @@ async fn an_interrupt_keeps_the_partial_answer_and_the_queue() {
     let script = Script::new()
         .turn(|turn| turn.text("half an answer").gate(&never))
         .turn(|turn| turn.text("whole"));
-    let mut stage = Scene::new().script(script).start();
+    let mut stage = AgentSetup::new().script(script).start();
     stage.agent.send(user("go"));
     stage.said("wer").await;
     stage.apply(steer("wait")).await;
@@ -282,10 +288,10 @@ async fn an_interrupt_keeps_the_partial_answer_and_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupt_before_the_first_word_leaves_no_message() {
+async fn interrupt_before_the_first_delta_leaves_no_message() {
     let never = Gate::new();
     let script = Script::new().turn(|turn| turn.gate(&never).text("never"));
-    let mut stage = Scene::new().script(script).start();
+    let mut stage = AgentSetup::new().script(script).start();
     stage.agent.send(user("go"));
     stage
         .until(|event| matches!(event, Event::MessageStart { message, .. } if matches!(**message, AgentMessage::Assistant(_))))
@@ -305,12 +311,14 @@ async fn an_interrupt_before_the_first_word_leaves_no_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_turn_has_no_tools_and_says_so() {
+async fn last_turn_has_no_tools_and_tells_the_model() {
     let journal = Journal::default();
     let script = Script::new()
         .turn(|turn| turn.tool("echo", json!({"text": "a"})))
         .turn(|turn| turn.text("that is all I know"));
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let ran = scene.max_turns(2).run().await;
     assert_eq!(ran.outcome(), RunOutcome::Completed);
     let requests = ran.stage.provider.requests();
@@ -346,7 +354,9 @@ async fn a_last_turn_without_an_answer_is_an_error_and_its_calls_do_not_run() {
     let script = Script::new()
         .turn(|turn| turn.tool("echo", json!({"text": "a"})))
         .turn(|turn| turn.text("Once more: ").tool("echo", json!({"text": "b"})));
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let ran = scene.max_turns(2).run().await;
     assert_eq!(ran.outcome(), RunOutcome::MaxTurns { max_turns: 2 });
     assert_eq!(journal.lines(), ["echo a"]);
@@ -362,13 +372,13 @@ async fn a_last_turn_without_an_answer_is_an_error_and_its_calls_do_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limit_waits_as_long_as_it_was_asked_to() {
+async fn rate_limit_waits_for_retry_after() {
     let script = Script::new()
         .turn(|turn| turn.text("lost words").fail(rate_limit(Some(20_000))))
         .turn(|turn| turn.fail(rate_limit(Some(3000))))
         .turn(|turn| turn.text("here"));
     let began = Instant::now();
-    let ran = Scene::new().script(script).run().await;
+    let ran = AgentSetup::new().script(script).run().await;
     assert_eq!(began.elapsed(), Duration::from_secs(23));
     assert_eq!(
         ran.story(),
@@ -402,9 +412,9 @@ async fn a_rate_limit_waits_as_long_as_it_was_asked_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_without_advice_double_from_half_a_second() {
+async fn backoff_without_retry_after_doubles_from_half_a_second() {
     let script = Script::new().turn(|turn| turn.fail(overloaded()).repeat());
-    let ran = Scene::new().script(script).max_retries(3).run().await;
+    let ran = AgentSetup::new().script(script).max_retries(3).run().await;
     let delays: Vec<u64> = ran
         .events
         .iter()
@@ -426,9 +436,9 @@ async fn waits_without_advice_double_from_half_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_can_be_interrupted() {
+async fn retry_wait_can_be_interrupted() {
     let script = Script::new().turn(|turn| turn.fail(rate_limit(Some(60_000))));
-    let mut stage = Scene::new().script(script).start();
+    let mut stage = AgentSetup::new().script(script).start();
     stage.agent.send(user("go"));
     stage
         .until(|event| matches!(event, Event::RetryScheduled { .. }))
@@ -448,11 +458,13 @@ async fn a_wait_can_be_interrupted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_model_is_tried_before_any_wait() {
+async fn fallback_model_is_tried_before_waiting() {
     let first = Script::new().turn(|turn| turn.text("half").fail(overloaded()).repeat());
     let second = Script::new().turn(|turn| turn.text("from the second"));
     let began = Instant::now();
-    let scene = Scene::new().script(first).fallback("other/two", second);
+    let scene = AgentSetup::new()
+        .script(first)
+        .fallback("other/two", second);
     let ran = scene.run().await;
     assert_eq!(began.elapsed(), Duration::ZERO);
     assert_eq!(
@@ -473,14 +485,16 @@ async fn the_next_model_is_tried_before_any_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_with_a_bad_key_is_not_asked_again_until_it_is_chosen() {
+async fn provider_with_an_invalid_key_is_skipped_until_selected() {
     let first = Script::new()
         .turn(|turn| turn.fail(auth_error()))
         .turn(|turn| turn.text("mended"));
     let second = Script::always("the other answers");
-    let scene = Scene::new().script(first).fallback("other/two", second);
+    let scene = AgentSetup::new()
+        .script(first)
+        .fallback("other/two", second);
     let mut ran = scene.run().await;
-    let asked = |ran: &crate::support::agent::Ran| {
+    let asked = |ran: &crate::support::agent::FinishedRun| {
         let requests = ran.stage.provider.requests();
         requests
             .iter()
@@ -504,11 +518,11 @@ async fn a_provider_with_a_bad_key_is_not_asked_again_until_it_is_chosen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn attempts_that_are_used_up_keep_the_last_partial_answer() {
+async fn partial_answer_is_kept_after_the_last_attempt() {
     let script = Script::new()
         .turn(|turn| turn.text("one").fail(overloaded()))
         .turn(|turn| turn.text("two").fail(overloaded()));
-    let ran = Scene::new().script(script).max_retries(1).run().await;
+    let ran = AgentSetup::new().script(script).max_retries(1).run().await;
     assert_eq!(
         ran.outcome(),
         RunOutcome::Failed {
@@ -542,7 +556,7 @@ async fn attempts_that_are_used_up_keep_the_last_partial_answer() {
     );
 }
 
-/// Notes its name and what it is asked; refuses what it is told to.
+/// Records its name and the calls; blocks configured calls.
 #[derive(Debug)]
 struct Watcher {
     name: &'static str,
@@ -592,20 +606,20 @@ impl Interceptor for Watcher {
     }
 }
 
-fn watched(journal: &Journal, refuse: Option<&'static str>) -> Scene {
+fn watched(journal: &Journal, refuse: Option<&'static str>) -> AgentSetup {
     let watcher = |name, refuse| Watcher {
         name,
         journal: journal.clone(),
         refuse,
     };
-    Scene::new()
+    AgentSetup::new()
         .interceptor(watcher("A", None))
         .interceptor(watcher("B", refuse))
         .interceptor(watcher("C", None))
 }
 
 #[tokio::test(start_paused = true)]
-async fn interceptors_are_asked_in_order_and_see_what_the_ones_before_changed() {
+async fn interceptors_run_in_order_and_see_earlier_changes() {
     let journal = Journal::default();
     let script = Script::always("yes");
     let ran = watched(&journal, None).script(script).run().await;
@@ -634,7 +648,7 @@ async fn interceptors_are_asked_in_order_and_see_what_the_ones_before_changed() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_stored_stops_the_run_and_never_enters_memory() {
+async fn message_that_cannot_be_stored_stops_the_run_and_is_not_in_memory() {
     let journal = Journal::default();
     let script = Script::always("an answer");
     let ran = watched(&journal, Some("assistant"))
@@ -671,13 +685,13 @@ async fn what_cannot_be_stored_stops_the_run_and_never_enters_memory() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failed_run_is_tried_again_on_the_next_model() {
+async fn failed_run_is_retried_on_the_next_model() {
     let refused = TurnStatus::ModelError {
         message: "refused".into(),
         retryable: false,
     };
     let first = Script::new().turn(|turn| turn.fail(refused.clone()));
-    let scene = Scene::new()
+    let scene = AgentSetup::new()
         .script(first)
         .fallback("other/two", Script::always("the second knows"));
     let stage = scene.start();
@@ -692,7 +706,7 @@ async fn a_failed_run_is_tried_again_on_the_next_model() {
     let told: Vec<String> = again.state().messages.iter().map(|m| speak(m)).collect();
     assert_eq!(told, ["user: what?", "assistant: the second knows"]);
     assert_eq!(again.state().models, ["other/two", "test/one"]);
-    // The result is a value: it stays as it was.
+    // The result is a value and does not change.
     assert_eq!(result.messages.len(), 1);
 }
 
@@ -705,7 +719,7 @@ async fn a_model_change_takes_effect_with_the_next_request_of_the_same_run() {
             .gate(&gate)
             .tool("echo", json!({"text": "a"}))
     });
-    let scene = Scene::new()
+    let scene = AgentSetup::new()
         .script(first)
         .fallback("other/two", Script::always("two"))
         .tool(TestTool::echo(&journal));
@@ -726,7 +740,7 @@ async fn a_model_change_takes_effect_with_the_next_request_of_the_same_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_hundred_agents_run_at_once_without_knowing_of_one_another() {
+async fn two_hundred_concurrent_agents_are_independent() {
     let scenes = (0..200).map(|number| async move {
         let script = Script::new()
             .turn(|turn| turn.tool("echo", json!({"text": format!("t{number}")})))
@@ -735,7 +749,9 @@ async fn two_hundred_agents_run_at_once_without_knowing_of_one_another() {
                     .paced(2, Duration::from_millis(5))
             });
         let journal = Journal::default();
-        let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+        let scene = AgentSetup::new()
+            .script(script)
+            .tool(TestTool::echo(&journal));
         let ran = scene.prompt(&format!("p{number}")).run().await;
         (ran.stage.conversation(), journal.lines())
     });
@@ -754,7 +770,7 @@ async fn two_hundred_agents_run_at_once_without_knowing_of_one_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscriber_that_never_reads_misses_nothing_and_holds_nobody_up() {
+async fn slow_subscriber_loses_no_events_and_blocks_nothing() {
     let script = Script::new().turn(|turn| {
         turn.thinking("hm ")
             .times(50)
@@ -762,7 +778,7 @@ async fn a_subscriber_that_never_reads_misses_nothing_and_holds_nobody_up() {
             .paced(1, Duration::ZERO)
             .times(1000)
     });
-    let mut stage = Scene::new().script(script).start();
+    let mut stage = AgentSetup::new().script(script).start();
     let mut idle = stage.agent.subscribe();
     stage.agent.send(user("go"));
     let mut pieces = 0;
@@ -787,7 +803,7 @@ async fn a_subscriber_that_never_reads_misses_nothing_and_holds_nobody_up() {
         .iter()
         .filter(|event| matches!(event, Event::MessageUpdate { .. }))
         .collect();
-    // Start, one merged delta, end: of each of the two blocks.
+    // Start, one merged delta and end of each of the two blocks.
     assert_eq!(updates.len(), 6);
     assert_eq!(
         outline(&quiet(&kept)),

@@ -1,7 +1,7 @@
-//! Signing in and staying signed in, against a real server.
+//! Signing in and token renewal, against a test OAuth server.
 
+mod fallback;
 mod processes;
-mod skipped;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 
 use crate::support::oauth::{Behaviour, OAuth, Page};
 
-/// The sign-in of `server` as a session would know it.
+/// The sign-in of `server` for a session.
 fn sign_in(server: &OAuth, oauth: &Value) -> SignIn {
     let (known, warnings) = SignIns::read(&server.models_json(oauth));
     assert_eq!(warnings, Vec::<String>::new());
     known.get("lab").expect("the sign-in").clone()
 }
 
-/// A sign-in that runs, and the two ends of its talk.
+/// A running sign-in with its channels.
 struct Signing {
     told: mpsc::UnboundedReceiver<Progress>,
     typed: Option<mpsc::UnboundedSender<String>>,
@@ -74,7 +74,7 @@ impl Signing {
 }
 
 #[tokio::test]
-async fn a_browser_signs_in_and_silent_or_wrong_callbacks_do_not_end_it() {
+async fn browser_sign_in_ignores_empty_and_invalid_callbacks() {
     let server = OAuth::start(Behaviour::default());
     let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
     let url = signing.address().await;
@@ -98,7 +98,7 @@ async fn a_browser_signs_in_and_silent_or_wrong_callbacks_do_not_end_it() {
 }
 
 #[tokio::test]
-async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
+async fn pasted_url_signs_in_after_an_invalid_one() {
     let server = OAuth::start(Behaviour::default());
     let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
     let url = signing.address().await;
@@ -113,7 +113,7 @@ async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
     );
     signing.paste(&format!("  {callback}\n"));
     assert!(signing.end().await.is_ok());
-    // Nothing but a wrong paste, and then no more: the sign-in ends.
+    // An invalid paste and then the end of the input end the sign-in.
     let mut signing = Signing::start(sign_in(&server, &json!({})), Method::Browser);
     signing.address().await;
     signing.paste("what is this");
@@ -122,7 +122,7 @@ async fn a_pasted_address_signs_in_after_a_wrong_one_was_refused() {
 }
 
 #[tokio::test]
-async fn whoever_says_no_is_heard() {
+async fn denied_sign_in_is_reported() {
     for (page, expected) in [
         (Page::Deny, Some("the sign-in was denied: no thanks")),
         (Page::WrongState, None),
@@ -138,14 +138,14 @@ async fn whoever_says_no_is_heard() {
         assert!(shown.starts_with("HTTP/1.1 400"), "{shown}");
         match expected {
             Some(told) => assert_eq!(signing.fails().await, told),
-            // Only its own state can end it: it still waits.
+            // A wrong `state` does not end the sign-in.
             None => assert!(!signing.outcome.is_finished()),
         }
     }
 }
 
 #[tokio::test]
-async fn faults_of_the_token_endpoint_are_told_without_the_code() {
+async fn token_endpoint_errors_do_not_contain_the_code() {
     for (status, body, expected) in [
         (
             "400 Bad Request",
@@ -185,7 +185,7 @@ async fn faults_of_the_token_endpoint_are_told_without_the_code() {
 }
 
 #[tokio::test]
-async fn a_device_code_is_asked_for_until_it_was_typed() {
+async fn device_code_is_polled_until_entered() {
     let behaviour = Behaviour {
         interval: Some(1.0),
         token_errors: VecDeque::from([
@@ -211,13 +211,13 @@ async fn a_device_code_is_asked_for_until_it_was_typed() {
 }
 
 #[tokio::test]
-async fn a_device_code_that_fails_says_why() {
+async fn failed_device_code_reports_the_reason() {
     for (error, expected) in [
         (
             "access_denied",
             "the sign-in was denied: because of access_denied (access_denied)",
         ),
-        ("expired_token", "the code ran out before it was used"),
+        ("expired_token", "the code expired before it was used"),
         (
             "invalid_client",
             "`HOST` answered 401: because of invalid_client (invalid_client)",
@@ -234,7 +234,7 @@ async fn a_device_code_that_fails_says_why() {
         let host = server.url("").replace("http://", "");
         assert_eq!(signing.fails().await, expected.replace("HOST", &host));
     }
-    // The code's own time: 600 "seconds" of a millisecond, asked every 300.
+    // The lifetime of the code: 600 "seconds" of a millisecond, polled every 300.
     let behaviour = Behaviour {
         interval: Some(300.0),
         code_lives: Some(600),
@@ -243,13 +243,13 @@ async fn a_device_code_that_fails_says_why() {
     };
     let server = OAuth::start(behaviour);
     let signing = Signing::start(sign_in(&server, &json!({})), Method::Device);
-    assert_eq!(signing.fails().await, "the code ran out before it was used");
+    assert_eq!(signing.fails().await, "the code expired before it was used");
     assert!(server.log().len() <= 3, "{:?}", server.log());
 }
 
 #[tokio::test]
-async fn a_lasting_token_is_exchanged_and_the_servers_clock_does_not_matter() {
-    // By the server's clock the token lives for 1,000 seconds; that clock is decades behind ours.
+async fn long_lived_token_is_exchanged_with_a_skewed_server_clock() {
+    // The token is valid for 1,000 seconds by the server's clock, which is decades behind.
     let behaviour = Behaviour {
         interval: Some(0.0),
         date: Some("Mon, 01 Jan 1990 00:00:00 GMT"),
@@ -279,7 +279,7 @@ pub(super) async fn store(server: &OAuth, file: &CredentialFile, left_ms: i64) {
         .unwrap();
 }
 
-/// The refresh token that is stored.
+/// The stored refresh token.
 pub(super) fn stored_refresh(file: &CredentialFile) -> String {
     match file.read().unwrap().get("lab") {
         Some(Credential::Tokens(tokens)) => tokens.refresh.unwrap().expose().to_owned(),

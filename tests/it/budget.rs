@@ -1,6 +1,6 @@
-//! What the screen may cost in bytes. The figures are the same on every machine, so a change that makes
-//! them worse fails here, and one that makes them better lowers the budget. Allocations have their own
-//! binary (`tests/allocations.rs`), times the benchmarks.
+//! The number of bytes that the screen may write. The numbers are the same on every machine: a change that makes
+//! them larger fails here, and one that makes them smaller lowers the budget. `tests/allocations.rs` checks
+//! allocations, the benchmarks measure times.
 
 #[path = "../../benches/support/answer.rs"]
 mod answer;
@@ -13,18 +13,18 @@ use osier_term::frame::Features;
 
 use screen::Screen;
 
-/// Deltas of a frame: 3 ms apart at 30 frames a second.
+/// Deltas per frame: 3 ms apart at 30 frames per second.
 const DELTAS_A_FRAME: usize = 11;
 const BETWEEN_DELTAS: Duration = Duration::from_millis(3);
 
-/// Fails with the figure when it is above its budget; `--nocapture` shows it in any case.
+/// Fails if the number is above its budget; `--nocapture` always prints it.
 #[track_caller]
 fn holds(what: &str, measured: f64, budget: f64) {
     eprintln!("{what}: {measured:.2}, at most {budget}");
     assert!(measured <= budget, "{what}: {measured:.2}, budget {budget}");
 }
 
-/// Bytes of the frames of an answer, and the screen that shows its end.
+/// Bytes of the frames of an answer, and the final screen.
 fn streamed(count: usize) -> (usize, Screen) {
     let mut screen = Screen::start();
     screen.begin_answer();
@@ -42,14 +42,14 @@ fn streamed(count: usize) -> (usize, Screen) {
 }
 
 #[test]
-fn a_streamed_answer() {
+fn bytes_of_a_streamed_answer() {
     let (bytes, _) = streamed(3000);
     let per_byte = bytes as f64 / answer::text(3000).len() as f64;
     holds("bytes per byte of the answer", per_byte, 1.88);
 }
 
 #[test]
-fn an_answer_that_comes_at_once() {
+fn bytes_of_an_answer_in_one_event() {
     let text = answer::text(3000);
     let mut screen = Screen::start();
     screen.begin_answer();
@@ -59,9 +59,9 @@ fn an_answer_that_comes_at_once() {
     holds("bytes of one screen of it", bytes as f64, 2150.0);
 }
 
-/// Bytes of the costliest tick in so many of them.
+/// The maximum bytes of a tick.
 fn costliest_tick(screen: &mut Screen, ticks: usize) -> usize {
-    // Colours of what was drawn before are no business of a tick.
+    // The first frame resets the colours.
     screen.advance_to_next_change();
     screen.frame();
     let bytes = (0..ticks).map(|_| {
@@ -72,7 +72,7 @@ fn costliest_tick(screen: &mut Screen, ticks: usize) -> usize {
 }
 
 #[test]
-fn every_state_of_the_working_line_ticks_cheaply() {
+fn bytes_of_a_tick_in_every_state_of_the_status_line() {
     let start = || {
         let mut screen = Screen::start();
         screen.begin_answer();
@@ -103,7 +103,7 @@ fn every_state_of_the_working_line_ticks_cheaply() {
     }
 }
 
-/// What a list in a box costs when it moves by a row, down and up again.
+/// Bytes of scrolling a list in a box by a row, down and up.
 fn scrolled_list(features: Features, open: &str) -> (usize, usize) {
     let (_, mut screen) = streamed(3000);
     screen.end_answer(&answer::text(3000));
@@ -122,7 +122,7 @@ fn scrolled_list(features: Features, open: &str) -> (usize, usize) {
 }
 
 #[test]
-fn a_list_that_scrolls() {
+fn bytes_of_a_scrolling_list() {
     let plain = Features {
         margins: false,
         synchronized: true,
@@ -159,7 +159,7 @@ fn a_list_that_scrolls() {
 }
 
 #[test]
-fn ticks_keys_and_rows() {
+fn bytes_of_ticks_keys_and_rows() {
     let (_, mut screen) = streamed(3000);
     let ticks = (0..100).map(|_| {
         screen.advance_to_next_change();

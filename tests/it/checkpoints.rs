@@ -1,7 +1,7 @@
-//! Files that walk with the conversation, through a whole host.
+//! Checkpoints in a complete session.
 #![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
-mod reports;
+mod reported_losses;
 
 use osier_llm::Script;
 use osier_protocol::{
@@ -11,7 +11,7 @@ use osier_protocol::{
 use osier_session::SessionChoice;
 use serde_json::json;
 
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
 /// Two prompts: the first writes and runs, the second edits.
 fn two_prompts() -> Script {
@@ -56,7 +56,7 @@ fn prompts(events: &[Event]) -> Vec<String> {
     prompts
 }
 
-async fn preview(open: &mut Open, entry: Option<&str>) -> (bool, Vec<FileChange>) {
+async fn preview(open: &mut OpenSession, entry: Option<&str>) -> (bool, Vec<FileChange>) {
     let at = match entry {
         Some(entry) => FilesAt::Entry {
             entry_id: entry.to_owned(),
@@ -83,7 +83,7 @@ async fn preview(open: &mut Open, entry: Option<&str>) -> (bool, Vec<FileChange>
     }
 }
 
-async fn send(open: &mut Open, op: CheckpointOp) -> (Vec<FileChange>, Vec<Unrestored>) {
+async fn send(open: &mut OpenSession, op: CheckpointOp) -> (Vec<FileChange>, Vec<Unrestored>) {
     open.host.send(Op::Checkpoint(op));
     let events = open
         .until(|event| {
@@ -111,8 +111,8 @@ fn restore(entry: &str, by_hand: bool) -> CheckpointOp {
 }
 
 #[tokio::test]
-async fn files_go_back_to_a_prompt_and_forth_again() {
-    let place = Place::new();
+async fn files_are_restored_to_a_prompt_and_the_restore_is_undone() {
+    let place = TestProject::new();
     let work = place.work();
     std::fs::write(work.join("old.txt"), "old\n").unwrap();
     let mut open = place.open(SessionChoice::New, two_prompts()).await;
@@ -149,8 +149,8 @@ async fn files_go_back_to_a_prompt_and_forth_again() {
 }
 
 #[tokio::test]
-async fn edits_between_prompts_are_never_taken_silently() {
-    let place = Place::new();
+async fn edits_between_prompts_are_not_overwritten() {
+    let place = TestProject::new();
     let work = place.work();
     std::fs::write(work.join("old.txt"), "old\n").unwrap();
     std::fs::write(work.join("notes.md"), "mine\n").unwrap();
@@ -168,7 +168,7 @@ async fn edits_between_prompts_are_never_taken_silently() {
     let (_, left) = send(&mut open, restore(&first[0], false)).await;
     let expected = Unrestored {
         path: "notes.md".into(),
-        reason: "it was changed outside of osier and is not restored".into(),
+        reason: "it was changed by hand and is not restored".into(),
     };
     assert_eq!(left, [expected]);
     let notes = || std::fs::read_to_string(work.join("notes.md")).unwrap();
@@ -181,8 +181,8 @@ async fn edits_between_prompts_are_never_taken_silently() {
 }
 
 #[tokio::test]
-async fn the_states_are_known_when_the_session_is_opened_again() {
-    let place = Place::new();
+async fn states_are_available_after_the_session_is_reopened() {
+    let place = TestProject::new();
     let work = place.work();
     std::fs::write(work.join("old.txt"), "old\n").unwrap();
     let mut open = place.open(SessionChoice::New, two_prompts()).await;
@@ -206,8 +206,8 @@ async fn the_states_are_known_when_the_session_is_opened_again() {
 }
 
 #[tokio::test]
-async fn what_a_prompt_did_is_told_as_diffs() {
-    let place = Place::new();
+async fn changes_of_a_prompt_are_reported_as_diffs() {
+    let place = TestProject::new();
     std::fs::write(place.work().join("old.txt"), "old\n").unwrap();
     let mut open = place.open(SessionChoice::New, two_prompts()).await;
     let first = prompts(&open.run("first").await);
@@ -257,7 +257,7 @@ async fn what_a_prompt_did_is_told_as_diffs() {
 }
 
 /// How files changed, and whether that is known.
-async fn diffs(open: &mut Open, range: DiffRange) -> (bool, Vec<(FileChange, String)>) {
+async fn diffs(open: &mut OpenSession, range: DiffRange) -> (bool, Vec<(FileChange, String)>) {
     let request = 1;
     let op = CheckpointOp::ReadFileDiffs { request, range };
     open.host.send(Op::Checkpoint(op));
@@ -275,8 +275,8 @@ async fn diffs(open: &mut Open, range: DiffRange) -> (bool, Vec<(FileChange, Str
 }
 
 #[tokio::test]
-async fn a_session_that_only_reads_records_nothing() {
-    let place = Place::new();
+async fn read_only_tools_record_no_state() {
+    let place = TestProject::new();
     std::fs::write(place.work().join("old.txt"), "old\n").unwrap();
     let script = Script::new()
         .turn(|turn| turn.tool("read", json!({"file_path": "old.txt"})))

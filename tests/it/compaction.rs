@@ -1,4 +1,4 @@
-//! Making room in the window through a whole host.
+//! Compaction in a complete session.
 
 use osier_agent::{CompactionOutcome, CompactionReason};
 use osier_llm::scripted::Gate;
@@ -8,12 +8,12 @@ use osier_session::SessionChoice;
 use serde_json::json;
 
 use crate::support::agent::{model, sent};
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
 const SUMMARISE: &str = "Use exactly these headings";
 
-/// A host whose model has a window of `window` tokens.
-async fn open(place: &Place, window: u64, script: Script) -> Open {
+/// A session whose model has a context window of `window` tokens.
+async fn open(place: &TestProject, window: u64, script: Script) -> OpenSession {
     place
         .open_with(SessionChoice::New, script, |setup| {
             let (_, provider) = setup.embedded.take().unwrap();
@@ -37,7 +37,7 @@ fn ended(events: &[Event]) -> Vec<(CompactionReason, CompactionOutcome)> {
     ends.collect()
 }
 
-async fn until_ended(open: &mut Open) -> CompactionOutcome {
+async fn until_ended(open: &mut OpenSession) -> CompactionOutcome {
     let seen = open
         .until(|event| {
             matches!(
@@ -60,8 +60,8 @@ fn long(word: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_window_of_4000_tokens_is_kept_by_summaries() {
-    let place = Place::new();
+async fn summaries_keep_a_conversation_within_4000_tokens() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| {
             turn.when_user(SUMMARISE)
@@ -95,7 +95,7 @@ async fn a_window_of_4000_tokens_is_kept_by_summaries() {
         let bytes: usize = serde_json::to_string(&request.context).unwrap().len();
         assert!(bytes < 4_000 * 4, "{bytes}");
     }
-    // The summaries are wrapped, and every entry is still there.
+    // The summaries are nested, and every entry still exists.
     let wrapped = "user: Summary of the conversation so far:
 <summary>
 ## Goal
@@ -112,8 +112,8 @@ keep going";
 }
 
 #[tokio::test]
-async fn a_call_and_its_result_stay_together() {
-    let place = Place::new();
+async fn call_and_result_are_not_separated() {
+    let place = TestProject::new();
     let command = json!({"command": "for i in $(seq 900); do echo line; done"});
     let script = Script::new()
         .turn(|turn| turn.when_user(SUMMARISE).text("summary").repeat())
@@ -141,7 +141,7 @@ async fn a_call_and_its_result_stay_together() {
         }
         assert_eq!(open_calls, [""; 0]);
     }
-    // The prompt of the turn that was parted is not lost.
+    // The prompt of the split turn is in the summary.
     let requests = open.provider.requests();
     let kept = requests.iter().any(|request| {
         sent(request)[0].contains(
@@ -153,8 +153,8 @@ run it",
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_compacted_and_tried_once_more() {
-    let place = Place::new();
+async fn request_that_exceeds_the_window_is_compacted_and_retried() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.when_user("two").fail(overflow()))
@@ -187,8 +187,8 @@ async fn what_does_not_fit_is_compacted_and_tried_once_more() {
 }
 
 #[tokio::test]
-async fn a_summary_that_was_cut_off_is_never_stored() {
-    let place = Place::new();
+async fn truncated_summary_is_not_stored() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| {
@@ -222,8 +222,8 @@ async fn a_summary_that_was_cut_off_is_never_stored() {
 }
 
 #[tokio::test]
-async fn a_compaction_by_hand_waits_to_be_edited() {
-    let place = Place::new();
+async fn requested_compaction_waits_for_the_edited_summary() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.when_user(SUMMARISE).text("the model's words"))
@@ -234,7 +234,7 @@ async fn a_compaction_by_hand_waits_to_be_edited() {
         instructions: Some("mind the names".to_owned()),
         review: true,
     }));
-    // Which of the two is told first is nobody's business.
+    // The order of the two events is not defined.
     let (mut is_drafted, mut is_ended) = (false, false);
     while !(is_drafted && is_ended) {
         let seen = open.until(|event| {
@@ -278,8 +278,8 @@ async fn a_compaction_by_hand_waits_to_be_edited() {
 }
 
 #[tokio::test]
-async fn a_compaction_is_interrupted_as_a_run_is_and_prompts_wait_for_it() {
-    let place = Place::new();
+async fn compaction_can_be_interrupted_and_prompts_wait_for_it() {
+    let place = TestProject::new();
     let gate = Gate::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
@@ -302,7 +302,7 @@ async fn a_compaction_is_interrupted_as_a_run_is_and_prompts_wait_for_it() {
     open.until(started).await;
     open.host.send(osier_agent::Op::Abort.into());
     assert_eq!(until_ended(&mut open).await, CompactionOutcome::Interrupted);
-    // There is one at a time, and what is typed meanwhile goes out behind it.
+    // There is one compaction at a time, and prompts wait for it.
     open.host.send(compact.clone());
     open.until(started).await;
     open.host.send(compact);
@@ -325,8 +325,8 @@ async fn a_compaction_is_interrupted_as_a_run_is_and_prompts_wait_for_it() {
 }
 
 #[tokio::test]
-async fn going_back_to_before_a_compaction_is_a_move() {
-    let place = Place::new();
+async fn moving_before_a_compaction_restores_the_messages() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.when_user(SUMMARISE).text("summary"))
@@ -362,8 +362,8 @@ async fn going_back_to_before_a_compaction_is_a_move() {
 }
 
 #[tokio::test]
-async fn the_person_is_warned_early_and_sees_what_fills_the_window() {
-    let place = Place::new();
+async fn user_is_warned_early_and_sees_the_context_report() {
+    let place = TestProject::new();
     let full = Usage {
         input: 80_000,
         output: 1_000,

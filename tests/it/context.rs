@@ -1,4 +1,4 @@
-//! Instructions, skills and prompt templates in a whole host.
+//! Instructions, skills and prompt templates in a complete session.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use osier_llm::Script;
 use osier_protocol::{Event, Op, PartKind};
 use osier_session::SessionChoice;
 
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
-fn place() -> Place {
-    let place = Place::new();
+fn place() -> TestProject {
+    let place = TestProject::new();
     let work = place.work();
     write(&place.data().join("AGENTS.md"), "Answer in rhyme.");
     write(&work.join("AGENTS.md"), "Use tabs.");
@@ -29,7 +29,7 @@ fn place() -> Place {
     place
 }
 
-fn prompts(open: &Open) -> Vec<String> {
+fn prompts(open: &OpenSession) -> Vec<String> {
     let requests = open.provider.requests();
     let prompts = requests
         .iter()
@@ -38,7 +38,7 @@ fn prompts(open: &Open) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_first_prompt_knows_the_project_and_the_prefix_stays_the_same() {
+async fn first_prompt_has_the_project_context_and_the_prefix_is_stable() {
     let place = place();
     let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
     open.run("one").await;
@@ -67,7 +67,7 @@ async fn the_first_prompt_knows_the_project_and_the_prefix_stays_the_same() {
 }
 
 #[tokio::test]
-async fn templates_and_skills_are_sent_as_what_they_stand_for() {
+async fn templates_and_skills_are_expanded_when_sent() {
     let place = place();
     let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
     open.run("/review src/main.rs").await;
@@ -92,7 +92,7 @@ async fn templates_and_skills_are_sent_as_what_they_stand_for() {
 }
 
 #[tokio::test]
-async fn every_part_is_listed_with_its_cost_and_faults_are_told() {
+async fn context_lists_tokens_of_every_part_and_reports_problems() {
     let place = place();
     write(
         &place.work().join(".agents/skills/mute/SKILL.md"),
@@ -133,7 +133,7 @@ async fn every_part_is_listed_with_its_cost_and_faults_are_told() {
 }
 
 #[tokio::test]
-async fn named_instructions_are_added() {
+async fn instructions_of_the_context_flag_are_added() {
     let place = place();
     let notes = place.work().join("notes.md");
     write(&notes, "Mind the gap.");

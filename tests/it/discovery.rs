@@ -1,17 +1,17 @@
-//! What the program finds before it runs: flags, files, folders, models, sessions; and what it says of
-//! those it cannot use.
+//! What the program checks before it runs: flags, files, directories, models, sessions; and the errors for unusable
+//! ones.
 
 use serde_json::{Value, json};
 
-use crate::support::cli::{Ended, Home};
+use crate::support::cli::{Home, ProgramOutput};
 
 fn says(text: &str) -> Value {
     json!([{"repeat": true, "steps": [{"text": text}]}])
 }
 
 /// One line on standard error, and exit code 2.
-fn usage(line: &str) -> Ended {
-    Ended::new(2, "", &format!("osier: {line}\n"))
+fn usage(line: &str) -> ProgramOutput {
+    ProgramOutput::new(2, "", &format!("osier: {line}\n"))
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn help_and_version_go_to_standard_output() {
     let home = Home::new();
     let version = home.cli().arg("--version").run();
     let line = concat!("osier ", env!("CARGO_PKG_VERSION"), "\n");
-    assert_eq!(version, Ended::new(0, line, ""));
+    assert_eq!(version, ProgramOutput::new(0, line, ""));
     let help = home.cli().arg("--help").run();
     assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
     assert!(
@@ -81,7 +81,7 @@ fn help_and_version_go_to_standard_output() {
 }
 
 #[test]
-fn an_unknown_model_is_named() {
+fn unknown_model_is_an_error_with_its_name() {
     let home = Home::new();
     let ended = home.cli().args(["--model", "zzz/qqq", "-p", "hi"]).run();
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
@@ -148,7 +148,7 @@ fn invalid_settings_are_reported_with_line_and_fix() {
     let ended = home.scripted(&says("works")).args(["-p", "hi"]).run();
     assert_eq!(
         ended,
-        Ended::new(
+        ProgramOutput::new(
             0,
             "works\n",
             "[WRN] HOME/settings.toml:2:1: unknown setting `them`; did you mean `theme`?\n\
@@ -195,7 +195,7 @@ fn an_invalid_entry_of_the_models_file_is_skipped() {
 fn config_check_reports_every_invalid_file() {
     let home = Home::new();
     let clean = home.cli().args(["config", "check"]).run();
-    assert_eq!(clean, Ended::new(0, "no errors\n", ""));
+    assert_eq!(clean, ProgramOutput::new(0, "no errors\n", ""));
     home.config("settings.toml", "mouse = 3\n");
     home.config("models.json", "[]");
     let bad = home.cli().args(["config", "check"]).run();
@@ -215,7 +215,7 @@ fn config_path_lists_the_files_of_the_home() {
     let ended = home.cli().args(["config", "path"]).run();
     assert_eq!(
         ended,
-        Ended::new(
+        ProgramOutput::new(
             0,
             "settings     HOME/settings.toml\n\
              models       HOME/models.json\n\
@@ -267,7 +267,10 @@ fn models_lists_searches_and_reports_no_match() {
 #[test]
 fn sessions_are_listed_newest_first() {
     let home = Home::new();
-    assert_eq!(home.cli().arg("sessions").run(), Ended::new(0, "", ""));
+    assert_eq!(
+        home.cli().arg("sessions").run(),
+        ProgramOutput::new(0, "", "")
+    );
     for prompt in ["the first\nprompt", "the second prompt"] {
         assert_eq!(
             home.scripted(&says("ok")).args(["-p", prompt]).run().code,
@@ -293,7 +296,7 @@ fn sessions_are_listed_newest_first() {
         .scripted(&says("again"))
         .args(["--resume", id, "-p", "more"])
         .run();
-    assert_eq!(resumed, Ended::new(0, "again\n", ""));
+    assert_eq!(resumed, ProgramOutput::new(0, "again\n", ""));
     assert_eq!(home.sessions().len(), 2);
 }
 
@@ -352,7 +355,7 @@ fn an_unreadable_working_directory_is_an_error() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_ends_the_run_with_the_reason() {
+fn unwritable_home_directory_is_an_error() {
     let home = Home::new();
     let blocker = home.file("blocker", "a file, not a folder");
     let inside = blocker.join("home").to_string_lossy().into_owned();
@@ -371,7 +374,7 @@ fn a_home_that_cannot_be_written_ends_the_run_with_the_reason() {
 }
 
 #[test]
-fn a_closed_pipe_is_a_success() {
+fn closed_pipe_is_not_an_error() {
     let home = Home::new();
     let mut child = home.cli().arg("models").command().spawn().unwrap();
     drop(child.stdout.take());

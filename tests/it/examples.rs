@@ -77,11 +77,14 @@ async fn headless_example_prints_the_answer_of_a_server() {
     let access = line
         .strip_prefix("http://")
         .and_then(|rest| rest.split_once("/#token="));
-    let access = access.expect("an address and a token");
+    let (address, token) = access.expect("an address and a token");
     let mut answer = String::new();
-    let outcome = headless::ask(access, "What does it do?", |delta| answer.push_str(delta)).await;
+    let outcome = headless::ask(address, token, "What does it do?", |delta| {
+        answer.push_str(delta)
+    })
+    .await;
     assert_eq!(outcome.expect("an answer"), "\"completed\"");
     assert_eq!(answer, "it grows willows");
-    let wrong = headless::ask((access.0, "wrong"), "What?", |_| ()).await;
+    let wrong = headless::ask(address, "wrong", "What?", |_| ()).await;
     assert!(wrong.is_err_and(|error| error.to_string().contains("unauthorized")));
 }

@@ -1,4 +1,4 @@
-//! Every fault a connection or a server can have, each over a real socket, and the status it ends in.
+//! Every fault of a connection or a server over a real socket, and the resulting status.
 
 #[cfg(target_os = "linux")]
 mod killed;
@@ -16,19 +16,19 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::caching::answers;
+use crate::prompt_cache::answers;
 
-/// What the server does after it has written.
+/// What the server does after writing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
     Close,
-    /// Says nothing more and keeps the connection.
+    /// Sends nothing more and keeps the connection open.
     Hang,
-    /// Breaks the connection without ceremony.
+    /// Resets the connection.
     Reset,
 }
 
-/// A server with one answer, written in pieces.
+/// A server with one answer, written in chunks.
 struct Faulty {
     address: String,
     requests: Arc<Mutex<usize>>,
@@ -45,7 +45,7 @@ impl Faulty {
                 *seen.lock().unwrap() += 1;
                 let pieces = pieces.clone();
                 tokio::spawn(async move {
-                    // A client that goes away early is part of what is tested.
+                    // Some tests disconnect early.
                     let _ = play(&mut socket, &pieces).await;
                     match then {
                         Then::Close => drop(socket.shutdown().await),
@@ -65,7 +65,7 @@ impl Faulty {
 
 async fn play(socket: &mut TcpStream, pieces: &[Vec<u8>]) -> std::io::Result<()> {
     let mut seen = Vec::new();
-    // All of it: a connection that is closed over unread bytes is reset, which is another fault.
+    // Reads everything: closing with unread bytes resets the connection, which is another fault.
     while !is_whole(&seen) {
         // A TLS client waits for an answer to its first record.
         if socket.read_buf(&mut seen).await? == 0 || seen[0] == 0x16 {
@@ -108,7 +108,7 @@ fn model(base: &str, api: Api) -> Model {
     }
 }
 
-/// One call with little patience.
+/// One call with short timeouts.
 async fn call(base: &str) -> Vec<StreamEvent> {
     call_as(base, Api::OpenaiChatCompletions).await
 }
@@ -174,7 +174,7 @@ fn error(message: &str) -> String {
     json!({"error": {"message": message}}).to_string()
 }
 
-/// The word for a status, with whether it is tried again.
+/// The name of a status, and whether it is retryable.
 fn word(status: &TurnStatus) -> String {
     let value = serde_json::to_value(status).unwrap();
     let again = if status.is_retryable() {
@@ -186,7 +186,7 @@ fn word(status: &TurnStatus) -> String {
 }
 
 #[tokio::test]
-async fn servers_that_cannot_be_reached() {
+async fn unreachable_servers() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = gone.local_addr().unwrap();
     drop(gone);
@@ -198,7 +198,7 @@ async fn servers_that_cannot_be_reached() {
             .starts_with(&format!("cannot reach `{address}`: ")),
         "{refused:?}"
     );
-    // A label longer than a name may have fails in the resolver without asking anybody.
+    // A label that is too long fails in the resolver without a request.
     let host = format!("{}.invalid", "a".repeat(70));
     let unknown = status(call(&format!("http://{host}")).await);
     assert_eq!(word(&unknown), "network_error again");
@@ -211,7 +211,7 @@ async fn servers_that_cannot_be_reached() {
 }
 
 #[tokio::test]
-async fn handshakes_that_fail() {
+async fn failed_tls_handshakes() {
     // Garbage, an answer without TLS, an alert, and a connection that closes.
     for (bytes, then) in [
         (&b"\x00\x01\x02garbage garbage garbage"[..], Then::Close),
@@ -232,7 +232,7 @@ async fn handshakes_that_fail() {
 }
 
 #[tokio::test]
-async fn connections_that_break_or_say_nothing() {
+async fn broken_and_silent_connections() {
     let half = format!("{}{}", stream_head(), says("half"));
     let middle = &half[..half.len() - 12];
     let promised = half.replace("connection: close", "content-length: 99999");
@@ -269,7 +269,7 @@ async fn connections_that_break_or_say_nothing() {
 }
 
 #[tokio::test]
-async fn every_format_notices_an_answer_that_breaks_off() {
+async fn every_format_detects_a_truncated_answer() {
     type Says = fn(usize) -> Vec<u8>;
     let formats: [(Api, Says); 6] = [
         (Api::OpenaiChatCompletions, answers::chat),
@@ -319,14 +319,14 @@ async fn every_format_notices_an_answer_that_breaks_off() {
 }
 
 #[tokio::test]
-async fn characters_that_are_cut_in_two() {
+async fn characters_split_between_chunks() {
     let whole = format!("{}{}{}", stream_head(), says("né 漢 👍"), ends());
     let pieces: Vec<Vec<u8>> = whole.bytes().map(|byte| vec![byte]).collect();
     let server = Faulty::start(pieces, Then::Close).await;
     let events = call(&format!("http://{}", server.address)).await;
     assert_eq!(text(&events), "né 漢 👍");
     assert!(matches!(events.last(), Some(StreamEvent::Done { .. })));
-    // And one that ends in the middle of a character.
+    // A stream that ends in the middle of a character.
     let cut = whole.find('👍').unwrap() + 2;
     let server = Faulty::start(vec![whole.as_bytes()[..cut].to_vec()], Then::Close).await;
     assert_eq!(word(&server.status().await), "invalid_response again");
@@ -334,7 +334,7 @@ async fn characters_that_are_cut_in_two() {
 
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one table")]
-async fn statuses_of_servers() {
+async fn http_error_statuses() {
     let limited = |headers: &str| {
         answer(
             &format!("429 Too Many Requests{headers}"),
@@ -485,7 +485,7 @@ async fn statuses_of_servers() {
 }
 
 #[tokio::test]
-async fn streams_that_end_badly_under_a_success() {
+async fn broken_streams_after_status_200() {
     let stream = |body: String| vec![format!("{}{body}", stream_head()).into_bytes()];
     let event = |value: Value| says("begun") + &chunk(&value);
     for (body, expected) in [
@@ -541,14 +541,14 @@ async fn refusals_and_empty_answers() {
 }
 
 #[tokio::test]
-async fn answers_that_are_very_large() {
+async fn very_large_answers() {
     let megabyte = "x".repeat(1_000_000);
     let body = format!("{}{}{}", stream_head(), says(&megabyte), ends());
     let server = Faulty::start(vec![body.into_bytes()], Then::Close).await;
     let events = call(&format!("http://{}", server.address)).await;
     assert_eq!(text(&events).len(), 1_000_000);
     assert!(matches!(events.last(), Some(StreamEvent::Done { .. })));
-    // 100 of them are more than any answer: the call ends, and what came before is bounded.
+    // 100 of them exceed the limit: the call ends, and the partial answer is limited.
     let mut pieces = vec![stream_head().as_bytes().to_vec()];
     pieces.extend(std::iter::repeat_n(says(&megabyte).into_bytes(), 100));
     let server = Faulty::start(pieces, Then::Close).await;

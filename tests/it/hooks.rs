@@ -1,4 +1,4 @@
-//! Hooks through a whole host, with scripts as people have them for Claude Code.
+//! Hooks in a complete session, with scripts as users write them for Claude Code.
 
 mod contract;
 mod events;
@@ -15,14 +15,14 @@ use osier_session::{SessionChoice, SessionSetup};
 use osier_testing::skip;
 use serde_json::{Value, json};
 
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
-/// A file that can be run.
+/// An executable file.
 fn program(path: &Path, text: &str) -> String {
     write(path, text);
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -38,15 +38,15 @@ fn matched(matcher: &str, command: &str) -> Value {
     json!([{"matcher": matcher, "hooks": [{"type": "command", "command": command}]}])
 }
 
-/// A place whose user has these hooks.
-fn with(hooks: &Value) -> Place {
-    let place = Place::new();
+/// A project whose user has these hooks.
+fn with(hooks: &Value) -> TestProject {
+    let place = TestProject::new();
     let text = json!({"hooks": hooks}).to_string();
     write(&place.data().join("hooks.json"), &text);
     place
 }
 
-async fn open(place: &Place, script: Script) -> Open {
+async fn open(place: &TestProject, script: Script) -> OpenSession {
     place.open(SessionChoice::New, script).await
 }
 
@@ -59,7 +59,7 @@ fn bash(command: &str) -> Value {
     json!({"command": command})
 }
 
-/// A model that runs these commands, one an answer, and then is done.
+/// A model that runs these commands, one per answer, and then finishes.
 fn runs(commands: &[&str]) -> Script {
     let script = commands.iter().fold(Script::new(), |script, command| {
         script.turn(|turn| turn.tool("bash", bash(command)))
@@ -67,7 +67,7 @@ fn runs(commands: &[&str]) -> Script {
     script.turn(|turn| turn.text("done").repeat())
 }
 
-/// What the calls gave, and whether they succeeded.
+/// The results of the calls, and whether they succeeded.
 fn results(events: &[Event]) -> Vec<(String, bool)> {
     let results = events.iter().filter_map(|event| match event {
         Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
@@ -101,7 +101,7 @@ fn outcome(events: &[Event]) -> RunOutcome {
     }
 }
 
-async fn noticed(open: &mut Open, part: &str) -> String {
+async fn noticed(open: &mut OpenSession, part: &str) -> String {
     let seen = open
         .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains(part)))
         .await;
@@ -118,7 +118,7 @@ fn has_python() -> bool {
     skip::has(&["python3"], "apt install python3")
 }
 
-/// As the documentation of Claude Code has it.
+/// A script from the documentation of Claude Code.
 const VALIDATOR: &str = r#"#!/usr/bin/env python3
 import json, re, sys
 RULES = [
@@ -174,11 +174,11 @@ print(data["notification_type"] + ": " + data["message"])' >> "$OSIER_PROJECT_DI
 "#;
 
 #[tokio::test]
-async fn a_validator_of_commands_blocks_with_its_reason() {
+async fn pre_tool_use_hook_blocks_a_command_with_a_reason() {
     if !has_python() {
         return;
     }
-    let place = Place::new();
+    let place = TestProject::new();
     let command = program(&place.data().join("hooks/validate.py"), VALIDATOR);
     let hooks = json!({"hooks": {"PreToolUse": matched("Bash", &command)}});
     write(&place.data().join("hooks.json"), &hooks.to_string());
@@ -199,9 +199,9 @@ async fn a_validator_of_commands_blocks_with_its_reason() {
     open.close().await;
 }
 
-/// A project with a formatter in the place that Claude Code has for it.
-fn formatted() -> (Place, Script) {
-    let place = Place::new();
+/// A project with a formatter hook in `.claude/settings.json`.
+fn formatted() -> (TestProject, Script) {
+    let place = TestProject::new();
     program(&place.work().join(".claude/hooks/format.sh"), FORMATTER);
     let command = "\"$CLAUDE_PROJECT_DIR\"/.claude/hooks/format.sh";
     let hooks = json!({"permissions": {"allow": []}, "hooks": {"PostToolUse": matched("Edit|MultiEdit|Write", command)}});
@@ -219,7 +219,7 @@ fn formatted() -> (Place, Script) {
 }
 
 #[tokio::test]
-async fn a_formatter_of_a_trusted_project_sees_every_way_to_change_a_file() {
+async fn post_tool_use_hook_runs_for_every_tool_that_changes_files() {
     if !has_python() {
         return;
     }
@@ -243,7 +243,7 @@ async fn a_formatter_of_a_trusted_project_sees_every_way_to_change_a_file() {
 }
 
 #[tokio::test]
-async fn hooks_of_a_project_wait_for_trust() {
+async fn project_hooks_require_trust() {
     if !has_python() {
         return;
     }
@@ -256,7 +256,7 @@ async fn hooks_of_a_project_wait_for_trust() {
     let listed = |event: &Event| matches!(event, Event::Hooks { .. });
     let seen = open.until(listed).await;
     assert_eq!(seen.last(), Some(&Event::Hooks { hooks: Vec::new() }));
-    // Trusted and read again, they hold.
+    // After trust and a reload, they apply.
     let trust = Trust::new(&Folders::under(&place.data()));
     trust.decide(&place.work(), true).unwrap();
     open.host.send(Op::Reload);
@@ -271,11 +271,11 @@ async fn hooks_of_a_project_wait_for_trust() {
 }
 
 #[tokio::test]
-async fn a_logger_of_prompts_adds_context_and_keeps_a_password_out() {
+async fn prompt_hook_adds_context_and_blocks_a_password() {
     if !has_python() {
         return;
     }
-    let place = Place::new();
+    let place = TestProject::new();
     let command = program(&place.data().join("prompts.py"), PROMPT_LOGGER);
     let hooks = json!({"hooks": {"UserPromptSubmit": hook(&command)}});
     write(&place.data().join("hooks.json"), &hooks.to_string());
@@ -302,11 +302,11 @@ async fn a_logger_of_prompts_adds_context_and_keeps_a_password_out() {
 }
 
 #[tokio::test]
-async fn a_notifier_is_told_that_somebody_is_waited_for() {
+async fn notification_hook_runs_when_osier_waits_for_the_user() {
     if !has_python() {
         return;
     }
-    let place = Place::new();
+    let place = TestProject::new();
     let command = program(&place.data().join("notify.sh"), NOTIFIER);
     let hooks = json!({"hooks": {"Notification": hook(&command)}});
     write(&place.data().join("hooks.json"), &hooks.to_string());
@@ -338,8 +338,8 @@ async fn a_notifier_is_told_that_somebody_is_waited_for() {
 }
 
 #[tokio::test]
-async fn the_users_hooks_of_claude_code_run_when_a_setting_says_so() {
-    let place = Place::new();
+async fn claude_code_user_hooks_run_when_enabled() {
+    let place = TestProject::new();
     let claude = place.data().join("claude");
     let blocks = json!({"hooks": {"PreToolUse": hook("echo no >&2; exit 2")}});
     write(&claude.join("settings.json"), &blocks.to_string());
@@ -359,7 +359,7 @@ async fn the_users_hooks_of_claude_code_run_when_a_setting_says_so() {
 }
 
 #[tokio::test]
-async fn a_malformed_file_is_one_line_and_the_rest_works() {
+async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
     let place = with(&json!({"PreToolUse": hook("echo no >&2; exit 2")}));
     write(
         &place.work().join(".osier/hooks.json"),
@@ -372,7 +372,7 @@ async fn a_malformed_file_is_one_line_and_the_rest_works() {
     let trust = Trust::new(&Folders::under(&place.data()));
     trust.decide(&place.work(), true).unwrap();
     let mut open = open(&place, runs(&["echo x"])).await;
-    // Told before the session opened, and again by reading it again.
+    // Reported before the session opened, and again after a reload.
     open.host.send(Op::Reload);
     let told = noticed(&mut open, "hooks.json").await;
     let path: PathBuf = place
@@ -394,7 +394,7 @@ async fn a_malformed_file_is_one_line_and_the_rest_works() {
 }
 
 #[test]
-fn the_documentation_has_the_table_of_events() {
+fn documentation_has_the_table_of_events() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/hooks.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (start, end) = ("<!-- events -->\n", "<!-- /events -->");

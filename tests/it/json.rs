@@ -1,4 +1,4 @@
-//! `osier --json`: lines in, lines out, each a whole object.
+//! `osier --json`: one JSON object per line, in both directions.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn a_message_runs_and_every_event_is_a_line() {
 }
 
 #[test]
-fn content_may_be_blocks_and_messages_wait_for_the_run_before() {
+fn content_blocks_are_accepted_and_messages_are_queued() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first\nline"}, "steps": [{"text": "one"}]},
@@ -94,7 +94,7 @@ fn content_may_be_blocks_and_messages_wait_for_the_run_before() {
 }
 
 #[test]
-fn an_interrupt_is_answered_and_the_program_goes_on() {
+fn interrupt_is_answered_and_the_program_continues() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "slow"}, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
@@ -125,7 +125,7 @@ fn an_interrupt_is_answered_and_the_program_goes_on() {
 }
 
 #[test]
-fn input_that_ends_during_a_run_lets_it_finish_and_an_interrupted_run_ends_with_130() {
+fn end_of_input_finishes_the_run_and_an_interrupt_exits_with_130() {
     let home = Home::new();
     let turns = json!([{"repeat": true, "steps": [{"text": "begun"}, {"wait": 3_600_000}]}]);
     let mut running = home.scripted(&turns).args(["--json", "go"]).start();
@@ -195,7 +195,7 @@ fn an_invalid_input_line_causes_an_error_event_only() {
 }
 
 #[test]
-fn a_failed_run_ends_with_one() {
+fn failed_run_exits_with_1() {
     let home = Home::new();
     let turns = json!([{"steps": [{"fail": {"type": "quota_exceeded", "message": "no money"}}]}]);
     let mut running = home.scripted(&turns).args(["--json", "go"]).start();
@@ -209,7 +209,7 @@ fn a_failed_run_ends_with_one() {
 }
 
 #[test]
-fn faults_of_the_settings_are_told_here_too() {
+fn settings_problems_are_reported_as_events() {
     let home = Home::new();
     home.config("settings.toml", "mouse = 3\n");
     let turns = json!([{"steps": [{"text": "hello"}]}]);
@@ -222,7 +222,7 @@ fn faults_of_the_settings_are_told_here_too() {
 }
 
 #[test]
-fn no_event_holds_a_key() {
+fn no_event_contains_a_key() {
     let home = Home::new();
     let turns = json!([{"steps": [{"text": "hello"}]}]);
     let cli =
@@ -234,7 +234,7 @@ fn no_event_holds_a_key() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_the_program_and_the_answer_is_kept() {
+fn closed_output_ends_the_program_and_the_answer_is_stored() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "talk"}, "steps": [{"text": "on and ", "times": 1_000_000, "delayMs": 5}]},
@@ -267,7 +267,7 @@ fn a_reader_that_has_seen_enough_ends_the_program_and_the_answer_is_kept() {
 }
 
 #[test]
-fn a_line_that_is_no_text_is_answered_like_any_other_bad_line() {
+fn line_that_is_not_utf8_is_an_error_event() {
     let home = Home::new();
     let turns = json!([{"steps": [{"text": "hello"}]}]);
     let input = b"\xff\xfe\n{\"type\":\"message\",\"content\":\"hi\"}\n".to_vec();

@@ -1,5 +1,5 @@
-//! The shape of the sources that the compiler cannot check: which crates may use the heavy dependencies, what the
-//! program and its modes may know, where code is unsafe, and how long a file may be. Reads text only.
+//! What the compiler cannot check about the sources: which crates may use heavy dependencies, what the program and
+//! its modes may import, where code is unsafe, and how long a file may be.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Tests from outside: whole programs, whole screens, real files and processes.
+//! Integration tests: complete programs, complete screens, real files and processes.
 
 #![allow(
     clippy::expect_used,
@@ -13,52 +13,52 @@
 mod acp;
 mod agent;
 mod auth;
-mod book;
 mod budget;
-mod caching;
 mod checkpoints;
-mod clouds;
+mod cloud_providers;
 mod compaction;
+mod completions;
+mod concurrency;
 mod context;
-mod crowd;
 mod discovery;
+mod docs;
 mod examples;
-#[cfg(feature = "transfer")]
-mod exchange;
 mod faults;
 mod hooks;
+mod http_calls;
+mod interoperability;
 mod json;
 mod language;
 mod layers;
-mod lost_ground;
+mod llm_proxy;
 mod mcp;
 mod mcp_conformance;
-mod peer;
+mod model_refresh;
 mod permissions;
 mod plugin_examples;
 mod plugins;
 mod print;
 mod program;
-mod proxy;
+mod prompt_cache;
 mod questions;
 mod real_model;
-mod refresh;
 mod rpc;
 #[cfg(target_os = "linux")]
 mod sandbox;
-mod searching;
+mod search_tools;
 mod serve;
 mod sessions;
-mod shells;
 mod subagents;
 mod support;
 mod tls;
 mod tool_sources;
 mod tools_loop;
+#[cfg(feature = "transfer")]
+mod transfer;
 mod tree;
 mod tui;
 mod turns;
 mod vim;
 mod web;
-mod wire;
-mod wires;
+mod wire_formats;
+mod write_errors;

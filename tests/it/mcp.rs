@@ -1,4 +1,4 @@
-//! MCP servers through a whole host: good ones, bad ones, and the public ones.
+//! MCP servers in a complete session: working, failing and public ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use osier_session::SessionChoice;
 use osier_testing::skip;
 use serde_json::{Value, json};
 
-use crate::support::host::{Open, Place};
-use crate::support::routed::{Routed, json as answer, plain};
+use crate::support::session::{OpenSession, TestProject};
+use crate::support::web_server::{WebServer, json as answer, plain};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp_server.sh");
 
@@ -20,7 +20,7 @@ fn write(path: &Path, text: &str) {
     osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
-fn config(place: &Place, servers: &Value) {
+fn config(place: &TestProject, servers: &Value) {
     std::fs::create_dir_all(place.data()).unwrap();
     let text = json!({"mcpServers": servers}).to_string();
     write(&place.data().join("mcp.json"), &text);
@@ -30,7 +30,7 @@ fn fake(mode: &str) -> Value {
     json!({"command": "sh", "args": [SERVER, mode]})
 }
 
-async fn open(place: &Place, script: Script) -> Open {
+async fn open(place: &TestProject, script: Script) -> OpenSession {
     let open = place.open_with(SessionChoice::Unstored, script, |setup| {
         setup.answers_questions = true;
         setup.environment = Arc::new(std::env::vars().collect());
@@ -38,8 +38,8 @@ async fn open(place: &Place, script: Script) -> Open {
     open.await
 }
 
-/// A host with one server, once it is ready.
-async fn ready(place: &Place, mode: &str, script: Script) -> (Open, ServerInfo) {
+/// A session with one server that is ready.
+async fn ready(place: &TestProject, mode: &str, script: Script) -> (OpenSession, ServerInfo) {
     config(place, &json!({"fake": fake(mode)}));
     let mut open = open(place, script).await;
     let server = state(&mut open, |state| state == ServerState::Ready).await;
@@ -47,7 +47,7 @@ async fn ready(place: &Place, mode: &str, script: Script) -> (Open, ServerInfo) 
 }
 
 /// Waits until the only server is in a state that `wanted` accepts.
-async fn state(open: &mut Open, wanted: impl Fn(ServerState) -> bool) -> ServerInfo {
+async fn state(open: &mut OpenSession, wanted: impl Fn(ServerState) -> bool) -> ServerInfo {
     let is_so = |event: &Event| match event {
         Event::McpServers { servers } => servers.iter().any(|server| wanted(server.state)),
         _ => false,
@@ -58,7 +58,7 @@ async fn state(open: &mut Open, wanted: impl Fn(ServerState) -> bool) -> ServerI
     }
 }
 
-/// One call and then a word.
+/// One call and then an answer.
 fn calling(tool: &str) -> Script {
     let arguments = json!({});
     Script::new()
@@ -76,7 +76,7 @@ fn status(events: &[Event]) -> ToolStatus {
     ends.next().expect("a call")
 }
 
-fn offered(open: &Open) -> Vec<String> {
+fn offered(open: &OpenSession) -> Vec<String> {
     let request = open.provider.last_request().expect("a request");
     let names = request.context.tools.iter().map(|tool| tool.name.clone());
     names.filter(|name| name.contains("__")).collect()
@@ -91,8 +91,8 @@ fn notices(events: &[Event]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_servers_tools_are_offered_and_called() {
-    let place = Place::new();
+async fn server_tools_are_offered_and_called() {
+    let place = TestProject::new();
     let (mut open, server) = ready(&place, "good", calling("fake__echo")).await;
     assert_eq!(server.version.as_deref(), Some("fake 1"));
     assert_eq!(server.protocol.as_deref(), Some("2025-11-25"));
@@ -105,8 +105,8 @@ async fn a_servers_tools_are_offered_and_called() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_at_its_start_delays_no_prompt() {
-    let place = Place::new();
+async fn hanging_server_does_not_delay_prompts() {
+    let place = TestProject::new();
     config(&place, &json!({"slow": fake("hang")}));
     let script = Script::new().turn(|turn| turn.text("here"));
     let mut open = open(&place, script).await;
@@ -116,8 +116,8 @@ async fn a_server_that_hangs_at_its_start_delays_no_prompt() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_during_a_call_ends_it_and_comes_back() {
-    let place = Place::new();
+async fn server_crash_ends_the_call_and_the_server_restarts() {
+    let place = TestProject::new();
     let (mut open, _) = ready(&place, "good", calling("fake__die")).await;
     let events = open.run("go").await;
     let lost =
@@ -129,8 +129,8 @@ async fn a_server_that_dies_during_a_call_ends_it_and_comes_back() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_start_is_left_alone_and_can_be_told_to() {
-    let place = Place::new();
+async fn failed_server_is_not_restarted_until_requested() {
+    let place = TestProject::new();
     config(&place, &json!({"none": {"command": "/no/such/program"}}));
     let mut open = open(&place, Script::default()).await;
     let server = state(&mut open, |state| state == ServerState::Failed).await;
@@ -148,8 +148,8 @@ async fn a_server_that_cannot_start_is_left_alone_and_can_be_told_to() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_passed_over_and_kept_in_the_log() {
-    let place = Place::new();
+async fn invalid_messages_are_skipped_and_logged() {
+    let place = TestProject::new();
     let (mut open, server) = ready(&place, "garbage", calling("fake__echo")).await;
     let events = open.run("go").await;
     assert_eq!(status(&events), ToolStatus::Success);
@@ -159,8 +159,8 @@ async fn what_is_no_message_is_passed_over_and_kept_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_hundred_megabytes_end_as_an_error_of_their_call() {
-    let place = Place::new();
+async fn oversized_message_is_an_error_of_its_call() {
+    let place = TestProject::new();
     let (mut open, _) = ready(&place, "good", calling("fake__flood")).await;
     let events = open.run("go").await;
     let ToolStatus::McpServerError { message, .. } = status(&events) else {
@@ -171,8 +171,8 @@ async fn a_hundred_megabytes_end_as_an_error_of_their_call() {
 }
 
 #[tokio::test]
-async fn of_a_thousand_tools_the_first_are_offered_and_it_is_told() {
-    let place = Place::new();
+async fn tools_beyond_the_limit_are_hidden_and_reported() {
+    let place = TestProject::new();
     config(&place, &json!({"fake": fake("many")}));
     let script = Script::new().turn(|turn| turn.text("done"));
     let mut open = open(&place, script).await;
@@ -192,8 +192,8 @@ async fn of_a_thousand_tools_the_first_are_offered_and_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_tool_that_joins_later_is_offered_then() {
-    let place = Place::new();
+async fn new_tool_is_offered_after_a_list_change() {
+    let place = TestProject::new();
     let (mut open, _) = ready(&place, "good", calling("fake__grow")).await;
     open.host.send(Op::Agent(osier_agent::Op::Prompt {
         text: "go".into(),
@@ -210,8 +210,8 @@ async fn a_tool_that_joins_later_is_offered_then() {
 }
 
 #[tokio::test]
-async fn progress_is_shown_and_an_interrupt_reaches_the_server() {
-    let place = Place::new();
+async fn progress_is_shown_and_an_interrupt_cancels_the_call() {
+    let place = TestProject::new();
     let notes = place.work().join("notes");
     let mut server = fake("good");
     server["env"] = json!({"MCP_NOTES": notes});
@@ -240,8 +240,8 @@ async fn progress_is_shown_and_an_interrupt_reaches_the_server() {
 }
 
 #[tokio::test]
-async fn a_server_asks_the_person_during_a_call() {
-    let place = Place::new();
+async fn elicitation_asks_the_user_during_a_call() {
+    let place = TestProject::new();
     let (mut open, _) = ready(&place, "good", calling("fake__ask")).await;
     open.prompt("go");
     let events = open
@@ -263,8 +263,8 @@ async fn a_server_asks_the_person_during_a_call() {
 }
 
 #[tokio::test]
-async fn resources_and_prompts_are_used_from_the_prompt() {
-    let place = Place::new();
+async fn resources_and_prompts_are_expanded_in_a_prompt() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| turn.text("one"))
         .turn(|turn| turn.text("two"));
@@ -284,9 +284,9 @@ async fn resources_and_prompts_are_used_from_the_prompt() {
     open.close().await;
 }
 
-/// A server that lets anybody in, and wants a sign-in to say what it has.
-fn guarded() -> Routed {
-    Routed::start(|asked, _| {
+/// A server that accepts connections and requires a sign-in to list its tools.
+fn guarded() -> WebServer {
+    WebServer::start(|asked, _| {
         if !asked.line.starts_with("POST") {
             return plain("405 Method Not Allowed", "", "");
         }
@@ -315,8 +315,8 @@ fn guarded() -> Routed {
 }
 
 #[tokio::test]
-async fn a_server_that_lists_its_tools_for_its_own_people_wants_a_sign_in() {
-    let place = Place::new();
+async fn server_that_requires_authorization_needs_login() {
+    let place = TestProject::new();
     let server = guarded();
     config(
         &place,
@@ -334,8 +334,8 @@ async fn a_server_that_lists_its_tools_for_its_own_people_wants_a_sign_in() {
 }
 
 #[tokio::test]
-async fn a_broken_file_is_one_line() {
-    let place = Place::new();
+async fn invalid_file_is_reported_in_one_line() {
+    let place = TestProject::new();
     std::fs::create_dir_all(place.data()).unwrap();
     write(
         &place.data().join("mcp.json"),
@@ -353,8 +353,8 @@ async fn a_broken_file_is_one_line() {
 }
 
 #[tokio::test]
-async fn files_that_change_are_read_again() {
-    let place = Place::new();
+async fn changed_files_are_reloaded() {
+    let place = TestProject::new();
     let (mut open, server) = ready(&place, "good", Script::always("ok")).await;
     assert_eq!(server.name, "fake");
     config(&place, &json!({"other": fake("good")}));
@@ -377,8 +377,8 @@ async fn files_that_change_are_read_again() {
 }
 
 #[tokio::test]
-async fn servers_of_a_project_start_once_it_is_trusted() {
-    let place = Place::new();
+async fn project_servers_start_after_trust() {
+    let place = TestProject::new();
     let servers = json!({"mcpServers": {"fake": fake("good")}}).to_string();
     write(&place.work().join(".mcp.json"), &servers);
     let mut open = open(&place, Script::always("ok")).await;
@@ -398,7 +398,7 @@ async fn servers_of_a_project_start_once_it_is_trusted() {
     open.close().await;
 }
 
-/// Where `.ci/run` puts the public servers.
+/// The directory in which `.ci/run` installs the public servers.
 fn peer(program: &str) -> Option<PathBuf> {
     let folder = std::env::var("OSIER_MCP_PEERS").unwrap_or_else(|_| "target/mcp-peers".into());
     let places = ["node_modules/.bin", "venv/bin"];
@@ -411,10 +411,10 @@ fn peer(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Calls `tool` of a public server and gives what the model is told.
+/// Calls `tool` of a public server. Returns the result for the model.
 async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -> Option<String> {
     let program = peer(program)?;
-    let place = Place::new();
+    let place = TestProject::new();
     write(&place.work().join("a.txt"), "inside");
     config(&place, &json!({"peer": {"command": program, "args": args}}));
     let work = place.work().to_string_lossy().into_owned();
@@ -438,12 +438,12 @@ async fn call_peer(program: &str, args: &[&str], tool: &str, arguments: Value) -
 }
 
 #[tokio::test]
-async fn the_public_servers_answer() {
+async fn public_servers_answer() {
     let echo = json!({"message": "hello"});
     if let Some(told) = call_peer("mcp-server-everything", &[], "peer__echo", echo).await {
         assert_eq!(told, "result c: Echo: hello");
     }
-    // It allows what the client names as its root, and that is the working directory.
+    // It allows the root of the client, which is the working directory.
     let path = json!({"path": "$WORK/a.txt"});
     let tool = "peer__read_text_file";
     if let Some(told) = call_peer("mcp-server-filesystem", &["/"], tool, path).await {

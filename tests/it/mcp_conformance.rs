@@ -1,4 +1,4 @@
-//! The public conformance suite for clients of the Model Context Protocol, against the client of the program.
+//! The public conformance suite for clients of the Model Context Protocol.
 
 mod client;
 
@@ -9,11 +9,11 @@ use futures_util::StreamExt as _;
 use osier_testing::skip;
 use tokio::process::Command;
 
-/// The newest version of the protocol and the one before it: a client has to speak both.
+/// The newest version of the protocol and the one before it.
 const MODERN: &str = "2026-07-28";
 const BEFORE: &str = "2025-11-25";
 
-/// What has to pass.
+/// The required scenarios.
 const SCENARIOS: &[(&str, &str)] = &[
     ("initialize", BEFORE),
     ("tools_call", BEFORE),
@@ -65,7 +65,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("json-schema-2020-12-preservation", MODERN),
 ];
 
-/// What does not pass, and why.
+/// The scenarios that do not pass, and why.
 const EXPECTED_FAILURES: &[(&str, &str, &str)] = &[
     (
         "auth/basic-cimd",
@@ -89,10 +89,10 @@ const EXPECTED_FAILURES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Scenarios that are played at once.
+/// The number of parallel scenarios.
 const AT_ONCE: usize = 4;
 
-/// Where `.ci/run` puts the suite and the Node that it needs.
+/// The directory in which `.ci/run` installs the suite and its Node.
 fn suite() -> Option<(PathBuf, PathBuf)> {
     let folder = std::env::var("OSIER_MCP_PEERS").unwrap_or_else(|_| "target/mcp-peers".into());
     let modules = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -139,7 +139,7 @@ async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (boo
 }
 
 #[tokio::test]
-async fn the_client_conforms() {
+async fn client_passes_the_conformance_suite() {
     let Some(tools) = suite() else { return };
     let plays = SCENARIOS.iter().map(|(scenario, version)| {
         let tools = &tools;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A server of the handshake era for the tests, as bad as its first argument says.
+# A test MCP server with a handshake. Its first argument selects a fault.
 mode=$1
 note() { [ -z "$MCP_NOTES" ] || printf '%s\n' "$*" >> "$MCP_NOTES"; }
 say() { printf '%s\n' "$*"; }

@@ -1,4 +1,4 @@
-//! Permissions and trust through a whole host: what is asked, what runs, what the model is told.
+//! Permissions and project trust in a complete session.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 
@@ -13,9 +13,9 @@ use serde_json::json;
 use std::sync::Arc;
 
 use crate::support::cli::Home;
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
-/// A model that calls `bash` with each command, one answer each, and then says that it is done.
+/// A model that calls `bash` with each command, one per answer, and then finishes.
 fn runs(commands: &[&str]) -> Script {
     let script = commands.iter().fold(Script::new(), |script, command| {
         let arguments = json!({"command": command});
@@ -29,7 +29,7 @@ fn asks(setup: &mut SessionSetup) {
     setup.answers_questions = true;
 }
 
-async fn question(open: &mut Open) -> Question {
+async fn question(open: &mut OpenSession) -> Question {
     let seen = open
         .until(|event| matches!(event, Event::QuestionAsked { .. }))
         .await;
@@ -39,7 +39,7 @@ async fn question(open: &mut Open) -> Question {
     }
 }
 
-fn answer(open: &Open, question: &Question, answer: Answer) {
+fn answer(open: &OpenSession, question: &Question, answer: Answer) {
     let id = question.id.clone();
     open.host.send(Op::AnswerQuestion { id, answer });
 }
@@ -51,7 +51,7 @@ fn allow(grant: Grant) -> Answer {
     }
 }
 
-/// How the calls of a run ended, in order.
+/// The statuses of the calls of a run, in order.
 fn statuses(events: &[Event]) -> Vec<ToolStatus> {
     let ends = events.iter().filter_map(|event| match event {
         Event::Agent(osier_agent::Event::ToolExecutionEnd { result, .. }) => {
@@ -63,8 +63,8 @@ fn statuses(events: &[Event]) -> Vec<ToolStatus> {
 }
 
 #[tokio::test]
-async fn a_call_waits_for_its_permission_and_a_pattern_covers_the_next() {
-    let place = Place::new();
+async fn call_waits_for_permission_and_a_pattern_allows_the_next() {
+    let place = TestProject::new();
     let script = runs(&["echo a >> log", "echo a >> log", "echo b >> log"]);
     let mut open = place.open_with(SessionChoice::Unstored, script, asks).await;
     open.prompt("go");
@@ -80,7 +80,7 @@ async fn a_call_waits_for_its_permission_and_a_pattern_covers_the_next() {
     };
     let pattern = patterns[0].clone();
     answer(&open, &first, allow(Grant::Session { pattern }));
-    // The same command runs without asking; another one is asked again.
+    // The same command runs without a question; another one asks.
     let other = question(&mut open).await;
     assert_eq!(
         std::fs::read_to_string(place.work().join("log")).unwrap(),
@@ -90,7 +90,7 @@ async fn a_call_waits_for_its_permission_and_a_pattern_covers_the_next() {
     answer(&open, &other, Answer::Refuse { reason });
     let events = open.settled().await;
     let reason = "the user refused: enough".to_owned();
-    // The question may be told before the end of the call in front of it.
+    // The question may be reported before the previous call has ended.
     let ended = statuses(&events);
     assert_eq!(ended.last(), Some(&ToolStatus::Denied { reason }));
     let before = &ended[..ended.len() - 1];
@@ -102,8 +102,8 @@ async fn a_call_waits_for_its_permission_and_a_pattern_covers_the_next() {
 }
 
 #[tokio::test]
-async fn what_the_person_edits_is_what_runs() {
-    let place = Place::new();
+async fn edited_arguments_are_run() {
+    let place = TestProject::new();
     let mut open = place
         .open_with(SessionChoice::Unstored, runs(&["touch wrong"]), asks)
         .await;
@@ -117,15 +117,15 @@ async fn what_the_person_edits_is_what_runs() {
     open.settled().await;
     assert!(place.work().join("right").exists());
     assert!(!place.work().join("wrong").exists());
-    // The model knows that it was not its own command.
+    // The result tells the model that the user edited the command.
     let told = open.last_request().pop().unwrap();
     let expected = "[the user edited this call before it ran: touch right]";
     assert!(told.contains(expected), "{told}");
 }
 
 #[tokio::test]
-async fn an_edit_is_asked_with_its_diff() {
-    let place = Place::new();
+async fn permission_for_an_edit_has_a_diff() {
+    let place = TestProject::new();
     std::fs::write(place.work().join("a.txt"), "one\ntwo\n").unwrap();
     let script = Script::new()
         .turn(|turn| {
@@ -154,8 +154,8 @@ async fn an_edit_is_asked_with_its_diff() {
 }
 
 #[tokio::test]
-async fn an_interrupt_takes_the_question_back() {
-    let place = Place::new();
+async fn interrupt_withdraws_the_question() {
+    let place = TestProject::new();
     let mut open = place
         .open_with(SessionChoice::Unstored, runs(&["touch x"]), asks)
         .await;
@@ -171,8 +171,8 @@ async fn an_interrupt_takes_the_question_back() {
 }
 
 #[tokio::test]
-async fn what_the_sandbox_stops_is_asked_and_runs_again_outside() {
-    let place = Place::new();
+async fn sandbox_denial_asks_to_run_without_the_sandbox() {
+    let place = TestProject::new();
     let confinement = Confinement::new(&place.work(), None);
     if !skip::has(&["bwrap"], "apt install bubblewrap") {
         return;
@@ -208,14 +208,14 @@ async fn what_the_sandbox_stops_is_asked_and_runs_again_outside() {
     );
 }
 
-/// What else a command could write with than a redirection.
+/// Ways of writing without a redirection.
 const WAYS: &str = "echo x > b; echo x >> b; : >| b; touch c; mkdir c; rm -f b; mv b c; cp b c; ln -s b c; \
     ln b c; chmod 777 b; truncate -s 0 b; tee b < /dev/null; dd if=/dev/null of=b; sed -i s/x/y/ b; \
     cd ..; echo x > work/b; ln -s $OLDPWD/b /tmp/osier-plan.$$ && echo y > /tmp/osier-plan.$$; \
     rm -f /tmp/osier-plan.$$; cd work; sh -c 'sh -c \"echo x > b\"'; setsid sh -c 'echo x > b'; \
     (echo x > b) & wait";
 
-/// A plug-in with a tool that lets a program write.
+/// A plugin with a tool whose program writes.
 const WRITER: &str = r#"
 osier.tool {
   name = "scribble", description = "writes",
@@ -231,8 +231,8 @@ osier.command {
 "#;
 
 #[tokio::test]
-async fn plan_mode_writes_nothing_by_any_tool() {
-    let place = Place::new();
+async fn plan_mode_denies_writes_of_every_tool() {
+    let place = TestProject::new();
     let plugins = place.data().join("plugins");
     std::fs::create_dir_all(&plugins).unwrap();
     std::fs::write(plugins.join("writer.lua"), WRITER).unwrap();
@@ -314,8 +314,8 @@ async fn plan_mode_writes_nothing_by_any_tool() {
 }
 
 #[tokio::test]
-async fn modes_and_rules_are_told_and_changed() {
-    let place = Place::new();
+async fn modes_and_rules_are_reported_and_changed() {
+    let place = TestProject::new();
     let mut open = place
         .open_with(SessionChoice::Unstored, Script::new(), asks)
         .await;
@@ -364,8 +364,8 @@ async fn modes_and_rules_are_told_and_changed() {
 }
 
 #[tokio::test]
-async fn a_project_is_asked_about_once_and_may_only_tighten() {
-    let place = Place::new();
+async fn project_trust_is_asked_once_and_settings_can_only_tighten() {
+    let place = TestProject::new();
     let file = place.work().join(".osier/settings.toml");
     std::fs::create_dir(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "permissions = \"ask\"\ndeny = [\"bash(rm *)\"]\n").unwrap();
@@ -390,7 +390,7 @@ async fn a_project_is_asked_about_once_and_may_only_tighten() {
 }
 
 #[test]
-fn without_anybody_a_permission_is_refused_and_the_flag_named() {
+fn non_interactive_run_denies_and_names_the_flag() {
     let home = Home::new();
     let turns = json!([
         {"steps": [{"tool": "bash", "arguments": {"command": "touch x"}}]},
@@ -406,7 +406,7 @@ fn without_anybody_a_permission_is_refused_and_the_flag_named() {
 }
 
 #[test]
-fn a_client_of_json_mode_answers_a_question() {
+fn json_client_answers_a_question() {
     let home = Home::new();
     let turns = json!([
         {"steps": [{"tool": "bash", "arguments": {"command": "touch x"}}]},

@@ -1,4 +1,4 @@
-//! The worked examples of `assets/plugins`, each in a whole host with a scripted model.
+//! The example plugins in `assets/plugins`, each in a complete session with a scripted model.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,11 +11,11 @@ use osier_session::SessionChoice;
 use osier_testing::skip;
 use serde_json::{Value, json};
 
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
-/// A place whose user has the example.
-fn with(name: &str) -> Place {
-    let place = Place::new();
+/// A project whose user has installed the example.
+fn with(name: &str) -> TestProject {
+    let place = TestProject::new();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/plugins");
     let folder = place.data().join("plugins");
     std::fs::create_dir_all(&folder).unwrap();
@@ -24,7 +24,7 @@ fn with(name: &str) -> Place {
     place
 }
 
-async fn open(place: &Place, choice: SessionChoice, script: Script) -> Open {
+async fn open(place: &TestProject, choice: SessionChoice, script: Script) -> OpenSession {
     place
         .open_with(choice, script, |setup| setup.answers_questions = true)
         .await
@@ -40,7 +40,7 @@ fn results(events: &[Event]) -> Vec<String> {
     results.collect()
 }
 
-async fn widget(open: &mut Open) -> Value {
+async fn widget(open: &mut OpenSession) -> Value {
     let seen = open
         .until(|event| matches!(event, Event::PluginWidget { lines, .. } if !lines.is_empty()))
         .await;
@@ -48,7 +48,7 @@ async fn widget(open: &mut Open) -> Value {
 }
 
 #[tokio::test]
-async fn the_permission_gate_asks_before_what_is_hard_to_undo() {
+async fn permission_gate_asks_before_destructive_commands() {
     let place = with("permission_gate");
     let bash = |command: &str| json!({"command": command});
     let script = Script::new()
@@ -84,7 +84,7 @@ async fn the_permission_gate_asks_before_what_is_hard_to_undo() {
 
 #[expect(clippy::disallowed_methods, reason = "git is told what to make")]
 #[tokio::test]
-async fn the_checkpoint_keeps_a_commit_and_notes_it() {
+async fn git_checkpoint_creates_a_commit_and_an_entry() {
     if !skip::has(&["git"], "apt install git") {
         return;
     }
@@ -130,7 +130,7 @@ async fn the_checkpoint_keeps_a_commit_and_notes_it() {
     assert!(shown.contains("1 file changed"), "{shown}");
     assert_eq!(git(&["show", &format!("{commit}:a.txt")]).unwrap(), "two");
     assert_eq!(git(&["status", "--short"]).unwrap(), "M a.txt");
-    // Nothing has changed since: there is nothing to keep after the next run.
+    // Nothing has changed, so the next run creates no commit.
     open.run("go on").await;
     write("three\n");
     open.prompt("and on");
@@ -143,7 +143,7 @@ async fn the_checkpoint_keeps_a_commit_and_notes_it() {
 }
 
 #[tokio::test]
-async fn the_todo_list_shows_and_comes_back() {
+async fn todo_list_is_shown_and_restored() {
     let place = with("todo");
     let items =
         json!({"items": [{"text": "read", "done": true}, {"text": "write", "done": false}]});
@@ -172,7 +172,7 @@ async fn the_todo_list_shows_and_comes_back() {
 }
 
 #[tokio::test]
-async fn a_summary_is_made_without_a_model() {
+async fn summary_is_written_without_a_model() {
     let place = with("custom_compaction");
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": "true"})))
@@ -210,7 +210,7 @@ async fn a_summary_is_made_without_a_model() {
 }
 
 #[tokio::test]
-async fn the_router_sends_prompts_where_its_rules_say() {
+async fn router_selects_the_model_by_its_rules() {
     let place = with("model_router");
     let other = json!({"turns": [{"repeat": true, "steps": [{"text": "I am the other."}]}]});
     osier_base::atomic_file::write(

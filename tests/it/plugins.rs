@@ -1,4 +1,4 @@
-//! Plug-ins in a whole host with a scripted model.
+//! Plugins in a complete session with a scripted model.
 
 use std::path::Path;
 
@@ -11,21 +11,21 @@ use osier_protocol::{Event, Op};
 use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
 }
 
-/// A place whose user has this plug-in as `test.lua`.
-fn with(code: &str) -> Place {
-    let place = Place::new();
+/// A project whose user has this plugin as `test.lua`.
+fn with(code: &str) -> TestProject {
+    let place = TestProject::new();
     write(&place.data().join("plugins/test.lua"), code);
     place
 }
 
-async fn open(place: &Place, script: Script) -> Open {
+async fn open(place: &TestProject, script: Script) -> OpenSession {
     place
         .open_with(SessionChoice::New, script, |setup| {
             setup.answers_questions = true;
@@ -57,7 +57,7 @@ fn bash(command: &str) -> Value {
     json!({"command": command})
 }
 
-async fn noticed(open: &mut Open, part: &str) -> String {
+async fn noticed(open: &mut OpenSession, part: &str) -> String {
     let seen = open
         .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains(part)))
         .await;
@@ -65,7 +65,7 @@ async fn noticed(open: &mut Open, part: &str) -> String {
 }
 
 #[tokio::test]
-async fn events_are_rewritten_and_refused() {
+async fn handlers_rewrite_and_block_events() {
     let place = with(
         r#"
         osier.on("input", function(message)
@@ -125,7 +125,7 @@ async fn events_are_rewritten_and_refused() {
 }
 
 #[tokio::test]
-async fn a_tool_streams_ends_fails_and_is_interrupted() {
+async fn tool_streams_succeeds_fails_and_is_interrupted() {
     let place = with(
         r#"
         osier.tool {
@@ -189,7 +189,7 @@ async fn a_tool_streams_ends_fails_and_is_interrupted() {
 }
 
 #[tokio::test]
-async fn commands_keys_questions_status_and_widgets_reach_the_person() {
+async fn commands_keys_questions_status_and_widgets_are_events() {
     let place = with(
         r#"
         local function ask()
@@ -264,7 +264,7 @@ async fn commands_keys_questions_status_and_widgets_reach_the_person() {
 }
 
 #[tokio::test]
-async fn messages_and_entries_are_stored_with_their_looks() {
+async fn messages_and_entries_are_stored_with_rendered_lines() {
     let place = with(
         r#"
         osier.renderer("note", function(data) return { { { text = data.title, style = "title" } } } end)
@@ -287,14 +287,14 @@ async fn messages_and_entries_are_stored_with_their_looks() {
     assert_eq!(noticed(&mut open, "test: ").await, "test: 2 [[1,2]] true");
     let path = open.path();
     open.close().await;
-    // They show when the session is opened again, with the plug-in or without.
+    // A reopened session shows them, with or without the plugin.
     let stored = std::fs::read_to_string(path).unwrap();
     let lines = r#""lines":[[{"text":"milk","style":"title"}]]"#;
     assert!(stored.contains(lines), "{stored}");
 }
 
 #[tokio::test]
-async fn programs_run_in_the_folder_and_end_with_their_time() {
+async fn exec_runs_in_the_working_directory_with_a_timeout() {
     let place = with(
         r#"
         osier.command { name = "run", run = function()
@@ -324,7 +324,7 @@ async fn programs_run_in_the_folder_and_end_with_their_time() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_a_line_and_the_rest_works() {
+async fn plugin_errors_are_one_line_and_other_plugins_work() {
     let place = with("osier.command { name = 'good', run = function() print('still here') end }");
     let plugins = place.data().join("plugins");
     write(&plugins.join("a_syntax.lua"), "local x = 1\nlocal = 2\n");
@@ -369,7 +369,7 @@ async fn what_goes_wrong_is_a_line_and_the_rest_works() {
             format!("g_loop.lua:1: {stopped}"),
         ]
     );
-    // Whoever judged calls and was stopped lets none pass.
+    // A stopped plugin that handles `tool_call` denies every call.
     let refused: Vec<bool> = results(&events)
         .into_iter()
         .map(|(_, success)| success)
@@ -387,7 +387,7 @@ async fn what_goes_wrong_is_a_line_and_the_rest_works() {
 }
 
 #[tokio::test]
-async fn a_changed_file_is_loaded_again_and_a_folder_requires_its_own() {
+async fn changed_file_is_reloaded_and_require_loads_from_the_directory() {
     let place = with("osier.command { name = 'one', run = function() end }");
     let mut open = open(&place, Script::always("ok")).await;
     open.until(|event| matches!(event, Event::Commands { .. }))
@@ -418,9 +418,9 @@ async fn a_changed_file_is_loaded_again_and_a_folder_requires_its_own() {
 }
 
 #[tokio::test]
-async fn plug_ins_of_a_project_need_trust() {
+async fn project_plugins_require_trust() {
     for trusts in [false, true] {
-        let place = Place::new();
+        let place = TestProject::new();
         write(
             &place.work().join(".osier/plugins/mine.lua"),
             "osier.on('input', function() return { text = 'mine' } end)",
@@ -441,7 +441,7 @@ async fn plug_ins_of_a_project_need_trust() {
 }
 
 #[tokio::test]
-async fn what_happens_is_told() {
+async fn events_are_sent_to_plugins() {
     let place = with(
         r#"
         osier.on("session_opened", function(event) print("opened", event.session.cwd == osier.cwd) end)
@@ -460,7 +460,7 @@ async fn what_happens_is_told() {
 }
 
 #[test]
-fn the_page_is_made_from_the_table() {
+fn documentation_is_generated_from_the_api_table() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/plugins.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once("<!-- api -->\n").unwrap();

@@ -1,4 +1,4 @@
-//! `osier -p`: the answer on standard output and nothing else, the log on standard error, the exit code.
+//! `osier -p`: only the answer on standard output, the log on standard error, and the exit code.
 
 use std::io::Read;
 
@@ -11,28 +11,28 @@ use osier_session::SessionChoice;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::cli::{Ended, Home};
-use crate::support::host::Place;
+use crate::support::cli::{Home, ProgramOutput};
+use crate::support::session::TestProject;
 
 fn says(text: &str) -> Value {
     json!([{"repeat": true, "steps": [{"text": text}]}])
 }
 
 #[test]
-fn the_answer_is_all_there_is_on_standard_output() {
+fn standard_output_has_only_the_answer() {
     let home = Home::new();
     let ended = home
         .scripted(&says("forty-two"))
         .args(["-p", "what?"])
         .run();
-    assert_eq!(ended, Ended::new(0, "forty-two\n", ""));
-    // Standard output is no terminal here, so the flag is not needed.
+    assert_eq!(ended, ProgramOutput::new(0, "forty-two\n", ""));
+    // Standard output is not a terminal, so the flag is not needed.
     let ended = home.scripted(&says("forty-two\n\n")).arg("what?").run();
-    assert_eq!(ended, Ended::new(0, "forty-two\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "forty-two\n", ""));
 }
 
 #[test]
-fn tools_work_on_real_files_and_only_the_last_answer_counts() {
+fn tools_change_files_and_only_the_last_answer_is_printed() {
     let home = Home::new();
     let turns = json!([
         {"steps": [{"text": "Let me write."}, {"tool": "write", "arguments": {"file_path": "a.txt", "content": "one\n"}}]},
@@ -40,20 +40,20 @@ fn tools_work_on_real_files_and_only_the_last_answer_counts() {
         {"when": {"toolResult": "one"}, "steps": [{"text": "It says one."}]},
     ]);
     let ended = home.scripted(&turns).args(["-p", "go"]).run();
-    assert_eq!(ended, Ended::new(0, "It says one.\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "It says one.\n", ""));
     let written = std::fs::read_to_string(home.work().join("a.txt")).unwrap();
     assert_eq!(written, "one\n");
 }
 
 #[test]
-fn prompts_run_one_after_the_other_in_one_conversation() {
+fn prompts_run_sequentially_in_one_conversation() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first"}, "steps": [{"text": "one"}]},
         {"when": {"user": "second"}, "steps": [{"text": "two"}]},
     ]);
     let ended = home.scripted(&turns).args(["-p", "first", "second"]).run();
-    assert_eq!(ended, Ended::new(0, "two\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "two\n", ""));
     let roles: Vec<Value> = home
         .session()
         .iter()
@@ -64,7 +64,7 @@ fn prompts_run_one_after_the_other_in_one_conversation() {
 }
 
 #[test]
-fn what_is_piped_in_and_named_files_stand_before_the_prompt() {
+fn piped_text_and_files_precede_the_prompt() {
     let home = Home::new();
     home.file("notes.txt", "from the file\n");
     let ended = home
@@ -72,7 +72,7 @@ fn what_is_piped_in_and_named_files_stand_before_the_prompt() {
         .args(["-p", "@notes.txt", "say it"])
         .stdin("from the pipe\n")
         .run();
-    assert_eq!(ended, Ended::new(0, "read\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "read\n", ""));
     let message = &home.session()[1]["message"];
     assert_eq!(message["text"], "from the pipe\n\nsay it");
     assert_eq!(message["attachments"][0]["fileName"], "notes.txt");
@@ -83,15 +83,15 @@ fn what_is_piped_in_and_named_files_stand_before_the_prompt() {
 }
 
 #[test]
-fn the_pipe_alone_is_a_prompt() {
+fn piped_text_alone_is_a_prompt() {
     let home = Home::new();
     let turns = json!([{"when": {"user": "only the pipe"}, "steps": [{"text": "heard"}]}]);
     let ended = home.scripted(&turns).arg("-p").stdin("Only the pipe").run();
-    assert_eq!(ended, Ended::new(0, "heard\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "heard\n", ""));
 }
 
 #[test]
-fn the_verbose_log_has_one_line_a_request_and_one_an_answer() {
+fn verbose_log_has_one_line_per_request_and_answer() {
     let home = Home::new();
     let turns = json!([
         {"steps": [
@@ -132,7 +132,7 @@ fn the_verbose_log_has_one_line_a_request_and_one_an_answer() {
 }
 
 #[test]
-fn traces_hold_whole_requests_and_answers() {
+fn trace_log_has_complete_requests_and_answers() {
     let home = Home::new();
     let cli = home
         .scripted(&says("traced"))
@@ -149,7 +149,7 @@ fn traces_hold_whole_requests_and_answers() {
 }
 
 #[test]
-fn a_failed_run_ends_with_one_and_says_why() {
+fn failed_run_exits_with_1_and_the_reason() {
     let home = Home::new();
     let turns = json!([{"steps": [
         {"text": "half an ans"},
@@ -158,7 +158,7 @@ fn a_failed_run_ends_with_one_and_says_why() {
     let ended = home.scripted(&turns).args(["-p", "go"]).run();
     assert_eq!(
         ended,
-        Ended::new(
+        ProgramOutput::new(
             1,
             "",
             "[ERR] ← [1.0] llm script:model.json: model_error: the model is on holiday\n"
@@ -167,7 +167,7 @@ fn a_failed_run_ends_with_one_and_says_why() {
 }
 
 #[test]
-fn a_prompt_behind_a_failed_one_does_not_run() {
+fn prompt_after_a_failed_prompt_does_not_run() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first"}, "steps": [{"fail": {"type": "auth_error", "message": "no"}}]},
@@ -185,7 +185,7 @@ fn a_run_that_needs_more_turns_than_allowed_fails() {
     let ended = cli.run();
     assert_eq!(
         ended,
-        Ended::new(
+        ProgramOutput::new(
             1,
             "",
             "[WRN] ← [2.1] tool bash: {\"type\":\"tool_not_found\"}\n\
@@ -197,7 +197,7 @@ fn a_run_that_needs_more_turns_than_allowed_fails() {
 }
 
 #[test]
-fn accounting_has_a_line_a_call() {
+fn accounting_has_one_line_per_call() {
     let home = Home::new();
     let turns = json!([
         {"steps": [{"tool": "bash", "arguments": {"command": "echo hi"}}, {"usage": {"input": 10, "output": 2}}]},
@@ -206,7 +206,7 @@ fn accounting_has_a_line_a_call() {
     let cli = home
         .scripted(&turns)
         .args(["-p", "--accounting", "costs.jsonl", "go"]);
-    assert_eq!(cli.run(), Ended::new(0, "done\n", ""));
+    assert_eq!(cli.run(), ProgramOutput::new(0, "done\n", ""));
     let text = std::fs::read_to_string(home.work().join("costs.jsonl")).unwrap();
     let lines: Vec<Value> = text
         .lines()
@@ -232,7 +232,7 @@ fn accounting_has_a_line_a_call() {
     );
 }
 
-/// Starts a run that shows by a file that it has begun, and never ends by itself.
+/// Starts a run that creates a file and does not end on its own.
 fn endless(home: &Home) -> crate::support::cli::Cli<'_> {
     let turns = json!([{"steps": [
         {"text": "begun"},
@@ -274,7 +274,7 @@ fn a_signal_interrupts_the_run_and_its_commands() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_fault() {
+fn closed_output_is_not_an_error() {
     let home = Home::new();
     let mut command = home.scripted(&says("line\n")).args(["-p", "go"]).command();
     let mut child = command.spawn().unwrap();
@@ -294,7 +294,7 @@ fn a_reader_that_has_seen_enough_is_no_fault() {
 }
 
 #[test]
-fn a_closed_standard_error_is_no_fault() {
+fn closed_standard_error_is_not_an_error() {
     let home = Home::new();
     let mut command = home
         .scripted(&says("fine"))
@@ -317,7 +317,7 @@ fn a_closed_standard_error_is_no_fault() {
 }
 
 #[test]
-fn control_sequences_of_the_model_never_reach_the_log() {
+fn log_has_no_control_sequences_of_the_model() {
     let home = Home::new();
     let turns = json!([{"steps": [{"fail": {
         "type": "model_error", "message": "\u{1b}]0;owned\u{7}bad", "retryable": false,
@@ -328,7 +328,7 @@ fn control_sequences_of_the_model_never_reach_the_log() {
 }
 
 #[test]
-fn sessions_go_on_are_named_and_are_not_stored() {
+fn sessions_are_resumed_named_or_not_stored() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first"}, "steps": [{"text": "one"}]},
@@ -355,9 +355,9 @@ fn sessions_go_on_are_named_and_are_not_stored() {
     assert_eq!(home.sessions().len(), 1);
 }
 
-/// One clear error and nothing stored anywhere: going on in another session would be a surprise.
+/// An error, and nothing is stored: osier must not continue in another session.
 #[test]
-fn a_session_that_another_process_has_open_is_left_alone() {
+fn session_open_in_another_process_is_unchanged() {
     let home = Home::new();
     home.scripted(&says("one")).args(["-p", "first"]).run();
     let path = home.sessions().remove(0);
@@ -385,8 +385,8 @@ fn a_session_that_another_process_has_open_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_host_that_has_ended_is_not_waited_for() {
-    let place = Place::new();
+async fn print_mode_does_not_wait_for_an_ended_session() {
+    let place = TestProject::new();
     let open = place
         .open(SessionChoice::New, Script::always("never"))
         .await;

@@ -1,4 +1,4 @@
-//! The real binary without a screen: answers, exit codes, JSON lines, invalid input, crashes.
+//! The real program without a screen: answers, exit codes, JSON lines, invalid input, crashes.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A home of its own, a directory to work in, and a program run in it.
-struct Place {
+/// A home directory, a working directory, and runs of the program in it.
+struct TestProject {
     home: TempDir,
 }
 
@@ -20,7 +20,7 @@ struct Ran {
     code: Option<i32>,
 }
 
-impl Place {
+impl TestProject {
     fn new() -> Self {
         let place = Self {
             home: tempfile::tempdir().unwrap(),
@@ -89,7 +89,7 @@ impl Place {
         }
     }
 
-    /// The lines of the only session there is.
+    /// The lines of the only session.
     fn session(&self) -> Vec<Value> {
         let folder = self.home.path().join("osier/sessions");
         let project = std::fs::read_dir(folder)
@@ -133,7 +133,7 @@ const HELLO: &str = r#"{"repeat": true, "steps": [{"text": "hello"}]}"#;
 
 #[test]
 fn print_mode_prints_only_the_answer() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.script(
         r#"{"steps": [{"text": "looking"}, {"tool": "bash", "arguments": {"command": "echo out"}}]},
            {"steps": [{"text": "the answer"}]}"#,
@@ -164,7 +164,7 @@ fn print_mode_prints_only_the_answer() {
 
 #[test]
 fn continue_resumes_the_session_and_no_session_stores_nothing() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.script(HELLO);
     assert_eq!(
         place
@@ -187,8 +187,8 @@ fn continue_resumes_the_session_and_no_session_stores_nothing() {
 }
 
 #[test]
-fn piped_text_and_files_go_before_the_prompt() {
-    let place = Place::new();
+fn piped_text_and_files_precede_the_prompt() {
+    let place = TestProject::new();
     place.script(HELLO).write("work/notes.txt", "noted");
     let args = ["-p", "--model", "script/s.json", "@notes.txt", "do it"];
     assert_eq!(place.run_with(&args, Some(b"piped\n")).code, Some(0));
@@ -200,7 +200,7 @@ fn piped_text_and_files_go_before_the_prompt() {
 
 #[test]
 fn failures_have_an_exit_code_and_one_line() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.script(r#"{"steps": [{"fail": {"type": "model_error", "message": "it broke", "retryable": false}}]}"#);
     let ran = place.run(&["-p", "--model", "script/s.json", "go"]);
     assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(1)));
@@ -266,7 +266,7 @@ fn failures_have_an_exit_code_and_one_line() {
 
 #[test]
 fn invalid_files_are_reported_with_their_line() {
-    let place = Place::new();
+    let place = TestProject::new();
     place
         .script(HELLO)
         .write("osier/settings.toml", "mouse = 3\n")
@@ -295,7 +295,7 @@ fn invalid_files_are_reported_with_their_line() {
 
 #[test]
 fn json_mode_reads_and_writes_json_lines() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.script(HELLO);
     let input = b"{\"type\":\"message\",\"content\":\"hi\"}\nnonsense\n";
     let ran = place.run_with(&["--json", "--model", "script/s.json"], Some(input));
@@ -332,7 +332,7 @@ fn json_mode_reads_and_writes_json_lines() {
 
 #[test]
 fn an_interrupt_line_stops_the_run() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.script(r#"{"steps": [{"text": "begun"}, {"wait": 600000}, {"text": "never"}]}"#);
     let mut child = place
         .command(&["--json", "--model", "script/s.json", "go"])
@@ -354,7 +354,7 @@ fn an_interrupt_line_stops_the_run() {
 
 #[test]
 fn a_partial_answer_is_restored_after_sigkill() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.script(
         r#"{"steps": [{"tool": "bash", "arguments": {"command": "echo kept"}}]},
            {"steps": [{"text": "cut off here"}, {"wait": 600000}]},
@@ -391,7 +391,7 @@ fn a_partial_answer_is_restored_after_sigkill() {
 
 #[test]
 fn a_session_open_in_another_process_is_an_error() {
-    let place = Place::new();
+    let place = TestProject::new();
     place.script(r#"{"steps": [{"text": "begun"}, {"wait": 600000}]}"#);
     let mut first = place
         .command(&[
@@ -443,7 +443,7 @@ fn a_response_that_is_not_a_model_response_is_an_error() {
             .write_all(format!("{head}{page}").as_bytes())
             .unwrap();
     });
-    let place = Place::new();
+    let place = TestProject::new();
     place.write(
         "osier/models.json",
         &format!(r#"{{"providers": {{"p": {{"baseUrl": "http://127.0.0.1:{port}/v1", "apiKey": "sk-secret", "models": [{{"id": "m"}}]}}}}}}"#),
@@ -466,7 +466,7 @@ fn a_response_that_is_not_a_model_response_is_an_error() {
 
 #[test]
 fn the_demo_fixes_a_scratch_copy_only() {
-    let place = Place::new();
+    let place = TestProject::new();
     let ran = place.run(&["--json", "--model", "demo/tour", "show me"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let results: Vec<Value> = ran
@@ -511,8 +511,7 @@ fn wait_for(lines: &mut impl Iterator<Item = std::io::Result<String>>, wanted: &
     panic!("the output ended before `{wanted}`");
 }
 
-/// The draft of the answer in progress, once it holds the answer. It is written a moment after the
-/// answer was seen.
+/// The draft of the current answer, once it contains the answer. It is written shortly after the answer is shown.
 fn wait_for_draft(sessions: &Path, child: &mut Child) -> PathBuf {
     loop {
         let projects = std::fs::read_dir(sessions)

@@ -1,4 +1,4 @@
-//! Questions to the person through a whole host.
+//! Questions to the user in a complete session.
 
 use osier_llm::Script;
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind};
@@ -6,7 +6,7 @@ use osier_protocol::{Event, Op};
 use osier_session::SessionChoice;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::host::Place;
+use crate::support::session::TestProject;
 
 fn which() -> Question {
     let choices = ["red", "blue"].map(|name| Choice {
@@ -27,7 +27,7 @@ fn which() -> Question {
 
 #[tokio::test]
 async fn a_question_waits_until_it_is_answered() {
-    let place = Place::new();
+    let place = TestProject::new();
     let mut open = place
         .open_with(SessionChoice::Unstored, Script::default(), |setup| {
             setup.answers_questions = true;
@@ -66,8 +66,8 @@ async fn a_question_waits_until_it_is_answered() {
 }
 
 #[tokio::test]
-async fn nobody_there_means_no_answer() {
-    let place = Place::new();
+async fn question_without_clients_is_dismissed() {
+    let place = TestProject::new();
     let open = place.open(SessionChoice::Unstored, Script::default()).await;
     let cancel = CancellationToken::new();
     let answer = open.host.questions().ask(which(), &cancel).await;

@@ -1,4 +1,4 @@
-//! The whole loop against a real model. docs/real-model.md says how to get one and run this.
+//! The complete agent loop with a real model. docs/real-model.md describes how to install one and run this.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -96,7 +96,7 @@ impl Drop for LlamaServer {
 
 #[test]
 #[ignore = "needs the llama-server and model wheels; see docs/real-model.md"]
-fn a_real_model_streams_an_answer_over_every_wire() {
+fn real_model_streams_an_answer_in_every_wire_format() {
     let server = LlamaServer::start();
     for model in ["chat/small", "messages/small", "responses/small"] {
         let home = Home::new();

@@ -1,5 +1,4 @@
-//! What a confined command can and cannot do, tried with real processes: each escape against each way of
-//! confining that this machine has.
+//! What a sandboxed command can do, with real processes: each escape with each backend of this machine.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,7 +16,7 @@ use osier_sandbox::{Backend, Confinement};
 use osier_testing::skip;
 use tempfile::TempDir;
 
-/// A project and a place outside of it that is no temporary folder.
+/// A project, and a directory outside of it that is not a temporary directory.
 struct Yard {
     _folder: TempDir,
     work: PathBuf,
@@ -26,7 +25,7 @@ struct Yard {
 
 impl Yard {
     fn new() -> Self {
-        // Temporary folders may be written: the yard stands elsewhere.
+        // Temporary directories are writable, so the outside directory is elsewhere.
         let home = std::env::var("HOME").unwrap_or_default();
         let roots = [env!("CARGO_TARGET_TMPDIR"), home.as_str(), "/var/lib"];
         let is_kept = |root: &&str| {
@@ -78,7 +77,7 @@ async fn ways(yard: &Yard) -> Vec<(&'static str, Confinement)> {
     ways
 }
 
-/// Runs `script` confined; whether it succeeded, and what it said.
+/// Runs `script` in the sandbox. Returns whether it succeeded, and its output.
 fn run(confinement: &Confinement, yard: &Yard, script: &str) -> (bool, String) {
     let invocation = Invocation {
         cwd: Some(yard.work.clone()),
@@ -100,7 +99,7 @@ fn run(confinement: &Confinement, yard: &Yard, script: &str) -> (bool, String) {
 }
 
 #[tokio::test]
-async fn work_goes_on_inside() {
+async fn commands_work_inside_the_sandbox() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
         confinement.set(SandboxMode::Workspace, false, Vec::new());
@@ -118,7 +117,7 @@ async fn work_goes_on_inside() {
 }
 
 #[tokio::test]
-async fn nothing_outside_is_written() {
+async fn writes_outside_are_denied() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
         confinement.set(SandboxMode::Workspace, false, Vec::new());
@@ -159,10 +158,10 @@ async fn nothing_outside_is_written() {
 }
 
 #[tokio::test]
-async fn the_repository_and_the_settings_stay_where_bubblewrap_is() {
+async fn git_and_osier_directories_are_read_only_with_bubblewrap() {
     let yard = Yard::new();
     for (name, confinement) in ways(&yard).await {
-        // Landlock cannot protect a folder inside a writable one.
+        // Landlock cannot protect a directory inside a writable one.
         if name != "bubblewrap" {
             continue;
         }
@@ -187,7 +186,7 @@ async fn the_repository_and_the_settings_stay_where_bubblewrap_is() {
 }
 
 #[tokio::test]
-async fn the_network_is_out_of_reach() {
+async fn network_is_denied() {
     let yard = Yard::new();
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -221,7 +220,7 @@ async fn the_network_is_out_of_reach() {
         assert!(udp.recv(&mut [0; 8]).is_err(), "{way}");
         assert!(tcp.accept().is_err(), "{way}");
         assert!(hidden.accept().is_err(), "{way}");
-        // Allowed, it is there.
+        // With network access it works.
         confinement.set(SandboxMode::Workspace, true, Vec::new());
         let (ok, said) = run(
             &confinement,
@@ -234,7 +233,7 @@ async fn the_network_is_out_of_reach() {
 }
 
 #[tokio::test]
-async fn other_processes_are_out_of_reach() {
+async fn other_processes_cannot_be_signalled() {
     let yard = Yard::new();
     let mut other = Command::new("sleep").arg("600").spawn().unwrap();
     let pid = other.id();
@@ -258,7 +257,7 @@ async fn other_processes_are_out_of_reach() {
 }
 
 #[tokio::test]
-async fn read_only_writes_nothing_but_its_own_temporary_folder() {
+async fn read_only_mode_writes_only_to_its_temporary_directory() {
     let yard = Yard::new();
     for (way, confinement) in ways(&yard).await {
         confinement.set(SandboxMode::ReadOnly, true, Vec::new());
@@ -278,12 +277,12 @@ async fn read_only_writes_nothing_but_its_own_temporary_folder() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_confined_does_not_run() {
+async fn command_does_not_run_without_a_sandbox_backend() {
     let yard = Yard::new();
     let confinement = Confinement::new(&yard.work, Some("/does/not/exist".into()));
     confinement.set(SandboxMode::Workspace, false, Vec::new());
     let invocation = Invocation::new("/bin/true", [""; 0]);
-    // Nobody has looked for a way yet: it is refused, not run as it is.
+    // Without a detected backend the command is refused.
     let error = confinement.wrap(invocation).unwrap_err();
     assert!(
         error.to_string().contains("the command did not run"),

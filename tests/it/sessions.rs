@@ -1,4 +1,4 @@
-//! What is stored, what comes back, and what a crash, a second process and a full disk cannot take.
+//! Stored sessions: contents, resuming, commands of the user.
 
 mod commands;
 mod durability;
@@ -13,9 +13,9 @@ use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
 use crate::support::cli::lines_of;
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
-/// `type role: text` of every entry, with its parent's place in the file (0 is the header).
+/// `type role: text` of every entry, with the line of its parent (0 is the header).
 fn shape(path: &std::path::Path) -> Vec<String> {
     let lines = lines_of(path);
     let place = |id: &Value| match id.as_str() {
@@ -48,8 +48,8 @@ fn shape(path: &std::path::Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_run_leaves_a_header_and_a_chain_of_entries() {
-    let place = Place::new();
+async fn run_stores_a_header_and_linked_entries() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| {
             turn.text("Looking.")
@@ -92,8 +92,8 @@ async fn a_run_leaves_a_header_and_a_chain_of_entries() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_where_it_was_left() {
-    let place = Place::new();
+async fn resumed_session_continues_the_conversation() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, Script::always("one")).await;
     open.run("first").await;
     let (path, id) = (open.path(), open.session.id.clone());
@@ -116,8 +116,8 @@ async fn a_session_goes_on_where_it_was_left() {
 }
 
 #[tokio::test]
-async fn a_new_file_may_be_named_and_nothing_at_all_may_be_stored() {
-    let place = Place::new();
+async fn session_file_can_be_named_or_not_stored() {
+    let place = TestProject::new();
     let path = place.work().join("mine.jsonl");
     let choice = SessionChoice::File(path.clone());
     let mut open = place.open(choice, Script::always("kept")).await;
@@ -140,8 +140,8 @@ async fn a_new_file_may_be_named_and_nothing_at_all_may_be_stored() {
     assert!(!place.data().exists());
 }
 
-/// Puts a script beside the project; its model is `script/NAME`.
-fn script_file(place: &Place, name: &str, text: &str) -> String {
+/// Writes a script to the working directory; its model is `script/NAME`.
+fn script_file(place: &TestProject, name: &str, text: &str) -> String {
     let script = json!({"turns": [{"repeat": true, "steps": [{"text": text}]}]});
     let mut file = std::fs::File::create(place.work().join(name)).unwrap();
     std::io::Write::write_all(&mut file, script.to_string().as_bytes()).unwrap();
@@ -157,8 +157,8 @@ fn selected(events: &[Event]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_model_chosen_in_the_middle_answers_next_and_is_remembered() {
-    let place = Place::new();
+async fn selected_model_answers_next_and_is_stored() {
+    let place = TestProject::new();
     let other = script_file(&place, "other.json", "from the other");
     let gate = Gate::new();
     let script = Script::new().turn(|turn| {
@@ -216,7 +216,7 @@ async fn a_model_chosen_in_the_middle_answers_next_and_is_remembered() {
     open.close().await;
 }
 
-async fn shell(open: &mut Open, command: &str, exclude_from_context: bool) {
+async fn shell(open: &mut OpenSession, command: &str, exclude_from_context: bool) {
     open.host.send(Op::Shell {
         command: command.into(),
         exclude_from_context,
@@ -229,8 +229,8 @@ async fn shell(open: &mut Open, command: &str, exclude_from_context: bool) {
 }
 
 #[tokio::test]
-async fn a_command_of_the_user_reaches_the_model_unless_it_is_kept_from_it() {
-    let place = Place::new();
+async fn user_command_is_sent_to_the_model_unless_excluded() {
+    let place = TestProject::new();
     let mut open = place
         .open(SessionChoice::New, Script::always("I see"))
         .await;
@@ -257,8 +257,8 @@ async fn a_command_of_the_user_reaches_the_model_unless_it_is_kept_from_it() {
 }
 
 #[tokio::test]
-async fn an_interrupt_stops_the_command_of_the_user() {
-    let place = Place::new();
+async fn interrupt_stops_the_user_command() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, Script::new()).await;
     open.host.send(Op::Shell {
         command: "echo begun; sleep 600".into(),
@@ -280,8 +280,8 @@ async fn an_interrupt_stops_the_command_of_the_user() {
 }
 
 #[tokio::test]
-async fn a_new_session_interrupts_the_run_and_keeps_what_it_said() {
-    let place = Place::new();
+async fn new_session_interrupts_the_run_and_stores_the_partial_answer() {
+    let place = TestProject::new();
     let never = Gate::new();
     let script = Script::new()
         .turn(|turn| turn.text("half of it").gate(&never))
@@ -308,8 +308,8 @@ async fn a_new_session_interrupts_the_run_and_keeps_what_it_said() {
 }
 
 #[tokio::test]
-async fn a_prompt_and_a_new_session_in_one_breath_lose_nothing() {
-    let place = Place::new();
+async fn prompt_directly_before_a_new_session_is_stored() {
+    let place = TestProject::new();
     let script = Script::always("answered");
     for _ in 0..20 {
         let mut open = place.open(SessionChoice::New, script.clone()).await;
@@ -332,8 +332,8 @@ async fn a_prompt_and_a_new_session_in_one_breath_lose_nothing() {
 }
 
 #[tokio::test]
-async fn a_session_has_the_name_it_was_given_last() {
-    let place = Place::new();
+async fn last_session_name_applies() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
     open.run("hi").await;
     for name in ["draft", "  the real name "] {
@@ -361,8 +361,8 @@ async fn a_session_has_the_name_it_was_given_last() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_is_told_and_a_new_one_is_open() {
-    let place = Place::new();
+async fn missing_session_is_an_error_and_a_new_one_can_be_opened() {
+    let place = TestProject::new();
     let open = place.open(SessionChoice::New, Script::new()).await;
     let mut open = open;
     open.host.send(Op::ResumeSession {
@@ -384,10 +384,10 @@ async fn a_session_that_is_not_there_is_told_and_a_new_one_is_open() {
     assert!(!path.exists());
 }
 
-/// Leaving stops the user's command; what it has said until then is stored.
+/// Exit stops the user's command; its output is stored.
 #[tokio::test]
-async fn a_command_of_the_user_that_still_runs_at_the_end_is_stored() {
-    let place = Place::new();
+async fn user_command_running_at_exit_is_stored() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, Script::always("one")).await;
     open.run("first").await;
     let path = open.path();

@@ -1,4 +1,4 @@
-//! Sub-agents in a whole host: what they see, what is told of them, what they cost.
+//! Subagents in a complete session: context, progress and usage.
 
 use osier_agent::ToolUpdate;
 use osier_llm::scripted::Gate;
@@ -7,9 +7,9 @@ use osier_protocol::{Event, Op};
 use osier_session::SessionChoice;
 use serde_json::{Value, json};
 
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
-async fn open(place: &Place, script: Script) -> Open {
+async fn open(place: &TestProject, script: Script) -> OpenSession {
     place
         .open_with(SessionChoice::New, script, |setup| {
             setup.settings.subagents = true;
@@ -38,8 +38,8 @@ fn result(events: &[Event]) -> (String, Value, String) {
 
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one story, told in order")]
-async fn a_task_runs_on_its_own_is_told_under_its_call_and_counts() {
-    let place = Place::new();
+async fn task_runs_separately_reports_progress_and_counts_usage() {
+    let place = TestProject::new();
     let used = |input: u64| Usage {
         input,
         ..Usage::default()
@@ -75,7 +75,7 @@ async fn a_task_runs_on_its_own_is_told_under_its_call_and_counts() {
     assert_eq!(details["turns"], 2);
     assert_eq!(details["steps"][0]["tool"], "bash");
     assert_eq!(details["steps"][0]["status"], "success");
-    // It saw its task and nothing else, and cannot give tasks itself.
+    // It sees only its task, and has no `task` tool.
     let requests = open.provider.requests();
     let inner = &requests[1];
     assert_eq!(
@@ -104,10 +104,10 @@ async fn a_task_runs_on_its_own_is_told_under_its_call_and_counts() {
         })
         .collect();
     assert_eq!(nested, ["bash"]);
-    // Nothing of it stands in the conversation but the result.
+    // The conversation contains only the result.
     let sent = open.last_request();
     assert_eq!(sent.len(), 3, "{sent:?}");
-    let total = async |open: &mut Open| {
+    let total = async |open: &mut OpenSession| {
         open.host.send(Op::GetUsage);
         let seen = open
             .until(|event| matches!(event, Event::Usage { .. }))
@@ -127,8 +127,8 @@ async fn a_task_runs_on_its_own_is_told_under_its_call_and_counts() {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_the_task_and_keeps_what_it_did() {
-    let place = Place::new();
+async fn interrupt_ends_the_task_and_keeps_its_progress() {
+    let place = TestProject::new();
     let gate = Gate::new();
     let held = gate.clone();
     let script = Script::new()
@@ -155,8 +155,8 @@ async fn an_interrupt_ends_the_task_and_keeps_what_it_did() {
 }
 
 #[tokio::test]
-async fn named_agents_have_their_prompt_their_tools_and_their_guards() {
-    let place = Place::new();
+async fn defined_agents_have_their_prompt_tools_and_permissions() {
+    let place = TestProject::new();
     let folder = place.data().join("agents");
     std::fs::create_dir_all(&folder).unwrap();
     let reader = "---\ndescription: reads\ntools: read\n---\nOnly look.\n";
@@ -198,8 +198,8 @@ async fn named_agents_have_their_prompt_their_tools_and_their_guards() {
 }
 
 #[tokio::test]
-async fn without_the_setting_there_is_no_task() {
-    let place = Place::new();
+async fn task_tool_requires_the_setting() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
     open.run("go").await;
     let request = open.provider.last_request().unwrap();

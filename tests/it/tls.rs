@@ -1,15 +1,15 @@
-//! Encrypted connections to a server whose certificate nobody signed that the system knows.
+//! Encrypted connections to a server whose certificate authority is unknown to the system.
 
 use serde_json::json;
 
-use crate::support::authority::certified;
-use crate::support::cli::{Ended, Home};
-use crate::support::routed::{Routed, events};
+use crate::support::certificate::certified;
+use crate::support::cli::{Home, ProgramOutput};
+use crate::support::web_server::{WebServer, events};
 
-/// An authority's certificate as PEM, and a server whose certificate it signed.
-fn server() -> (String, Routed) {
+/// The certificate of a test authority as PEM, and a server with a certificate signed by it.
+fn server() -> (String, WebServer) {
     let (pem, config) = certified();
-    let server = Routed::start_tls(config, |_, _| {
+    let server = WebServer::start_tls(config, |_, _| {
         events(&[
             json!({"choices": [{"index": 0, "delta": {"content": "in secret"}, "finish_reason": "stop"}]}),
         ])
@@ -17,7 +17,7 @@ fn server() -> (String, Routed) {
     (pem, server)
 }
 
-fn home(server: &Routed, settings: &str) -> Home {
+fn home(server: &WebServer, settings: &str) -> Home {
     let home = Home::new();
     home.config(
         "settings.toml",
@@ -32,7 +32,7 @@ fn home(server: &Routed, settings: &str) -> Home {
     home
 }
 
-fn ask(home: &Home, variables: &[(&str, &str)]) -> Ended {
+fn ask(home: &Home, variables: &[(&str, &str)]) -> ProgramOutput {
     let mut cli = home.cli().args(["--model", "here/m", "-p", "hello"]);
     for (name, value) in variables {
         cli = cli.environment(name, value);
@@ -41,7 +41,7 @@ fn ask(home: &Home, variables: &[(&str, &str)]) -> Ended {
 }
 
 #[test]
-fn an_unknown_authority_is_refused_at_once_with_the_mend() {
+fn unknown_certificate_authority_is_an_error_with_a_suggestion() {
     let (_, server) = server();
     let ended = ask(&home(&server, ""), &[]);
     assert_eq!(ended.code, Some(1));
@@ -59,23 +59,26 @@ fn an_unknown_authority_is_refused_at_once_with_the_mend() {
 }
 
 #[test]
-fn an_authority_of_ones_own_is_trusted_by_setting_or_variable() {
+fn custom_certificate_authority_is_trusted_by_setting_or_variable() {
     let (pem, server) = server();
     let by_setting = home(&server, "ca_file = \"ca.pem\"\n");
     by_setting.config("ca.pem", &pem);
-    assert_eq!(ask(&by_setting, &[]), Ended::new(0, "in secret\n", ""));
+    assert_eq!(
+        ask(&by_setting, &[]),
+        ProgramOutput::new(0, "in secret\n", "")
+    );
 
     let by_variable = home(&server, "");
     let path = by_variable.config("ca.pem", &pem);
     let variables = [("SSL_CERT_FILE", path.to_str().unwrap())];
     assert_eq!(
         ask(&by_variable, &variables),
-        Ended::new(0, "in secret\n", "")
+        ProgramOutput::new(0, "in secret\n", "")
     );
 }
 
 #[test]
-fn a_file_without_certificates_is_named() {
+fn ca_file_without_certificates_is_an_error() {
     let (_, server) = server();
     let home = home(&server, "ca_file = \"ca.pem\"\n");
     let missing = ask(&home, &[]);

@@ -1,12 +1,11 @@
-//! Tools that come and go while an agent lives: offered from the next request on, in a stable order, and
-//! told of.
+//! Tools that are added and removed while an agent runs: offered from the next request on, in a stable order.
 
 use osier_agent::{Event, Op, ToolOutput, ToolStatus};
 use osier_llm::Script;
 use serde_json::{Value, json};
 
-use crate::support::agent::{Journal, Scene, Stage, TestSource, TestTool};
-use crate::support::outline::records;
+use crate::support::agent::{AgentSetup, Journal, RunningAgent, TestSource, TestTool};
+use crate::support::event_lines::records;
 
 fn plain(name: &str) -> TestTool {
     TestTool::new(name, |_, _| async {
@@ -15,7 +14,7 @@ fn plain(name: &str) -> TestTool {
 }
 
 /// The tools of each request.
-fn offered(stage: &Stage) -> Vec<Vec<String>> {
+fn offered(stage: &RunningAgent) -> Vec<Vec<String>> {
     let requests = stage.provider.requests();
     let names = requests.iter().map(|request| {
         let tools = request.context.tools.iter();
@@ -24,7 +23,7 @@ fn offered(stage: &Stage) -> Vec<Vec<String>> {
     names.collect()
 }
 
-/// The lists that were told: a name, or a name in brackets when it is not offered.
+/// The tool lists of events: a name, or a name in brackets if the tool is not offered.
 fn told(events: &[Event]) -> Vec<Vec<String>> {
     let lists = events.iter().filter_map(|event| match event {
         Event::Tools { tools } => Some(tools),
@@ -43,7 +42,7 @@ fn told(events: &[Event]) -> Vec<Vec<String>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_joins_during_a_turn_is_offered_with_the_next_request() {
+async fn tool_added_during_a_turn_is_offered_in_the_next_request() {
     let source = TestSource::default();
     let joining = source.clone();
     let opener = TestTool::new("open", move |_, _| {
@@ -54,7 +53,7 @@ async fn a_tool_that_joins_during_a_turn_is_offered_with_the_next_request() {
         .turn(|turn| turn.tool("open", json!({})).tool("late", json!({})))
         .turn(|turn| turn.tool("late", json!({})).with_id("c"))
         .turn(|turn| turn.text("done"));
-    let ran = Scene::new()
+    let ran = AgentSetup::new()
         .script(script)
         .tool(opener)
         .source(&source)
@@ -73,7 +72,7 @@ async fn a_tool_that_joins_during_a_turn_is_offered_with_the_next_request() {
             _ => None,
         })
         .collect();
-    // The call of the first turn came before the tool was offered.
+    // The call of the first turn is older than the tool.
     let expected = [
         ToolStatus::Success,
         ToolStatus::ToolNotFound,
@@ -83,7 +82,7 @@ async fn a_tool_that_joins_during_a_turn_is_offered_with_the_next_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_goes_during_a_turn_still_answers_its_request() {
+async fn tool_removed_during_a_turn_still_answers_its_request() {
     let source = TestSource::default();
     let going = source.clone();
     let journal = Journal::default();
@@ -98,7 +97,7 @@ async fn a_tool_that_goes_during_a_turn_still_answers_its_request() {
                 .tool("echo", json!({"text": "a"}))
         })
         .turn(|turn| turn.text("done"));
-    let ran = Scene::new()
+    let ran = AgentSetup::new()
         .script(script)
         .tool(closer)
         .source(&source)
@@ -109,16 +108,16 @@ async fn a_tool_that_goes_during_a_turn_still_answers_its_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_run_the_list_is_fresh_and_what_is_withheld_stays_so() {
+async fn tool_list_is_current_without_a_run_and_keeps_disabled_tools() {
     let source = TestSource::default();
-    let scene = Scene::new().tool(plain("read")).tool(plain("bash"));
+    let scene = AgentSetup::new().tool(plain("read")).tool(plain("bash"));
     let mut stage = scene.source(&source).start();
     let names = vec!["read".to_owned()];
     let events = stage.apply(Op::SetTools { names }).await;
     assert_eq!(told(&events), [["read", "(bash)"]]);
     source.put(vec![plain("later"), plain("read")]);
     let events = stage.apply(Op::ListTools).await;
-    // The first of two tools with one name counts; a tool that joins is offered.
+    // The first of two tools with one name is used; a new tool is offered.
     let expected = ["read", "(bash)", "later"];
     assert_eq!(told(&events).last().unwrap(), &expected);
     assert_eq!(stage.agent.state().tools, ["read", "later"]);
@@ -131,7 +130,7 @@ async fn calls_of_a_server_are_logged_under_its_name() {
     let script = Script::new()
         .turn(|turn| turn.tool("time__now", json!({"zone": "UTC"})))
         .turn(|turn| turn.text("done"));
-    let ran = Scene::new().script(script).source(&source).run().await;
+    let ran = AgentSetup::new().script(script).source(&source).run().await;
     let records = records(&ran.events);
     let calls: Vec<&String> = records
         .iter()

@@ -1,4 +1,4 @@
-//! Tools in the loop: order, concurrency, refusals, interrupts, and what the model is told of each.
+//! Tools in the agent loop: order, concurrency, denials, interrupts, and the results for the model.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::agent::{Journal, Scene, TestTool};
-use crate::support::outline::{outline, quiet};
+use crate::support::agent::{AgentSetup, Journal, TestTool};
+use crate::support::event_lines::{outline, quiet};
 
-/// Call `a` ends only when `b` has, and `b` only when `c` has: they end in the reverse order.
+/// Call `a` waits for `b`, and `b` for `c`: they end in reverse order.
 fn chained(journal: &Journal) -> TestTool {
     let ended: Arc<[Semaphore; 4]> = Arc::new([0, 0, 0, 1].map(Semaphore::new));
     let journal = journal.clone();
@@ -44,9 +44,9 @@ fn three_calls(name: &str) -> Script {
 }
 
 #[tokio::test(start_paused = true)]
-async fn parallel_calls_end_as_they_like_and_are_answered_in_source_order() {
+async fn parallel_results_are_stored_in_call_order() {
     let journal = Journal::default();
-    let scene = Scene::new().script(three_calls("chain"));
+    let scene = AgentSetup::new().script(three_calls("chain"));
     let ran = scene.tool(chained(&journal)).run().await;
     assert_eq!(
         journal.lines(),
@@ -84,7 +84,7 @@ async fn parallel_calls_end_as_they_like_and_are_answered_in_source_order() {
     );
 }
 
-/// Notes when each call begins and ends; gives way in between, so that others could run.
+/// Records the start and end of each call, and yields in between, so that others can run.
 fn noted(journal: &Journal, rule: fn(&Value) -> Concurrency) -> TestTool {
     let journal = journal.clone();
     TestTool::new("noted", move |arguments, _| {
@@ -99,18 +99,18 @@ fn noted(journal: &Journal, rule: fn(&Value) -> Concurrency) -> TestTool {
             ToolOutput::success("ok", Value::Null)
         }
     })
-    .beside(rule)
+    .concurrency_rule(rule)
 }
 
 async fn order_under(rule: fn(&Value) -> Concurrency) -> Vec<String> {
     let journal = Journal::default();
-    let scene = Scene::new().script(three_calls("noted"));
+    let scene = AgentSetup::new().script(three_calls("noted"));
     scene.tool(noted(&journal, rule)).run().await;
     journal.lines()
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_with_one_key_run_one_after_the_other_and_exclusive_ones_alone() {
+async fn calls_in_one_lane_run_sequentially_and_exclusive_calls_alone() {
     let same_path = order_under(|arguments| match arguments["place"].as_u64() {
         Some(1) => Concurrency::Serial("other".into()),
         _ => Concurrency::Serial("same".into()),
@@ -127,18 +127,20 @@ async fn calls_with_one_key_run_one_after_the_other_and_exclusive_ones_alone() {
         alone.await,
         ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
     );
-    let beside = order_under(|_| Concurrency::Parallel);
+    let parallel = order_under(|_| Concurrency::Parallel);
     assert_eq!(
-        beside.await,
+        parallel.await,
         ["begin 0", "begin 1", "begin 2", "end 0", "end 1", "end 2"]
     );
 }
 
-/// Runs one call that must not run, and gives what the model was told.
+/// Sends one call that must not run. Returns the result for the model.
 async fn refusal(script: Script) -> (String, ToolStatus) {
     let journal = Journal::default();
     let script = script.turn(|turn| turn.text("I see"));
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let ran = scene.run().await;
     assert_eq!(journal.lines(), [""; 0], "the call ran");
     assert_eq!(ran.outcome(), RunOutcome::Completed);
@@ -151,7 +153,7 @@ async fn refusal(script: Script) -> (String, ToolStatus) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_tool_is_answered_with_the_names_of_the_known() {
+async fn unknown_tool_error_lists_known_tools() {
     let script = Script::new().turn(|turn| turn.tool("grep", json!({})).with_id("c"));
     assert_eq!(
         refusal(script).await,
@@ -163,7 +165,7 @@ async fn an_unknown_tool_is_answered_with_the_names_of_the_known() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn invalid_arguments_go_back_with_the_schema_path_that_failed() {
+async fn invalid_arguments_error_has_the_schema_path() {
     let script = Script::new().turn(|turn| turn.tool("echo", json!({"text": 5})).with_id("c"));
     let (told, status) = refusal(script).await;
     assert_eq!(
@@ -178,7 +180,7 @@ async fn invalid_arguments_go_back_with_the_schema_path_that_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_fault_of_the_arguments_is_told_at_once() {
+async fn all_argument_errors_are_reported_together() {
     let script = Script::new().turn(|turn| turn.tool("echo", json!({"txt": "a"})).with_id("c"));
     let (told, _) = refusal(script).await;
     assert_eq!(
@@ -190,7 +192,7 @@ async fn every_fault_of_the_arguments_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_arguments_never_run() {
+async fn incomplete_arguments_do_not_run() {
     let script =
         Script::new().turn(|turn| turn.tool_raw("echo", r#"{"text":"rm -rf /tm"#).with_id("c"));
     assert_eq!(
@@ -208,7 +210,7 @@ async fn half_arguments_never_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_of_an_answer_that_was_cut_off_never_run() {
+async fn calls_of_a_truncated_answer_do_not_run() {
     let script = Script::new().turn(|turn| {
         turn.tool("echo", json!({"text": "whole, it seems"}))
             .with_id("c")
@@ -234,7 +236,9 @@ async fn a_tool_that_is_not_offered_is_unknown() {
     let script = Script::new()
         .turn(|turn| turn.tool("echo", json!({"text": "a"})).with_id("c"))
         .turn(|turn| turn.text("I see"));
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let mut stage = scene.start();
     stage.apply(Op::SetTools { names: Vec::new() }).await;
     stage.agent.prompt("go", Vec::new());
@@ -248,7 +252,7 @@ async fn a_tool_that_is_not_offered_is_unknown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_interrupt_stops_the_running_tool_and_answers_those_that_wait() {
+async fn interrupt_stops_the_running_tool_and_answers_waiting_calls() {
     let journal = Journal::default();
     let notes = journal.clone();
     let slow = TestTool::new("slow", move |arguments, cx| {
@@ -263,8 +267,11 @@ async fn an_interrupt_stops_the_running_tool_and_answers_those_that_wait() {
             ToolOutput::failed(ToolStatus::Aborted, "so far")
         }
     })
-    .beside(|_| Concurrency::Exclusive);
-    let mut stage = Scene::new().script(three_calls("slow")).tool(slow).start();
+    .concurrency_rule(|_| Concurrency::Exclusive);
+    let mut stage = AgentSetup::new()
+        .script(three_calls("slow"))
+        .tool(slow)
+        .start();
     stage.agent.prompt("go", Vec::new());
     stage
         .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))
@@ -291,14 +298,14 @@ async fn an_interrupt_stops_the_running_tool_and_answers_those_that_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_ignores_its_interrupt_is_left_behind() {
+async fn tool_that_ignores_the_interrupt_is_abandoned() {
     let deaf = TestTool::new("deaf", |_, cx| async move {
         let text = "on".to_owned();
         cx.updates.send(ToolUpdate::Output(Output::plain(text)));
         std::future::pending().await
     });
     let script = Script::new().turn(|turn| turn.tool("deaf", json!({})).with_id("c"));
-    let mut stage = Scene::new().script(script).tool(deaf).start();
+    let mut stage = AgentSetup::new().script(script).tool(deaf).start();
     stage.agent.prompt("go", Vec::new());
     stage
         .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))
@@ -312,7 +319,7 @@ async fn a_tool_that_ignores_its_interrupt_is_left_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_streams_when_the_interrupt_comes_gets_its_answer_too() {
+async fn call_streaming_during_an_interrupt_gets_a_result() {
     let journal = Journal::default();
     let never = osier_llm::scripted::Gate::new();
     let script = Script::new().turn(|turn| {
@@ -321,7 +328,9 @@ async fn a_call_that_streams_when_the_interrupt_comes_gets_its_answer_too() {
             .text("and")
             .gate(&never)
     });
-    let scene = Scene::new().script(script).tool(TestTool::echo(&journal));
+    let scene = AgentSetup::new()
+        .script(script)
+        .tool(TestTool::echo(&journal));
     let mut stage = scene.start();
     stage.agent.prompt("go", Vec::new());
     stage.said("and").await;
@@ -384,7 +393,7 @@ async fn guarded(first: fn(&str) -> ToolDecision) -> (Vec<String>, String) {
     let script = Script::new()
         .turn(|turn| turn.tool("echo", json!({"text": "a"})).with_id("c"))
         .turn(|turn| turn.text("I see"));
-    let ran = Scene::new()
+    let ran = AgentSetup::new()
         .script(script)
         .tool(TestTool::echo(&journal))
         .interceptor(guard("A", first))
@@ -449,7 +458,7 @@ async fn a_message_appended_while_tools_run_waits_for_their_results() {
     let script = Script::new()
         .turn(|turn| turn.tool("slow", json!({})).with_id("c"))
         .turn(|turn| turn.text("done"));
-    let mut stage = Scene::new().script(script).tool(slow).start();
+    let mut stage = AgentSetup::new().script(script).tool(slow).start();
     stage.agent.prompt("go", Vec::new());
     stage
         .until(|event| matches!(event, Event::ToolExecutionUpdate { .. }))

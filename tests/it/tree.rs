@@ -1,4 +1,4 @@
-//! Moving in a session's tree through a whole host.
+//! Navigation in the session tree, in a complete session.
 #![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use osier_session::SessionChoice;
 use serde_json::json;
 
 use crate::support::agent::model;
-use crate::support::host::{Open, Place};
+use crate::support::session::{OpenSession, TestProject};
 
-impl Open {
+impl OpenSession {
     fn tree(&self, op: TreeOp) {
         self.host.send(Op::Tree(op));
     }
@@ -54,7 +54,7 @@ impl Open {
             .collect()
     }
 
-    /// Waits for a move: what the conversation shows then, and the prompt that came back.
+    /// Waits for a move. Returns the conversation and the prompt for editing.
     async fn moved(&mut self) -> (Vec<String>, Option<String>) {
         let event = self
             .tree_event(|event| matches!(event, TreeEvent::Moved { .. }))
@@ -97,8 +97,8 @@ fn answers() -> Script {
 }
 
 #[tokio::test]
-async fn a_prompt_is_gone_on_before_and_sent_again_as_a_sibling() {
-    let place = Place::new();
+async fn moving_before_a_prompt_sends_the_next_as_a_sibling() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one").await;
     open.run("two").await;
@@ -125,7 +125,7 @@ async fn a_prompt_is_gone_on_before_and_sent_again_as_a_sibling() {
     // The first prompt has nothing before it.
     open.tree(to(&prompts[0]));
     assert_eq!(open.moved().await, (vec![], Some("one".to_owned())));
-    // Behind an answer it goes on with that answer; and a reopened session is where it was left.
+    // After an answer, the answer is included; a reopened session continues at the same entry.
     let given = open.ids(Tag::Assistant).await;
     open.tree(to(&given[1]));
     let (shown, prompt) = open.moved().await;
@@ -148,7 +148,7 @@ async fn a_prompt_is_gone_on_before_and_sent_again_as_a_sibling() {
 
 #[tokio::test]
 async fn model_and_level_belong_to_the_branch() {
-    let place = Place::new();
+    let place = TestProject::new();
     let script = Script::new().turn(|turn| turn.text("yes").repeat());
     let mut open = place
         .open_with(SessionChoice::New, script, |setup| {
@@ -179,8 +179,8 @@ async fn model_and_level_belong_to_the_branch() {
 }
 
 #[tokio::test]
-async fn nothing_moves_while_the_agent_works() {
-    let place = Place::new();
+async fn moves_are_refused_during_a_run() {
+    let place = TestProject::new();
     let gate = Gate::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
@@ -201,8 +201,8 @@ async fn nothing_moves_while_the_agent_works() {
 }
 
 #[tokio::test]
-async fn undone_prompts_come_back_and_are_redone() {
-    let place = Place::new();
+async fn undone_prompts_are_returned_and_redone() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one").await;
     open.run("two").await;
@@ -218,7 +218,7 @@ async fn undone_prompts_come_back_and_are_redone() {
     assert_eq!(open.moved().await.0.len(), 4);
     open.tree(TreeOp::RedoPrompt);
     assert_eq!(open.noticed().await, "there is nothing to redo");
-    // What was done since cannot be redone over.
+    // After a new prompt there is nothing to redo.
     open.tree(TreeOp::UndoPrompt);
     open.moved().await;
     open.run("three").await;
@@ -227,8 +227,8 @@ async fn undone_prompts_come_back_and_are_redone() {
 }
 
 #[tokio::test]
-async fn the_last_prompt_is_tried_again_as_a_sibling() {
-    let place = Place::new();
+async fn last_prompt_is_retried_as_a_sibling() {
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| turn.text("bad"))
         .turn(|turn| turn.text("good"));
@@ -245,8 +245,8 @@ async fn the_last_prompt_is_tried_again_as_a_sibling() {
 }
 
 #[tokio::test]
-async fn a_branch_that_is_left_is_summarised_or_nothing_moves() {
-    let place = Place::new();
+async fn failed_branch_summary_cancels_the_move() {
+    let place = TestProject::new();
     let gate = Gate::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
@@ -296,7 +296,7 @@ async fn a_branch_that_is_left_is_summarised_or_nothing_moves() {
 
 #[tokio::test]
 async fn a_truncated_branch_summary_is_not_stored() {
-    let place = Place::new();
+    let place = TestProject::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))
         .turn(|turn| turn.text("second"))
@@ -321,8 +321,8 @@ async fn a_truncated_branch_summary_is_not_stored() {
 }
 
 #[tokio::test]
-async fn forks_and_clones_are_sessions_of_their_own() {
-    let place = Place::new();
+async fn forks_and_clones_are_separate_sessions() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one").await;
     open.run("two").await;
@@ -357,8 +357,8 @@ async fn forks_and_clones_are_sessions_of_their_own() {
 }
 
 #[tokio::test]
-async fn branches_are_named_deleted_and_brought_back() {
-    let place = Place::new();
+async fn branches_are_labelled_hidden_and_shown() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one").await;
     open.run("two").await;
@@ -413,8 +413,8 @@ async fn branches_are_named_deleted_and_brought_back() {
 }
 
 #[tokio::test]
-async fn two_branches_are_compared_by_what_they_said_and_changed() {
-    let place = Place::new();
+async fn branches_are_compared_by_answers_and_files() {
+    let place = TestProject::new();
     let write = |content: &str| json!({"file_path": "a.txt", "content": content});
     let script = Script::new()
         .turn(|turn| turn.text("ready"))
@@ -456,7 +456,7 @@ async fn two_branches_are_compared_by_what_they_said_and_changed() {
         ("talk", "only words")
     );
     assert_eq!((left.tool_calls, right.tool_calls), (1, 1));
-    // What a command changed is known too: no diff of a tool tells it.
+    // Changes by commands are included, although no tool reports a diff.
     let files = |facts: &BranchFacts| -> Vec<(String, u64, u64)> {
         let files = facts.files.iter();
         let files = files.map(|(path, file)| (path.clone(), file.added, file.removed));
@@ -470,8 +470,8 @@ async fn two_branches_are_compared_by_what_they_said_and_changed() {
 }
 
 #[tokio::test]
-async fn entries_are_glimpsed_and_found_on_every_branch() {
-    let place = Place::new();
+async fn entries_are_previewed_and_found_on_every_branch() {
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::New, answers()).await;
     open.run("one needle").await;
     let prompts = open.ids(Tag::User).await;
@@ -516,7 +516,7 @@ async fn ops_and_events_are_plain_json() {
     assert_eq!(op, Op::Tree(to("0000000a")));
     let op: Op = serde_json::from_value(json!({"type": "abort"})).unwrap();
     assert_eq!(op, Op::Agent(osier_agent::Op::Abort));
-    let place = Place::new();
+    let place = TestProject::new();
     let mut open = place.open(SessionChoice::Unstored, answers()).await;
     open.run("one").await;
     let outline = open.outline().await;
@@ -528,7 +528,7 @@ async fn ops_and_events_are_plain_json() {
     assert_eq!((part.first(), part.end()), (1, outline.end()));
 }
 
-impl Open {
+impl OpenSession {
     async fn outline_since(&mut self, since: u32) -> Arc<Outline> {
         self.tree(TreeOp::ReadTree { request: 2, since });
         let event = self
@@ -542,7 +542,7 @@ impl Open {
 }
 
 /// Waits until every lane has ended.
-async fn fan_ended(open: &mut Open) -> Vec<LaneState> {
+async fn fan_ended(open: &mut OpenSession) -> Vec<LaneState> {
     let event = open
         .tree_event(|event| matches!(event, TreeEvent::FanEnded { .. }))
         .await;
@@ -552,13 +552,13 @@ async fn fan_ended(open: &mut Open) -> Vec<LaneState> {
     }
 }
 
-async fn fan(place: &Place) -> (Open, Vec<LaneState>) {
+async fn fan(place: &TestProject) -> (OpenSession, Vec<LaneState>) {
     std::fs::write(place.work().join("a.txt"), "old\n").unwrap();
     let write = |content: &str| json!({"file_path": "a.txt", "content": content});
     let read = json!({"file_path": "a.txt"});
     let script = Script::new()
         .turn(|turn| turn.when_user("hello").text("hi"))
-        // The lanes take turns in any order: what follows a result stands before what follows the prompt.
+        // The lanes run in any order: sort requests with a result before requests with only the prompt.
         .turn(|turn| turn.when_result("old").tool("write", write("left\n")))
         .turn(|turn| turn.when_result("old").tool("write", write("right\n")))
         .turn(|turn| turn.when_result("a.txt").text("finished").repeat())
@@ -575,8 +575,8 @@ async fn fan(place: &Place) -> (Open, Vec<LaneState>) {
 }
 
 #[tokio::test]
-async fn several_models_answer_in_files_and_branches_of_their_own() {
-    let place = Place::new();
+async fn fan_lanes_have_separate_files_and_branches() {
+    let place = TestProject::new();
     let (mut open, lanes) = fan(&place).await;
     let statuses: Vec<LaneStatus> = lanes.iter().map(|lane| lane.status).collect();
     assert_eq!(statuses, [LaneStatus::Done, LaneStatus::Done], "{lanes:#?}");
@@ -594,7 +594,7 @@ async fn several_models_answer_in_files_and_branches_of_their_own() {
     assert_eq!(leaf.tag, Tag::Assistant);
     let fans = outline_children(&outline, leaf.id);
     assert_eq!(fans, 2);
-    // Put beside one another they name the workspace's file, and not that of a copy.
+    // The comparison has paths of the working directory, not of the copies.
     open.tree(TreeOp::CompareBranches {
         request: 3,
         left: lanes[0].leaf.clone(),
@@ -610,7 +610,7 @@ async fn several_models_answer_in_files_and_branches_of_their_own() {
         let names: Vec<&String> = facts.files.keys().collect();
         assert_eq!(names, ["a.txt"]);
     }
-    // Take the second: its file comes over, the conversation goes on with it.
+    // Apply the second lane: its file is copied, and the conversation continues on its branch.
     open.tree(TreeOp::TakeLane {
         lane: 1,
         force: false,
@@ -627,7 +627,7 @@ async fn several_models_answer_in_files_and_branches_of_their_own() {
     let path = open.path();
     open.close().await;
     assert!(!lanes.iter().any(|lane| lane.directory.exists()));
-    // Everything is in the file: both branches, and where it was left.
+    // The file contains both branches and the current entry.
     let mut again = place
         .open(SessionChoice::File(path), Script::always("x"))
         .await;
@@ -635,8 +635,8 @@ async fn several_models_answer_in_files_and_branches_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_prompt_sent_again_finds_the_files_as_it_found_them_first() {
-    let place = Place::new();
+async fn fan_restores_files_before_a_repeated_prompt() {
+    let place = TestProject::new();
     let work = place.work();
     let put = |name: &str, text: &str| std::fs::write(work.join(name), text).unwrap();
     let read = |name: &str| std::fs::read_to_string(work.join(name)).ok();
@@ -662,7 +662,7 @@ async fn a_prompt_sent_again_finds_the_files_as_it_found_them_first() {
     assert_eq!(there("made.txt"), None);
     let by_hand = "mine, by hand and longer\n";
     assert_eq!(there("notes.txt").as_deref(), Some(by_hand));
-    // Nothing has happened here yet; taking it makes these files those.
+    // The working directory has not changed yet; applying the lane changes it.
     assert_eq!(read("a.txt").as_deref(), Some("old\nfirst\n"));
     open.tree(TreeOp::TakeLane {
         lane: 0,
@@ -674,7 +674,7 @@ async fn a_prompt_sent_again_finds_the_files_as_it_found_them_first() {
     assert_eq!(read("notes.txt").as_deref(), Some(by_hand));
 }
 
-/// How many entries hang on the entry.
+/// The number of children of the entry.
 fn outline_children(outline: &Outline, id: &str) -> usize {
     let all = (0..outline.end()).filter_map(|number| outline.get(number));
     let parent = |number: Option<u32>| outline.get(number?).map(|entry| entry.id);
@@ -683,7 +683,7 @@ fn outline_children(outline: &Outline, id: &str) -> usize {
 
 #[tokio::test]
 async fn files_changed_by_hand_are_not_overwritten_by_a_lane() {
-    let place = Place::new();
+    let place = TestProject::new();
     let (mut open, lanes) = fan(&place).await;
     let file = place.work().join("a.txt");
     std::fs::write(&file, "by hand, and longer\n").unwrap();
@@ -713,8 +713,8 @@ async fn files_changed_by_hand_are_not_overwritten_by_a_lane() {
 }
 
 #[tokio::test]
-async fn a_fan_needs_models_and_is_interrupted_as_a_run_is() {
-    let place = Place::new();
+async fn fan_needs_models_and_can_be_interrupted() {
+    let place = TestProject::new();
     let gate = Gate::new();
     let script = Script::new()
         .turn(|turn| turn.text("first"))

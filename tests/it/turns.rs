@@ -1,4 +1,4 @@
-//! The loop as an embedder drives it: scripted models, tools made for the test, paused time.
+//! The agent loop as an embedder uses it: scripted models, test tools, paused time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ fn model(provider: &str) -> Model {
     }
 }
 
-/// Says its `text` argument once its gate is open.
+/// Returns its `text` argument once its gate is open.
 #[derive(Debug)]
 struct Say {
     spec: ToolSpec,
@@ -115,7 +115,7 @@ async fn until(events: &mut Subscription<Event>, wanted: impl Fn(&Event) -> bool
 }
 
 #[tokio::test(start_paused = true)]
-async fn results_keep_source_order_whatever_ends_first() {
+async fn results_are_in_call_order() {
     let gate = Arc::new(Semaphore::new(0));
     let provider = ScriptedProvider::new(
         Script::new()
@@ -153,7 +153,7 @@ async fn results_keep_source_order_whatever_ends_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn wrong_calls_go_back_to_the_model_with_what_is_wrong() {
+async fn invalid_calls_return_errors_to_the_model() {
     let provider = ScriptedProvider::new(
         Script::new()
             .turn(|turn| {
@@ -189,7 +189,7 @@ async fn wrong_calls_go_back_to_the_model_with_what_is_wrong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_of_an_answer_that_was_cut_off_never_run() {
+async fn calls_of_a_truncated_answer_do_not_run() {
     let provider = ScriptedProvider::new(
         Script::new()
             .turn(|turn| {
@@ -211,7 +211,7 @@ async fn calls_of_an_answer_that_was_cut_off_never_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_comes_before_the_next_request_and_follow_ups_at_the_end() {
+async fn steering_precedes_the_next_request_and_follow_ups_are_last() {
     let gate = Arc::new(Semaphore::new(0));
     let provider = ScriptedProvider::new(
         Script::new()
@@ -334,7 +334,7 @@ async fn the_last_turn_has_no_tools_and_must_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rate_limit_is_waited_for_as_asked_and_the_partial_answer_is_taken_back() {
+async fn rate_limit_waits_and_discards_the_partial_answer() {
     let limit = TurnStatus::RateLimit {
         message: "slow down".into(),
         retry_after_ms: Some(7_000),
@@ -378,7 +378,7 @@ async fn a_rate_limit_is_waited_for_as_asked_and_the_partial_answer_is_taken_bac
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_without_a_key_is_left_until_it_has_one() {
+async fn provider_without_a_key_is_skipped_until_it_has_one() {
     let provider = ScriptedProvider::default();
     let refused = TurnStatus::AuthError {
         message: "bad key".into(),
@@ -397,7 +397,7 @@ async fn a_provider_without_a_key_is_left_until_it_has_one() {
         let result = agent.run("go", Vec::new()).await;
         assert_eq!(result.answer().as_deref(), Some("here"));
     }
-    // Somebody has signed in again.
+    // The user has signed in again.
     let provider_name = "first".to_owned();
     agent.send(Op::EnableProvider {
         provider: provider_name,
@@ -413,7 +413,7 @@ async fn a_provider_without_a_key_is_left_until_it_has_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscriber_that_never_reads_stops_nobody_and_misses_nothing() {
+async fn slow_subscriber_blocks_nothing_and_loses_no_events() {
     let text = "word ".repeat(2_000);
     let provider = ScriptedProvider::new(Script::new().turn(|turn| turn.text(text.clone())));
     let agent = Agent::spawn(config(&provider, Vec::new()));
@@ -434,7 +434,7 @@ async fn a_subscriber_that_never_reads_stops_nobody_and_misses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_hundred_agents_run_at_once_and_apart() {
+async fn two_hundred_concurrent_agents_are_independent() {
     let runs = (0..200).map(|number| async move {
         let provider =
             ScriptedProvider::new(Script::new().turn(|turn| turn.text(format!("answer {number}"))));
@@ -452,7 +452,7 @@ async fn two_hundred_agents_run_at_once_and_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_can_be_taken_further_without_changing_it() {
+async fn result_can_be_continued_without_changing_it() {
     let provider = ScriptedProvider::default();
     let refused = TurnStatus::ModelError {
         message: "no".into(),

@@ -1,4 +1,4 @@
-//! The keymap `vim` beside Vim itself: the same keys on the same text leave the same text and the same cursor.
+//! Compares the keymap `vim` with Vim: the same keys on the same text give the same text and cursor.
 
 #![expect(clippy::disallowed_methods, reason = "the test runs the real program")]
 
@@ -12,7 +12,7 @@ use osier_term::widgets::textarea::modal::{EDITS, Edit, Modal, Mode};
 use osier_term::widgets::textarea::{Motion, Position, TextArea};
 use osier_testing::skip;
 
-/// Stands where the cursor is.
+/// Marks the cursor.
 const CURSOR: char = '¦';
 
 /// Texts to work on.
@@ -110,7 +110,7 @@ const KEYS: &[(&str, &str)] = &[
 
 /// Known differences, by text.
 const DIFFERENT: &[(&str, &str)] = &[
-    // Where Vim counts cells, osier counts characters.
+    // Vim counts cells, osier counts characters.
     ("wide", "vewcx<Esc>w."),
     // In osier the empty line between two paragraphs is a sentence.
     ("prose", "d2is"),
@@ -238,7 +238,7 @@ fn keys(text: &str) -> Vec<KeyPress> {
     keys
 }
 
-/// What Vim makes of the same keys.
+/// The result of the same keys in Vim.
 fn vim(program: &Path, place: &Path, text: &str, typed: &str) -> String {
     let bytes = [
         ("<Esc>", "\u{1b}"),
@@ -307,7 +307,7 @@ fn keymap() -> Keymap<&'static str> {
 }
 
 #[test]
-fn the_keys_of_vim_do_what_vim_does() {
+fn keymap_behaves_like_vim() {
     let Some(program) = skip::program(&["vim", "vim.tiny"], "apt install vim-tiny") else {
         return;
     };
@@ -319,11 +319,11 @@ fn the_keys_of_vim_do_what_vim_does() {
         ("wide", WIDE),
         ("markup", MARKUP),
     ];
-    // Most of the time goes into starting Vim, which waits for its files: the texts take turns.
+    // Starting Vim takes most of the time, so the texts run in parallel.
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let compared = texts.map(|(name, text)| {
             let keymap = &keymap;
-            scope.spawn(move || compare(program, (name, text), keymap))
+            scope.spawn(move || compare(program, name, text, keymap))
         });
         let found = compared.map(|thread| thread.join().unwrap());
         found.into_iter().flatten().collect()
@@ -338,10 +338,11 @@ fn the_keys_of_vim_do_what_vim_does() {
     );
 }
 
-/// What differs, after all the keys on one text.
+/// The differences after all key sequences on one text.
 fn compare(
     program: &Path,
-    (name, text): (&'static str, &str),
+    name: &'static str,
+    text: &str,
     keymap: &Keymap<&'static str>,
 ) -> Vec<String> {
     let place = tempfile::tempdir().unwrap();

@@ -4,6 +4,17 @@
 //! runs its own session actor: its events become `session/update` notifications, its questions become requests
 //! to the editor. The types of the protocol are those of the official schema crate.
 //!
+//! ```no_run
+//! use osier_base::folders::Folders;
+//! use osier_session::SessionSetup;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let setup = SessionSetup::new(Folders::find(None)?, std::env::current_dir()?);
+//! let interrupted = osier_acp::run_on_stdio(setup).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! [Agent Client Protocol]: https://agentclientprotocol.com
 
 mod connection;

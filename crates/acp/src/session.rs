@@ -80,7 +80,7 @@ enum Change {
 
 struct Session {
     id: acp::SessionId,
-    host: SessionHandle,
+    handle: SessionHandle,
     events: Subscription<Event>,
     client: AcpClient,
     cwd: PathBuf,
@@ -134,7 +134,7 @@ pub(super) async fn run(
     }
     if kind != OpenKind::New {
         session.titled = true;
-        session.host.send(Op::GetUsage);
+        session.handle.send(Op::GetUsage);
     }
     client.respond(id, Ok(session.opened(kind))).await;
     if let Some(event) = commands_event {
@@ -156,11 +156,11 @@ impl Session {
         directories.push(cwd.clone());
         let editor = SessionEditor::new(client.clone(), &directories);
         setup.editor = Some(Arc::new(editor.clone()));
-        let (host, events) =
+        let (handle, events) =
             SessionHandle::start(setup).map_err(|cause| internal_error(cause.to_string()))?;
         let mut session = Self {
             id: acp::SessionId::new(""),
-            host,
+            handle,
             events,
             client,
             cwd,
@@ -177,8 +177,8 @@ impl Session {
             compactions: 0,
             model_selected,
         };
-        session.host.send(Op::ListModels);
-        session.host.send(Op::ListPermissions);
+        session.handle.send(Op::ListModels);
+        session.handle.send(Op::ListPermissions);
         let (mut commands, mut opened, mut has_models) = (None, false, false);
         while !opened || !has_models || session.options.model.is_none() {
             let Some(event) = session.events.recv().await else {
@@ -252,8 +252,8 @@ impl Session {
 
     /// Interrupts the run and stores the session.
     async fn shut_down(&mut self) {
-        self.host.send(osier_agent::Op::Abort.into());
-        self.host.send(Op::ShutDown);
+        self.handle.send(osier_agent::Op::Abort.into());
+        self.handle.send(Op::ShutDown);
         while let Some(event) = self.events.recv().await {
             if event == Event::ShutDown {
                 return;
@@ -268,10 +268,10 @@ impl Session {
                     self.client.respond(id, Err(error)).await;
                 }
             }
-            SessionCommand::Cancel => self.host.send(osier_agent::Op::Abort.into()),
+            SessionCommand::Cancel => self.handle.send(osier_agent::Op::Abort.into()),
             SessionCommand::CancelRequest(id) => {
                 if self.prompt.as_ref().is_some_and(|prompt| prompt.id == id) {
-                    self.host.send(osier_agent::Op::Abort.into());
+                    self.handle.send(osier_agent::Op::Abort.into());
                 }
             }
             SessionCommand::SetMode(id, request) => {
@@ -282,7 +282,7 @@ impl Session {
                 let op = options::set_option(&request);
                 self.change(id, op, Change::Option).await;
             }
-            SessionCommand::Reload(None) => self.host.send(Op::Reload),
+            SessionCommand::Reload(None) => self.handle.send(Op::Reload),
             SessionCommand::Reload(Some(id)) => {
                 self.change(id, Ok(Op::Reload), Change::Credentials).await;
             }
@@ -337,8 +337,8 @@ impl Session {
     }
 
     fn start_op(&self, id: acp::RequestId, op: Op) -> PendingRequest {
-        let number = self.host.next_request();
-        self.host.ask(number, op);
+        let number = self.handle.next_request();
+        self.handle.ask(number, op);
         PendingRequest {
             id,
             op: number,
@@ -354,13 +354,13 @@ impl Session {
 
     /// Asks the user in the background.
     fn ask(&mut self, question: Question) {
-        let (client, host) = (self.client.clone(), self.host.clone());
+        let (client, handle) = (self.client.clone(), self.handle.clone());
         let (session, cwd) = (self.id.clone(), self.cwd.clone());
         let id = question.id.clone();
         let task = tokio::spawn(async move {
             let answer = questions::ask(&client, &session, &question, &cwd).await;
             let id = question.id;
-            host.send(Op::AnswerQuestion { id, answer });
+            handle.send(Op::AnswerQuestion { id, answer });
         });
         self.questions.insert(id, AbortOnDropHandle::new(task));
     }
@@ -369,8 +369,8 @@ impl Session {
     async fn replay(&mut self) {
         let mut page = PageAt::Start;
         loop {
-            let request = self.host.next_request();
-            self.host.send(Op::ReadTranscript { request, page });
+            let request = self.handle.next_request();
+            self.handle.send(Op::ReadTranscript { request, page });
             let Some((messages, at_end)) = self.transcript_page(request).await else {
                 return;
             };

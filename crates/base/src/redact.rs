@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// Replaces a removed key.
-pub const REDACTED: &str = "[key removed]";
+pub(crate) const REDACTED: &str = "[key removed]";
 
 /// Patterns of keys, and whether a match must contain a digit: names of classes and files can also be words with
 /// hyphens.

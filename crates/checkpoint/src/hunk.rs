@@ -114,7 +114,7 @@ impl Hunk {
     }
 }
 
-const CHANGED: &str = "it has changed since";
+const CHANGED: &str = "it has changed since then";
 
 /// `START,COUNT` or `START`.
 fn range(text: &str) -> Option<(usize, usize)> {

@@ -140,7 +140,7 @@ fn obstacle(
             Some("its directory was unreadable at that time")
         }
         (_, None) if is_in_new_repository(root, target, path) => {
-            Some("it belongs to a repository that is new")
+            Some("it belongs to a new repository")
         }
         _ => None,
     }

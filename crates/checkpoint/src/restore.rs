@@ -37,7 +37,7 @@ pub(super) fn restore(root: &Path, objects: &Objects, plan: &Plan, by_hand: bool
         let done = match step.obstacle {
             Some(obstacle) => Err(obstacle.to_owned()),
             None if step.by_hand && !by_hand => {
-                Err("it was changed outside of osier and is not restored".to_owned())
+                Err("it was changed by hand and is not restored".to_owned())
             }
             None => take(root, objects, step),
         };
@@ -57,7 +57,7 @@ fn take(root: &Path, objects: &Objects, step: &Step) -> Result<(), String> {
     let path = root.join(&step.path);
     check_parents(root, &step.path)?;
     if current_content(&path) != step.from {
-        return Err("it has changed since".to_owned());
+        return Err("it has changed since then".to_owned());
     }
     match step.to {
         None => {

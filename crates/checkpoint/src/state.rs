@@ -35,7 +35,7 @@ impl FromStr for StateId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let hash = Hash::parse(text).ok_or_else(|| format!("`{text}` names no state"))?;
+        let hash = Hash::parse(text).ok_or_else(|| format!("`{text}` is not a valid state"))?;
         Ok(Self(hash))
     }
 }

@@ -158,7 +158,7 @@ fn external_changes_stay_unless_requested() {
             one("b.txt", ChangeKind::Modify)
         ]
     );
-    let reason = "it was changed outside of osier and is not restored";
+    let reason = "it was changed by hand and is not restored";
     assert_eq!(failed, [left("own.txt", reason), left("a.txt", reason)]);
     assert_eq!(project.read("a.txt").unwrap(), "mine\n");
     assert_eq!(project.read("own.txt").unwrap(), "mine\n");
@@ -191,7 +191,7 @@ fn changes_after_the_plan_stay() {
     project.write("made.txt", "three\n");
     let restored = project.store.restore(&plan, true);
     assert_eq!(restored.changes, []);
-    let reason = "it has changed since";
+    let reason = "it has changed since then";
     assert_eq!(
         restored.left,
         [left("made.txt", reason), left("a.txt", reason)]
@@ -270,7 +270,7 @@ fn git_directories_and_new_repositories_stay_unchanged() {
             one("old/in.txt", ChangeKind::Modify),
         ]
     );
-    let reason = "it belongs to a repository that is new";
+    let reason = "it belongs to a new repository";
     assert_eq!(failed, [left("clone/a.txt", reason)]);
     assert_eq!(project.read("clone/a.txt").unwrap(), "one\n");
     assert_eq!(state_of_git(), seen_before);

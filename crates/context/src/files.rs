@@ -11,11 +11,11 @@ use osier_base::problem::Problem;
 use osier_base::{path, text};
 
 /// File names in order of priority; the first that exists in a folder is used.
-pub const FILE_NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
+pub(crate) const FILE_NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
 /// Maximum used bytes of one file.
 pub const FILE_LIMIT: usize = 32 * 1024;
 /// Maximum used bytes of all files; the nearest files have priority.
-pub const TOTAL_LIMIT: usize = 96 * 1024;
+pub(crate) const TOTAL_LIMIT: usize = 96 * 1024;
 
 /// A file of instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -58,7 +58,7 @@ pub fn check(
         };
         if loaded.damaged > 0 {
             let what = format!("{} damaged lines", loaded.damaged);
-            tell(what, "they are skipped; the rest opens as usual");
+            tell(what, "osier skips them; the rest opens as usual");
         }
         if loaded.torn_bytes > 0 {
             let what = format!(
@@ -69,7 +69,7 @@ pub fn check(
         }
         if loaded.reattached > 0 {
             let what = format!("{} entries with a missing parent", loaded.reattached);
-            tell(what, "they are attached to the preceding entries");
+            tell(what, "osier attaches them to the preceding entries");
         }
         if let Some(other) = ids.insert(loaded.header.id.clone(), path.clone()) {
             let what = format!("it has the same id as `{}`", other.display());

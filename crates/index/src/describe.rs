@@ -16,8 +16,8 @@ pub fn describe(path: &Path) -> Result<(SessionRow, Vec<ModelCost>), IndexError>
     let file = File::open(path).map_err(failed)?;
     let state = FileState::of(&file.metadata().map_err(failed)?);
     let mut facts = Facts::default();
-    let from = (&mut facts, 0);
-    reading::read((&file, path), from, clock::now_ms(), &mut |_, _| Ok(()))?;
+    let now = clock::now_ms();
+    reading::read(&file, path, &mut facts, 0, now, &mut |_, _| Ok(()))?;
     if facts.id.is_empty() {
         let reason = std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not a session");
         return Err(failed(reason));

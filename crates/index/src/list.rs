@@ -107,7 +107,7 @@ impl IndexReader {
         let (condition, values) = self.condition(filter);
         let letters = filter.letters.as_deref().map(str::trim);
         if let Some(letters) = letters.filter(|letters| !letters.is_empty()) {
-            let found = narrow(connection, letters, (&condition, &values), filter.sort)?;
+            let found = narrow(connection, letters, &condition, &values, filter.sort)?;
             let total = found.len();
             let page = found.into_iter().skip(offset).take(limit);
             let rows = page.map(|number| self.row(number));
@@ -237,7 +237,8 @@ fn among(number: usize) -> String {
 fn narrow(
     connection: &Connection,
     letters: &str,
-    (condition, values): (&str, &[Value]),
+    condition: &str,
+    values: &[Value],
     sort: Sort,
 ) -> Result<Vec<i64>, IndexError> {
     let order = order_by(sort);

@@ -40,8 +40,10 @@ pub(super) type EachSpan<'a> = dyn FnMut(&Facts, Span<'_>) -> Result<(), IndexEr
 
 /// Reads `file` from `seen`, with the facts up to there, to its last complete line. Returns the position after it.
 pub(super) fn read(
-    (file, path): (&File, &Path),
-    (facts, seen): (&mut Facts, u64),
+    file: &File,
+    path: &Path,
+    facts: &mut Facts,
+    seen: u64,
     now: i64,
     each: &mut EachSpan<'_>,
 ) -> Result<u64, IndexError> {

@@ -272,7 +272,7 @@ impl Update<'_> {
                         entries: summary.messages,
                         ..Facts::default()
                     };
-                    let known = update.store(None, &file.found, &facts, (0, 0))?;
+                    let known = update.store(None, &file.found, &facts, 0, 0)?;
                     file.known = Some(known);
                 }
                 Ok(())
@@ -322,28 +322,23 @@ impl Update<'_> {
         }
         if known.is_none() {
             // Its spans refer to the row.
-            known = Some(self.store(None, &wanted.found, &facts, (0, 0))?);
+            known = Some(self.store(None, &wanted.found, &facts, 0, 0)?);
         }
         let number = known.as_ref().map_or(0, |row| row.number);
         let found = &wanted.found;
         let now = self.now;
-        let seen = reading::read(
-            (&file, &path),
-            (&mut facts, seen),
-            now,
-            &mut |facts, span| {
-                if cancel.is_cancelled() {
-                    return Err(IndexError::Cancelled);
-                }
-                self.add_span(number, &span)?;
-                if self.text >= BATCH_TEXT {
-                    let mark = reading::mark(&file, span.finish).unwrap_or_default();
-                    self.store(Some(number), &unfinished(found), facts, (span.finish, mark))?;
-                    self.next_transaction()?;
-                }
-                Ok(())
-            },
-        );
+        let seen = reading::read(&file, &path, &mut facts, seen, now, &mut |facts, span| {
+            if cancel.is_cancelled() {
+                return Err(IndexError::Cancelled);
+            }
+            self.add_span(number, &span)?;
+            if self.text >= BATCH_TEXT {
+                let mark = reading::mark(&file, span.finish).unwrap_or_default();
+                self.store(Some(number), &unfinished(found), facts, span.finish, mark)?;
+                self.next_transaction()?;
+            }
+            Ok(())
+        });
         let seen = match seen {
             Ok(seen) => seen,
             // The indexed part remains, and so do the other sessions of this transaction.
@@ -357,7 +352,7 @@ impl Update<'_> {
             facts.active = wanted.found.state.written / 1_000_000;
         }
         let mark = reading::mark(&file, seen).unwrap_or_default();
-        self.store(Some(number), found, &facts, (seen, mark))?;
+        self.store(Some(number), found, &facts, seen, mark)?;
         Ok(())
     }
 
@@ -420,7 +415,8 @@ impl Update<'_> {
         number: Option<i64>,
         found: &SessionFile,
         facts: &Facts,
-        (seen, mark): (u64, u32),
+        seen: u64,
+        mark: u32,
     ) -> Result<Known, IndexError> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,

@@ -4,13 +4,13 @@
 //! the HTTP status. The provider does not matter. Error texts are sanitized here: one line of limited length,
 //! without the key.
 
-mod shapes;
+mod patterns;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use self::shapes::Kind;
+use self::patterns::Kind;
 use super::secret::Secret;
 use super::status::TurnStatus;
 use osier_base::text;
@@ -216,7 +216,7 @@ impl Fault {
 
     fn shape(&self) -> Option<Kind> {
         let message = format!("{} {}", self.code, self.message).to_lowercase();
-        shapes::find(&message).map(|shape| shape.kind)
+        patterns::find(&message).map(|shape| shape.kind)
     }
 }
 
@@ -254,7 +254,7 @@ pub(crate) fn excerpt(bytes: &[u8], key: Option<&Secret>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::shapes::SHAPES;
+    use super::patterns::SHAPES;
     use super::*;
     use serde_json::json;
 

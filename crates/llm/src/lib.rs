@@ -86,4 +86,4 @@ pub use providers::Providers;
 pub use scripted::{Script, ScriptedProvider};
 pub use secret::Secret;
 pub use status::TurnStatus;
-pub use usage::{Cost, MAX_TIERS, Price, PriceTier, Tiers, TooManyTiers, Usage};
+pub use usage::{Cost, Price, PriceTier, Tiers, TooManyTiers, Usage};

@@ -182,7 +182,7 @@ impl Model {
         format!("{}/{}", self.provider, self.id)
     }
 
-    pub fn accepts_images(&self) -> bool {
+    pub(crate) fn accepts_images(&self) -> bool {
         self.input.contains(&Modality::Image)
     }
 

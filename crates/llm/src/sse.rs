@@ -57,7 +57,7 @@ impl Default for SseParser {
 
 impl SseParser {
     /// A parser that rejects events of more than `limit` bytes.
-    pub fn with_limit(limit: usize) -> Self {
+    pub(crate) fn with_limit(limit: usize) -> Self {
         Self {
             line: Vec::new(),
             event: None,

@@ -61,7 +61,7 @@ impl TurnStatus {
     }
 
     /// The message of a failure, for changes.
-    pub fn message_mut(&mut self) -> Option<&mut String> {
+    pub(crate) fn message_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::Success { .. } | Self::Aborted => None,
             Self::RateLimit { message, .. }

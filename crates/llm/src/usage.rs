@@ -64,7 +64,7 @@ pub struct PriceTier {
 }
 
 /// Maximum number of price tiers of a model.
-pub const MAX_TIERS: usize = 3;
+pub(crate) const MAX_TIERS: usize = 3;
 
 /// The tiers of a model, in any order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -148,7 +148,7 @@ impl Usage {
 
     /// The usage with its cost at `price`.
     #[must_use]
-    pub fn priced(mut self, price: &Price) -> Self {
+    pub(crate) fn priced(mut self, price: &Price) -> Self {
         let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
         let price = price.of_prompt(self.context_tokens());
         let mut cost = Cost {

@@ -23,7 +23,7 @@
 
 mod blocks;
 mod code;
-mod coloured;
+mod highlighting;
 mod inline;
 mod long_line;
 mod optional;

@@ -560,7 +560,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
         let prefix = rest_of(&self.prefixes);
         self.show_lone_marker();
         let boxed = !self.block.linear;
-        table.rows(&prefix, (self.block.width, boxed), &mut self.block.rows);
+        table.rows(&prefix, self.block.width, boxed, &mut self.block.rows);
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Appends the table's rows, each behind `prefix`, as a box if `boxed` and if it fits.
-    pub(super) fn rows(&self, prefix: &[Span], (width, boxed): (usize, bool), out: &mut Vec<Row>) {
+    pub(super) fn rows(&self, prefix: &[Span], width: usize, boxed: bool, out: &mut Vec<Row>) {
         let Some((header, body)) = self.rows.split_first() else {
             return;
         };

@@ -136,7 +136,7 @@ impl ToolFilter {
     }
 
     /// Whether the user selected tools by name.
-    pub fn is_chosen(&self) -> bool {
+    pub(crate) fn is_chosen(&self) -> bool {
         self.allow.is_some()
     }
 }

@@ -69,7 +69,8 @@ impl ConnectError {
 pub(super) async fn connect(
     config: &ServerConfig,
     client: &Client,
-    (logins, trace): (&Logins, bool),
+    logins: &Logins,
+    trace: bool,
 ) -> Result<Service, ConnectError> {
     let modern = ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -77,7 +78,7 @@ pub(super) async fn connect(
     };
     let limit = config.start_timeout;
     let both = async {
-        let first = start(config, client, modern, (logins, trace)).await;
+        let first = start(config, client, modern, logins, trace).await;
         match first {
             // Some servers answer the new handshake with an invalid message or exit.
             Err(ConnectError::Failed(message)) => {
@@ -89,7 +90,8 @@ pub(super) async fn connect(
                     config,
                     client,
                     ClientLifecycleMode::Initialize,
-                    (logins, trace),
+                    logins,
+                    trace,
                 )
                 .await
             }
@@ -104,7 +106,8 @@ async fn start(
     config: &ServerConfig,
     client: &Client,
     mode: ClientLifecycleMode,
-    (logins, trace): (&Logins, bool),
+    logins: &Logins,
+    trace: bool,
 ) -> Result<Service, ConnectError> {
     let started = match &config.launch {
         Launch::Command { program, .. } => {

@@ -33,7 +33,8 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn new(
         config: Arc<ServerConfig>,
-        (link, log): (Arc<Link>, &ServerLog),
+        link: Arc<Link>,
+        log: &ServerLog,
         commands: mpsc::UnboundedSender<Command>,
         task: AbortOnDropHandle<()>,
     ) -> Self {

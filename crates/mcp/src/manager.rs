@@ -278,7 +278,7 @@ impl Manager {
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
         self.entries
-            .push(Entry::new(config, (link, &log), commands, task));
+            .push(Entry::new(config, link, &log, commands, task));
     }
 
     fn obey(&mut self, order: Order) {

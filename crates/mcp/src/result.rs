@@ -96,7 +96,8 @@ impl Parts {
 /// The output of a call of `tool` of `server`.
 pub(super) async fn output(
     result: CallToolResult,
-    (server, tool): (&str, &str),
+    server: &str,
+    tool: &str,
     workspace: &Workspace,
 ) -> ToolOutput {
     let mut parts = Parts::default();
@@ -151,7 +152,7 @@ mod tests {
     async fn shown(result: Value) -> ToolOutput {
         let workspace = Workspace::new("/");
         let result = serde_json::from_value(result).unwrap();
-        output(result, ("s", "t"), &workspace).await
+        output(result, "s", "t", &workspace).await
     }
 
     #[tokio::test]
@@ -179,10 +180,10 @@ mod tests {
         let workspace = Workspace::new("/");
         let long = "line\n".repeat(100_000);
         let result = serde_json::from_value(json!({"content": [{"type": "text", "text": long}]}));
-        let output = output(result.unwrap(), ("s", "t"), &workspace).await;
+        let output = output(result.unwrap(), "s", "t", &workspace).await;
         let text = output.content[0].as_text().unwrap();
         assert!(
-            text.len() < 60_000 && text.contains("left out"),
+            text.len() < 60_000 && text.contains("omitted"),
             "{}",
             text.len()
         );

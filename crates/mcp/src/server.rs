@@ -167,7 +167,7 @@ impl ServerTask {
         let (config, client) = (Arc::clone(&self.config), self.client.clone());
         let (logins, trace) = (self.logins.clone(), self.trace);
         let connected = tokio::select! {
-            connected = connect(&config, &client, (&logins, trace)) => connected,
+            connected = connect(&config, &client, &logins, trace) => connected,
             command = self.commands.recv() => {
                 return command.map_or(Ended::Orphaned, Ended::Command);
             }
@@ -297,8 +297,8 @@ impl ServerTask {
             let timeout = self.config.timeout;
             let page = page.map_err(|_| ServiceError::Timeout { timeout })??;
             let tool = |listed| {
-                let shared = (&self.link, &self.workspace);
-                Arc::new(ServerTool::new(&listed, &self.config, shared))
+                let (config, link, workspace) = (&self.config, &self.link, &self.workspace);
+                Arc::new(ServerTool::new(&listed, config, link, workspace))
             };
             tools.extend(page.tools.into_iter().map(tool));
             cursor = page.next_cursor;

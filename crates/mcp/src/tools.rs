@@ -63,7 +63,8 @@ impl ServerTool {
     pub(super) fn new(
         listed: &Listed,
         config: &ServerConfig,
-        (link, workspace): (&Arc<Link>, &Arc<Workspace>),
+        link: &Arc<Link>,
+        workspace: &Arc<Workspace>,
     ) -> Self {
         let (server, tool) = (config.name.clone(), listed.name.to_string());
         let description = listed.description.as_deref().unwrap_or(&tool);
@@ -125,7 +126,7 @@ impl ServerTool {
             updates: cx.updates,
         };
         match connection.call_tool(params, &wait).await {
-            Ok(result) => result::output(result, (&server, &self.tool), &self.workspace).await,
+            Ok(result) => result::output(result, &server, &self.tool, &self.workspace).await,
             Err(error) => failure(server, &error),
         }
     }
@@ -212,7 +213,7 @@ mod tests {
             Arc::new(Workspace::new("/")),
         );
         let listed = serde_json::from_value(listed).unwrap();
-        ServerTool::new(&listed, &servers.servers["s"], (&link, &workspace))
+        ServerTool::new(&listed, &servers.servers["s"], &link, &workspace)
     }
 
     #[test]

@@ -117,7 +117,7 @@ impl Gate {
                 None if !self.interactive => ToolDecision::Deny {
                     reason: non_interactive(tool, &why),
                 },
-                None => self.ask(call, (why, patterns), cancel).await,
+                None => self.ask(call, why, patterns, cancel).await,
             },
         }
     }
@@ -144,7 +144,8 @@ impl Gate {
     async fn ask(
         &self,
         call: &ToolCall,
-        (why, patterns): (String, Vec<String>),
+        why: String,
+        patterns: Vec<String>,
         cancel: &CancellationToken,
     ) -> ToolDecision {
         let workspace = Arc::clone(&self.workspace);

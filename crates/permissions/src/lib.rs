@@ -30,8 +30,8 @@
 mod aspects;
 mod gate;
 mod policy;
-mod remembered;
 mod rule;
+mod saved_rules;
 pub mod shell;
 pub mod trust;
 

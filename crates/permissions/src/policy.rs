@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use super::aspects::Aspects;
-use super::remembered::Remembered;
 use super::rule::Rule;
+use super::saved_rules::Remembered;
 use osier_base::atomic_file::WriteError;
 use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, PermissionMode};

@@ -43,18 +43,18 @@ impl Rule {
 
     /// Whether the rule applies to `tool`. An MCP tool, `server__tool`, also has the name that other agents
     /// use for it: `mcp__server__tool`.
-    pub fn is_about(&self, tool: &str) -> bool {
+    pub(crate) fn is_about(&self, tool: &str) -> bool {
         wildcard(&self.tool, tool)
             || (tool.contains("__") && wildcard(&self.tool, &format!("mcp__{tool}")))
     }
 
     /// Whether the rule applies to every call of its tool.
-    pub fn is_general(&self) -> bool {
+    pub(crate) fn is_general(&self) -> bool {
         self.pattern.is_none()
     }
 
     /// Whether the pattern matches `text`, a command or an argument.
-    pub fn fits_text(&self, text: &str) -> bool {
+    pub(crate) fn fits_text(&self, text: &str) -> bool {
         let Some(pattern) = &self.pattern else {
             return true;
         };
@@ -69,7 +69,7 @@ impl Rule {
     }
 
     /// Whether the pattern matches the path `file`, for work in `cwd`.
-    pub fn fits_path(&self, file: &Path, cwd: &Path) -> bool {
+    pub(crate) fn fits_path(&self, file: &Path, cwd: &Path) -> bool {
         let Some(pattern) = &self.pattern else {
             return true;
         };

@@ -362,7 +362,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// Whether a variable, a glob or braces determine what runs, when `word` is a command name.
-pub fn is_unclear(word: &Word) -> bool {
+pub(crate) fn is_unclear(word: &Word) -> bool {
     if is_assignment(&word.text) {
         return false;
     }
@@ -371,7 +371,7 @@ pub fn is_unclear(word: &Word) -> bool {
 }
 
 /// Whether `word` is `NAME=value`.
-pub fn is_assignment(word: &str) -> bool {
+pub(crate) fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else {
         return false;
     };

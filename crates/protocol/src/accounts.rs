@@ -4,7 +4,7 @@ use osier_base::clock;
 use osier_llm::auth::Method;
 use serde::{Deserialize, Serialize};
 
-/// One provider and how it is called.
+/// One provider and its credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -14,11 +14,11 @@ pub struct Account {
     pub source: AccountSource,
     /// The last four characters of the key, when it is long enough to show them.
     pub ending: Option<String>,
-    /// Milliseconds since the epoch at which the token has to be renewed.
+    /// When the token is renewed, in milliseconds since the Unix epoch.
     pub expires: Option<i64>,
     /// The ways to sign in that work without further configuration.
     pub methods: Vec<Method>,
-    /// Whether calls are paid by a subscription.
+    /// Whether a subscription pays for calls.
     pub subscription: bool,
 }
 
@@ -47,7 +47,7 @@ pub enum AccountSource {
 }
 
 impl Account {
-    /// What there is, in a few words.
+    /// A short description of the credentials.
     pub fn described(&self) -> String {
         let what = match &self.source {
             AccountSource::Key => "key".to_owned(),
@@ -66,7 +66,7 @@ impl Account {
         }
     }
 
-    /// When the token is renewed, for people; `None` when it lasts.
+    /// When the token is renewed, for display; `None` when it does not expire.
     pub fn renewal(&self, now: i64) -> Option<String> {
         let left = self.expires? - now;
         Some(match u64::try_from(left) {

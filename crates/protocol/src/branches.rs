@@ -1,25 +1,25 @@
-//! Branches compared with one another.
+//! The comparison of two branches.
 
 use osier_base::text::head_bytes;
 use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of an answer or a file's diff that are told.
+/// Maximum bytes of a diff.
 const TEXT: usize = 64 * 1024;
 
-/// Two branches and where they part.
+/// Two branches and their last common entry.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
-    /// The last entry of both; `None` when they share nothing.
+    /// The last common entry; `null` when there is none.
     pub ancestor: Option<String>,
     pub left: BranchFacts,
     pub right: BranchFacts,
 }
 
-/// What one branch holds behind the place where it parted.
+/// The content of one branch after the common entry.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -33,14 +33,14 @@ pub struct BranchFacts {
     pub prompt: String,
     /// The last answer.
     pub answer: String,
-    /// `PROVIDER/ID` of those that answered.
+    /// `PROVIDER/ID` of the models that answered.
     pub models: BTreeSet<String>,
     pub messages: usize,
     pub tool_calls: usize,
     pub usage: Usage,
-    /// Milliseconds in which models answered and tools ran.
+    /// Total time of model calls and tool calls, in milliseconds.
     pub duration_ms: u64,
-    /// Files it changed, by path: from the records of files where it has some, else what its tools told.
+    /// The changed files by path: from checkpoints if the branch has any, otherwise from tool results.
     pub files: BTreeMap<String, FileChanges>,
 }
 
@@ -51,12 +51,12 @@ pub struct BranchFacts {
 pub struct FileChanges {
     pub added: u64,
     pub removed: u64,
-    /// Unified diffs in the order they were made.
+    /// Unified diffs in chronological order, at most 64 KiB.
     pub diff: String,
 }
 
 impl FileChanges {
-    /// Counts the lines of a unified diff, and keeps as much of it as is told.
+    /// Counts the lines of a unified diff and shortens it.
     pub fn new(diff: &str) -> Self {
         let mut changes = Self::default();
         let lines = diff.lines().skip_while(|line| !line.starts_with("@@"));

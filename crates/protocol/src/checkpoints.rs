@@ -52,14 +52,14 @@ osier_base::parameter_types! {
     Reviewed: Object("Reviewed"),
 }
 
-/// What a person says of one piece of a diff.
+/// The user's review of one hunk of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Reviewed {
     /// Relative to the working directory.
     pub path: String,
-    /// The piece, from its `@@` line to the next.
+    /// The hunk, from its `@@` line to the next.
     pub hunk: String,
     #[serde(default)]
     pub rejected: bool,
@@ -67,22 +67,22 @@ pub struct Reviewed {
     pub comment: String,
 }
 
-/// Which state of the files is meant.
+/// A recorded state of the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "at", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum FilesAt {
-    /// That of the place in the tree where the conversation is.
+    /// The state at the current entry.
     Here,
-    /// That of the session's first record.
+    /// The first recorded state of the session.
     Start,
-    /// That from before the last prompt of the branch.
+    /// The state before the last prompt of the branch.
     LastPrompt,
-    /// That of an entry: before a prompt, behind anything else.
+    /// The state at an entry: before a prompt, after any other entry.
     Entry { entry_id: String },
 }
 
-/// Over what files are compared.
+/// The range of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -91,16 +91,16 @@ pub enum FilesAt {
     rename_all_fields = "camelCase"
 )]
 pub enum DiffRange {
-    /// From its first record until now.
+    /// From the first recorded state until now.
     Session,
     /// From the last prompt until now.
     LastPrompt,
-    /// From the commit that is checked out, as git knows it, until now.
+    /// From the checked-out git commit until now.
     Head,
-    /// What the prompt at or above an entry led to: up to the next prompt, or to the end of its branch.
+    /// From the prompt at or above an entry to the next prompt, or to the end of the branch.
     Turn { entry_id: String },
-    /// Between two entries, of one branch or of two; without `from` the session's first record, without
-    /// `to` now.
+    /// Between two entries of any branches. Without `from`, from the first recorded state; without `to`,
+    /// until now.
     Between {
         #[serde(default)]
         from: Option<String>,
@@ -109,7 +109,7 @@ pub enum DiffRange {
     },
 }
 
-/// What is heard about files.
+/// An event about files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -118,21 +118,22 @@ pub enum DiffRange {
     rename_all_fields = "camelCase"
 )]
 pub enum CheckpointEvent {
-    /// Answer to `PreviewFiles`.
+    /// Answer to `preview_files`.
     FilesPreview {
         request: u64,
         at: FilesAt,
-        /// False when no state of the files is known for the place; `changes` is empty then.
+        /// False when no state of the files is recorded; `changes` is empty then.
         known: bool,
         changes: Vec<FileChange>,
     },
-    /// Files were brought back. What stayed says why.
+    /// Files were restored.
     FilesRestored {
         changes: Vec<FileChange>,
+        /// Files that were not restored, with the reason.
         left: Vec<Unrestored>,
     },
-    /// Answer to `ReadFileDiffs`, by path. `known` is false when no state of the files is known for one
-    /// of the ends; `files` is empty then.
+    /// Answer to `read_file_diffs`, sorted by path. `known` is false, and `files` is empty, when no state
+    /// of the files is recorded for an end of the range.
     FileDiffs {
         request: u64,
         range: DiffRange,
@@ -141,17 +142,17 @@ pub enum CheckpointEvent {
     },
 }
 
-/// How one file differs.
+/// The diff of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
     #[serde(flatten)]
     pub change: FileChange,
-    /// Its path before, where the file was renamed; git alone tells that.
+    /// The previous path of a renamed file. Only set for a range from the git commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Unified, of bounded length; empty for what is no text.
+    /// A unified diff of limited length; empty for binary files.
     pub diff: String,
 }
 
@@ -170,7 +171,7 @@ pub enum ChangeKind {
     Remove,
 }
 
-/// A file of a plan, for people.
+/// A file of a restoration plan, for display.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -178,14 +179,14 @@ pub struct FileChange {
     /// Relative to the working directory.
     pub path: String,
     pub kind: ChangeKind,
-    /// Changed outside of the agent since: the file stays unless its restoration is requested.
+    /// The file was changed by hand since then. It is skipped unless `byHand` is set in the request.
     pub by_hand: bool,
-    /// Why it stays in any case.
+    /// Why the file cannot be restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
 }
 
-/// A file that stayed as it is.
+/// A file that was not restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unrestored {

@@ -1,4 +1,4 @@
-//! Who receives an event, and how long it is kept: one row for every event.
+//! How an event is delivered, retained and replayed: one arm for every event.
 
 use crate::{CheckpointEvent, Event, IndexEvent, TransferEvent, TreeEvent};
 use osier_agent::Event as AgentEvent;
@@ -6,9 +6,9 @@ use osier_agent::Event as AgentEvent;
 /// How an event is delivered to the clients of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// The answer to a request. It does not change what a client knows about the session.
+    /// The answer to a request. Not a change of the session.
     Answer,
-    /// For the clients that are connected now. A client that reconnects does not miss it.
+    /// For the clients that are connected now. A client that reconnects does not need it.
     Connected,
     /// A change of the session. A client that reconnects receives it if it is still in the replay buffer.
     Change,
@@ -19,7 +19,7 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    /// A client that reconnects receives what it missed.
+    /// Whether a client that reconnects receives the events that it missed.
     pub fn is_replayed(self) -> bool {
         !matches!(self, Self::Answer | Self::Connected)
     }

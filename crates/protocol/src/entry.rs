@@ -1,8 +1,7 @@
 //! The lines of a session file: a header, then entries.
 //!
-//! Every entry names its parent, so the file is a tree however its lines are ordered in time. Types
-//! this version does not know are kept as they are: they stay links of the tree and go along when a
-//! session is forked.
+//! Every entry names its parent, so the entries form a tree; the lines are in chronological order. Entries of
+//! unknown types keep all their fields: they stay part of the tree and are copied when a session is forked.
 
 use osier_agent::AgentMessage;
 use osier_base::{clock, ids};
@@ -26,12 +25,12 @@ pub struct Header {
     pub id: String,
     /// RFC 3339 in UTC.
     pub timestamp: String,
-    /// Where the session runs; empty when a damaged header no longer says so.
+    /// The working directory of the session; empty if the header is damaged.
     pub cwd: String,
     /// Id of the session this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
-    /// What the session was started with; its shape belongs to the settings.
+    /// The settings that the session was started with. The settings crate defines the fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
 }
@@ -48,7 +47,7 @@ impl Header {
         Self::with_id(ids::session_id(), clock::rfc3339(clock::now_ms()), cwd)
     }
 
-    /// The header of a session that began elsewhere: `id` is a UUID, `timestamp` RFC 3339.
+    /// The header of an imported session: `id` is a UUID, `timestamp` RFC 3339.
     pub fn imported(id: String, timestamp: String, cwd: &str) -> Self {
         Self::with_id(id, timestamp, Path::new(cwd))
     }
@@ -81,7 +80,7 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
-/// What an entry records.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -100,7 +99,7 @@ pub enum EntryKind {
     ThinkingLevelChange {
         thinking_level: ThinkingLevel,
     },
-    /// Stands for everything on its path before `first_kept_entry_id`.
+    /// A summary that replaces the entries on its path before `first_kept_entry_id`.
     Compaction {
         summary: String,
         first_kept_entry_id: String,
@@ -108,56 +107,55 @@ pub enum EntryKind {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         details: Value,
     },
-    /// What happened on a branch that was left at `from_id`.
+    /// The summary of a branch that was left at `from_id`.
     BranchSummary {
         from_id: String,
         summary: String,
     },
-    /// Names an entry; without a label it takes the name away.
+    /// The label of an entry; without a label, its label is removed.
     Label {
         target_id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
-    /// Takes an entry and what hangs on it out of sight, or brings it back. Nothing is removed.
+    /// Hides an entry and all entries below it, or shows them again. Nothing is removed.
     Hide {
         target_id: String,
         hidden: bool,
     },
-    /// Names the session; without a name it takes the name away.
+    /// The name of the session; without a name, the name is removed.
     SessionInfo {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
-    /// State of the files; its shape belongs to the checkpoint store.
+    /// A state of the files. The checkpoint crate defines the fields.
     Checkpoint {
         data: Value,
     },
-    /// Tokens of a call that left no message: a summary, a title.
+    /// Tokens of a model call that has no message, such as a summary or a title.
     Usage {
         kind: String,
         provider: String,
         model: String,
         usage: Usage,
     },
-    /// State of a plug-in or embedder; never sent to a model.
+    /// State of a plugin; never sent to a model.
     Custom {
         custom_type: String,
         #[serde(default, skip_serializing_if = "Value::is_null")]
         data: Value,
     },
-    /// Moves the current leaf; `None` is before every root. No part of the tree itself.
+    /// Moves the current entry; `None` is before every root. Not a node of the tree.
     Leaf {
         #[serde(default)]
         target_id: Option<String>,
     },
-    /// A type of a newer version, or a known one whose fields are damaged: all its fields but those
-    /// of [`Entry`].
+    /// A type of a newer version, or a known type with damaged fields: all fields except those of [`Entry`].
     #[serde(untagged)]
     Unknown(Map<String, Value>),
 }
 
-/// Every `type` this version can read.
+/// Every known `type`.
 const KNOWN: &[&str] = &[
     "message",
     "model_change",
@@ -222,17 +220,17 @@ enum MessageTag {
     Message,
 }
 
-/// How the kinds of message that fill a file begin as this program writes them.
+/// The start of a message entry as osier writes it, by role.
 const USER: &[u8] = br#""type":"message","message":{"role":"user","#;
 const ASSISTANT: &[u8] = br#""type":"message","message":{"role":"assistant","#;
 const TOOL_RESULT: &[u8] = br#""type":"message","message":{"role":"toolResult","#;
 
-/// Bytes of a line within which its message begins.
+/// Maximum position of the message in a line, in bytes.
 const ENVELOPE: usize = 160;
 
 impl Entry {
-    /// Reads one line. Tagged and flattened types are read by way of a copy of their fields; nearly
-    /// all of a file is messages that begin in a known way, and those are read directly.
+    /// Parses one line. Serde buffers the fields of tagged and flattened types before it parses them. Most
+    /// lines are messages with a known start, which are parsed directly instead.
     pub fn parse(line: &[u8]) -> serde_json::Result<Self> {
         let start = &line[..line.len().min(ENVELOPE)];
         let begins = |with: &[u8]| start.windows(with.len()).any(|part| part == with);

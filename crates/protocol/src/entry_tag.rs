@@ -4,7 +4,7 @@ use crate::EntryKind;
 use osier_agent::AgentMessage;
 use serde::{Deserialize, Serialize};
 
-/// What an entry is, as far as the index tells entries apart.
+/// The kind of an entry in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -22,10 +22,10 @@ pub enum Tag {
     Hide,
     SessionInfo,
     Usage,
-    /// Moves the leaf; no part of the tree.
+    /// Moves the current entry; not a node of the tree.
     Leaf,
     Checkpoint,
-    /// A kind that only its readers care for, or one of a newer version.
+    /// An entry of a plugin or of a newer version.
     Other,
 }
 
@@ -64,7 +64,7 @@ impl Tag {
         )
     }
 
-    /// Whether the index needs more of the entry than its start says.
+    /// Whether the index needs the complete entry, not only its start.
     pub fn is_read_whole(self) -> bool {
         matches!(
             self,

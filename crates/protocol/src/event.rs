@@ -12,7 +12,7 @@ use osier_llm::ThinkingLevel;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Bytes of output that wait as one event.
+/// Maximum bytes of output in one merged event.
 const WAITING_OUTPUT: usize = 64 * 1024;
 
 /// One thing that happened. Those of the agent are flattened into this enum.
@@ -24,134 +24,108 @@ const WAITING_OUTPUT: usize = 64 * 1024;
     rename_all_fields = "camelCase"
 )]
 pub enum Event {
-    /// A session is open. The first event of a host. `messages` are the last ones of its current branch,
-    /// oldest first; unless they are `atStart`, `ReadTranscript` gives those before them.
+    /// A session was opened. The first event of every session. `messages` are the last messages of its
+    /// current branch, oldest first. `read_transcript` returns earlier ones.
     SessionOpened {
         session: Box<SessionInfo>,
         messages: Vec<StoredMessage>,
+        /// `messages` begin with the first message of the branch.
         at_start: bool,
     },
-    /// The rest of a long session has been read. Follows `SessionOpened` when that came without
-    /// `contents`. What has to do with the whole conversation waits for it, a prompt included.
-    SessionIndexed {
-        contents: SessionContents,
-    },
-    /// Answer to `ReadTranscript`: consecutive messages of the current branch, oldest first. `found` is
-    /// false, and the rest empty, when the entry asked for is not on it.
+    /// A long session file was read completely. Follows `session_opened` without `contents`. Requests that
+    /// need the complete conversation, such as a prompt, wait for it.
+    SessionIndexed { contents: SessionContents },
+    /// Answer to `read_transcript`: consecutive messages of the current branch, oldest first. `found` is
+    /// false, and `messages` is empty, when the requested entry is not on the branch.
     TranscriptPage {
         request: u64,
         found: bool,
         messages: Vec<StoredMessage>,
-        /// No message stands before the first one.
+        /// `messages` begin with the first message of the branch.
         at_start: bool,
-        /// No message stands after the last one.
+        /// `messages` end with the last message of the branch.
         at_end: bool,
     },
-    /// Answer to `SearchTranscript`, in pieces, the newest message first.
+    /// A batch of results of `search_transcript`, newest message first.
     SearchHits {
         request: u64,
         hits: Vec<SearchHit>,
-        /// No more will come.
+        /// This is the last batch.
         done: bool,
-        /// There are more than the limit.
+        /// There are more results than the limit.
         cut: bool,
     },
-    /// What the agent has set out to do on this branch; no items when it keeps no list.
-    Todo {
-        list: TodoList,
-    },
-    /// The message `id` is stored as this entry. Its `MessageEnd` follows.
-    MessageStored {
-        id: String,
-        entry_id: String,
-    },
-    /// The session that was asked for cannot be opened, and none is open now: `NewSession` starts one.
+    /// The agent's to-do list on the current branch. Empty when the agent has no list.
+    Todo { list: TodoList },
+    /// The message `id` was stored as this entry. Its `message_end` follows.
+    MessageStored { id: String, entry_id: String },
+    /// The requested session could not be opened. No session is open now; `new_session` starts one.
     SessionFailed {
         message: String,
-        /// The file of a session that another process has: a copy of it can be gone on in, and it can be
-        /// looked at (`ResumeSession` with another `opening`).
+        /// The session file, if another process has the session open. `switch_session` with the `opening`
+        /// `copy` or `read_only` opens it anyway.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         in_use: Option<String>,
     },
-    /// The session has another name; `None` when it was cleared.
-    SessionRenamed {
-        name: Option<String>,
-    },
-    /// Answer to `ListSessions`, newest first.
+    /// The session was renamed; `null` when its name was removed.
+    SessionRenamed { name: Option<String> },
+    /// Answer to `list_sessions`, newest first.
     Sessions {
         all: bool,
         sessions: Vec<SessionSummary>,
     },
-    /// Answer to `ListModels`, and sent again when local servers were found.
-    Models {
-        models: Vec<ModelInfo>,
-    },
-    /// The model and level of the next request.
+    /// Answer to `get_available_models`. Sent again when local model servers were found.
+    Models { models: Vec<ModelInfo> },
+    /// The model and thinking level for the next request.
     ModelSelected {
         model: Box<ModelInfo>,
         level: ThinkingLevel,
-        /// The role whose model and level these are.
+        /// The role that has this model and level.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<Role>,
     },
-    /// The user's command began.
+    /// A shell command of the user started.
     ShellStart {
         id: String,
         command: String,
         exclude_from_context: bool,
     },
-    /// More output of the user's command.
+    /// More output of a shell command of the user.
     ShellUpdate {
         id: String,
         #[serde(flatten)]
         output: Output,
     },
-    ShellEnd {
-        id: String,
-        run: Box<ShellRun>,
-    },
-    /// Answer to `ListJobs`, oldest first, and sent again when a job begins or ends.
-    Jobs {
-        jobs: Vec<JobInfo>,
-    },
-    /// Output of the job that is followed.
+    /// A shell command of the user ended.
+    ShellEnd { id: String, run: Box<ShellRun> },
+    /// Answer to `list_jobs`, oldest first. Sent again when a job starts or ends.
+    Jobs { jobs: Vec<JobInfo> },
+    /// Output of the background job that `follow_job` selected.
     JobOutput {
         id: String,
         #[serde(flatten)]
         output: Output,
     },
-    /// Answer to `ListFiles`: paths relative to the working directory, directories with a trailing
-    /// slash. `complete` is false when there are more than the limit.
+    /// Answer to `list_files`: paths relative to the working directory, directories with a trailing
+    /// slash. `complete` is false when there are more paths than the limit.
     Files {
         paths: Arc<Vec<String>>,
         complete: bool,
     },
-    /// Answer to `ListHistory`, oldest first.
-    History {
-        prompts: Vec<String>,
-    },
-    /// What was typed and not sent before the last run ended.
-    UnsentFound {
-        text: Parts,
-    },
+    /// Answer to `list_history`, oldest first.
+    History { prompts: Vec<String> },
+    /// Answer to `find_unsent`: the draft in the prompt editor when the last run of osier ended.
+    UnsentFound { text: Parts },
     /// All stashed prompts, newest first. The answer to every request about the stash.
-    Stash {
-        prompts: Vec<Stashed>,
-    },
-    /// Answer to `GetUsage`.
-    Usage {
-        spending: Box<Spending>,
-    },
-    /// Answer to `GetStatus`.
-    Status {
-        status: Box<Status>,
-    },
-    /// Answer to `ListAccounts`.
-    Accounts {
-        accounts: Vec<Account>,
-    },
-    /// A sign-in waits for its person: to open `url`, to type `user_code` there, to enter a key or
-    /// what the browser came back with.
+    Stash { prompts: Vec<Stashed> },
+    /// Answer to `get_usage`.
+    Usage { spending: Box<Spending> },
+    /// Answer to `get_state`.
+    Status { status: Box<Status> },
+    /// Answer to `list_accounts`.
+    Accounts { accounts: Vec<Account> },
+    /// A sign-in waits for the user: to open `url`, to type `user_code` there, or to enter a key or the
+    /// code from the browser.
     LoginStarted {
         provider: String,
         label: String,
@@ -160,49 +134,35 @@ pub enum Event {
         input: LoginInput,
     },
     /// The entered code or key is invalid. The sign-in still waits for input.
-    LoginRefused {
-        message: String,
-    },
-    /// The sign-in is over; without an error the provider can be called now.
+    LoginRefused { message: String },
+    /// The sign-in ended. Without an `error`, the provider can be used.
     LoginEnded {
         provider: String,
         error: Option<String>,
     },
-    /// Something waits for the person. Nothing that depends on it runs until it is closed.
-    QuestionAsked {
-        question: Box<Question>,
-    },
-    /// The question was answered or taken back.
-    QuestionClosed {
-        id: String,
-    },
-    /// Answer to `ListQuestions`: those that wait, oldest first.
-    Questions {
-        questions: Vec<Question>,
-    },
-    /// How much is asked, and the rules; sent when either changes.
+    /// A question for the user. Work that depends on it waits for `question_closed`.
+    QuestionAsked { question: Box<Question> },
+    /// The question was answered or withdrawn.
+    QuestionClosed { id: String },
+    /// Answer to `list_questions`: the open questions, oldest first.
+    Questions { questions: Vec<Question> },
+    /// The permission mode and the rules. Sent when either changes.
     Permissions {
         mode: PermissionMode,
         rules: Vec<RuleInfo>,
-        /// What confines commands.
+        /// The sandbox of commands.
         #[serde(default)]
         sandbox: SandboxMode,
     },
-    /// The project's files that can run code are loaded from now on.
+    /// The user trusted the project: its files that can run code are loaded.
     ProjectTrusted,
-    /// Answer to `ListMcpServers`, and sent again whenever one changes. In the order of their names.
-    McpServers {
-        servers: Vec<ServerInfo>,
-    },
-    /// The slash commands that no mode brings; sent when they were read. A prompt that begins with one is
-    /// sent as what it stands for.
-    Commands {
-        commands: Vec<AddedCommand>,
-    },
-    /// Answer to `ListContext`.
-    Context {
-        parts: Vec<ContextPart>,
-    },
+    /// Answer to `list_mcp_servers`, sorted by name. Sent again when a server changes.
+    McpServers { servers: Vec<ServerInfo> },
+    /// The slash commands of skills, templates and plugins. Sent when they were loaded. A prompt that begins
+    /// with one is expanded before it is sent.
+    Commands { commands: Vec<AddedCommand> },
+    /// Answer to `list_context`.
+    Context { parts: Vec<ContextPart> },
     /// Text of a plugin in the footer; `null` removes it.
     PluginStatus {
         plugin: String,
@@ -214,55 +174,43 @@ pub enum Event {
         lines: Vec<StyledLine>,
     },
     /// All keys that plugins have bound.
-    PluginKeys {
-        keys: Vec<PluginKey>,
-    },
-    /// Answer to `ListHooks`, in the order of their files.
-    Hooks {
-        hooks: Vec<HookInfo>,
-    },
-    /// A hook has run.
-    HookRan {
-        run: Box<HookRun>,
-    },
-    /// Where the work happens; sent again when the branch changes.
-    Workspace {
-        cwd: String,
-        branch: Option<String>,
-    },
+    PluginKeys { keys: Vec<PluginKey> },
+    /// Answer to `list_hooks`, in the order of their files.
+    Hooks { hooks: Vec<HookInfo> },
+    /// A hook ran.
+    HookRan { run: Box<HookRun> },
+    /// The working directory and its git branch. Sent again when the branch changes.
+    Workspace { cwd: String, branch: Option<String> },
     /// The state of the connection to a remote session. Sent by the client side, never by a session.
     Connection {
         state: LineState,
-        /// Why it is not there, or to where it is.
+        /// The error, or the address of the server.
         detail: String,
     },
     /// The clients of a shared session. Sent when a second client connects, when the list or the active
     /// writer changes, and when one client is left. Sent by the server, never by a session.
     Presence {
-        /// In the order in which they came.
+        /// In the order in which they connected.
         clients: Vec<Client>,
-        /// The number of the one that began what goes on: the others cannot change the conversation
-        /// meanwhile (`Op::TakeOver`).
+        /// The number of the active writer. Other clients cannot change the conversation until the work ends
+        /// or they send `take_over`.
         writer: Option<u64>,
-        /// The number of the one that hears it.
+        /// The number of the client that receives this event.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         you: Option<u64>,
     },
-    /// Something the person should know that no run caused.
+    /// A message for the user that does not belong to a run.
     HostNotice {
         severity: Severity,
         text: String,
-        /// The number of the op it is about, when that came through `SessionHandle::ask`.
+        /// The number of the request it belongs to, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request: Option<u64>,
     },
-    /// Nothing more comes of the op that was asked for with this number, but what the agent says when it was
-    /// passed on to it.
-    OpEnded {
-        request: u64,
-        with_agent: bool,
-    },
-    /// The host has ended; nothing follows.
+    /// The session has processed the request with this number. Only events of the agent can follow, if the
+    /// request was passed to the agent.
+    OpEnded { request: u64, with_agent: bool },
+    /// The session has ended. The last event.
     ShutDown,
     /// An event about the session's tree.
     #[serde(untagged)]
@@ -281,26 +229,26 @@ pub enum Event {
     Agent(osier_agent::Event),
 }
 
-/// How a line to a host elsewhere is.
+/// The state of the connection to a remote session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LineState {
     Connecting,
     Connected,
-    /// It is tried again.
+    /// Reconnects automatically.
     Lost,
 }
 
-/// What a sign-in takes from the person.
+/// The input that a sign-in waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoginInput {
     None,
-    /// The address the browser ended at, or its code.
+    /// The URL that the browser was redirected to, or the code in it.
     Code,
-    /// A key, which is not to be shown.
+    /// A key, which must not be shown.
     Key,
 }
 

@@ -135,7 +135,7 @@ impl Field {
                 check_count(chosen.len() as u64, *min, *max)?;
                 Ok(Some(Value::Array(chosen)))
             }
-            FieldKind::Number { whole, min, max } => number(text.trim(), (*whole, *min, *max)),
+            FieldKind::Number { whole, min, max } => number(text.trim(), *whole, *min, *max),
             FieldKind::Text { min, max, format } => {
                 let length = text.chars().count() as u64;
                 check_length(length, *min, *max)?;
@@ -212,7 +212,7 @@ fn choices(schema: &Value) -> Option<Vec<(Value, String)>> {
     (!choices.is_empty()).then_some(choices)
 }
 
-/// A value as it is typed.
+/// A value as the user types it.
 pub fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -228,7 +228,9 @@ pub fn listed(text: &str) -> Vec<Value> {
 
 fn number(
     text: &str,
-    (whole, min, max): (bool, Option<f64>, Option<f64>),
+    whole: bool,
+    min: Option<f64>,
+    max: Option<f64>,
 ) -> Result<Option<Value>, String> {
     let value = if whole {
         let number: i64 = text
@@ -253,7 +255,7 @@ fn number(
 fn check_length(length: u64, min: Option<u64>, max: Option<u64>) -> Result<(), String> {
     match (min, max) {
         (Some(min), _) if length < min => Err(format!("needs at least {min} characters")),
-        (_, Some(max)) if length > max => Err(format!("has room for {max} characters")),
+        (_, Some(max)) if length > max => Err(format!("accepts at most {max} characters")),
         _ => Ok(()),
     }
 }

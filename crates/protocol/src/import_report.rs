@@ -11,11 +11,11 @@ use std::path::PathBuf;
 pub struct Imported {
     pub id: String,
     pub path: PathBuf,
-    /// Where the session ran.
+    /// The working directory of the session.
     pub cwd: String,
     /// The session was imported before, and nothing was written.
     pub known: bool,
-    /// Entries of the file that are missing in the session imported before.
+    /// Number of entries of the file that are missing in the session imported before.
     pub newer: usize,
     pub report: ImportReport,
 }
@@ -32,8 +32,9 @@ pub struct ImportReport {
     pub prompts: usize,
     pub answers: usize,
     pub tool_results: usize,
-    /// Lines that could not be read, and the numbers of the first of them.
+    /// Number of lines that could not be read.
     pub damaged: usize,
+    /// The line numbers of the first of them.
     pub damaged_lines: Vec<u64>,
     /// What could not be imported, by kind.
     pub dropped: Vec<Dropped>,
@@ -46,12 +47,12 @@ pub struct ImportReport {
 pub struct Dropped {
     pub what: String,
     pub count: usize,
-    /// The first line it was met in.
+    /// The number of the first line with such data.
     pub line: u64,
 }
 
 impl Imported {
-    /// For people, one sentence per line.
+    /// For display, one sentence per line.
     pub fn described(&self) -> Vec<String> {
         let report = &self.report;
         let mut lines = Vec::new();

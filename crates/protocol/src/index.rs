@@ -69,27 +69,27 @@ osier_base::parameter_types! {
     SessionQuery: Object("SessionQuery"),
 }
 
-/// Which sessions are wanted.
+/// A query for stored sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionQuery {
-    /// Letters of a name or first prompt, or words that were said. Empty: all.
+    /// A part of the name or first prompt, or words of the conversation. Empty: all sessions.
     pub text: String,
-    /// Look in what was said, not in names.
+    /// Search the conversations, not the names.
     pub in_words: bool,
-    /// Of every directory, not only this one.
+    /// Include the sessions of every directory, not only the current one.
     pub all: bool,
-    /// Only those with a name.
+    /// Only sessions with a name.
     pub named: bool,
-    /// Those that are archived, and no others. Without it they are left out.
+    /// Only archived sessions. Without it, archived sessions are left out.
     pub archived: bool,
     pub sort: Sort,
-    /// At most so many; 200 when 0.
+    /// Maximum number of results; 0 means 200.
     pub limit: usize,
 }
 
-/// What happened to stored sessions.
+/// An event about stored sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -98,104 +98,104 @@ pub struct SessionQuery {
     rename_all_fields = "camelCase"
 )]
 pub enum IndexEvent {
-    /// Answer to `IndexOp::FindSessions`.
+    /// Answer to `find_sessions`.
     SessionsFound {
         request: u64,
         sessions: Vec<FoundSession>,
-        /// How many match, those that are not among `sessions` included; of words at least as many.
+        /// Number of matching sessions, including those beyond the limit. A lower bound for a search of words.
         total: usize,
-        /// There may be more than were counted.
+        /// There may be more matches than `total`.
         cut: bool,
-        /// There is an index; without one nothing can be found yet.
+        /// False until the index exists: nothing can be found yet.
         ready: bool,
     },
-    /// How far reading all sessions is. When it is `finished` and some were `read`, a question has newer
-    /// answers.
+    /// The progress of indexing: `done` of `total` session files. When it is `finished` and `read` is not 0, a
+    /// new query may find more.
     Indexing {
         done: usize,
         total: usize,
         finished: bool,
         read: usize,
     },
-    /// Answer to `IndexOp::PreviewSession`.
+    /// Answer to `preview_session`.
     SessionPreview {
         request: u64,
         path: PathBuf,
         preview: Preview,
     },
-    /// A stored session has another name or is back: a question has newer answers.
+    /// A stored session was renamed, marked or restored: a new query may have other results.
     SessionsChanged,
-    /// The session is in the trash, at `trashed`.
+    /// The session was moved to the trash, as `trashed`.
     SessionDeleted { path: PathBuf, trashed: PathBuf },
-    /// What was asked for was not done.
+    /// A request about stored sessions failed.
     LibraryRefused { message: String },
-    /// Answer to `IndexOp::DescribeSession`.
+    /// Answer to `describe_session`.
     SessionDescribed { description: Box<Description> },
 }
 
-/// A session that was found.
+/// A search result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundSession {
     pub session: SessionRow,
     pub state: SessionState,
-    /// It stands first.
+    /// Listed first.
     #[serde(default)]
     pub pinned: bool,
-    /// It is listed only when that is asked for.
+    /// Listed only in a query for archived sessions.
     #[serde(default)]
     pub archived: bool,
-    /// What was found in it, when words were looked for.
+    /// The first match of a search of words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit: Option<FoundText>,
 }
 
-/// Words that were found in a session.
+/// A match in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FoundText {
     pub source: TextSource,
-    /// The entry they stand in; not set for names and labels.
+    /// The entry that contains the match; not set for names and labels.
     pub entry_id: Option<String>,
     #[serde(flatten)]
     pub text: HitText,
 }
 
-/// Who has a session open.
+/// Whether a session is open, and where.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum SessionState {
     #[default]
     Free,
-    /// This host.
+    /// In this process.
     Here,
-    /// Another process.
+    /// In another process.
     Elsewhere { pid: u32 },
 }
 
-/// Everything that is known of the open session.
+/// All information about the open session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
     /// Without a path when it is not stored.
     pub session: SessionRow,
-    /// What each model was used for.
+    /// Usage by model.
     pub models: Vec<ModelCost>,
-    /// Entries on all branches.
+    /// Number of entries on all branches.
     pub entries: usize,
-    /// Ends of branches.
+    /// Number of branches.
     pub branches: usize,
-    /// Recorded states of the files.
+    /// Number of checkpoints.
     pub checkpoints: usize,
-    /// Sessions that were forked from it, as far as they are indexed.
+    /// Indexed sessions that were forked from it.
     pub forks: Vec<SessionRow>,
 }
 
-/// In which order.
+/// The order of results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -205,16 +205,16 @@ pub enum Sort {
     Active,
     /// Newest first.
     Created,
-    /// Dearest first.
+    /// Most expensive first.
     Cost,
     /// Largest first.
     Size,
-    /// By name, those without one last.
+    /// By name; sessions without a name last.
     Name,
 }
 
 impl Sort {
-    /// Every order, as a key goes through them.
+    /// Every order, in the order in which a key cycles through them.
     pub const ALL: [Self; 5] = [
         Self::Active,
         Self::Created,
@@ -234,7 +234,7 @@ impl Sort {
     }
 }
 
-/// Where in a session something was found; the first is worth most.
+/// The part of a session that contains a match, most relevant first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -280,13 +280,13 @@ pub struct PreviewLine {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
-    /// How it began.
+    /// The first messages.
     pub first: Vec<PreviewLine>,
-    /// How it ends, when that is something else.
+    /// The last messages that are not in `first`.
     pub last: Vec<PreviewLine>,
 }
 
-/// One row. Times are milliseconds since the Unix epoch.
+/// A session of the index. Times are milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -319,7 +319,7 @@ pub struct SessionRow {
     pub labels: Vec<String>,
     /// Id of the session it was forked from.
     pub parent: Option<String>,
-    /// Whether all of the file has been read; until then counts and cost are those of a part.
+    /// Whether the file was indexed completely. Until then, counts and cost are partial.
     pub whole: bool,
 }
 
@@ -380,13 +380,13 @@ pub struct HitText {
     pub marks: Vec<(usize, usize)>,
 }
 
-/// How a session can be set apart.
+/// A mark of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// It stands first.
+    /// Listed first.
     Pinned,
-    /// It is listed only when that is asked for.
+    /// Listed only in a query for archived sessions.
     Archived,
 }

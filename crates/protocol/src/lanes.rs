@@ -1,4 +1,4 @@
-//! Models that work side by side on one prompt.
+//! Lanes: several models that work side by side on one prompt.
 
 use crate::FileChanges;
 use osier_agent::{AgentMessage, RunOutcome};
@@ -7,10 +7,10 @@ use osier_llm::{Delta, Model, Usage};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Bytes of the end of an answer that are told while it grows.
+/// Maximum bytes of the end of an answer that are reported while it grows.
 const TAIL: usize = 2_000;
 
-/// What is told of a lane.
+/// The state of a lane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -18,25 +18,25 @@ pub struct LaneState {
     pub lane: usize,
     /// `PROVIDER/ID`.
     pub model: String,
-    /// Where it works.
+    /// Its working directory.
     pub directory: PathBuf,
     pub status: LaneStatus,
     /// Why it failed.
     pub error: Option<String>,
-    /// The end of what it says.
+    /// The end of its last answer, at most 2000 bytes.
     pub text: String,
-    /// The tool it runs.
+    /// The name of the running tool.
     pub tool: Option<String>,
     pub turns: u32,
     pub usage: Usage,
     pub duration_ms: u64,
-    /// What it changed, once it has ended.
+    /// The changed files, once it has ended.
     pub files: Vec<(PathBuf, FileChanges)>,
-    /// The end of its branch, once it has ended.
+    /// The last entry of its branch, once it has ended.
     pub leaf: Option<String>,
 }
 
-/// How far a lane is.
+/// The status of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -65,7 +65,7 @@ impl LaneState {
         }
     }
 
-    /// Takes an event of the lane's agent; whether there is something to tell now.
+    /// Applies an event of the lane's agent. Returns whether clients need an update now.
     pub fn follow(&mut self, event: &osier_agent::Event) -> bool {
         match event {
             osier_agent::Event::TurnStart { turn } => self.turns = *turn,

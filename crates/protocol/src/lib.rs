@@ -1,4 +1,23 @@
-//! What a session and its clients say to each other: requests in, events out, and the data both carry.
+//! The protocol between a session and its clients: requests, events and the data that both contain.
+//!
+//! - [`Op`] is a request of a client, [`Event`] what a session sends. Both are JSON objects with a `type`.
+//! - [`Op::request`] is the row that declares a request: its parameters, its effect, and the events that answer it.
+//! - [`Event::delivery`] tells servers whether an event is retained and replayed.
+//! - [`Entry`] is a line of a session file.
+//!
+//! ```
+//! use osier_protocol::{Event, Op};
+//!
+//! let op: Op = serde_json::from_str(r#"{"type": "rename_session", "name": "parser"}"#)?;
+//! assert_eq!(op, Op::RenameSession { name: "parser".to_owned() });
+//! assert_eq!(op.request().replies, ["session_renamed"]);
+//!
+//! let event = Event::SessionRenamed { name: Some("parser".to_owned()) };
+//! assert_eq!(serde_json::to_string(&event)?, r#"{"type":"session_renamed","name":"parser"}"#);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! The crate contains data only. `osier_session` processes the requests; docs/rpc.md lists all commands and events.
 
 mod accounts;
 mod branches;

@@ -3,7 +3,7 @@
 use osier_llm::{Modality, Price, ThinkingLevel};
 use serde::{Deserialize, Serialize};
 
-/// A model as a picker shows it.
+/// A model, for lists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -17,7 +17,7 @@ pub struct ModelInfo {
     pub input: Vec<Modality>,
     pub price: Price,
     pub key: KeyState,
-    /// Whether cycling reaches it.
+    /// Whether cycling through the models includes it.
     pub in_cycle: bool,
     /// Whether lists show it first.
     #[serde(default)]

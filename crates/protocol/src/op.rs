@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 osier_base::requests! {
-    /// A request to a session. Those about the tree, files, import and export, stored sessions and the agent are
-    /// enums of their own; on the wire they are one list of `type`s.
+    /// A request to a session. The requests about the tree, files, import and export, stored sessions and the
+    /// agent are separate enums; on the wire all share the field `type`.
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -303,20 +303,20 @@ osier_base::parameter_types! {
     Typed: Text,
 }
 
-/// How a person wants to sign in.
+/// The method of a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoginMethod {
-    /// A browser here, or anywhere with the code pasted back.
+    /// A browser on this machine, or on another one with the code pasted back.
     Browser,
     /// A short code typed on another device.
     Device,
-    /// A key, typed in.
+    /// An API key that the user enters.
     Key,
 }
 
-/// Text that may be a key: it travels with its op and is never shown.
+/// Text that may contain a key. It is sent with its request and never shown or logged.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

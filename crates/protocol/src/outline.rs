@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 /// No parent.
 const NONE: u32 = u32::MAX;
 
-/// Consecutive entries of a session, moves of the leaf among them (`Tag::Leaf`, no parent).
+/// Consecutive entries of a session, including moves of the current entry (`Tag::Leaf`, no parent).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Wire", into = "Wire")]
 pub struct Outline {
     /// Number of the first entry.
     first: u32,
-    /// The ids one behind the other, and where each ends.
+    /// All ids in one string, and the end of each.
     ids: String,
     ends: Vec<u32>,
     parents: Vec<u32>,
     tags: Vec<Tag>,
-    /// Names of entries of the whole session, by number.
+    /// Labels of entries of the complete session, by number.
     pub labels: Vec<(u32, String)>,
-    /// Entries of the whole session that are out of sight with what hangs on them.
+    /// Numbers of entries of the complete session that are hidden with all entries below them.
     pub hidden: Vec<u32>,
-    /// The current leaf; `None` before every root.
+    /// The number of the current entry; `None` before every root.
     pub leaf: Option<u32>,
 }
 
@@ -30,12 +30,12 @@ pub struct Outline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutlineEntry<'a> {
     pub id: &'a str,
-    /// Number of what it hangs on.
+    /// Number of its parent.
     pub parent: Option<u32>,
     pub tag: Tag,
 }
 
-/// How an outline travels.
+/// The serialized form of an outline.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +49,7 @@ struct Wire {
 }
 
 impl Outline {
-    /// An outline that begins at the entry `first`, with room for `count` entries.
+    /// An outline that begins with the entry `first`, with capacity for `count` entries.
     pub fn starting_at(first: u32, count: usize) -> Self {
         Self {
             first,
@@ -66,12 +66,12 @@ impl Outline {
         self.first
     }
 
-    /// Entries of the session up to the last one here.
+    /// The number after the last entry.
     pub fn end(&self) -> u32 {
         self.first + self.tags.len() as u32
     }
 
-    /// The entry `number`, if it is here.
+    /// The entry `number`, if the outline contains it.
     pub fn get(&self, number: u32) -> Option<OutlineEntry<'_>> {
         let place = number.checked_sub(self.first)? as usize;
         let parent = *self.parents.get(place)?;
@@ -85,7 +85,7 @@ impl Outline {
         })
     }
 
-    /// Goes on with what follows; false when it does not follow.
+    /// Appends the entries that follow; false when `later` does not begin where this outline ends.
     pub fn extend(&mut self, later: Self) -> bool {
         if later.first != self.end() {
             return false;
@@ -101,7 +101,7 @@ impl Outline {
         true
     }
 
-    /// Adds an entry; `id` appends its id.
+    /// Adds an entry; `id` appends the entry's id to the string.
     pub fn push(&mut self, id: impl FnOnce(&mut String), parent: Option<u32>, tag: Tag) {
         id(&mut self.ids);
         self.ends.push(self.ids.len() as u32);

@@ -1,16 +1,16 @@
-//! Another client of the same session.
+//! The clients of a shared session.
 
 use serde::{Deserialize, Serialize};
 
-/// One who is in the session.
+/// A client of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Client {
     /// Its number in this session.
     pub id: u64,
-    /// Of at most 40 columns, and nobody else's at the time.
+    /// At most 40 columns wide; unique among the connected clients.
     pub name: String,
-    /// Its line is cut: it has its place for half a minute more.
+    /// The client is disconnected. It can reconnect as the same client for 30 seconds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub away: bool,
 }

@@ -17,7 +17,7 @@ pub struct Question {
     /// Unique in the process; set by [`Questions::ask`].
     #[serde(default)]
     pub id: String,
-    /// Who asks, for people: ``the tool `bash` ``, ``the MCP server `github` ``.
+    /// The sender, for display: ``the tool `bash` ``, ``the MCP server `github` ``.
     pub origin: String,
     /// One sentence. Untrusted when the origin is.
     pub title: String,
@@ -71,13 +71,13 @@ pub enum QuestionKind {
         multiline: bool,
         secret: bool,
     },
-    /// Several values: a flat JSON schema of an object, as elicitation has it.
+    /// Several values: a flat JSON schema of an object, as in MCP elicitation.
     Form { schema: Value },
     /// Open a URL and return.
     Visit { url: String },
 }
 
-/// One of several.
+/// One of several choices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -124,11 +124,11 @@ pub enum Answer {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Grant {
     Once,
-    /// For calls that fit `pattern` until the session closes.
+    /// For calls that match `pattern`, for this session.
     Session {
         pattern: String,
     },
-    /// For calls that fit `pattern` in this project, from now on.
+    /// For calls that match `pattern`, always in this project.
     Project {
         pattern: String,
     },
@@ -150,7 +150,7 @@ pub enum Request {
 pub struct Questions(mpsc::UnboundedSender<Request>);
 
 impl Questions {
-    /// A way, and the end where the questions arrive.
+    /// A sender of questions and the receiver for their owner.
     pub fn new() -> (Self, mpsc::UnboundedReceiver<Request>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         (Self(sender), receiver)
@@ -193,7 +193,7 @@ impl Drop for Withdrawal<'_> {
     }
 }
 
-/// The questions that wait, oldest first. Belongs to one owner.
+/// The open questions, oldest first. Belongs to one owner.
 #[derive(Debug, Default)]
 pub struct Waiting(Vec<(Question, oneshot::Sender<Answer>)>);
 

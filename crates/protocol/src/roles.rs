@@ -1,9 +1,9 @@
-//! Roles of models: a name for a model and a level, so that one key goes from thinking about the work to doing
-//! it. Which role is on follows from the model and the level that are chosen, which every branch remembers.
+//! Roles: a role is a name for a model and a thinking level, so that one key switches from planning to editing.
+//! The active role follows from the selected model and level, which every branch stores.
 
 use serde::{Deserialize, Serialize};
 
-/// What a model is chosen for.
+/// A role of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -26,7 +26,7 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 
-    /// The setting with its model.
+    /// The name of the setting that holds its model.
     pub fn setting(self) -> &'static str {
         match self {
             Self::Plan => "plan_model",

@@ -3,7 +3,7 @@
 use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
 
-/// The session that is open.
+/// The open session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -13,31 +13,31 @@ pub struct SessionInfo {
     pub path: Option<String>,
     pub cwd: String,
     pub name: Option<String>,
-    /// Whether it existed before.
+    /// Whether the session existed before.
     pub resumed: bool,
-    /// It can be looked at, and nothing is stored.
+    /// The session is read-only: nothing is stored.
     #[serde(default)]
     pub read_only: bool,
-    /// What all of it holds; not set while a long one is still being read.
+    /// Totals of the session; not set until a long session file is read completely.
     pub contents: Option<SessionContents>,
-    /// Whether an answer that was cut off by a crash was brought back.
+    /// Whether a partial answer was restored after a crash.
     pub recovered_draft: bool,
 }
 
-/// What a whole session holds.
+/// Totals of a complete session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SessionContents {
     /// Messages of the current branch.
     pub messages: usize,
-    /// Lines that could not be read and were left out.
+    /// Lines that could not be read and were skipped.
     pub damaged_lines: usize,
     /// Tokens and cost of every call, on all branches.
     pub usage: Usage,
 }
 
-/// A session as a list shows it.
+/// A stored session, for lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -53,16 +53,16 @@ pub struct SessionSummary {
     pub size: u64,
 }
 
-/// As what a stored session is opened.
+/// How a stored session is opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
-    /// To go on in it. Refused while another process has it.
+    /// Continue the session. Refused while another process has it open.
     #[default]
     Itself,
-    /// To go on in a copy of its current branch: a session of its own.
+    /// Continue in a new session with a copy of its current branch.
     Copy,
-    /// To look at it as it is now. Nothing can be stored.
+    /// Open it read-only. Nothing can be stored.
     ReadOnly,
 }

@@ -1,19 +1,18 @@
-//! What a session has used: tokens, money and time, in all and by model, and how well the providers'
-//! prompt caches were hit.
+//! Usage of a session: tokens, cost and time, in total and by model, and misses of the providers' prompt
+//! caches.
 //!
-//! A cache that was missed is seen by comparison: what a model read in its last call stands at the front
-//! of the next one, so whatever of that was not read from the cache was paid for again. A call that reads
-//! less than the one before it is not compared: the conversation was cut, by a compaction or a move in its
-//! tree.
+//! Cache misses are computed from consecutive calls. The tokens of a model's last call are the prefix of its
+//! next call; those that were not read from the cache were paid for again. A call with fewer tokens than the one
+//! before is not compared, because a compaction or a move in the tree has shortened the conversation.
 
 use osier_agent::{AccountingEntry, AgentMessage};
 use osier_llm::{Price, StopReason, Usage};
 use serde::{Deserialize, Serialize};
 
-/// Differences up to this many tokens are how vendors round, not a miss.
+/// Differences up to this many tokens are rounding by vendors, not a miss.
 const NOISE: u64 = 1024;
 
-/// Everything a session has used.
+/// The usage of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -23,12 +22,12 @@ pub struct Spending {
     pub models: Vec<ModelSpending>,
     pub tool_calls: u64,
     pub tool_failures: u64,
-    /// The newest call that read anything.
+    /// The newest call with input tokens.
     #[serde(default)]
     pub last: Option<Usage>,
 }
 
-/// What one model has used.
+/// The usage of one model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -36,47 +35,38 @@ pub struct ModelSpending {
     /// `PROVIDER/ID`.
     pub model: String,
     pub calls: u64,
-    /// Calls that ended in something other than an answer.
+    /// Calls that failed or were aborted.
     pub failures: u64,
     pub usage: Usage,
-    /// Milliseconds in which the model answered.
+    /// Total duration of the calls, in milliseconds.
     pub latency_ms: u64,
     /// Tokens that could have been read from the cache and were not.
     pub missed: u64,
-    /// What they cost beyond what reading them from the cache would have, in dollars; 0 where no price is
-    /// known, or a subscription pays.
+    /// The additional cost of the missed tokens, compared with reading them from the cache, in US dollars. 0
+    /// without a known price, or when a subscription pays.
     #[serde(default)]
     pub missed_cost: f64,
-    /// The oldest call that read anything, to be held against what came before it.
+    /// The oldest call with input tokens, to be compared with calls before it.
     #[serde(skip)]
     pub first: Option<Usage>,
-    /// Tokens of the newest call, which the next one repeats.
+    /// Tokens of the newest call, which the next call repeats.
     #[serde(skip)]
     pub prefix: u64,
     #[serde(skip)]
     pub misses: Vec<Miss>,
 }
 
-/// One call that was paid for more than it had to be.
+/// A call that missed the cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Miss {
-    /// Those that could have been read from the cache.
+    /// Tokens that could have been read from the cache.
     pub tokens: u64,
-    /// Of the whole call.
+    /// Usage of the complete call.
     pub usage: Usage,
 }
 
 impl Spending {
-    /// What stored messages tell; calls whose answers were not kept are not among them.
-    pub fn of_messages<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Self {
-        let mut spending = Self::default();
-        for message in messages {
-            spending.count(message);
-        }
-        spending
-    }
-
-    /// Counts what a stored message tells.
+    /// Counts the usage recorded in a stored message.
     pub fn count(&mut self, message: &AgentMessage) {
         match message {
             AgentMessage::Assistant(answer) => {
@@ -86,7 +76,7 @@ impl Spending {
             }
             AgentMessage::ToolResult(result) => {
                 self.tool(result.status.is_success());
-                // A sub-agent's calls left no messages of their own.
+                // The messages of a subagent are not stored.
                 let nested = result.details.get("spending").cloned();
                 if let Some(nested) = nested.and_then(|nested| serde_json::from_value(nested).ok())
                 {
@@ -97,7 +87,7 @@ impl Spending {
         }
     }
 
-    /// Both together; `later` happened after this.
+    /// The sum of both; `later` comes after `self`.
     #[must_use]
     pub fn followed_by(mut self, later: &Self) -> Self {
         self.total += later.total;
@@ -154,7 +144,8 @@ impl Spending {
         self.models[place].call(usage, latency_ms, success);
     }
 
-    /// Tokens that could have been read from a cache and were not, and what that cost, in dollars.
+    /// Tokens that were not read from a cache although they could have been, and their additional cost in US
+    /// dollars.
     pub fn missed(&self) -> (u64, f64) {
         let sum = |(tokens, cost): (u64, f64), model: &ModelSpending| {
             (tokens + model.missed, cost + model.missed_cost)
@@ -169,8 +160,8 @@ impl ModelSpending {
         self.failures += later.failures;
         self.latency_ms += later.latency_ms;
         if let Some(first) = later.first {
-            let told = self.tells_of_cache() || first.cache_read + first.cache_write > 0;
-            self.compare(first, told);
+            let reported = self.reports_cache() || first.cache_read + first.cache_write > 0;
+            self.compare(first, reported);
             self.prefix = later.prefix;
         }
         self.usage += later.usage;
@@ -187,39 +178,38 @@ impl ModelSpending {
             return;
         }
         self.first.get_or_insert(usage);
-        self.compare(usage, self.tells_of_cache());
+        self.compare(usage, self.reports_cache());
         self.prefix = usage.context_tokens();
     }
 
-    /// Only of a provider that has told of its cache can be said that it missed.
-    fn tells_of_cache(&self) -> bool {
+    /// Whether the provider has reported cache use. Misses are counted only then.
+    fn reports_cache(&self) -> bool {
         self.usage.cache_read + self.usage.cache_write > 0
     }
 
-    /// Holds a call against the one before it.
-    fn compare(&mut self, usage: Usage, told: bool) {
+    /// Compares a call with the one before it.
+    fn compare(&mut self, usage: Usage, cache_reported: bool) {
         let tokens = self.prefix.saturating_sub(usage.cache_read);
-        if told && usage.context_tokens() >= self.prefix && tokens > NOISE {
+        if cache_reported && usage.context_tokens() >= self.prefix && tokens > NOISE {
             self.missed += tokens;
             self.misses.push(Miss { tokens, usage });
         }
     }
 
-    /// Reckons what the missed tokens cost beyond what reading them from the cache would have, each call by
-    /// the prices of its length.
+    /// Computes `missed_cost`, each call with the prices for its prompt length.
     pub fn price_misses(&mut self, price: &Price) {
         self.missed_cost = self.misses.iter().map(|miss| miss.cost(price)).sum();
     }
 }
 
 impl Miss {
-    /// In dollars; nothing where a subscription paid.
+    /// In US dollars; 0 when a subscription paid.
     fn cost(&self, price: &Price) -> f64 {
         if self.usage.subscription {
             return 0.0;
         }
         let price = price.of_prompt(self.usage.context_tokens());
-        // What was missed came first, and what came first was written to the cache.
+        // The missed tokens are the start of the prompt, which is written to the cache first.
         let written = self.tokens.min(self.usage.cache_write);
         let paid =
             written as f64 * price.cache_write + (self.tokens - written) as f64 * price.input;

@@ -16,24 +16,24 @@ pub enum PromptPart {
         label: String,
         text: String,
     },
-    /// A file that goes along with the prompt.
+    /// An attached file.
     File {
         file: Attachment,
     },
 }
 
-/// A prompt that was put aside.
+/// A stashed prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Stashed {
     pub id: String,
     pub text: String,
-    /// What it is made of, where that is more than its text.
+    /// The parts of the prompt, if it contains more than text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PromptPart>,
-    /// Where it was written.
+    /// The working directory in which it was stashed.
     pub cwd: String,
-    /// When, in milliseconds since the Unix epoch.
+    /// Milliseconds since the Unix epoch.
     pub created: i64,
 }

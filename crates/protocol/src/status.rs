@@ -5,16 +5,16 @@ use osier_agent::QueueMode;
 use osier_llm::{ThinkingLevel, Usage};
 use serde::{Deserialize, Serialize};
 
-/// How a host and its session stand.
+/// The state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
-    /// The model of the next request.
+    /// The model for the next request.
     pub model: ModelInfo,
-    /// The level that was asked for; the model's `thinkingLevels` say what it makes of it.
+    /// The selected thinking level. The model may not support it; see its `thinkingLevels`.
     pub thinking_level: ThinkingLevel,
-    /// A run is on, or a change of the conversation.
+    /// A run or a change of the conversation is in progress.
     pub is_streaming: bool,
     pub is_compacting: bool,
     pub steering_mode: QueueMode,
@@ -26,16 +26,16 @@ pub struct Status {
     /// Not set for a session that is not stored.
     pub session_file: Option<String>,
     pub session_name: Option<String>,
-    /// Messages of the current branch.
+    /// Number of messages of the current branch.
     pub message_count: usize,
-    /// Messages that wait in the queues.
+    /// Number of queued messages.
     pub pending_message_count: usize,
     /// Tokens of every call, on all branches.
     pub token_usage: Usage,
-    /// US dollars, of the same calls.
+    /// Cost of the same calls in US dollars.
     pub cost: f64,
     pub permissions: PermissionMode,
-    /// Where the tools work.
+    /// The working directory.
     pub cwd: String,
     /// Why the last run failed.
     pub error: Option<String>,

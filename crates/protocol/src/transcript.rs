@@ -4,49 +4,49 @@ use osier_agent::AgentMessage;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Which messages of the current branch a page holds.
+/// Which messages of the current branch a page contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "at", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum PageAt {
-    /// The first ones.
+    /// The first messages.
     Start,
-    /// The last ones.
+    /// The last messages.
     End,
-    /// Those before this entry.
+    /// The messages before this entry.
     Before { entry_id: String },
-    /// Those after this entry.
+    /// The messages after this entry.
     After { entry_id: String },
-    /// This entry and those on both sides of it.
+    /// This entry and the messages before and after it.
     Around { entry_id: String },
-    /// The nearest landmark before this entry and what follows it; nothing when there is none.
+    /// The nearest landmark before this entry and the messages after it. Empty when there is none.
     LandmarkBefore {
         entry_id: String,
         landmark: Landmark,
     },
-    /// The nearest landmark after this entry and what follows it; nothing when there is none.
+    /// The nearest landmark after this entry and the messages after it. Empty when there is none.
     LandmarkAfter {
         entry_id: String,
         landmark: Landmark,
     },
 }
 
-/// What a reader jumps to.
+/// A kind of message to jump to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Landmark {
-    /// What the person said.
+    /// A prompt.
     Prompt,
-    /// A call of a tool, or a command of the person.
+    /// A tool call, or a shell command of the user.
     Call,
-    /// A call that did not succeed, or an error that was told.
+    /// A failed tool call, or an error message.
     Error,
-    /// A call that changed files and says how.
+    /// A tool call that changed files and has a diff.
     Edit,
 }
 
-/// A message and the entry it stands in.
+/// A message with the id of its entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -56,12 +56,12 @@ pub struct StoredMessage {
     pub message: Arc<AgentMessage>,
 }
 
-/// A message that holds what was sought.
+/// A message that contains the searched text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SearchHit {
     pub entry_id: String,
-    /// The first match with what stands around it, as it was written: it may hold anything.
+    /// The first match with the text around it, not sanitized.
     pub excerpt: String,
 }

@@ -50,7 +50,7 @@ osier_base::parameter_types! {
     ExportScope: Word("branch", "tree"),
 }
 
-/// What is heard about exports and imports; a failure is a notice.
+/// An event about import and export. A failure is a `host_notice`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -62,7 +62,7 @@ pub enum TransferEvent {
     SessionExported {
         exported: Box<Exported>,
     },
-    /// With `open` it follows `SessionOpened`.
+    /// With `open`, this event follows `session_opened`.
     SessionImported {
         imported: Box<Imported>,
     },
@@ -105,7 +105,7 @@ impl ExportFormat {
         }
     }
 
-    /// A page and a copy contain all branches, a document only the current one.
+    /// The default scope: HTML and JSONL contain all branches, Markdown only the current one.
     pub fn usual_scope(self) -> ExportScope {
         match self {
             Self::Html | Self::Jsonl => ExportScope::Tree,
@@ -129,11 +129,11 @@ pub enum ExportScope {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExportSummary {
-    /// Messages and summaries; of a copy, entries.
+    /// Number of messages and summaries; for JSONL, of entries.
     pub entries: usize,
-    /// Branches, the current one counted.
+    /// Number of branches, including the current one.
     pub branches: usize,
-    /// Entries that could not be read and are not in it.
+    /// Number of entries that could not be read and are missing in the export.
     pub unreadable: usize,
 }
 
@@ -149,7 +149,7 @@ pub struct Exported {
     pub summary: ExportSummary,
 }
 
-/// Whose session a file is.
+/// The program that wrote a session file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -161,7 +161,7 @@ pub enum ImportSource {
 }
 
 impl ImportSource {
-    /// The name for people.
+    /// The name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::Osier => "osier",

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Bytes of a glimpse when no other number is given.
+/// The default for `bytes` of `read_entries`.
 fn usual_glimpse() -> usize {
     400
 }
 
-/// Entries of a piece of the log when no other number is given.
+/// The default for `limit` of `get_entries`.
 fn usual_limit() -> usize {
     1000
 }
@@ -183,7 +183,7 @@ osier_base::requests! {
     }
 }
 
-/// What is heard about the tree.
+/// An event about the session tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -192,36 +192,37 @@ osier_base::requests! {
     rename_all_fields = "camelCase"
 )]
 pub enum TreeEvent {
-    /// Answer to `ReadTree`.
+    /// Answer to `get_tree`.
     Tree {
         request: u64,
         outline: Arc<Outline>,
     },
-    /// Answer to `ReadEntries`; what is not there is left out.
+    /// Answer to `read_entries`. Unknown entries are left out.
     Entries {
         request: u64,
         entries: Vec<Glimpse>,
     },
-    /// Answer to `ReadLog`. `found` is false, and the rest empty, when there is no entry `since`.
+    /// Answer to `get_entries`. `found` is false, and `entries` is empty, when the entry `since` does not
+    /// exist.
     StoredEntries {
         request: u64,
         found: bool,
         entries: Vec<Entry>,
-        /// The entry the conversation stands at.
+        /// The current entry of the conversation.
         leaf: Option<String>,
-        /// Others follow.
+        /// There are more entries after these.
         more: bool,
     },
-    /// Answer to `SearchTree`, in pieces: numbers of the outline, the newest first.
+    /// A batch of results of `search_tree`: entry numbers of the outline, newest first.
     TreeHits {
         request: u64,
         entries: Vec<u32>,
-        /// No more will come.
+        /// This is the last batch.
         done: bool,
     },
-    /// A model writes down what the branch that is left came to.
+    /// A model summarizes the branch that is left.
     BranchSummaryStart,
-    /// The summary has failed or was interrupted: nothing moved.
+    /// The summary failed or was interrupted. The current entry did not change.
     BranchSummaryFailed {
         message: String,
     },
@@ -231,89 +232,90 @@ pub enum TreeEvent {
         from: Option<String>,
         leaf: Option<String>,
         messages: Vec<StoredMessage>,
+        /// `messages` begin with the first message of the branch.
         at_start: bool,
-        /// Messages of the branch.
+        /// Number of messages of the branch.
         count: usize,
-        /// The prompt that was gone on before, to be changed and sent again.
+        /// The prompt before which the conversation continues, for editing.
         prompt: Option<UserMessage>,
     },
-    /// The session that was just opened is a copy of another.
+    /// The session that was just opened is a fork of another one.
     Forked {
         parent_session: String,
         prompt: Option<UserMessage>,
     },
     EntryLabelled {
         entry_id: String,
-        /// `None` when the name was taken away.
+        /// `null` when the label was removed.
         label: Option<String>,
     },
     BranchHidden {
         entry_id: String,
         hidden: bool,
     },
-    /// Answer to `CompareBranches`.
+    /// Answer to `compare_branches`.
     BranchesCompared {
         request: u64,
         comparison: Box<Comparison>,
     },
-    /// A summary waits for `StoreSummary`.
+    /// A summary waits for `store_summary`.
     SummaryDrafted {
         summary: String,
         tokens_before: u64,
-        /// Messages it stands for, and messages that stay.
+        /// Number of messages that the summary replaces, and of messages that stay.
         goes: usize,
         stays: usize,
     },
     AutoCompactChanged {
         enabled: bool,
     },
-    /// Several models begin to answer, in this order of lanes.
+    /// Several models started to answer, in the order of their lanes.
     FanStarted {
         models: Vec<String>,
     },
-    /// How far a lane is.
+    /// The progress of a lane.
     LaneUpdate {
         state: Box<LaneState>,
     },
-    /// Every lane has ended; none when they could not begin, or when their copies were removed.
+    /// All lanes have ended. Empty when they could not start, or when their file copies were deleted.
     FanEnded {
         lanes: Vec<LaneState>,
     },
-    /// The lane's files are those of the working directory now.
+    /// The files of a lane were copied to the working directory.
     LaneTaken {
         lane: usize,
         files: Vec<PathBuf>,
-        /// Where overwritten files are kept.
+        /// The directory with backups of overwritten files.
         kept: Option<PathBuf>,
     },
-    /// Nothing was written: these files were changed meanwhile.
+    /// No file was written, because these files were changed by hand since the fan started.
     LaneConflicts {
         lane: usize,
         files: Vec<PathBuf>,
     },
-    /// Answer to `GetContext`. Its name on the wire is not that of the parts of the prompt.
+    /// Answer to `get_context`. `context` on the wire is the answer to `list_context`.
     #[serde(rename = "context_report")]
     Context {
         report: Box<ContextReport>,
-        /// What the session has used, and how its caches were hit.
+        /// Tokens, cost and cache use of the session.
         spending: Box<Spending>,
     },
 }
 
-/// A look at one entry.
+/// A short preview of one entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Glimpse {
     pub entry_id: String,
-    /// The start of what it says, as it was written: it may hold anything.
+    /// The start of its text, not sanitized.
     pub text: String,
-    /// Who says it: a model, a tool.
+    /// The author: a model or a tool.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// RFC 3339.
     pub timestamp: String,
-    /// It failed or was interrupted.
+    /// The entry is a call that failed or was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The picture. Counts are guesses from letters; `used` is what the provider has counted, where it has.
+/// The use of the context window. Tokens are estimated from the length of texts, except for `used`, which the
+/// provider has counted if it reports usage.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -10,18 +11,19 @@ pub struct ContextReport {
     /// `PROVIDER/ID`.
     pub model: String,
     pub window: u64,
-    /// Tokens kept free.
+    /// Tokens reserved for output.
     pub reserve: u64,
     /// Tokens in use.
     pub used: u64,
-    /// From the front of the window to its end.
+    /// In the order of the request.
     pub parts: Vec<WindowPart>,
-    /// Messages and tokens that a compaction would replace, and that would stay.
+    /// Number of messages and tokens that a compaction would replace.
     pub goes: (usize, u64),
+    /// Number of messages and tokens that would stay after a compaction.
     pub stays: (usize, u64),
-    /// The largest messages: how they begin, and their tokens.
+    /// The largest messages: the start of each text, and its tokens.
     pub largest: Vec<(String, u64)>,
-    /// Whether a full window is compacted without being asked.
+    /// Whether automatic compaction is on.
     pub automatic: bool,
 }
 
@@ -31,14 +33,14 @@ pub struct ContextReport {
 #[serde(rename_all = "camelCase")]
 pub struct WindowPart {
     pub kind: WindowPartKind,
-    /// Things of this kind.
+    /// Number of items of this kind.
     pub count: usize,
     pub tokens: u64,
-    /// Tokens of it that would go.
+    /// Tokens of it that a compaction would replace.
     pub goes: u64,
 }
 
-/// What a part of a window is.
+/// The kind of content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -47,7 +49,7 @@ pub enum WindowPartKind {
     Tools,
     Summaries,
     Prompts,
-    /// Documents and images given along with prompts.
+    /// Documents and images attached to prompts.
     Files,
     Answers,
     Thinking,
@@ -71,7 +73,7 @@ impl WindowPartKind {
         Self::Shell,
     ];
 
-    /// The word for people.
+    /// The name for display.
     pub fn name(self) -> &'static str {
         match self {
             Self::System => "system prompt",

@@ -35,4 +35,4 @@ mod seatbelt;
 pub use plan::{Backend, Confinement, SandboxError};
 
 /// The hidden subcommand that sandboxes itself and then executes the command.
-pub const HELPER: &str = "__sandbox";
+pub(crate) const HELPER: &str = "__sandbox";

@@ -90,7 +90,8 @@ impl HookRunner {
         &mut self,
         source: Source,
         hooks: Option<Arc<SessionHooks>>,
-        (model, cwd): (String, &Path),
+        model: String,
+        cwd: &Path,
     ) {
         self.source = Some(source);
         if let Some(hooks) = hooks {

@@ -3,6 +3,44 @@
 //! A client starts a session with [`SessionHandle::start`] and a [`SessionSetup`]. It sends requests
 //! ([`osier_protocol::Op`]) and receives events ([`osier_protocol::Event`]); there is no other way in.
 //!
+//! ```
+//! use osier_agent::Event as AgentEvent;
+//! use osier_llm::Delta;
+//! use osier_protocol::Event;
+//! use osier_session::{SessionHandle, SessionSetup};
+//! # use osier_base::folders::Folders;
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (home, work) = (tempfile::tempdir()?, tempfile::tempdir()?);
+//! # let (folders, cwd) = (Folders::under(home.path()), work.path().to_owned());
+//! # std::fs::write(cwd.join("hello.json"), r#"{"turns": [{"steps": [{"text": "Hi."}]}]}"#)?;
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//!
+//! let mut setup = SessionSetup::new(folders, cwd);
+//! setup.model = Some("script/hello.json".to_owned());
+//! # setup.settings.discover_local_models = false;
+//! let (session, mut events) = SessionHandle::start(setup)?;
+//! let (text, attachments) = ("Hello".to_owned(), Vec::new());
+//! session.send(osier_agent::Op::Prompt { text, attachments }.into());
+//!
+//! let mut answer = String::new();
+//! while let Some(event) = events.recv().await {
+//!     match event {
+//!         Event::Agent(AgentEvent::MessageUpdate {
+//!             delta: Delta::TextDelta { delta, .. },
+//!             ..
+//!         }) => answer.push_str(&delta),
+//!         Event::Agent(AgentEvent::AgentSettled { .. }) => break,
+//!         _ => {}
+//!     }
+//! }
+//! assert_eq!(answer, "Hi.");
+//! # session.send(osier_protocol::Op::ShutDown);
+//! # while events.recv().await.is_some_and(|event| event != Event::ShutDown) {}
+//! # Ok(())
+//! # })
+//! # }
+//! ```
+//!
 //! - `actor`: the handle, the loop, and the dispatch of requests. The only module that knows all features.
 //! - `open_session`: the file, the agent and the tools of the open session.
 //! - one module for each feature, with its state, its operations and its tests: `stash`, `drafts`, `history`,

@@ -12,7 +12,7 @@ use osier_agent::{Agent, AgentMessage, Interceptor, Op, Subscription, ToolDecisi
 use osier_base::watch::Watcher;
 use osier_base::{clock, ids};
 use osier_extensions::hooks::Role;
-use osier_extensions::plugins::link::{Link, MayRun, PluginMessage, Request};
+use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Request};
 use osier_extensions::plugins::{Loaded, Plugins, api};
 use osier_llm::ToolCall;
 use osier_permissions::trust::project_root;
@@ -165,7 +165,8 @@ pub(crate) fn folders(setup: &SessionSetup) -> Vec<PathBuf> {
 /// Decides whether `plugin` can run a program. The permissions of the model's commands apply; in plan mode also the
 /// sandbox that denies writes.
 pub(crate) fn may_run(
-    (plugin, command): (&str, &str),
+    plugin: &str,
+    command: &str,
     policy: &ToolPolicy,
     workspace: &Arc<Workspace>,
     reply: oneshot::Sender<MayRun>,

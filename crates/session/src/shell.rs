@@ -38,7 +38,8 @@ impl UserShell {
     /// Starts `(command, exclude from context)` unless one runs.
     pub(crate) fn run(
         &mut self,
-        (command, exclude_from_context): (String, bool),
+        command: String,
+        exclude_from_context: bool,
         workspace: &Arc<Workspace>,
         emitter: &Emitter,
         done: Callback<Box<ShellRun>>,

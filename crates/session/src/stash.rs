@@ -48,7 +48,7 @@ impl Stash {
         emitter: &Emitter,
     ) -> bool {
         let (file, cwd) = (self.file.clone(), self.cwd.clone());
-        self.publish(emitter, move || add(&file, (&text, &parts), &cwd))
+        self.publish(emitter, move || add(&file, &text, &parts, &cwd))
             .await
     }
 
@@ -86,7 +86,8 @@ fn list(file: &Path) -> Vec<Stashed> {
 /// Stores a prompt; returns all. Blocks.
 fn add(
     file: &Path,
-    (text, parts): (&str, &[PromptPart]),
+    text: &str,
+    parts: &[PromptPart],
     cwd: &str,
 ) -> Result<Vec<Stashed>, LockedJsonError> {
     locked_json::change(file, |prompts: &mut Vec<Stashed>| {
@@ -140,9 +141,9 @@ mod tests {
     fn list_is_newest_first_without_duplicates() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("stash.json");
-        add(&file, ("one", &[]), "/a").unwrap();
-        add(&file, ("two", &[]), "/b").unwrap();
-        add(&file, ("one", &[]), "/c").unwrap();
+        add(&file, "one", &[], "/a").unwrap();
+        add(&file, "two", &[], "/b").unwrap();
+        add(&file, "one", &[], "/c").unwrap();
         let texts = |prompts: &[Stashed]| -> Vec<String> {
             prompts.iter().map(|prompt| prompt.text.clone()).collect()
         };
@@ -170,13 +171,13 @@ mod tests {
                 preview: None,
             },
         };
-        add(&file, ("old", &[picture(FILES_LIMIT / 2)]), "/a").unwrap();
+        add(&file, "old", &[picture(FILES_LIMIT / 2)], "/a").unwrap();
         let paste = PromptPart::Paste {
             label: "[paste #1 +20 lines]".into(),
             text: "long".into(),
         };
-        add(&file, ("paste", &[paste]), "/a").unwrap();
-        let prompts = add(&file, ("new", &[picture(FILES_LIMIT / 2 + 1)]), "/a").unwrap();
+        add(&file, "paste", &[paste], "/a").unwrap();
+        let prompts = add(&file, "new", &[picture(FILES_LIMIT / 2 + 1)], "/a").unwrap();
         let parts: Vec<usize> = prompts.iter().map(|prompt| prompt.parts.len()).collect();
         assert_eq!(parts, [1, 1, 0]);
         assert_eq!(list(&file), prompts);

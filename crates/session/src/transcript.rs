@@ -24,7 +24,7 @@ impl Transcript {
     }
 
     /// Publishes a page. Unless the file is `indexed`, that comes first.
-    pub(crate) fn read(&self, (request, at): (u64, PageAt), indexed: bool, emitter: Emitter) {
+    pub(crate) fn read(&self, request: u64, at: PageAt, indexed: bool, emitter: Emitter) {
         let store = self.store.clone();
         tokio::spawn(async move {
             if !indexed && store.findings().await.is_err() {
@@ -46,12 +46,7 @@ impl Transcript {
     }
 
     /// Publishes the hits of a search. A search before it is cancelled.
-    pub(crate) fn search(
-        &mut self,
-        (request, query): (u64, &str),
-        indexed: bool,
-        emitter: Emitter,
-    ) {
+    pub(crate) fn search(&mut self, request: u64, query: &str, indexed: bool, emitter: Emitter) {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
         let Some(needle) = Needle::new(query) else {
@@ -61,13 +56,13 @@ impl Transcript {
         let stop = Arc::clone(&self.stop);
         tokio::spawn(async move {
             if !indexed && store.findings().await.is_err() {
-                return emitter.publish(hits(request, Vec::new(), (true, false)));
+                return emitter.publish(hits(request, Vec::new(), true, false));
             }
             tokio::task::spawn_blocking(move || {
-                let mut publish = |found| emitter.publish(hits(request, found, (false, false)));
+                let mut publish = |found| emitter.publish(hits(request, found, false, false));
                 let cut = store.index().search(&needle, &stop, &mut publish);
                 if !stop.load(Ordering::Relaxed) {
-                    emitter.publish(hits(request, Vec::new(), (true, cut)));
+                    emitter.publish(hits(request, Vec::new(), true, cut));
                 }
             });
         });
@@ -91,7 +86,7 @@ pub(crate) fn missing_page(request: u64) -> Event {
     }
 }
 
-fn hits(request: u64, hits: Vec<SearchHit>, (done, cut): (bool, bool)) -> Event {
+fn hits(request: u64, hits: Vec<SearchHit>, done: bool, cut: bool) -> Event {
     Event::SearchHits {
         request,
         hits,

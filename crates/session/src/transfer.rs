@@ -13,7 +13,8 @@ use osier_transfer::{ExportOptions, ImportOptions, TransferError};
 pub(crate) fn export(
     store: &SessionStore,
     cwd: &Path,
-    (path, options): (Option<String>, ExportOptions),
+    path: Option<String>,
+    options: ExportOptions,
     emitter: &Emitter,
 ) {
     let (store, emitter) = (store.clone(), emitter.clone());
@@ -40,7 +41,8 @@ pub(crate) fn export(
 pub(crate) fn import(
     data: PathBuf,
     cwd: PathBuf,
-    (path, options): (&str, ImportOptions),
+    path: &str,
+    options: ImportOptions,
     emitter: &Emitter,
     done: Callback<Imported>,
 ) {

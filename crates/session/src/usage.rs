@@ -101,7 +101,8 @@ impl Usage {
         &self,
         stored: StoredPart<'_>,
         agent: &Agent,
-        (model, automatic): (&Model, bool),
+        model: &Model,
+        automatic: bool,
         done: Callback<ContextUsage>,
     ) {
         let (store, agent, model) = (stored.store.clone(), agent.clone(), model.clone());

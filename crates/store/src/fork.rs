@@ -30,7 +30,7 @@ pub async fn fork(
 }
 
 /// The entries of a session that has only the branch up to `leaf`.
-pub fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
+pub(crate) fn fork_entries(source: &SessionTree, leaf: Option<&str>) -> Vec<Entry> {
     let path = source.path(leaf);
     let mut copied: Vec<Entry> = Vec::with_capacity(path.len());
     let mut moved = HashMap::new();

@@ -29,11 +29,11 @@
 //!
 //! The crate does not depend on tools, settings or the screen.
 
+mod branch_end;
 mod checkpoints;
 mod compare;
 mod directory;
 mod draft;
-mod ending;
 mod entry_reader;
 mod envelope;
 mod error;
@@ -63,11 +63,11 @@ pub mod recorder;
 mod tests;
 pub mod writer;
 
+pub use branch_end::Ending;
 pub use checkpoints::TurnRange;
 pub use directory::{EXTENSION as SESSION_EXTENSION, SessionDirectory};
-pub use ending::Ending;
 pub use error::SessionError;
-pub use fork::{fork, fork_entries};
+pub use fork::fork;
 pub use glimpse::TreeQuery;
 pub use index::{Counts, EntryIndex};
 pub use lines::Lines;
@@ -78,7 +78,7 @@ pub use log_file::create_directory;
 pub use page::Page;
 pub use reading::Reading;
 pub use rename::rename;
-pub use search::{HIT_LIMIT, Needle};
+pub use search::Needle;
 pub use store::SessionStore;
 pub use summary::{SessionSummary, summarize};
 pub use tree::SessionTree;

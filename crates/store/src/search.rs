@@ -17,7 +17,7 @@ use osier_llm::{AssistantBlock, ContentBlock};
 use osier_protocol::Entry;
 
 /// Maximum number of hits.
-pub const HIT_LIMIT: usize = 5_000;
+pub(crate) const HIT_LIMIT: usize = 5_000;
 /// Hits per report; the first one is reported at once.
 const BATCH: usize = 256;
 /// Bytes read in one block.

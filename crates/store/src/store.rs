@@ -12,8 +12,8 @@ use std::sync::mpsc::{self, Sender};
 
 use tokio::sync::oneshot;
 
+use super::branch_end::{self, Ending};
 use super::draft::{DraftFile, Inbox};
-use super::ending::{self, Ending};
 use super::error::SessionError;
 use super::index::EntryIndex;
 use super::load::{Findings, Loaded, scan};
@@ -87,7 +87,7 @@ impl SessionStore {
         let ending = if draft.was_left() {
             None
         } else {
-            ending::read(file, limit)
+            branch_end::read(file, limit)
         };
         if let Some(ending) = ending {
             let header = ending.header.clone();
@@ -233,7 +233,7 @@ impl SessionStore {
     }
 
     /// Starts the draft of an answer; it replaces the previous one. `partial` is the answer so far, usually empty.
-    pub fn begin_draft(&self, partial: AssistantMessage) {
+    pub(crate) fn begin_draft(&self, partial: AssistantMessage) {
         if self.keeps_drafts() && self.inbox.begin(partial) {
             self.tell(Command::DraftWaiting);
         }
@@ -252,7 +252,7 @@ impl SessionStore {
     }
 
     /// Drops the draft: its answer will not be stored.
-    pub async fn clear_draft(&self) -> Result<(), SessionError> {
+    pub(crate) async fn clear_draft(&self) -> Result<(), SessionError> {
         let generation = self.inbox.generation();
         self.ask(|reply| Command::ClearDraft(generation, reply))
             .await

@@ -403,7 +403,7 @@ impl SessionTree {
     }
 
     /// The end of the branch that follows the newest child from the entry `id`.
-    pub fn newest_leaf(&self, id: &str) -> Option<String> {
+    pub(crate) fn newest_leaf(&self, id: &str) -> Option<String> {
         let mut number = self.number(id)?;
         while let Some(newest) = self.nodes[number as usize].newest_child.get() {
             number = newest;

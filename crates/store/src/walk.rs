@@ -72,7 +72,7 @@ impl SessionTree {
     }
 
     /// Model, level and name at `leaf`.
-    pub fn state_at(&self, leaf: Option<&str>) -> State {
+    pub(crate) fn state_at(&self, leaf: Option<&str>) -> State {
         let mut state = StateSearch::default();
         for number in self.walk(leaf.and_then(|id| self.number(id))) {
             if state.wants(self.tag(number)) && state.see(&self.read(number)) {

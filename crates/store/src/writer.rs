@@ -30,7 +30,7 @@ impl Writer {
         &self.store
     }
 
-    pub fn is_at_leaf(&self) -> bool {
+    pub(crate) fn is_at_leaf(&self) -> bool {
         self.tip.is_none()
     }
 

@@ -58,7 +58,7 @@ pub struct CopyResult {
 pub enum ClipboardError {
     #[error("the text is empty")]
     Empty,
-    #[error("no clipboard took the text, and `{path}` cannot be written")]
+    #[error("no clipboard is available, and `{path}` cannot be written")]
     File {
         path: PathBuf,
         #[source]

@@ -250,7 +250,7 @@ pub(crate) fn apply(scroll: Scroll, buffer: &mut Buffer) {
             cells.rotate_right(distance);
         }
     } else {
-        move_columns(cells, width, columns.clone(), (distance, is_up));
+        move_columns(cells, width, columns.clone(), distance, is_up);
     }
     let free = if is_up {
         cells.len() - distance..cells.len()
@@ -267,7 +267,8 @@ fn move_columns(
     cells: &mut [Cell],
     width: usize,
     columns: Range<usize>,
-    (distance, is_up): (usize, bool),
+    distance: usize,
+    is_up: bool,
 ) {
     let count = cells.len() / width;
     for step in 0..count - distance / width {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::arguments::{self, Refusal};
-use super::asking::asks_for_input;
 use super::details::{BashDetails, JobListDetails, to_value};
 use super::jobs::Job;
+use super::prompt_detection::asks_for_input;
 use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_outside, run_shell};
 use super::workspace::Workspace;
 use osier_agent::{Tool, ToolContext, ToolOutput, ToolStatus};

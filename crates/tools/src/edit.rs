@@ -17,7 +17,7 @@ use super::details::{EditDetails, SingleEdit, to_value};
 use super::diff::{FileDiff, unified};
 use super::edit_closest::closest;
 use super::edit_match::{Applied, Edit, MatchError, apply};
-use super::ledger::{Freshness, MAX_HASHED, Stamp};
+use super::file_states::{Freshness, MAX_HASHED, Stamp};
 use super::read::{is_missing, suggestion};
 use super::workspace::Workspace;
 use super::write::{changed_on_disk, explain, other_names};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use similar::{DiffTag, TextDiff};
 
 use super::edit_view::View;
-use super::scan::count_newlines;
+use super::line_window::count_newlines;
 
 /// Maximum number of occurrences that are counted for an ambiguous text.
 const MAX_PLACES: usize = 20;

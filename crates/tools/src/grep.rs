@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{self, Refusal};
 use super::details::{GrepDetails, to_value};
 use super::grep_file::{FileMatches, Line, Meaning, Pattern, search};
-use super::in_order::in_order;
 use super::listing::Listing;
+use super::ordered_jobs::in_order;
 use super::walk::{Problems, Root, entries, names_hidden};
 use super::workspace::Workspace;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
@@ -171,8 +171,10 @@ impl Plan {
             move |path: PathBuf| {
                 let search = search(
                     &path,
-                    (&self.pattern, &mut searcher),
-                    (self.limit, self.root.is_file),
+                    &self.pattern,
+                    &mut searcher,
+                    self.limit,
+                    self.root.is_file,
                     stop,
                 );
                 match search {

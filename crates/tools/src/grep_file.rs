@@ -9,7 +9,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
-use super::scan::complete_characters;
+use super::line_window::complete_characters;
 use osier_base::text::sanitize;
 
 /// Bytes of a line that are shown; a longer line shows the part around the match.
@@ -109,8 +109,10 @@ pub(super) enum Line {
 /// data is searched too.
 pub(super) fn search(
     path: &Path,
-    (pattern, searcher): (&Pattern, &mut Searcher),
-    (limit, named): (usize, bool),
+    pattern: &Pattern,
+    searcher: &mut Searcher,
+    limit: usize,
+    named: bool,
     stop: &CancellationToken,
 ) -> io::Result<FileMatches> {
     searcher.set_binary_detection(if named {

@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::details::{BashDetails, JobDetails};
-use super::live::Live;
+use super::live_output::Live;
 use super::output::{Capture, Shown};
+use super::output_file::StoredOutput;
 use super::shell::{Recorder, ShellEnd, describe, details, drive};
-use super::spill::StoredOutput;
 use super::workspace::Workspace;
 use osier_agent::UpdateSink;
 use osier_base::clock::{human_duration, now_ms};

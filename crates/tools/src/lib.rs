@@ -21,10 +21,8 @@
 //! ```
 
 mod arguments;
-mod asking;
 pub mod attachment;
 mod bash;
-mod capped;
 pub mod details;
 pub mod diff;
 mod edit;
@@ -32,28 +30,30 @@ mod edit_closest;
 mod edit_match;
 mod edit_view;
 pub mod editor;
+mod editor_access;
+mod file_states;
 pub mod files;
 mod find;
 mod grep;
 mod grep_file;
 pub mod illustration;
 pub mod image;
-mod in_editor;
-mod in_order;
 mod jobs;
-mod ledger;
+mod line_window;
 mod listing;
-mod live;
+mod live_output;
 mod ls;
+mod ordered_jobs;
 mod output;
+mod output_file;
 mod preview;
+mod prompt_detection;
 mod read;
-mod scan;
 mod shell;
-mod spill;
 #[cfg(test)]
 mod testing;
 mod todo;
+mod truncation;
 mod walk;
 mod workspace;
 mod write;
@@ -64,9 +64,9 @@ use thiserror::Error;
 
 use osier_agent::{Tool, ToolSet};
 
-pub use capped::{Capped, cap, store as store_output};
 pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
+pub use truncation::{Capped, cap, store as store_output};
 pub use workspace::{JobObserver, Workspace};
 
 /// A built-in tool.

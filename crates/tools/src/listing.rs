@@ -1,6 +1,6 @@
 //! A result list for a model, limited in size and shown while it grows.
 
-use super::live::Live;
+use super::live_output::Live;
 use super::output::MODEL_BYTES;
 use osier_agent::UpdateSink;
 

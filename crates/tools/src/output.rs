@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use super::scan::{complete_characters, count_newlines};
+use super::line_window::{complete_characters, count_newlines};
 use osier_base::text::{head_bytes, sanitize, tail_bytes};
 
 /// Bytes stored of the start and of the end.
@@ -140,7 +140,7 @@ impl Excerpt {
         let place = full.describe();
         Shown {
             text: format!(
-                "{head}{newline}[… {lines} lines, {left_out} bytes left out{place} …]\n{tail}"
+                "{head}{newline}[… {lines} lines, {left_out} bytes omitted{place} …]\n{tail}"
             ),
             truncated: true,
         }
@@ -256,7 +256,7 @@ mod tests {
             - (numbered(1..=5000).len() - numbered(1..=3800).len());
         assert_eq!(
             lines[800],
-            format!("[… 3000 lines, {bytes} bytes left out …]")
+            format!("[… 3000 lines, {bytes} bytes omitted …]")
         );
         assert_eq!((lines[801], lines[2000]), ("3801", "5000"));
         assert_eq!(lines.len(), 2001);

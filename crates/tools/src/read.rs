@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::{self, Refusal};
 use super::details::{ReadDetails, to_value};
-use super::ledger::{ContentHash, Stamp};
-use super::scan::{Scan, Window, scan};
+use super::file_states::{ContentHash, Stamp};
+use super::line_window::{Scan, Window, scan};
 use super::workspace::Workspace;
 use crate::image;
 use crate::image::ImageError;

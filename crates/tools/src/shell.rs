@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::details::BashDetails;
-use super::in_editor::follow;
-use super::live::Live;
+use super::editor_access::follow;
+use super::live_output::Live;
 use super::output::{Capture, Shown};
-use super::spill::Spill;
+use super::output_file::Spill;
 use super::workspace::Workspace;
 use osier_agent::{ShellRun, UpdateSink};
 use osier_base::process::{Exit, Invocation, Running, signal_name, spawn};
@@ -80,7 +80,7 @@ pub async fn run_shell(
         sandbox = Some(format!("{}, {}", confinement.mode().name(), backend.name()));
     }
     let invocation = workspace.shell().invocation(&request.command)?;
-    let mut outcome = run(workspace, (request, &invocation), cancel, updates).await?;
+    let mut outcome = run(workspace, request, &invocation, cancel, updates).await?;
     outcome.details.sandbox_denied =
         sandbox.is_some() && is_denied(outcome.exit, &outcome.output, confinement.has_network());
     outcome.details.sandbox = sandbox;
@@ -95,17 +95,18 @@ pub(super) async fn run_outside(
     updates: UpdateSink,
 ) -> io::Result<ShellOutcome> {
     let invocation = workspace.shell().unconfined(&request.command);
-    run(workspace, (request, &invocation), cancel, updates).await
+    run(workspace, request, &invocation, cancel, updates).await
 }
 
 async fn run(
     workspace: &Workspace,
-    (request, invocation): (&ShellRequest, &Invocation),
+    request: &ShellRequest,
+    invocation: &Invocation,
     cancel: &CancellationToken,
     updates: UpdateSink,
 ) -> io::Result<ShellOutcome> {
     if let Some(terminal) = workspace.terminal(invocation).await {
-        return follow(&*terminal, (workspace, request), cancel, &updates).await;
+        return follow(&*terminal, workspace, request, cancel, &updates).await;
     }
     let started = Instant::now();
     let mut running = spawn(invocation)?;
@@ -113,8 +114,8 @@ async fn run(
     let end = drive(&mut running, &mut recorder, stopped(request, cancel)).await;
     let left = running.finish();
     workspace.survivors().keep(left.left_running);
-    let how = (end, left.exit);
-    Ok(ended(recorder, &request.command, how, started.elapsed()).await)
+    let duration = started.elapsed();
+    Ok(ended(recorder, &request.command, end, left.exit, duration).await)
 }
 
 /// Waits until the command must be stopped.
@@ -133,7 +134,8 @@ pub(super) async fn stopped(request: &ShellRequest, cancel: &CancellationToken) 
 pub(super) async fn ended(
     mut recorder: Recorder,
     command: &str,
-    (end, exit): (ShellEnd, Exit),
+    end: ShellEnd,
+    exit: Exit,
     duration: Duration,
 ) -> ShellOutcome {
     let shown = recorder.shown();

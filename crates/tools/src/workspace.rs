@@ -11,8 +11,8 @@ use std::{fmt, io};
 use tempfile::TempDir;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::file_states::Ledger;
 use super::jobs::Jobs;
-use super::ledger::Ledger;
 use crate::editor::Editor;
 use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;
@@ -53,20 +53,6 @@ impl Workspace {
             survivors: Arc::default(),
             editor: None,
         }
-    }
-
-    /// Runs commands with `program -c`.
-    #[must_use]
-    pub fn with_shell(mut self, program: impl Into<PathBuf>) -> Self {
-        self.shell.program = program.into();
-        self
-    }
-
-    /// Sets the environment variable `name` for commands.
-    #[must_use]
-    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.shell.env.push((name.into(), value.into()));
-        self
     }
 
     /// Calls `observer` when a job starts or ends.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::arguments::{self, Refusal};
 use super::details::{WriteDetails, to_value};
 use super::diff::{FileDiff, unified};
-use super::ledger::{Freshness, MAX_HASHED, Stamp};
+use super::file_states::{Freshness, MAX_HASHED, Stamp};
 use super::workspace::Workspace;
 use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file::{Options, WriteError};

@@ -25,7 +25,7 @@ pub enum TransferError {
     Theme(String),
     #[error("the session contains nothing to export")]
     Empty,
-    #[error("the copy `{}` differs from the session: {what}", path.display())]
+    #[error("the exported file `{}` differs from the session: {what}", path.display())]
     Unfaithful { path: PathBuf, what: String },
     #[error("`{}` is not a session of osier, pi, Claude Code or Codex: {reason}", path.display())]
     Unrecognised { path: PathBuf, reason: String },

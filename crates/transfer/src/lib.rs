@@ -53,4 +53,4 @@ pub use export::{ExportOptions, export, export_to, format_named};
 pub use html::prose::{OPTIONS as MARKDOWN, render as prose};
 pub use html::theme::{Highlighter, HtmlThemes, MarkedLine, Palette, PlainThemes, TextStyle};
 pub use import::{ForeignSession, ImportOptions, SourceFolders, find, import};
-pub use target::{Target, default_name};
+pub use target::Target;

@@ -345,7 +345,7 @@ fn picture(name: &str, mime_type: &str, base64: &str, out: &mut dyn Write) -> io
     let bytes = base64.len() / 4 * 3;
     writeln!(
         out,
-        "Picture: {} ({}, {bytes} bytes)\n",
+        "Image: {} ({}, {bytes} bytes)\n",
         code(name),
         line(mime_type)
     )

@@ -107,7 +107,7 @@ impl Write for Target {
 }
 
 /// `osier-2026-11-21-fix-the-parser-0199b3c4`, without an extension: day, name and id of the session.
-pub fn default_name(header: &Header, name: Option<&str>) -> String {
+pub(crate) fn default_name(header: &Header, name: Option<&str>) -> String {
     const NAME: usize = 40;
     let day = header.timestamp.get(..10).unwrap_or("session");
     let mut slug = String::new();

@@ -28,7 +28,8 @@ enum LoginError {
 /// The provider is unknown, or the credentials cannot be read.
 pub(in crate::cli) fn run(
     command: &AuthCommand,
-    (folders, settings): (&Folders, &Settings),
+    folders: &Folders,
+    settings: &Settings,
     environment: &BTreeMap<String, String>,
     out: &mut dyn Write,
 ) -> Result<Exit, String> {

@@ -53,7 +53,8 @@ fn format() -> impl TypedValueParser<Value = ExportFormat> {
 pub(in crate::cli) fn run(
     args: &ExportArgs,
     folders: &Folders,
-    (cwd, themes): (&Path, Arc<dyn HtmlThemes>),
+    cwd: &Path,
+    themes: Arc<dyn HtmlThemes>,
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     let options = ExportOptions {

@@ -47,7 +47,8 @@ pub(in crate::cli) struct ImportArgs {
 /// Imports or lists sessions. The error is a failed write to `out`.
 pub(in crate::cli) fn run(
     args: &ImportArgs,
-    (folders, cwd): (&Folders, &Path),
+    folders: &Folders,
+    cwd: &Path,
     environment: &BTreeMap<String, String>,
     out: &mut dyn Write,
 ) -> io::Result<Exit> {

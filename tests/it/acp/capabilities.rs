@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::acp;
 use super::editor::Editor;
 use crate::support::cli::Home;
-use crate::support::server::{Answer, Server};
+use crate::support::model_server::{Answer, Server};
 
 fn prompt(session: &str, text: &str) -> Value {
     json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]})

@@ -1,4 +1,4 @@
-//! The real program signed in: renewals between processes, interrupts and crashes; `osier auth`.
+//! Sign-ins of the real program: renewals in several processes, interrupts and crashes; `osier auth`.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::{store, stored_refresh};
-use crate::support::cli::{Ended, Home, Running, signal};
+use crate::support::cli::{Home, ProgramOutput, Running, signal};
 use crate::support::oauth::{Behaviour, OAuth, get};
 
-/// A home with a sign-in whose token has `left_ms` to live.
+/// A home with a sign-in whose token expires in `left_ms`.
 async fn home(server: &OAuth, left_ms: i64) -> (Home, CredentialFile) {
     let home = Home::new();
     home.config(
@@ -42,18 +42,18 @@ fn json_run(home: &Home) -> Running {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_renewed_early_and_a_valid_one_is_left_alone() {
+async fn token_is_renewed_before_it_expires_and_not_while_valid() {
     let server = OAuth::start(Behaviour::default());
     let (home, file) = home(&server, 10 * 60 * 1000).await;
     let before = stored_refresh(&file);
     let ask = || home.cli().args(["-p", "--model", "lab/m", "hello"]).run();
-    assert_eq!(ask(), Ended::new(0, "signed in\n", ""));
+    assert_eq!(ask(), ProgramOutput::new(0, "signed in\n", ""));
     assert_eq!(
         (stored_refresh(&file), server.log()),
         (before.clone(), vec!["model 200".to_owned()])
     );
     store(&server, &file, 4 * 60 * 1000).await;
-    assert_eq!(ask(), Ended::new(0, "signed in\n", ""));
+    assert_eq!(ask(), ProgramOutput::new(0, "signed in\n", ""));
     assert_eq!(
         server.log()[1..],
         ["refresh asked", "token refresh_token", "model 200"]
@@ -62,12 +62,12 @@ async fn a_token_is_renewed_early_and_a_valid_one_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn processes_that_renew_at_once_lose_nothing() {
+async fn concurrent_renewals_lose_no_token() {
     let (server, gate) = gated();
     let (home, file) = home(&server, -1000).await;
     let mut running: Vec<Running> = (0..4).map(|_| json_run(&home)).collect();
     for process in &mut running {
-        // All of them are on their way to the lock, and one holds it.
+        // All wait for the lock, and one has it.
         process.until(is_asking);
     }
     server.saw("refresh asked").await;
@@ -94,7 +94,7 @@ async fn processes_that_renew_at_once_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupt_and_the_end_of_the_program_wait_for_a_renewal() {
+async fn interrupt_and_exit_wait_for_a_renewal() {
     let (server, gate) = gated();
     let (home, file) = home(&server, -1000).await;
     let mut process = json_run(&home);
@@ -111,22 +111,22 @@ async fn an_interrupt_and_the_end_of_the_program_wait_for_a_renewal() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_that_dies_with_the_lock_does_not_keep_it() {
+async fn lock_is_released_when_its_process_dies() {
     let (server, gate) = gated();
     let (home, file) = home(&server, -1000).await;
     let killed = json_run(&home);
     server.saw("refresh asked").await;
     signal(killed.id(), rustix::process::Signal::KILL);
     drop(killed);
-    // What the dead one asked for was never answered: its token is still good once the next one asks.
+    // The request of the killed process was never answered, so its refresh token is still valid.
     store(&server, &file, -1000).await;
     gate.add_permits(10);
     let ended = home.cli().args(["-p", "--model", "lab/m", "hello"]).run();
-    assert_eq!(ended, Ended::new(0, "signed in\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "signed in\n", ""));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_token_is_renewed_once_and_the_call_made_again() {
+async fn rejected_token_is_renewed_once_and_the_call_repeated() {
     let server = OAuth::start(Behaviour::default());
     let (home, _) = home(&server, 3_600_000).await;
     server.forget_access();
@@ -142,7 +142,7 @@ async fn a_refused_token_is_renewed_once_and_the_call_made_again() {
             "hello",
         ])
         .run();
-    assert_eq!(ended, Ended::new(0, "signed in\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "signed in\n", ""));
     assert_eq!(
         server.log(),
         [
@@ -152,14 +152,14 @@ async fn a_refused_token_is_renewed_once_and_the_call_made_again() {
             "model 200"
         ]
     );
-    // A subscription pays: the call costs nothing, and says why.
+    // A subscription pays: the cost is 0, and `subscription` is set.
     let line: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(line["usage"]["cost"]["total"], 0.0);
     assert_eq!(line["usage"]["subscription"], true);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sign_in_that_is_over_says_so_and_a_server_that_is_down_is_no_end() {
+async fn expired_sign_in_is_reported_and_a_server_outage_is_retried() {
     let server = OAuth::start(Behaviour::default());
     let (home, file) = home(&server, -1000).await;
     let gone = json!({"type": "oauth", "access": "a-token", "refresh": "unknown", "obtained": 0, "expires": 1});
@@ -185,9 +185,12 @@ async fn a_sign_in_that_is_over_says_so_and_a_server_that_is_down_is_no_end() {
         ended.stderr
     );
     assert_eq!(stored_refresh(&file), "unknown");
-    // Early renewals that fail leave the token that still works.
+    // A failed early renewal keeps the valid token.
     store(&server, &file, 60_000).await;
-    assert_eq!(home.cli().args(ask).run(), Ended::new(0, "signed in\n", ""));
+    assert_eq!(
+        home.cli().args(ask).run(),
+        ProgramOutput::new(0, "signed in\n", "")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,15 +226,15 @@ async fn auth_login_works_with_a_browser_and_with_a_pasted_url() {
         );
     }
     let ended = home.cli().args(["-p", "--model", "lab/m", "hello"]).run();
-    assert_eq!(ended, Ended::new(0, "signed in\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "signed in\n", ""));
     let status = home.cli().args(["auth", "status", "lab"]).run();
     assert_eq!(status.code, Some(0));
     let ended = home.cli().args(["auth", "logout", "lab"]).run();
-    assert_eq!(ended, Ended::new(0, "signed out of `lab`\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "signed out of `lab`\n", ""));
     let ended = home.cli().args(["auth", "logout", "lab"]).run();
     assert_eq!(
         ended,
-        Ended::new(1, "no stored credentials for `lab` (nothing)\n", "")
+        ProgramOutput::new(1, "no stored credentials for `lab` (nothing)\n", "")
     );
 }
 
@@ -249,7 +252,7 @@ async fn auth_login_with_a_device_code_reports_a_refusal() {
     let shown = "Open this URL on any device:\n  https://lab.example/device\nand enter this code: WDJB-MJHT\n";
     let refused =
         "osier: the sign-in was denied: because of access_denied (access_denied); try again\n";
-    assert_eq!(ask(), Ended::new(1, shown, refused));
+    assert_eq!(ask(), ProgramOutput::new(1, shown, refused));
     let ended = ask();
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     assert!(ended.stdout.starts_with(shown));
@@ -263,14 +266,17 @@ fn auth_stores_keys_and_shows_only_their_last_characters() {
         .cli()
         .args(["auth", "login", "anthropic"])
         .stdin(format!("{key}\n"));
-    assert_eq!(login.run(), Ended::new(0, "anthropic: key …abcd\n", ""));
+    assert_eq!(
+        login.run(),
+        ProgramOutput::new(0, "anthropic: key …abcd\n", "")
+    );
     let login = home
         .cli()
         .args(["auth", "login", "openrouter", "--key"])
         .stdin("$ROUTER\n");
     assert_eq!(
         login.environment("ROUTER", "short").run(),
-        Ended::new(0, "openrouter: key of $ROUTER\n", "")
+        ProgramOutput::new(0, "openrouter: key of $ROUTER\n", "")
     );
     let status = home
         .cli()
@@ -279,7 +285,7 @@ fn auth_stores_keys_and_shows_only_their_last_characters() {
         .run();
     assert_eq!(
         status,
-        Ended::new(
+        ProgramOutput::new(
             0,
             "anthropic  key …abcd\ngroq       key of $GROQ_API_KEY …wxyz\n",
             ""
@@ -313,8 +319,8 @@ fn auth_stores_keys_and_shows_only_their_last_characters() {
         for argument in arguments {
             cli = cli.arg(argument);
         }
-        assert_eq!(cli.run(), Ended::new(code, "", error));
+        assert_eq!(cli.run(), ProgramOutput::new(code, "", error));
     }
     let missing = home.cli().args(["auth", "status", "groq"]).run();
-    assert_eq!(missing, Ended::new(1, "groq  nothing\n", ""));
+    assert_eq!(missing, ProgramOutput::new(1, "groq  nothing\n", ""));
 }

@@ -1,4 +1,4 @@
-//! The program is killed and can do nothing any more: what it was running ends, too.
+//! When the program is killed, its commands end too.
 
 use std::fs;
 
@@ -10,19 +10,18 @@ use serde_json::json;
 
 use crate::support::cli::Home;
 
-/// Ids are written by the command itself: the child that ignores a request, one that left its group, and one in the
-/// background.
+/// The command writes the ids of its children: one ignores SIGTERM, one has left the group, one is in the background.
 const COMMAND: &str = "trap '' TERM; echo $$ > one; \
     setsid sh -c 'echo $$ > two; exec sleep 600' & \
     sh -c 'echo $$ > three; exec sleep 600' & \
     while [ ! -s two ] || [ ! -s three ]; do sleep 0.01; done; echo ready; while :; do sleep 1; done";
 
-/// Kills the program's shell that would end its commands: a new one takes its place.
+/// Kills the child reaper of the program; a new one replaces it.
 const CARELESS: &str = "for id in $(cat /proc/$PPID/task/*/children); do \
     grep -q 'read -r sign group' /proc/$id/cmdline && kill -9 $id; done; true";
 
 #[test]
-fn commands_end_with_a_program_that_is_killed() {
+fn commands_end_when_the_program_is_killed() {
     if !skip::has(&["setsid"], "apt install util-linux") {
         return;
     }
@@ -36,7 +35,7 @@ fn commands_end_with_a_program_that_is_killed() {
     program.until(|event| {
         event["type"] == "tool_execution_update" && event.to_string().contains("ready")
     });
-    // A handle of each, so that another process of its id is not meant.
+    // A handle of each, because process ids can be reused.
     let handles = ["one", "two", "three"].map(|name| {
         let id = fs::read_to_string(home.work().join(name)).unwrap();
         let id = Pid::from_raw(id.trim().parse().unwrap()).unwrap();
@@ -49,7 +48,7 @@ fn commands_end_with_a_program_that_is_killed() {
     };
     for handle in &handles {
         let mut ends = [PollFd::new(handle, PollFlags::IN)];
-        // Signals of other tests' children come to any thread.
+        // Signals about children of other tests arrive on any thread.
         let ended = retry_on_intr(|| poll(&mut ends, Some(&patience)));
         assert_eq!(ended, Ok(1), "it goes on");
     }

@@ -1,4 +1,4 @@
-//! Faults as the program meets them: what is tried again, through which proxy, and what stays of it.
+//! Faults in the complete program: retries, proxies, and what is stored.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::cli::{Ended, Home};
-use crate::support::server::{Answer, Server};
+use crate::support::cli::{Home, ProgramOutput};
+use crate::support::model_server::{Answer, Server};
 
 fn models(base: &str) -> String {
     json!({"providers": {"here": {"baseUrl": base, "api": "openai-chat-completions",
@@ -16,7 +16,7 @@ fn models(base: &str) -> String {
 }
 
 #[test]
-fn a_fault_and_then_a_success_leaves_one_answer() {
+fn retry_after_a_fault_leaves_one_answer() {
     let body = json!({"error": {"message": "boom"}}).to_string();
     let server = Server::start([
         Answer::plain("500 Oops", "content-type: application/json", &body),
@@ -38,7 +38,7 @@ fn a_fault_and_then_a_success_leaves_one_answer() {
 }
 
 #[test]
-fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
+fn empty_answer_is_an_error_and_the_session_continues() {
     let server = Server::start([Answer::stream().done(), Answer::says("back")]);
     let home = Home::new();
     home.config("models.json", server.models_json());
@@ -47,9 +47,12 @@ fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
         arguments.iter().fold(cli, |cli, word| cli.arg(*word)).run()
     };
     let silent = "[WRN] the model ended its turn without an answer\n";
-    assert_eq!(ask(&["-p", "hello"]), Ended::new(0, "", silent));
-    assert_eq!(ask(&["-c", "-p", "hello?"]), Ended::new(0, "back\n", ""));
-    // Nothing empty is sent back.
+    assert_eq!(ask(&["-p", "hello"]), ProgramOutput::new(0, "", silent));
+    assert_eq!(
+        ask(&["-c", "-p", "hello?"]),
+        ProgramOutput::new(0, "back\n", "")
+    );
+    // The empty answer is not sent.
     let sent = server.requests()[1]["messages"].clone();
     let roles: Vec<&str> = sent
         .as_array()
@@ -61,7 +64,7 @@ fn an_answer_without_a_word_is_told_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_used_up_provider_is_skipped_for_the_rest_of_the_session() {
+fn provider_without_quota_is_skipped_for_the_session() {
     let broke = Answer::plain(
         "402 Payment Required",
         "",
@@ -82,7 +85,7 @@ fn a_used_up_provider_is_skipped_for_the_rest_of_the_session() {
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
 }
 
-/// A proxy that writes down the first line of each request and answers it itself.
+/// A proxy that records the first line of each request and answers it itself.
 struct Proxy {
     address: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -118,9 +121,9 @@ impl Proxy {
                         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: {say}\n\ndata: [DONE]\n\n"
                     )
                 };
-                // A client that goes away early is none of the proxy's business.
+                // The client may disconnect early.
                 let _ = socket.write_all(answer.as_bytes());
-                // What is left of the request must be read, or the close resets the answer.
+                // Unread bytes of the request would reset the connection.
                 let _ = socket.shutdown(std::net::Shutdown::Write);
                 while let Ok(1..) = socket.read(&mut buffer) {}
             }
@@ -134,7 +137,7 @@ impl Proxy {
 }
 
 #[test]
-fn proxies_of_the_environment_are_used_and_left_out_as_it_says() {
+fn proxy_variables_are_respected() {
     let host = "models.example";
     let ask = |base: &str, variables: &[(&str, &str)]| {
         let home = Home::new();
@@ -151,7 +154,7 @@ fn proxies_of_the_environment_are_used_and_left_out_as_it_says() {
     let address = proxy.address.as_str();
     for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY"] {
         let ended = ask(&format!("http://{host}/v1"), &[(name, address)]);
-        assert_eq!(ended, Ended::new(0, "by proxy\n", ""), "{name}");
+        assert_eq!(ended, ProgramOutput::new(0, "by proxy\n", ""), "{name}");
     }
     let line = format!("POST http://{host}/v1/chat/completions HTTP/1.1");
     assert_eq!(proxy.asked(), [line.as_str(); 3]);
@@ -163,7 +166,7 @@ fn proxies_of_the_environment_are_used_and_left_out_as_it_says() {
     assert_eq!(proxy.asked(), [format!("CONNECT {host}:443 HTTP/1.1")]);
     assert!(ended.stderr.contains("network_error"), "{}", ended.stderr);
 
-    // Past the proxy: a name no resolver is asked for, and this machine.
+    // Without the proxy: an excluded name, and this machine.
     let proxy = Proxy::start();
     let address = proxy.address.as_str();
     let unknown = format!("{}.invalid", "a".repeat(70));
@@ -179,6 +182,6 @@ fn proxies_of_the_environment_are_used_and_left_out_as_it_says() {
         &server.url(),
         &[("HTTP_PROXY", address), ("ALL_PROXY", address)],
     );
-    assert_eq!(ended, Ended::new(0, "direct\n", ""));
+    assert_eq!(ended, ProgramOutput::new(0, "direct\n", ""));
     assert_eq!(proxy.asked(), Vec::<String>::new());
 }

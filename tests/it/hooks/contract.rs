@@ -1,4 +1,4 @@
-//! What a hook may answer, and what it may do wrong.
+//! The answers of hooks, valid and invalid.
 
 use tokio::task::JoinHandle;
 
@@ -24,10 +24,10 @@ fn all(commands: &[String]) -> Value {
     json!([{"hooks": hooks.collect::<Vec<_>>()}])
 }
 
-/// A named pipe by which a hook says that it has begun.
+/// A named pipe that a hook writes to when it starts.
 struct Pipe {
     path: PathBuf,
-    /// Ends when somebody has written to it.
+    /// Waits until the hook has written to it.
     read: JoinHandle<std::io::Result<Vec<u8>>>,
 }
 
@@ -44,7 +44,7 @@ impl Pipe {
     async fn written(self) {
         let over = tokio::time::timeout(std::time::Duration::from_mins(1), self.read);
         if over.await.is_err() {
-            // The thread that reads waits for a writer.
+            // The reading thread waits for a writer.
             drop(std::fs::File::options().write(true).open(&self.path));
             panic!("the hook has not begun");
         }
@@ -61,7 +61,7 @@ async fn call(hooks: &Value) -> (Vec<Event>, (String, bool)) {
 }
 
 #[tokio::test]
-async fn the_strictest_of_several_hooks_wins() {
+async fn strictest_decision_of_several_hooks_applies() {
     for (decisions, expected) in [
         (
             &["allow", "deny", "ask"][..],
@@ -84,7 +84,7 @@ async fn the_strictest_of_several_hooks_wins() {
 }
 
 #[tokio::test]
-async fn a_hook_that_allows_spares_the_question_but_undoes_no_rule() {
+async fn allow_decision_skips_the_question_but_not_a_deny_rule() {
     let place = with(&json!({"PreToolUse": hook(&decides("allow"))}));
     let mut open = place
         .open_with(SessionChoice::New, runs(&["echo ran", "rm x"]), |setup| {
@@ -103,7 +103,7 @@ async fn a_hook_that_allows_spares_the_question_but_undoes_no_rule() {
 }
 
 #[tokio::test]
-async fn hooks_answer_a_permission_request_in_the_persons_place() {
+async fn hook_answers_a_permission_request() {
     let answers = |decision: Value| {
         says(&json!({"hookEventName": "PermissionRequest", "decision": decision}))
     };
@@ -121,7 +121,7 @@ async fn hooks_answer_a_permission_request_in_the_persons_place() {
         ),
     ] {
         let place = with(&json!({"PermissionRequest": matched("Bash", &answers(decision))}));
-        // Nobody else is there.
+        // There is no other client.
         let mut open = place
             .open_with(SessionChoice::New, runs(&["echo ran"]), |setup| {
                 setup.permissions = Some(PermissionMode::Ask);
@@ -136,7 +136,7 @@ async fn hooks_answer_a_permission_request_in_the_persons_place() {
 }
 
 #[tokio::test]
-async fn a_hook_without_an_answer_leaves_the_question_to_the_person() {
+async fn hook_without_an_answer_leaves_the_question_open() {
     let place = with(&json!({"PermissionRequest": hook("cat > /dev/null")}));
     let mut open = place
         .open_with(SessionChoice::New, runs(&["echo ran"]), asks)
@@ -161,7 +161,7 @@ async fn a_hook_without_an_answer_leaves_the_question_to_the_person() {
 }
 
 #[tokio::test]
-async fn arguments_and_outputs_are_rewritten_and_context_is_added() {
+async fn hooks_rewrite_arguments_and_outputs_and_add_context() {
     let before = says(
         &json!({"hookEventName": "PreToolUse", "permissionDecision": "allow",
         "updatedInput": {"command": "echo other", "timeout": 5000, "description": "says other"},
@@ -176,7 +176,7 @@ async fn arguments_and_outputs_are_rewritten_and_context_is_added() {
     let events = open.run("go").await;
     let expected = "changed\n<hook>\nbefore\n</hook>\n<hook>\nafter\n</hook>".to_owned();
     assert_eq!(result(&events), (expected, true));
-    // Who comes after is told of the call that was made.
+    // Later hooks receive the rewritten call.
     let seen = std::fs::read_to_string(place.work().join("seen.json")).unwrap();
     let seen: Value = serde_json::from_str(&seen).unwrap();
     assert_eq!(
@@ -194,7 +194,7 @@ async fn arguments_and_outputs_are_rewritten_and_context_is_added() {
 }
 
 #[tokio::test]
-async fn a_reason_after_the_fact_goes_to_the_model() {
+async fn post_tool_use_block_reason_is_sent_to_the_model() {
     for command in [
         "echo 'unused import' >&2; exit 2",
         "echo '{\"decision\": \"block\", \"reason\": \"unused import\"}'",
@@ -206,7 +206,7 @@ async fn a_reason_after_the_fact_goes_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_failed_call_has_an_event_of_its_own() {
+async fn failed_call_runs_post_tool_use_failure() {
     let place = with(&json!({
         "PostToolUse": hook("touch wrong"),
         "PostToolUseFailure": hook("cat > failure.json; echo '{\"systemMessage\": \"seen\"}'"),
@@ -223,7 +223,7 @@ async fn a_failed_call_has_an_event_of_its_own() {
 }
 
 #[tokio::test]
-async fn whatever_a_hook_does_wrong_is_one_line_and_the_call_runs() {
+async fn hook_errors_are_one_line_and_the_call_runs() {
     for (command, expected) in [
         (
             "echo '{\"decision\": '",
@@ -259,7 +259,7 @@ async fn whatever_a_hook_does_wrong_is_one_line_and_the_call_runs() {
 }
 
 #[tokio::test]
-async fn a_hook_that_hangs_is_killed_when_its_time_is_up() {
+async fn hanging_hook_is_killed_after_its_timeout() {
     let hooks = json!([{"hooks": [{"command": "sleep 600", "timeout": 0.2}]}]);
     let (events, (_, success)) = call(&json!({"PreToolUse": hooks})).await;
     assert!(success);
@@ -268,7 +268,7 @@ async fn a_hook_that_hangs_is_killed_when_its_time_is_up() {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_a_hook_that_hangs_at_any_moment() {
+async fn interrupt_kills_a_hanging_hook() {
     let hangs = "mkfifo waiting; echo > started; cat waiting";
     for event in [
         "UserPromptSubmit",
@@ -292,7 +292,7 @@ async fn an_interrupt_ends_a_hook_that_hangs_at_any_moment() {
 }
 
 #[tokio::test]
-async fn leaving_does_not_wait_for_a_hook_that_hangs() {
+async fn exit_does_not_wait_for_a_hanging_hook() {
     let hangs = "echo > started; exec sleep 600";
     let place = with(&json!({"PostToolUse": hook(hangs)}));
     let started = Pipe::new(place.work().join("started"));
@@ -303,8 +303,8 @@ async fn leaving_does_not_wait_for_a_hook_that_hangs() {
 }
 
 #[tokio::test]
-async fn hooks_of_one_event_run_side_by_side_and_the_same_one_once() {
-    // Each waits for the other: one after the other they would never end.
+async fn hooks_of_one_event_run_in_parallel_without_duplicates() {
+    // Each waits for the other: sequential hooks would never end.
     let left = "mkfifo a 2>/dev/null; echo x >> count; echo hello > a".to_owned();
     let right = "until [ -p a ]; do :; done; cat a > heard".to_owned();
     let twice = [left.clone(), right, left];
@@ -318,7 +318,7 @@ async fn hooks_of_one_event_run_side_by_side_and_the_same_one_once() {
 }
 
 #[tokio::test]
-async fn a_hook_may_go_on_by_itself() {
+async fn async_hook_continues_in_the_background() {
     let place = with(&json!({"PreToolUse": hook(
         "mkfifo go; echo '{\"async\": true}'; cat go; echo late >&2; exit 1"
     )}));
@@ -330,7 +330,7 @@ async fn a_hook_may_go_on_by_itself() {
 }
 
 #[tokio::test]
-async fn a_hook_may_end_everything() {
+async fn hook_can_stop_the_run() {
     let stops = "echo '{\"continue\": false, \"stopReason\": \"enough for today\"}'";
     let message = "enough for today".to_owned();
     for event in ["PreToolUse", "PostToolUse"] {
@@ -345,7 +345,7 @@ async fn a_hook_may_end_everything() {
 }
 
 #[tokio::test]
-async fn conditions_choose_among_the_calls_of_a_tool() {
+async fn if_condition_selects_calls_of_a_tool() {
     let hooks = json!([{"matcher": "Bash", "hooks": [
         {"command": "echo no >&2; exit 2", "if": "Bash(git push *)"}
     ]}]);
@@ -361,7 +361,7 @@ async fn conditions_choose_among_the_calls_of_a_tool() {
 }
 
 #[tokio::test]
-async fn the_list_says_how_each_went_last() {
+async fn hook_list_has_the_last_outcome() {
     let place = with(&json!({
         "PreToolUse": matched("Bash|Edit", "echo no >&2; exit 2"),
         "Stop": hook("exit 3"),

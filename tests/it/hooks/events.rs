@@ -1,4 +1,4 @@
-//! Every event, with the JSON it has.
+//! Every hook event with its JSON.
 
 use osier_agent::{CompactionOutcome, CompactionReason};
 use osier_llm::TurnStatus;
@@ -6,17 +6,17 @@ use osier_protocol::{TreeEvent, TreeOp};
 
 use super::*;
 
-/// Keeps what it is told.
+/// Appends its input to a file.
 const LOG: &str = "cat >> \"$CLAUDE_PROJECT_DIR/events.jsonl\"";
 
-/// A place where every event is logged.
-fn logged() -> Place {
+/// A project where a hook logs every event.
+fn logged() -> TestProject {
     let hooks = osier_protocol::EVENTS.map(|info| (info.name.to_owned(), hook(LOG)));
     with(&Value::Object(hooks.into_iter().collect()))
 }
 
-/// What was logged, each by its name and its own fields.
-fn log(place: &Place, open: &Open) -> Vec<(String, Value)> {
+/// The logged events, by name and specific fields.
+fn log(place: &TestProject, open: &OpenSession) -> Vec<(String, Value)> {
     let logged = lines(&place.work().join("events.jsonl"));
     let logged = logged.iter().map(|line| {
         let mut event: Value = serde_json::from_str(line).unwrap();
@@ -34,7 +34,7 @@ fn log(place: &Place, open: &Open) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn a_whole_session_is_told_in_order() {
+async fn session_events_run_hooks_in_order() {
     let place = logged();
     let script = Script::new()
         .turn(|turn| turn.tool("read", json!({"file_path": "a.txt"})))
@@ -99,7 +99,7 @@ async fn a_whole_session_is_told_in_order() {
 }
 
 /// The events of the first session.
-fn log_until_end(place: &Place, open: &Open) -> Vec<(String, Value)> {
+fn log_until_end(place: &TestProject, open: &OpenSession) -> Vec<(String, Value)> {
     let path = place.work().join("events.jsonl");
     let kept: Vec<String> = lines(&path)
         .into_iter()
@@ -119,7 +119,7 @@ fn log_until_end(place: &Place, open: &Open) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn what_the_start_says_goes_with_the_first_prompt() {
+async fn session_start_context_is_added_to_the_first_prompt() {
     let place = with(&json!({"SessionStart": [
         {"matcher": "startup", "hooks": [{"command": "echo the branch is main"}]},
         {"matcher": "resume", "hooks": [{"command": "echo welcome back"}]},
@@ -146,11 +146,11 @@ async fn what_the_start_says_goes_with_the_first_prompt() {
 }
 
 #[tokio::test]
-async fn a_model_that_is_done_is_sent_on_until_the_hook_is_content() {
+async fn stop_hook_continues_the_model_until_it_allows_the_stop() {
     if !has_python() {
         return;
     }
-    let place = Place::new();
+    let place = TestProject::new();
     let script = "import json, sys\ndata = json.load(sys.stdin)\nif not data['stop_hook_active']:\n    print(json.dumps({'decision': 'block', 'reason': 'run the tests'}))\n";
     let command = format!("python3 {}", program(&place.data().join("stop.py"), script));
     let prompts = "echo x >> prompts";
@@ -165,13 +165,13 @@ async fn a_model_that_is_done_is_sent_on_until_the_hook_is_content() {
         "user: A hook requires you to continue: run the tests"
     );
     assert_eq!(open.provider.requests().len(), 2);
-    // What a hook says is no prompt of the user.
+    // The reason of a hook is not a prompt of the user.
     assert_eq!(lines(&place.work().join("prompts")), ["x"]);
     open.close().await;
 }
 
 #[tokio::test]
-async fn a_hook_that_is_never_content_does_not_go_on_for_ever() {
+async fn stop_hook_continues_at_most_eight_times() {
     let place = with(&json!({"Stop": hook("echo more >&2; exit 2")}));
     let mut open = open(&place, Script::always("done")).await;
     let events = open.run("go").await;
@@ -186,7 +186,7 @@ async fn a_hook_that_is_never_content_does_not_go_on_for_ever() {
 }
 
 #[tokio::test]
-async fn a_failed_run_is_told_with_its_kind() {
+async fn stop_failure_has_the_kind_of_error() {
     let place = with(&json!({"StopFailure": [
         {"matcher": "authentication_failed", "hooks": [{"command": "cat > failure.json"}]},
         {"matcher": "rate_limit", "hooks": [{"command": "touch wrong"}]},
@@ -207,7 +207,7 @@ async fn a_failed_run_is_told_with_its_kind() {
     open.close().await;
 }
 
-async fn compacted(open: &mut Open) -> CompactionOutcome {
+async fn compacted(open: &mut OpenSession) -> CompactionOutcome {
     let instructions = None;
     let review = false;
     let op = TreeOp::Compact {
@@ -233,7 +233,7 @@ async fn compacted(open: &mut Open) -> CompactionOutcome {
 }
 
 #[tokio::test]
-async fn a_compaction_is_refused_or_told_and_the_start_says_its_piece_again() {
+async fn pre_compact_blocks_and_session_start_runs_after_compaction() {
     let place = with(&json!({
         "PreCompact": [{"matcher": "manual", "hooks": [{"command": "test -e go || { echo not now >&2; exit 2; }; echo keep the names"}]}],
         "PostCompact": hook("cat > after.json"),
@@ -281,7 +281,7 @@ async fn a_compaction_is_refused_or_told_and_the_start_says_its_piece_again() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_has_its_events_and_its_calls_are_judged() {
+async fn subagent_events_run_and_its_calls_are_checked() {
     let place = with(&json!({
         "SubagentStart": [{"matcher": "general-purpose", "hooks": [{"command":
             "cat >> start.json; echo '{\"hookSpecificOutput\": {\"hookEventName\": \"SubagentStart\", \"additionalContext\": \"be quick\"}}'"}]}],
@@ -327,7 +327,7 @@ async fn a_sub_agent_has_its_events_and_its_calls_are_judged() {
 }
 
 #[tokio::test]
-async fn every_lane_of_a_fan_is_judged_where_it_works() {
+async fn hooks_run_in_the_directory_of_each_lane() {
     let place = with(&json!({
         "PreToolUse": matched("Bash", "python3 -c 'import json,sys; print(json.load(sys.stdin)[\"cwd\"])' >> \"$CLAUDE_PROJECT_DIR/places\"; echo no >&2; exit 2"),
     }));

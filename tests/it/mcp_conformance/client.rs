@@ -1,6 +1,5 @@
-//! The client that the public conformance suite drives: it connects to the address given last, calls every
-//! tool it finds, answers what it is asked, and ends. It is a test that the suite starts, so that it is
-//! always made of the code that is tested.
+//! The client that the public conformance suite starts: it connects to the URL in the last argument, calls every
+//! tool, answers every request, and ends. It is a test, so that it always consists of the tested code.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,14 +17,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// Its name for the test program.
-pub(super) const NAME: &str = "mcp_conformance::client::plays";
+pub(super) const NAME: &str = "mcp_conformance::client::conformance_client";
 /// Sign-ins at most: a server that always wants another one is given up.
 const SIGN_INS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 #[ignore = "started by the conformance suite, with the address of its server"]
-async fn plays() {
+async fn conformance_client() {
     let Some(url) = std::env::args()
         .next_back()
         .filter(|it| it.starts_with("http"))

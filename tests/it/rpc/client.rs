@@ -1,4 +1,4 @@
-//! The client of the library: another process, streams of this one, a person, limits and ends.
+//! The client library: another process, streams of this process, questions, timeouts and disconnects.
 
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 
 use super::script;
 use crate::support::cli::Home;
-use crate::support::host::Place;
+use crate::support::session::TestProject;
 
-/// The real program with its model in a fresh home.
+/// The real program with its model in an empty home.
 fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
     let script = json!({"turns": script()}).to_string();
     home.file("model.json", &script);
@@ -39,7 +39,7 @@ fn invocation(home: &Home, arguments: &[&str]) -> Invocation {
 }
 
 #[tokio::test]
-async fn any_request_returns_the_event_that_answers_it() {
+async fn request_returns_the_event_that_answers_it() {
     let home = Home::new();
     let run = invocation(&home, &[]);
     let (client, mut events) = Client::start(&run, DismissQuestions).await.unwrap();
@@ -71,7 +71,7 @@ async fn any_request_returns_the_event_that_answers_it() {
 }
 
 #[tokio::test]
-async fn a_client_drives_another_process() {
+async fn client_controls_another_process() {
     let home = Home::new();
     let run = invocation(&home, &[]);
     let (client, mut events) = Client::start(&run, DismissQuestions).await.unwrap();
@@ -101,7 +101,7 @@ async fn a_client_drives_another_process() {
 }
 
 #[tokio::test]
-async fn a_program_that_cannot_start_says_why() {
+async fn program_that_cannot_start_reports_the_reason() {
     let home = Home::new();
     let missing = Invocation::new("/no/such/program", ["rpc"]);
     let error = Client::start(&missing, DismissQuestions).await.unwrap_err();
@@ -114,7 +114,7 @@ async fn a_program_that_cannot_start_says_why() {
     assert!(error.to_string().contains("sometimes"), "{error}");
 }
 
-/// Lets everything run, and keeps what it is told.
+/// Allows everything and records notices.
 struct Yes(mpsc::UnboundedSender<(Severity, String)>);
 
 impl QuestionHandler for Yes {
@@ -130,7 +130,7 @@ impl QuestionHandler for Yes {
 }
 
 #[tokio::test]
-async fn a_person_answers_and_is_told() {
+async fn client_answers_questions_and_receives_events() {
     let home = Home::new();
     let (told, mut heard) = mpsc::unbounded_channel();
     let run = invocation(&home, &["--permissions", "ask"]);
@@ -149,8 +149,8 @@ async fn a_person_answers_and_is_told() {
 }
 
 #[tokio::test]
-async fn a_client_and_a_host_meet_in_one_process() {
-    let place = Place::new();
+async fn client_and_session_in_one_process() {
+    let place = TestProject::new();
     let script = Script::new().turn(|turn| turn.text("answer").repeat());
     let open = place.open(SessionChoice::Unstored, script).await;
     let (here, there) = tokio::io::duplex(1024);
@@ -164,7 +164,7 @@ async fn a_client_and_a_host_meet_in_one_process() {
     let (client, mut events) = Client::connect(input, output, DismissQuestions)
         .await
         .unwrap();
-    // A call that is dropped is forgotten; the others go on.
+    // A dropped call has no effect on the others.
     drop(client.messages());
     client.prompt("hi").await.unwrap();
     events.settled().await.unwrap();
@@ -176,7 +176,7 @@ async fn a_client_and_a_host_meet_in_one_process() {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_given_up() {
+async fn slow_call_times_out() {
     let (here, _there) = tokio::io::duplex(1024);
     let (input, output) = tokio::io::split(here);
     // An agent that never answers.

@@ -1,19 +1,20 @@
-//! `osier rpc`: every command of the table against the real program, bad lines, ends, and the client.
+//! `osier rpc`: every command of the table with the real program, invalid lines, disconnects, and the client
+//! library.
 
 mod client;
-mod ends;
-mod lines;
-mod pair;
-mod plays;
+mod commands;
+mod disconnect;
+mod invalid_lines;
+mod process;
 mod questions;
-mod wire;
+mod two_clients;
 
 use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Home};
 
-/// A model that says `answer`, is slow when it is told `zzslow`, fails with `zzfail`, runs a command with
-/// `zztool`, and makes a summary when it is asked to be `zzshort`.
+/// A model that answers `answer`, is slow on `zzslow`, fails on `zzfail`, runs a command on `zztool`, and writes a
+/// summary on `zzshort`.
 fn script() -> Value {
     let answer = json!([{"text": "answer"}, {"usage": {"input": 100, "output": 10}}]);
     json!([

@@ -1,36 +1,36 @@
-//! What needs a person: asked, answered, dismissed by time, by the end of the input, and by choice.
+//! Questions to the user: answered, or dismissed by a timeout, by the end of the input, or by choice.
 
 use serde_json::{Value, json};
 
-use super::wire::Wire;
+use super::process::RpcProcess;
 use super::{rpc, script};
 use crate::support::cli::Home;
 
-/// Starts a run that asks whether a command may run, and gives the request.
-fn asked(wire: &mut Wire) -> Value {
+/// Starts a run that requests permission for a command. Returns the request.
+fn asked(wire: &mut RpcProcess) -> Value {
     wire.call("prompt", json!({"message": "zztool"}));
     wire.until(|line| line["type"] == "ui_request" && line["method"] == "permission")
 }
 
-fn asking(home: &Home) -> Wire {
-    Wire::start(rpc(home, &script()).args(["--permissions", "ask"]))
+fn asking(home: &Home) -> RpcProcess {
+    RpcProcess::start(rpc(home, &script()).args(["--permissions", "ask"]))
 }
 
-/// How the tool call of the run ended.
-fn ended(wire: &mut Wire) -> Value {
+/// The result of the tool call.
+fn ended(wire: &mut RpcProcess) -> Value {
     let end = wire.event("tool_execution_end");
     wire.event("agent_settled");
     end["result"]["status"]["type"].clone()
 }
 
-fn reply(wire: &mut Wire, fields: Value) {
+fn reply(wire: &mut RpcProcess, fields: Value) {
     let mut line = fields;
     line["type"] = json!("ui_response");
     wire.say(&line);
 }
 
 #[test]
-fn a_permission_is_asked_and_a_yes_lets_the_call_run() {
+fn permission_request_is_answered_and_the_call_runs() {
     let home = Home::new();
     let mut wire = asking(&home);
     let request = asked(&mut wire);
@@ -49,7 +49,7 @@ fn a_permission_is_asked_and_a_yes_lets_the_call_run() {
     );
     assert_eq!(ended(&mut wire), "success");
     assert!(home.work().join("made.txt").exists());
-    // The rule of a grant covers the next call.
+    // The rule of the grant allows the next call.
     let request = asked(&mut wire);
     let grant = json!({"type": "session", "pattern": request["patterns"][0]});
     let answer = json!({"type": "allow", "grant": grant});
@@ -60,7 +60,7 @@ fn a_permission_is_asked_and_a_yes_lets_the_call_run() {
 }
 
 #[test]
-fn a_no_has_a_reason_and_a_reply_that_does_not_fit_is_refused() {
+fn denial_has_a_reason_and_an_invalid_reply_is_an_error() {
     let home = Home::new();
     let mut wire = asking(&home);
     let request = asked(&mut wire);
@@ -86,7 +86,7 @@ fn a_no_has_a_reason_and_a_reply_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn a_request_that_waits_too_long_is_dismissed() {
+fn unanswered_request_times_out_as_dismissed() {
     let home = Home::new();
     let mut wire = asking(&home);
     wire.call("hello", json!({"uiTimeoutMs": 1}));
@@ -104,7 +104,7 @@ fn a_request_that_waits_too_long_is_dismissed() {
 }
 
 #[test]
-fn an_abort_takes_the_request_back() {
+fn abort_withdraws_the_request() {
     let home = Home::new();
     let mut wire = asking(&home);
     let request = asked(&mut wire);
@@ -121,7 +121,7 @@ fn an_abort_takes_the_request_back() {
 }
 
 #[test]
-fn a_client_without_a_person_gets_no_requests() {
+fn non_interactive_client_gets_no_requests() {
     let home = Home::new();
     let mut wire = asking(&home);
     wire.call("hello", json!({"ui": false}));
@@ -131,7 +131,7 @@ fn a_client_without_a_person_gets_no_requests() {
 }
 
 #[test]
-fn the_end_of_the_input_dismisses_what_is_asked() {
+fn end_of_input_dismisses_open_questions() {
     let home = Home::new();
     let mut wire = asking(&home);
     asked(&mut wire);
@@ -145,11 +145,11 @@ fn the_end_of_the_input_dismisses_what_is_asked() {
 }
 
 #[test]
-fn a_client_that_is_an_interface_hears_questions_as_they_are() {
+fn interface_client_receives_question_events() {
     let home = Home::new();
     let mut wire = asking(&home);
     wire.call("hello", json!({"events": "all"}));
-    // What was told before is told as it is told by default.
+    // Earlier events have the default form.
     wire.seen.clear();
     wire.call("prompt", json!({"message": "zztool"}));
     let id = wire.event("question_asked")["question"]["id"].take();

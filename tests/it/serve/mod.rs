@@ -1,23 +1,23 @@
-//! `osier serve` from outside: the real program, real sockets.
+//! `osier serve`: the real program with real sockets.
 
-mod company;
-mod doors;
-mod hosts;
-mod http;
-mod relay;
+mod access;
+mod http_client;
+mod llm_proxy;
 mod sessions;
-mod socket;
-mod wire;
+mod several_clients;
+mod unloading;
+mod websocket;
+mod websocket_client;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use self::http::Http;
-use self::wire::Wire;
+use self::http_client::Http;
+use self::websocket_client::WebSocketClient;
 use crate::support::cli::{Home, Running};
 
-/// A model that says `answer`, is slow when it is told `zzslow`, and runs a command with `zztool`.
+/// A model that answers `answer`, is slow on `zzslow`, and runs a command on `zztool`.
 fn script() -> Value {
     let answer = json!([{"text": "answer"}, {"usage": {"input": 100, "output": 10}}]);
     json!([
@@ -30,7 +30,7 @@ fn script() -> Value {
     ])
 }
 
-/// A server that runs.
+/// A running server.
 struct Server {
     running: Running,
     /// `HOST:PORT`.
@@ -66,35 +66,35 @@ impl Server {
         }
     }
 
-    /// A client that knows the token.
+    /// A client with the token.
     fn http(&self) -> Http {
         Http::new(&self.address).header("authorization", &format!("Bearer {}", self.token))
     }
 
-    /// One that does not.
+    /// A client without the token.
     fn stranger(&self) -> Http {
         Http::new(&self.address)
     }
 
-    fn socket(&self) -> Wire {
-        Wire::open(&self.address, &self.token)
+    fn socket(&self) -> WebSocketClient {
+        WebSocketClient::open(&self.address, &self.token)
     }
 
-    /// Opens a new session; its id.
+    /// Opens a new session. Returns its id.
     fn open(&self, wanted: &Value) -> String {
         let opened = self.http().post("/api/sessions", wanted);
         assert_eq!(opened.status, 201, "{}", opened.text);
         opened.json()["id"].as_str().expect("an id").to_owned()
     }
 
-    /// One command and its answer.
+    /// Sends a command. Returns its response.
     fn rpc(&self, id: &str, command: &Value) -> Value {
         self.http()
             .post(&format!("/api/sessions/{id}/rpc"), command)
             .json()
     }
 
-    /// Ends it as a service manager does; exit code and standard error.
+    /// Stops it like a service manager. Returns the exit code and standard error.
     fn stop(self) -> (Option<i32>, String) {
         self.running.signal(rustix::process::Signal::TERM);
         let (_, code, errors) = self.running.end();

@@ -1,4 +1,4 @@
-//! Sessions over requests: opened, listed, talked to, closed, found again.
+//! Sessions over HTTP requests: open, list, prompt, close and reopen.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{Server, stored};
 use crate::support::cli::Home;
 
 #[test]
-fn a_session_is_opened_talked_to_listed_closed_and_found_again() {
+fn session_is_opened_prompted_listed_closed_and_reopened() {
     let home = Home::new();
     let server = Server::start(&home);
     let status = server.http().get("/api/status").json();
@@ -58,7 +58,7 @@ fn a_session_is_opened_talked_to_listed_closed_and_found_again() {
     assert_eq!(listed["open"], json!([]));
     assert_eq!(listed["stored"][0]["id"], json!(id));
     assert_eq!(listed["stored"][0]["firstPrompt"], "hello");
-    // Whoever asks for it again has it back.
+    // Opening it again returns the same session.
     let text = server.rpc(&id, &json!({"type": "get_last_assistant_text"}));
     assert_eq!(text["data"]["text"], "answer");
     let again = server.open(&json!({"session": id[..8]}));
@@ -67,7 +67,7 @@ fn a_session_is_opened_talked_to_listed_closed_and_found_again() {
 }
 
 #[test]
-fn every_event_is_told_by_its_number() {
+fn every_event_is_available_by_number() {
     let home = Home::new();
     let server = Server::start(&home);
     let id = server.open(&json!({}));
@@ -80,7 +80,7 @@ fn every_event_is_told_by_its_number() {
     let prompt = json!({"type": "prompt", "message": "hello"});
     assert_eq!(server.rpc(&id, &prompt)["data"]["disposition"], "started");
     let first = events.until("agent_settled");
-    // The line is lost, and the browser says what it heard last.
+    // After a lost connection the browser sends the last event number.
     let replayed = server.http().header("last-event-id", &number.to_string());
     let second = replayed.events("GET", &path, "").until("agent_settled");
     let second: Vec<_> = second
@@ -100,7 +100,7 @@ fn every_event_is_told_by_its_number() {
 }
 
 #[test]
-fn sessions_work_where_they_are_told_to() {
+fn session_uses_the_requested_directory() {
     let home = Home::new();
     let server = Server::start(&home);
     let other = home.work().join("other");
@@ -131,7 +131,7 @@ fn sessions_work_where_they_are_told_to() {
 }
 
 #[test]
-fn commands_are_answered_with_their_kind_of_fault() {
+fn command_errors_have_http_statuses() {
     let home = Home::new();
     let server = Server::start(&home);
     let id = server.open(&json!({}));
@@ -168,7 +168,7 @@ fn commands_are_answered_with_their_kind_of_fault() {
 }
 
 #[test]
-fn a_signal_stops_what_runs_and_stores_it() {
+fn signal_stops_runs_and_stores_sessions() {
     let home = Home::new();
     let server = Server::start(&home);
     let id = server.open(&json!({}));
@@ -181,7 +181,7 @@ fn a_signal_stops_what_runs_and_stores_it() {
     let listed = server.http().get("/api/sessions").json();
     assert_eq!(listed["open"][0]["state"], "working");
     server.running.signal(Signal::TERM);
-    // The run's last words come before the end of the stream.
+    // The last events of the run come before the end of the stream.
     let settled = run.until("agent_settled").pop().expect("an end").1;
     assert_eq!(settled["outcome"]["type"], "interrupted");
     let (_, code, errors) = server.running.end();

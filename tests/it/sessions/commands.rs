@@ -5,7 +5,7 @@ use std::path::Path;
 use osier_testing::skip;
 use serde_json::{Value, json};
 
-use crate::support::cli::{Cli, Ended, Home};
+use crate::support::cli::{Cli, Home, ProgramOutput};
 
 fn home(prompts: &[&str]) -> Home {
     let home = Home::new();
@@ -19,7 +19,7 @@ fn home(prompts: &[&str]) -> Home {
     home
 }
 
-fn run<const N: usize>(home: &Home, arguments: [&str; N]) -> Ended {
+fn run<const N: usize>(home: &Home, arguments: [&str; N]) -> ProgramOutput {
     home.cli().arg("sessions").args(arguments).run()
 }
 
@@ -149,7 +149,7 @@ fn rename_delete_and_restore_change_a_session() {
     let message = format!(
         "osier: no deleted session matches `{id}`; `osier sessions restore` lists the trash\n"
     );
-    assert_eq!(gone, Ended::new(2, "", &message));
+    assert_eq!(gone, ProgramOutput::new(2, "", &message));
     let missing = run(&home, ["delete", "nothing"]);
     assert_eq!(
         missing.stderr,
@@ -177,7 +177,7 @@ fn check_reports_damage() {
     assert!(
         found
             .stdout
-            .contains(&format!("{name}: 1 damaged lines; they are skipped")),
+            .contains(&format!("{name}: 1 damaged lines; osier skips them")),
         "{}",
         found.stdout
     );

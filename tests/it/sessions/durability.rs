@@ -1,4 +1,4 @@
-//! Kills at any moment, two processes on one file, a full disk.
+//! Kills at any moment, two processes with one file, and a full disk.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::shape;
 use crate::support::cli::{Home, lines_of};
 
-/// Waits for what another process does.
+/// Waits for another process.
 fn wait_until(what: &str, done: impl Fn() -> bool) {
     let began = std::time::Instant::now();
     while !done() {
@@ -24,7 +24,7 @@ fn holds(path: &Path, part: &str) -> bool {
 }
 
 #[test]
-fn an_answer_cut_off_by_a_kill_is_back_when_the_session_is_opened_again() {
+fn partial_answer_is_restored_after_a_kill() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first"}, "steps": [{"text": "the partial answer"}, {"wait": 3_600_000}]},
@@ -57,9 +57,9 @@ fn an_answer_cut_off_by_a_kill_is_back_when_the_session_is_opened_again() {
     assert!(!draft.exists());
 }
 
-/// What was told to be stored before the process died is there after it.
+/// Entries that were acknowledged before the process died are stored.
 #[test]
-fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
+fn thirty_kills_lose_no_acknowledged_entry() {
     let home = Home::new();
     let turns = json!([
         {"when": {"toolResult": "ran"}, "repeat": true, "steps": [{"text": "the end of the turn", "chunk": 1}]},
@@ -76,7 +76,7 @@ fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
             .scripted(&turns)
             .args(["--json", "-c", &prompt])
             .start();
-        // About fifty events make a run: each round dies a little later.
+        // A run has about fifty events; each round is killed a little later.
         for _ in 0..=round * 2 {
             let Some(line) = running.line() else { break };
             let event: Value = serde_json::from_str(&line).unwrap();
@@ -88,7 +88,7 @@ fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
             }
         }
         running.signal(Signal::KILL);
-        // What was written before the signal came counts as well.
+        // Entries that were written before the signal count as well.
         for line in running.end().0 {
             if let Ok(event) = serde_json::from_str::<Value>(&line)
                 && event["type"] == "message_end"
@@ -124,7 +124,7 @@ fn thirty_kills_at_different_moments_lose_nothing_that_was_acknowledged() {
 }
 
 #[test]
-fn a_second_process_is_told_who_has_the_session() {
+fn second_process_gets_an_error_with_the_process_id() {
     let home = Home::new();
     let turns = json!([
         {"when": {"user": "first"}, "steps": [{"text": "begun"}, {"wait": 3_600_000}]},
@@ -167,7 +167,7 @@ fn a_second_process_is_told_who_has_the_session() {
     assert_eq!(texts, ["first", "second"]);
 }
 
-/// Everything happens in a mount namespace of its own, so that nothing is left behind.
+/// Runs in its own mount namespace, so that nothing is left behind.
 const FULL_DISK: &str = r#"
 mount -t tmpfs -o size=128k tmpfs "$OSIER_HOME" 2>/dev/null || exit 77
 printf 'discover_local_models = false\n' > "$OSIER_HOME/settings.toml"
@@ -180,7 +180,7 @@ cp "$OSIER_HOME"/sessions/*/*.jsonl "$OLDPWD_COPY"
 "#;
 
 #[test]
-fn a_full_disk_stops_the_run_harms_nothing_and_work_goes_on_when_there_is_space() {
+fn full_disk_stops_the_run_and_the_session_continues_with_space() {
     if !skip::has(&["unshare", "mount"], "apt install util-linux mount") {
         return;
     }

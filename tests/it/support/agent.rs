@@ -1,7 +1,7 @@
-//! One agent, scripted models, tools of the test: set up fluently, driven by ops, read as events.
+//! An agent with scripted models and test tools.
 //!
-//! Everything runs under paused time. A wait that would never end is found at once, because the clock
-//! jumps to its deadline when nothing else can happen.
+//! Time is paused: a wait that would never end fails at once, because the clock jumps to its deadline when nothing
+//! else can run.
 
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -18,13 +18,13 @@ use osier_llm::{
 };
 use serde_json::{Value, json};
 
-use super::outline::{outline, quiet};
+use super::event_lines::{outline, quiet};
 
-/// Longer than any wait that a test means.
+/// Longer than any wait in a test.
 const FOREVER: Duration = Duration::from_hours(24);
 
 /// Builds an agent.
-pub(crate) struct Scene {
+pub(crate) struct AgentSetup {
     provider: ScriptedProvider,
     config: AgentConfig,
     prompt: String,
@@ -49,7 +49,7 @@ pub(crate) fn model(reference: &str) -> Model {
     }
 }
 
-impl Scene {
+impl AgentSetup {
     /// An agent with the model `test/one`, which has no script yet, and without tools.
     pub(crate) fn new() -> Self {
         let provider = ScriptedProvider::default();
@@ -61,14 +61,14 @@ impl Scene {
         }
     }
 
-    /// What the first model says.
+    /// The script of the first model.
     pub(crate) fn script(self, script: Script) -> Self {
         let first = self.config.models[0].reference();
         self.provider.insert(&first, script);
         self
     }
 
-    /// One more model to fall back to.
+    /// Adds a fallback model.
     pub(crate) fn fallback(mut self, reference: &str, script: Script) -> Self {
         self.config.models.push(Arc::new(model(reference)));
         self.provider.insert(reference, script);
@@ -80,7 +80,7 @@ impl Scene {
         self
     }
 
-    /// Tools that come and go.
+    /// Adds a source of tools.
     pub(crate) fn source(mut self, source: &TestSource) -> Self {
         self.config.sources.push(Arc::new(source.clone()));
         self
@@ -106,10 +106,10 @@ impl Scene {
         self
     }
 
-    /// Starts the agent; nothing was said to it yet.
-    pub(crate) fn start(self) -> Stage {
+    /// Starts the agent without a prompt.
+    pub(crate) fn start(self) -> RunningAgent {
         let agent = Agent::spawn(self.config);
-        Stage {
+        RunningAgent {
             events: agent.subscribe(),
             agent,
             provider: self.provider,
@@ -117,30 +117,30 @@ impl Scene {
     }
 
     /// Runs the prompt to its end.
-    pub(crate) async fn run(self) -> Ran {
+    pub(crate) async fn run(self) -> FinishedRun {
         let prompt = self.prompt.clone();
         let mut stage = self.start();
         stage.agent.prompt(prompt, Vec::new());
         let events = stage.settled().await;
-        Ran { events, stage }
+        FinishedRun { events, stage }
     }
 }
 
-/// An agent that runs.
-pub(crate) struct Stage {
+/// A running agent.
+pub(crate) struct RunningAgent {
     pub(crate) agent: Agent,
     pub(crate) events: Subscription<Event>,
     pub(crate) provider: ScriptedProvider,
 }
 
-/// What a run left behind.
-pub(crate) struct Ran {
+/// The events and the state after a run.
+pub(crate) struct FinishedRun {
     pub(crate) events: Vec<Event>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: RunningAgent,
 }
 
-impl Stage {
-    /// The events up to and with the first that `wanted` accepts.
+impl RunningAgent {
+    /// The events up to and including the first that `wanted` accepts.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut seen = Vec::new();
         loop {
@@ -165,7 +165,7 @@ impl Stage {
             .await
     }
 
-    /// Waits until the answer in progress has said `text`.
+    /// Waits until the answer in progress contains `text`.
     pub(crate) async fn said(&mut self, text: &str) {
         self.until(|event| match event {
             Event::MessageUpdate {
@@ -177,7 +177,7 @@ impl Stage {
         .await;
     }
 
-    /// Sends `op` and waits until the agent has taken it and every op before it.
+    /// Sends `op` and waits until the agent has processed it and every op before it.
     pub(crate) async fn apply(&mut self, op: Op) -> Vec<Event> {
         self.agent.send(op);
         self.agent.send(Op::GetState);
@@ -188,13 +188,13 @@ impl Stage {
         events
     }
 
-    /// The conversation, one line a message.
+    /// The conversation, one line per message.
     pub(crate) fn conversation(&self) -> Vec<String> {
         let messages = self.agent.state().messages;
         messages.iter().map(|message| speak(message)).collect()
     }
 
-    /// What the model was sent last, one line a message.
+    /// The messages of the last request, one line per message.
     pub(crate) fn last_request(&self) -> Vec<String> {
         sent(&self.provider.last_request().expect("a request"))
     }
@@ -204,7 +204,7 @@ impl Stage {
     }
 }
 
-impl Ran {
+impl FinishedRun {
     pub(crate) fn outcome(&self) -> RunOutcome {
         match self.events.last() {
             Some(Event::AgentSettled { outcome }) => outcome.clone(),
@@ -212,7 +212,7 @@ impl Ran {
         }
     }
 
-    /// Every event but the log and accounting, one line each.
+    /// Every event except log and accounting, one line each.
     pub(crate) fn story(&self) -> Vec<String> {
         outline(&quiet(&self.events))
     }
@@ -262,18 +262,18 @@ pub(crate) fn sent(request: &Request) -> Vec<String> {
 }
 
 type Behaviour = dyn Fn(Value, ToolContext) -> BoxFuture<'static, ToolOutput> + Send + Sync;
-type Beside = dyn Fn(&Value) -> Concurrency + Send + Sync;
+type ConcurrencyRule = dyn Fn(&Value) -> Concurrency + Send + Sync;
 
-/// A tool of the test.
+/// A test tool.
 pub(crate) struct TestTool {
     spec: ToolSpec,
     origin: ToolOrigin,
-    beside: Box<Beside>,
+    rule: Box<ConcurrencyRule>,
     behaviour: Box<Behaviour>,
 }
 
 impl TestTool {
-    /// A tool without a schema that does `work`.
+    /// A tool without a schema that runs `work`.
     pub(crate) fn new<F, W>(name: &str, work: W) -> Self
     where
         W: Fn(Value, ToolContext) -> F + Send + Sync + 'static,
@@ -286,12 +286,12 @@ impl TestTool {
                 parameters: json!({"type": "object"}),
             },
             origin: ToolOrigin::Program,
-            beside: Box::new(|_| Concurrency::Parallel),
+            rule: Box::new(|_| Concurrency::Parallel),
             behaviour: Box::new(move |arguments, cx| work(arguments, cx).boxed()),
         }
     }
 
-    /// A tool that answers with the text it is given and tells the journal that it ran.
+    /// A tool that returns its text argument and records the call in the journal.
     pub(crate) fn echo(journal: &Journal) -> Self {
         let journal = journal.clone();
         Self::new("echo", move |arguments, _| {
@@ -323,11 +323,11 @@ impl TestTool {
         self
     }
 
-    pub(crate) fn beside(
+    pub(crate) fn concurrency_rule(
         mut self,
         rule: impl Fn(&Value) -> Concurrency + Send + Sync + 'static,
     ) -> Self {
-        self.beside = Box::new(rule);
+        self.rule = Box::new(rule);
         self
     }
 }
@@ -342,7 +342,7 @@ impl Tool for TestTool {
     }
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
-        (self.beside)(arguments)
+        (self.rule)(arguments)
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
@@ -356,7 +356,7 @@ impl fmt::Debug for TestTool {
     }
 }
 
-/// What happened, in order, told by tools and interceptors.
+/// The calls of tools and interceptors, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Journal(Arc<Mutex<Vec<String>>>);
 
@@ -370,7 +370,7 @@ impl Journal {
     }
 }
 
-/// Tools that come and go when the test says so.
+/// A source of tools that the test adds and removes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TestSource(Arc<Mutex<ToolSet>>);
 

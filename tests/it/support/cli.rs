@@ -1,4 +1,4 @@
-//! The real program in a fresh home: its words, its input, its files; what it wrote and how it ended.
+//! The real program with an empty home: arguments, input and files; its output and exit code.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,12 +11,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::outline::without_duration;
+use super::event_lines::without_duration;
 
-/// Longest wait for a line or for the end. Only a test that fails waits as long.
+/// The timeout of a line and of the exit. Only a failing test waits that long.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Where the program runs: a home and a project, both empty at first.
+/// A home directory and a working directory for the program, empty at first.
 pub(crate) struct Home {
     folder: TempDir,
 }
@@ -27,12 +27,12 @@ impl Home {
         std::fs::create_dir(folder.path().join("home")).expect("a home");
         std::fs::create_dir(folder.path().join("work")).expect("a project");
         let home = Self { folder };
-        // Whatever listens on this machine is none of a test.
+        // Model servers on this machine must not affect tests.
         home.config("settings.toml", "discover_local_models = false\n");
         home
     }
 
-    /// Value of `HOME` and `OSIER_HOME`.
+    /// The value of `HOME` and `OSIER_HOME`.
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
@@ -47,12 +47,12 @@ impl Home {
         write(&self.work().join(name), content.as_ref())
     }
 
-    /// Writes a file of the user's: `settings.toml`, `models.json`.
+    /// Writes a configuration file: `settings.toml`, `models.json`.
     pub(crate) fn config(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         write(&self.home().join(name), content.as_ref())
     }
 
-    /// A run of the program here.
+    /// A run of the program in these directories.
     pub(crate) fn cli(&self) -> Cli<'_> {
         Cli {
             home: self,
@@ -62,7 +62,7 @@ impl Home {
         }
     }
 
-    /// A run with the model that plays `script`, a list of turns as JSON.
+    /// A run with a scripted model; `turns` is a JSON list.
     pub(crate) fn scripted(&self, turns: &Value) -> Cli<'_> {
         let script = serde_json::json!({"turns": turns});
         self.file("model.json", script.to_string());
@@ -87,7 +87,7 @@ impl Home {
         lines_of(&sessions[0])
     }
 
-    /// `text` with the folders of this test and every duration made the same everywhere.
+    /// `text` with the directories of this test and all durations replaced by placeholders.
     pub(crate) fn normal(&self, text: &str) -> String {
         let work = self.work().to_string_lossy().into_owned();
         let home = self.home().to_string_lossy().into_owned();
@@ -127,15 +127,15 @@ pub(crate) struct Cli<'a> {
     environment: Vec<(String, String)>,
 }
 
-/// What a run wrote and how it ended, made the same everywhere.
+/// The output and exit code of a run, with directories and durations replaced by placeholders.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct ProgramOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ended {
+impl ProgramOutput {
     pub(crate) fn new(code: i32, stdout: &str, stderr: &str) -> Self {
         Self {
             code: Some(code),
@@ -166,8 +166,8 @@ impl Cli<'_> {
         self
     }
 
-    /// Runs to the end.
-    pub(crate) fn run(self) -> Ended {
+    /// Runs the program until it exits.
+    pub(crate) fn run(self) -> ProgramOutput {
         let (home, stdin) = (self.home, self.stdin.clone());
         let mut child = self.spawn();
         let mut pipe = child.stdin.take().expect("a pipe");
@@ -179,7 +179,7 @@ impl Cli<'_> {
             stderr,
         } = wait(child);
         writer.join().expect("the writer");
-        Ended {
+        ProgramOutput {
             code: status.code(),
             stdout: home.normal(&String::from_utf8(stdout).expect("UTF-8")),
             stderr: home.normal(&String::from_utf8(stderr).expect("UTF-8")),
@@ -218,7 +218,7 @@ impl Cli<'_> {
         self.command().spawn().expect("the program")
     }
 
-    /// The command itself, for tests that start it in a way of their own.
+    /// The command, for tests that start it themselves.
     pub(crate) fn command(self) -> Command {
         #[expect(
             clippy::disallowed_methods,
@@ -240,7 +240,7 @@ impl Cli<'_> {
     }
 }
 
-/// Waits for the end, but not for ever.
+/// Waits for the exit, with a timeout.
 fn wait(child: Child) -> Output {
     let id = child.id();
     let (send, ended) = mpsc::channel();
@@ -255,11 +255,11 @@ fn wait(child: Child) -> Output {
 /// Sends a signal to a process.
 pub(crate) fn signal(process: u32, signal: rustix::process::Signal) {
     let id = rustix::process::Pid::from_raw(i32::try_from(process).expect("a process id"));
-    // It may have ended already.
+    // It may have exited already.
     let _ = rustix::process::kill_process(id.expect("a process id"), signal);
 }
 
-/// A program that runs.
+/// A running program.
 pub(crate) struct Running {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -297,7 +297,7 @@ impl Running {
         }
     }
 
-    /// The events up to and with the first that `wanted` accepts.
+    /// The events up to and including the first that `wanted` accepts.
     pub(crate) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut seen = Vec::new();
         while let Some(line) = self.line() {
@@ -316,7 +316,7 @@ impl Running {
         );
     }
 
-    /// Waits until an answer has said `part`.
+    /// Waits until an answer contains `part`.
     pub(crate) fn until_said(&mut self, part: &str) -> Vec<Value> {
         self.until(|event| {
             event["type"] == "message_update"
@@ -326,7 +326,7 @@ impl Running {
         })
     }
 
-    /// The rest of the output, and how it ended: exit code and standard error.
+    /// The rest of the output, the exit code and standard error.
     pub(crate) fn end(mut self) -> (Vec<String>, Option<i32>, String) {
         let mut rest = Vec::new();
         while let Some(line) = self.line() {

@@ -1,15 +1,14 @@
-//! Stages for the tests: one agent with a scripted model, the real program in a fresh home, a server
-//! that waits for the test.
+//! Helpers of the tests: an agent with a scripted model, the real program with an empty home, and test servers.
 
 pub(crate) mod agent;
-pub(crate) mod authority;
-pub(crate) mod cable;
+pub(crate) mod certificate;
 pub(crate) mod cli;
-pub(crate) mod held;
-pub(crate) mod host;
+pub(crate) mod connection;
+pub(crate) mod event_lines;
+pub(crate) mod model_server;
 pub(crate) mod oauth;
-pub(crate) mod outline;
-pub(crate) mod routed;
-pub(crate) mod server;
+pub(crate) mod session;
 #[path = "../../../benches/support/session_fixture.rs"]
 pub(crate) mod session_fixture;
+pub(crate) mod stalled_proxy;
+pub(crate) mod web_server;

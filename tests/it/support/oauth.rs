@@ -1,6 +1,6 @@
-//! An OAuth server on a loopback port, written to RFC 6749, 7636 and 8628: codes and refresh tokens work
-//! once, a refresh token that is used twice ends its whole family, challenges are verified. It also is
-//! the model server that the tokens are for.
+//! An OAuth server on a loopback port according to RFC 6749, 7636 and 8628: codes and refresh tokens work once, a
+//! refresh token that is used twice revokes its family, and challenges are verified. It is also the model server
+//! that accepts the tokens.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -15,26 +15,26 @@ use tokio::sync::{Semaphore, watch};
 
 pub(crate) const CLIENT: &str = "test-client";
 
-/// What the server does beside what the standards say.
+/// Deviations of the server from the standards.
 #[derive(Default)]
 pub(crate) struct Behaviour {
-    /// Lifetime of access tokens in seconds; an hour when not set.
+    /// Lifetime of access tokens in seconds; one hour if not set.
     pub(crate) expires_in: Option<u64>,
-    /// What the person does at the authorization page.
+    /// What the user does on the authorization page.
     pub(crate) page: Page,
-    /// Error codes the token endpoint gives before anything else.
+    /// Error codes that the token endpoint returns first.
     pub(crate) token_errors: VecDeque<&'static str>,
-    /// Whole answers (status line, body) of the token endpoint before anything else.
+    /// Complete responses (status line, body) that the token endpoint returns first.
     pub(crate) token_answers: VecDeque<(&'static str, &'static str)>,
-    /// Seconds between two questions for a device code.
+    /// Polling interval of a device code in seconds.
     pub(crate) interval: Option<f64>,
     /// Lifetime of device codes in seconds.
     pub(crate) code_lives: Option<u64>,
     /// Value of the `Date` header.
     pub(crate) date: Option<&'static str>,
-    /// Holds requests with a refresh token until permits are added.
+    /// Delays requests with a refresh token until permits are added.
     pub(crate) refresh_gate: Option<Arc<Semaphore>>,
-    /// Expiry that the exchange of GitHub's kind names, in seconds since the epoch.
+    /// The expiry in the response of GitHub's token exchange, in seconds since the epoch.
     pub(crate) exchange_until: Option<i64>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum Page {
     #[default]
     Allow,
     Deny,
-    /// Comes back with a state of its own.
+    /// Redirects with a wrong `state`.
     WrongState,
 }
 
@@ -51,9 +51,9 @@ pub(crate) enum Page {
 struct State {
     behaviour: Behaviour,
     count: u64,
-    /// Challenge and redirect address by code.
+    /// Challenge and redirect URL by code.
     codes: HashMap<String, (String, String)>,
-    /// Family by refresh token, and those that were used.
+    /// Family by refresh token, and the used refresh tokens.
     refresh: HashMap<String, u64>,
     used: HashSet<String>,
     /// Family by access token.
@@ -63,10 +63,10 @@ struct State {
     log: watch::Sender<Vec<String>>,
 }
 
-/// Only a test that fails waits as long.
+/// Only a failing test waits that long.
 const PATIENCE: std::time::Duration = std::time::Duration::from_mins(2);
 
-/// A server that runs on a thread of its own until it is dropped.
+/// A server on its own thread, stopped when it is dropped.
 pub(crate) struct OAuth {
     port: u16,
     state: Arc<Mutex<State>>,
@@ -107,7 +107,7 @@ impl OAuth {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// The sign-in of this server as `providers.lab.oauth` describes it.
+    /// The sign-in of this server for `providers.lab.oauth`.
     pub(crate) fn sign_in(&self) -> Value {
         json!({
             "label": "Lab",
@@ -119,7 +119,7 @@ impl OAuth {
         })
     }
 
-    /// A `models.json` with this server's model `lab/m`; `oauth` is laid over the sign-in.
+    /// A `models.json` with the model `lab/m` of this server; `oauth` overrides fields of the sign-in.
     pub(crate) fn models_json(&self, oauth: &Value) -> String {
         let mut sign_in = self.sign_in();
         for (name, value) in oauth.as_object().expect("an object") {
@@ -134,12 +134,12 @@ impl OAuth {
         .to_string()
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     pub(crate) fn log(&self) -> Vec<String> {
         self.state.lock().expect("the state").log.borrow().clone()
     }
 
-    /// Refresh tokens that still work.
+    /// The valid refresh tokens.
     pub(crate) fn living(&self) -> Vec<String> {
         let state = self.state.lock().expect("the state");
         let living = state.refresh.iter().filter(|(token, family)| {
@@ -148,14 +148,14 @@ impl OAuth {
         living.map(|(token, _)| token.clone()).collect()
     }
 
-    /// Tokens that were given to somebody before: access and refresh.
+    /// New tokens of an earlier sign-in: access and refresh.
     pub(crate) fn grant(&self) -> (String, String) {
         let tokens = self.state.lock().expect("the state").tokens(None);
         let text = |name: &str| tokens[name].as_str().expect("a token").to_owned();
         (text("access_token"), text("refresh_token"))
     }
 
-    /// Makes the server accept no access token that it has given so far.
+    /// Revokes all access tokens.
     pub(crate) fn forget_access(&self) {
         self.state.lock().expect("the state").access.clear();
     }
@@ -168,7 +168,7 @@ impl OAuth {
         assert!(seen, "`{line}` was never asked: {:?}", self.log());
     }
 
-    /// What a browser does with `url`: asks, follows the redirect, and shows the page it ends at.
+    /// Opens `url` like a browser: follows the redirect and returns the final page.
     pub(crate) async fn browse(&self, url: &str) -> String {
         let answer = get(url).await;
         let location = answer
@@ -180,7 +180,7 @@ impl OAuth {
         }
     }
 
-    /// Where the authorization page would send the browser.
+    /// The URL that the authorization page redirects to.
     pub(crate) async fn redirect(&self, url: &str) -> String {
         let answer = get(url).await;
         let location = answer
@@ -192,7 +192,7 @@ impl OAuth {
     }
 }
 
-/// A `GET` by hand: the whole answer as text.
+/// A `GET` request; returns the complete response as text.
 pub(crate) async fn get(url: &str) -> String {
     let rest = url.strip_prefix("http://").expect("a plain address");
     let (host, path) = rest.split_once('/').expect("a path");
@@ -212,7 +212,7 @@ async fn serve(listener: TcpListener, state: Arc<Mutex<State>>) {
     while let Ok((socket, _)) = listener.accept().await {
         let state = Arc::clone(&state);
         tokio::spawn(async move {
-            // A client that goes away early is part of what is tested.
+            // Some tests disconnect early.
             let _ = answer(socket, &state).await;
         });
     }
@@ -379,7 +379,7 @@ impl State {
                     return failure("invalid_grant");
                 };
                 if !self.used.insert(token) {
-                    // Somebody has a copy: nobody goes on.
+                    // A reused refresh token revokes its family.
                     self.ended.insert(family);
                     self.note("reuse");
                 }
@@ -402,7 +402,7 @@ impl State {
                "refresh_token": refresh, "scope": "models"})
     }
 
-    /// GitHub's second step: a lasting token becomes a short-lived one.
+    /// GitHub's token exchange: a permanent token for a short-lived one.
     fn exchange(&mut self, head: &str) -> Response {
         self.note("exchange");
         if !self.knows_bearer(head) {
@@ -447,7 +447,7 @@ impl State {
     }
 }
 
-/// Head and body of a request that has come whole.
+/// Head and body of a request once it is complete.
 fn parts_of(bytes: &[u8]) -> Option<(String, String)> {
     let end = bytes.windows(4).position(|part| part == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();

@@ -1,4 +1,4 @@
-//! What the session changed in the files, on the screen.
+//! The view of changed files.
 
 use osier_llm::Script;
 use osier_protocol::{CheckpointEvent, Event};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::support::Screen;
 
-/// Two prompts: three files come, then one of them changes.
+/// Two prompts: the first creates three files, the second changes one of them.
 fn script() -> Script {
     let write = |path: &str, content: &str| json!({"file_path": path, "content": content});
     let long: String = (1..=60).map(|line| format!("line {line}\n")).collect();
@@ -23,7 +23,7 @@ fn script() -> Script {
 }
 
 #[tokio::test]
-async fn changes_are_walked_by_file_and_by_hunk() {
+async fn changes_are_navigated_by_file_and_hunk() {
     let mut screen = Screen::new(100, 20).script(script()).start().await;
     screen
         .send("/diff")
@@ -62,14 +62,14 @@ async fn a_narrow_screen_shows_one_file_at_a_time() {
 }
 
 #[tokio::test]
-async fn changes_are_reviewed_one_by_one_and_the_model_is_told_what_happened() {
+async fn review_of_hunks_is_sent_to_the_model() {
     let reviewed = script().turn(|turn| turn.text("Understood."));
     let mut screen = Screen::new(100, 20).script(reviewed).start().await;
     screen.send("make").settled().await;
     screen.send("change").settled().await;
     screen.send("/diff last").shows("2 files changed").await;
     screen.press("S").shows("nothing to send").await;
-    // On the text file: the first change goes, of the second something is said.
+    // In the text file, reject the first change and comment the second.
     screen.press("tab").shows("LINE 3").await;
     screen.press("x c").type_text("why fifty?").press("enter a");
     insta::assert_snapshot!("review", screen.styled());
@@ -95,14 +95,14 @@ async fn changes_are_reviewed_one_by_one_and_the_model_is_told_what_happened() {
         ),
         "{told}"
     );
-    // The whole of it can be taken back, as any move of files.
+    // The review can be undone like any restore.
     screen.send("/restore undo").shows("1 file restored").await;
     let text = std::fs::read_to_string(screen.work().join("long.txt")).unwrap();
     assert!(text.contains("LINE 3\n") && text.contains("line fifty\n"));
 }
 
 #[tokio::test]
-async fn a_change_is_taken_back_at_once_and_what_was_said_of_others_stays() {
+async fn reverting_a_change_keeps_other_comments() {
     let mut screen = Screen::new(100, 20).script(script()).start().await;
     screen.send("make").settled().await;
     screen.send("change").settled().await;
@@ -114,16 +114,16 @@ async fn a_change_is_taken_back_at_once_and_what_was_said_of_others_stays() {
     let text = std::fs::read_to_string(screen.work().join("long.txt")).unwrap();
     assert!(text.contains("line 3\n") && text.contains("line fifty\n"));
     assert!(screen.screen().contains("1 accepted"));
-    // What somebody else has changed meanwhile is not overwritten.
+    // A file that another program has changed is not overwritten.
     let path = screen.work().join("long.txt");
     std::fs::write(&path, text.replace("line fifty", "line FIFTY")).unwrap();
-    screen.press("X").shows("it has changed since").await;
+    screen.press("X").shows("it has changed since then").await;
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("line FIFTY\n"));
 }
 
 #[tokio::test]
-async fn a_wide_screen_has_the_old_file_beside_the_new_one() {
+async fn wide_screen_shows_side_by_side_diffs() {
     let mut screen = Screen::new(170, 20).script(script()).start().await;
     screen.send("make").settled().await;
     screen.send("change").settled().await;
@@ -134,7 +134,7 @@ async fn a_wide_screen_has_the_old_file_beside_the_new_one() {
     assert!(!screen.screen().contains("│    3 + LINE 3"));
 }
 
-/// Git in the project, as somebody with a name.
+/// Runs git in the project with an author.
 fn git(work: &std::path::Path, arguments: &str) {
     let name = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
     let ran = std::process::Command::new("git")
@@ -148,7 +148,7 @@ fn git(work: &std::path::Path, arguments: &str) {
 }
 
 #[tokio::test]
-async fn the_working_tree_is_compared_with_head() {
+async fn working_tree_is_compared_with_head() {
     if !skip::has(&["git"], "apt install git") {
         return;
     }
@@ -205,14 +205,14 @@ async fn the_working_tree_is_compared_with_head() {
         .shows("7 files changed against HEAD")
         .await;
     insta::assert_snapshot!("changes_head", screen.styled());
-    // The whole of a new file goes, and one that was removed comes back.
+    // A new file is deleted, and a removed file is restored.
     screen.press("tab").shows("+ new").await;
     screen.press("X").shows("6 files changed").await;
     assert!(!work.join("fresh.txt").exists());
     screen.press("X").shows("5 files changed").await;
     let read = |path: &str| std::fs::read_to_string(work.join(path)).unwrap();
     assert_eq!(read("gone.txt"), "one\ntwo\n");
-    // A state of a hidden file is not kept, so that could not be undone.
+    // Ignored files are not recorded, so reverting could not be undone.
     screen.press("X").shows("could not be undone").await;
     assert_eq!(read("hidden.txt"), "changed\n");
     screen.press("tab").shows("LINE 3").await;

@@ -1,4 +1,4 @@
-//! Colours that commands print: on the screen, and nowhere else.
+//! Colours in the output of commands: on the screen only.
 
 use osier_llm::scripted::{Gate, Script};
 use osier_protocol::Event;
@@ -33,7 +33,7 @@ fn builder(script: Script) -> super::support::Builder {
 const COLOURED: &str = r"printf 'plain \033[31mred\033[0m \033[1;38;5;208morange\033[m\n\033[32mgreen goes'; until test -e go; do :; done; printf ' on\033[0m\nend\n'";
 
 #[tokio::test]
-async fn output_keeps_its_colours_while_it_runs_and_afterwards() {
+async fn command_output_keeps_its_colours() {
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": "sh c.sh"})))
         .turn(|turn| turn.text("Seen."));
@@ -52,14 +52,14 @@ async fn output_keeps_its_colours_while_it_runs_and_afterwards() {
     assert_eq!(style_of(&mut screen, "green goes on").0, green);
     let plain = theme(&screen, Token::ToolOutput);
     assert_eq!(style_of(&mut screen, "end").0, plain);
-    // The model reads text alone.
+    // The model receives only text.
     let request = format!("{:?}", screen.request());
     assert!(request.contains("plain red orange\\ngreen goes on\\nend\\n"));
     assert!(!request.contains("\\u{1b}"), "{request}");
 }
 
 #[tokio::test]
-async fn what_is_stored_and_copied_is_plain() {
+async fn stored_and_copied_output_is_plain() {
     let command = r"printf '\033[31mred\033[m\n'";
     let mut screen = builder(Script::new()).file("c.sh", command).start().await;
     screen.send("!sh c.sh");
@@ -77,7 +77,7 @@ async fn what_is_stored_and_copied_is_plain() {
 }
 
 #[tokio::test]
-async fn a_progress_bar_stays_on_its_line() {
+async fn progress_bar_stays_on_one_line() {
     let gate = Gate::new();
     let command = r"for i in 10 20 30; do printf '\r%s%%' $i; until test -e $i; do :; done; done; echo ' done'";
     let script = Script::new()

@@ -1,4 +1,4 @@
-//! Writing a prompt.
+//! The prompt editor.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use osier_tui::Effect;
 use super::support::Screen;
 
 #[tokio::test]
-async fn a_level_that_the_model_lacks_is_told_with_the_nearest() {
+async fn unsupported_thinking_level_reports_the_nearest() {
     let mut screen = Screen::new(80, 24).start().await;
     screen
         .send("/thinking max")
@@ -20,7 +20,7 @@ async fn a_level_that_the_model_lacks_is_told_with_the_nearest() {
 }
 
 #[tokio::test]
-async fn a_prompt_may_have_several_lines_and_grows_to_two_fifths() {
+async fn editor_grows_to_two_fifths_of_the_screen() {
     let mut screen = Screen::new(60, 20)
         .script(Script::always("ok"))
         .start()
@@ -64,7 +64,7 @@ async fn editing_keys_undo_and_redo() {
 }
 
 #[tokio::test]
-async fn graphemes_are_deleted_whole() {
+async fn graphemes_are_deleted_completely() {
     let mut screen = Screen::new(60, 12).start().await;
     screen.type_text("a👩‍👩‍👧日e\u{301}");
     assert_eq!(screen.cursor(), Some((8, 10)));
@@ -88,7 +88,7 @@ async fn ctrl_c_clears_and_a_second_one_on_an_empty_editor_exits() {
     screen.press("ctrl+c ctrl+c");
     assert!(screen.screen().contains("press ctrl+c again to quit"));
     assert_eq!(screen.effects, []);
-    // The second press counts as long as the line stands, and no longer.
+    // The second press counts only while the hint is shown.
     screen.advance(Duration::from_secs(5));
     assert!(!screen.screen().contains("press ctrl+c again to quit"));
     screen.press("ctrl+c");
@@ -111,7 +111,7 @@ async fn ctrl_d_deletes_forward_and_exits_only_from_an_empty_editor() {
 }
 
 #[tokio::test]
-async fn a_large_paste_is_one_chip_and_is_sent_whole() {
+async fn large_paste_is_one_chip_and_is_sent_completely() {
     let mut text = String::new();
     for line in 1..=20_000 {
         let _ = writeln!(text, "line {line} of\ta paste");
@@ -135,7 +135,7 @@ async fn a_large_paste_is_one_chip_and_is_sent_whole() {
 }
 
 #[tokio::test]
-async fn a_chip_goes_with_one_key() {
+async fn chip_is_deleted_with_one_key() {
     let mut screen = Screen::new(60, 12).start().await;
     screen
         .type_text("a")
@@ -154,7 +154,7 @@ async fn commands_complete_with_their_arguments() {
     screen.press("down");
     let first = screen.styled();
     screen.press("down down down");
-    // The list has three: three steps are a round.
+    // The list has three rows: three steps return to the first.
     assert_eq!(screen.styled(), {
         screen.press("up up up");
         screen.styled()
@@ -171,7 +171,7 @@ async fn commands_complete_with_their_arguments() {
 }
 
 #[tokio::test]
-async fn the_list_is_walked_with_the_arrows_and_closed_with_esc() {
+async fn completion_list_uses_arrows_and_esc() {
     let mut screen = Screen::new(70, 16).start().await;
     screen
         .type_text("/thinking ")
@@ -184,7 +184,7 @@ async fn the_list_is_walked_with_the_arrows_and_closed_with_esc() {
 }
 
 #[tokio::test]
-async fn a_wrong_command_stays_in_the_editor_and_says_what_is_wrong() {
+async fn invalid_command_stays_in_the_editor_with_an_error() {
     let mut screen = Screen::new(70, 16).start().await;
     screen.type_text("/nothing at all").press("enter");
     assert_eq!(screen.editor(), "/nothing at all");
@@ -208,7 +208,7 @@ async fn a_path_at_the_start_is_a_prompt() {
 }
 
 #[tokio::test]
-async fn files_are_mentioned_from_the_working_directory() {
+async fn file_mentions_complete_from_the_working_directory() {
     let mut screen = Screen::new(70, 16)
         .file("src/main.rs", "")
         .file("src/deep/other.rs", "")
@@ -252,7 +252,7 @@ async fn paths_complete_from_the_working_directory() {
 }
 
 #[tokio::test]
-async fn earlier_prompts_come_back_with_the_arrows_and_the_draft_after_them() {
+async fn arrows_walk_the_history_and_return_to_the_draft() {
     let mut screen = Screen::new(60, 16)
         .script(Script::always("ok"))
         .start()
@@ -265,7 +265,7 @@ async fn earlier_prompts_come_back_with_the_arrows_and_the_draft_after_them() {
     assert_eq!(screen.editor(), "third");
     screen.press("up");
     assert_eq!(screen.editor(), "/thinking off");
-    // A recalled command opens no list that would take the next arrow.
+    // A recalled command opens no completion list, which would take the next arrow.
     screen.press("up");
     assert_eq!(screen.editor(), "first");
     screen.press("down down down");
@@ -273,7 +273,7 @@ async fn earlier_prompts_come_back_with_the_arrows_and_the_draft_after_them() {
 }
 
 #[tokio::test]
-async fn earlier_prompts_are_searched_and_live_on_in_the_next_session() {
+async fn history_is_searched_and_shared_by_sessions() {
     let mut screen = Screen::new(60, 16)
         .script(Script::always("ok"))
         .start()
@@ -281,7 +281,7 @@ async fn earlier_prompts_are_searched_and_live_on_in_the_next_session() {
     for prompt in ["fix the parser", "write a\u{20}poem", "fix the lexer"] {
         screen.send(prompt).settled().await;
     }
-    let mut later = Screen::new(60, 16).beside(&screen).start().await;
+    let mut later = Screen::new(60, 16).with_files_of(&screen).start().await;
     later.type_text("dr").press("ctrl+r").type_text("fix");
     insta::assert_snapshot!("history_search", later.screen());
     later.press("down enter");
@@ -291,7 +291,7 @@ async fn earlier_prompts_are_searched_and_live_on_in_the_next_session() {
 }
 
 #[tokio::test]
-async fn a_command_of_the_user_runs_and_the_model_sees_it() {
+async fn user_command_runs_and_is_sent_to_the_model() {
     let mut screen = Screen::new(60, 16)
         .script(Script::always("ok"))
         .start()
@@ -313,7 +313,7 @@ async fn a_command_of_the_user_runs_and_the_model_sees_it() {
 }
 
 #[tokio::test]
-async fn esc_stops_a_command_of_the_user() {
+async fn esc_stops_a_user_command() {
     let mut screen = Screen::new(60, 16).start().await;
     screen
         .send("!echo begun; sleep 1000")
@@ -325,7 +325,7 @@ async fn esc_stops_a_command_of_the_user() {
 }
 
 #[tokio::test]
-async fn esc_stops_a_command_that_outlived_a_run() {
+async fn esc_stops_a_user_command_after_a_run() {
     let mut screen = Screen::new(60, 16)
         .script(Script::always("ok"))
         .start()
@@ -344,7 +344,7 @@ async fn esc_stops_a_command_that_outlived_a_run() {
 }
 
 #[tokio::test]
-async fn the_external_editor_gets_the_text_and_its_answer_comes_back() {
+async fn external_editor_edits_the_prompt() {
     let mut screen = Screen::new(60, 12).start().await;
     screen.type_text("draft").press("ctrl+g");
     assert_eq!(screen.effects, [Effect::ExternalEditor("draft".to_owned())]);
@@ -352,7 +352,7 @@ async fn the_external_editor_gets_the_text_and_its_answer_comes_back() {
     assert_eq!(screen.editor(), "better\ntext");
 }
 
-/// The button goes down and up.
+/// Presses and releases the button.
 fn click(screen: &mut Screen, column: u16, row: u16) {
     for kind in [
         MouseEventKind::Down(MouseButton::Left),
@@ -368,14 +368,14 @@ fn click(screen: &mut Screen, column: u16, row: u16) {
 }
 
 #[tokio::test]
-async fn a_click_puts_the_cursor_between_the_characters_that_are_seen() {
+async fn click_places_the_cursor() {
     let mut screen = Screen::new(40, 20).start().await;
     screen.type_text("漢字 wide, then a line that is wrapped where it ends");
     screen.press("ctrl+j").type_text("a\tb 👩‍👩‍👧 c");
     let rows: Vec<String> = screen.editor().lines().map(str::to_owned).collect();
     assert_eq!(rows.len(), 3, "{rows:?}");
     let top = 19 - 3;
-    // On either half of a wide character the cursor goes before it.
+    // A click on either half of a wide character places the cursor before it.
     for (at, expected) in [
         ((2, top), "|漢字 wide"),
         ((3, top), "|漢字 wide"),
@@ -392,14 +392,14 @@ async fn a_click_puts_the_cursor_between_the_characters_that_are_seen() {
         );
         screen.press("backspace");
     }
-    // Behind the end of a row that is wrapped, of a line, and below everything.
+    // After the end of a wrapped row, after the end of a line, and below all rows.
     click(&mut screen, 39, top);
     assert_eq!(screen.cursor().map(|at| at.1), Some(top));
     click(&mut screen, 39, top + 1);
     screen.type_text("|");
     assert!(screen.editor().contains("ends|\n"), "{}", screen.editor());
     screen.press("backspace");
-    // A cluster of several characters is one place, a tab as well.
+    // A grapheme cluster is one position, and so is a tab.
     for (column, expected) in [
         (3, "a|    b"),
         (7, "a    |b"),
@@ -415,7 +415,7 @@ async fn a_click_puts_the_cursor_between_the_characters_that_are_seen() {
         );
         screen.press("backspace");
     }
-    // A chip is one, too.
+    // A chip is one position, too.
     screen.press("ctrl+c").paste(&"line\n".repeat(20));
     screen.type_text(" behind");
     assert_eq!(screen.editor(), "[paste #1 +20 lines] behind");
@@ -428,7 +428,7 @@ async fn a_click_puts_the_cursor_between_the_characters_that_are_seen() {
 }
 
 #[tokio::test]
-async fn a_click_finds_its_place_in_a_prompt_that_is_scrolled_and_takes_the_keys_back() {
+async fn click_in_a_scrolled_prompt_places_the_cursor_and_focuses() {
     let mut screen = Screen::new(40, 20)
         .script(Script::always("ok"))
         .start()
@@ -446,7 +446,7 @@ async fn a_click_finds_its_place_in_a_prompt_that_is_scrolled_and_takes_the_keys
 }
 
 #[tokio::test]
-async fn a_second_click_selects_the_word_where_that_is_of_use() {
+async fn double_click_selects_a_word() {
     let mut screen = Screen::new(40, 20).start().await;
     screen.keymap("vim").type_text("some words here");
     screen.press("esc");

@@ -1,4 +1,4 @@
-//! What a frame costs in bytes, and that the bytes make the screen that was drawn.
+//! The bytes of frames: their number, and that they produce the drawn screen.
 
 use osier_llm::scripted::{Gate, Script};
 use osier_term::frame::{Cursor, Features, FrameWriter};
@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 
 use super::support::{Screen, text_of};
 
-/// A terminal at the other end of a frame writer.
+/// A terminal emulator connected to a frame writer.
 struct Terminal {
     writer: FrameWriter,
     parser: vt100::Parser,
@@ -26,7 +26,7 @@ impl Terminal {
         }
     }
 
-    /// Draws a frame, and holds the terminal to show it. Returns its bytes.
+    /// Draws a frame and asserts that the terminal shows it. Returns its bytes.
     fn draw(&mut self, screen: &mut Screen) -> usize {
         let (canvas, links) = self.writer.canvas();
         let cursor = screen.app.draw(canvas, links, screen.now);
@@ -60,7 +60,7 @@ fn prose(words: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_streamed_answer_costs_little_more_than_its_text() {
+async fn streamed_answer_writes_little_more_than_its_text() {
     let gate = Gate::new();
     let text = prose(1500);
     let script = Script::new().turn(|turn| turn.gate(&gate).text(&*text));
@@ -73,7 +73,7 @@ async fn a_streamed_answer_costs_little_more_than_its_text() {
     gate.open();
     let mut frames = 0;
     while screen.screen().contains("Working") {
-        // As many events a frame as a fast model sends.
+        // As many events per frame as a fast model sends.
         for _ in 0..8 {
             if screen.screen().contains("Working") {
                 screen.next_event().await;
@@ -92,7 +92,7 @@ async fn a_streamed_answer_costs_little_more_than_its_text() {
 }
 
 #[tokio::test]
-async fn nothing_changed_costs_nothing_and_a_key_costs_a_cell() {
+async fn unchanged_frame_writes_nothing_and_a_key_writes_a_cell() {
     let mut screen = Screen::new(80, 24).start().await;
     let mut terminal = Terminal::new(80, 24);
     assert!(terminal.draw(&mut screen) > 100);
@@ -105,7 +105,7 @@ async fn nothing_changed_costs_nothing_and_a_key_costs_a_cell() {
 }
 
 #[tokio::test]
-async fn scrolling_sends_the_rows_that_come_into_view() {
+async fn scrolling_writes_only_new_rows() {
     let lines: String = (1..=200)
         .map(|line| format!("a line with the number {line}\n\n"))
         .collect();

@@ -1,4 +1,4 @@
-//! Hooks on the screen: what they refuse, what they do wrong, the list of them.
+//! Hooks on the screen: denials, errors, and their list.
 
 use osier_llm::scripted::Script;
 use serde_json::json;
@@ -13,7 +13,7 @@ const HOOKS: &str = r#"{"hooks": {
 }}"#;
 
 #[tokio::test]
-async fn a_refusal_a_warning_context_and_the_list_are_shown() {
+async fn blocked_prompts_warnings_context_and_the_hook_list_are_shown() {
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": "grep x ."})))
         .turn(|turn| turn.text("I will."));

@@ -1,4 +1,4 @@
-//! Keymaps with modes and regions, and what is shown of keys that are not finished.
+//! Keymaps with modes and regions, and the display of unfinished key sequences.
 
 use osier_term::frame::CursorShape;
 use osier_term::keymap;
@@ -13,7 +13,7 @@ fn with(keymap: &str) -> super::support::Builder {
 }
 
 #[tokio::test]
-async fn vim_has_modes_that_show_and_a_prompt_is_sent_from_each() {
+async fn vim_mode_is_shown_and_every_mode_sends() {
     let mut screen = with("vim").start().await;
     assert_eq!(screen.app.cursor_shape(), CursorShape::Bar);
     screen.type_text("fix the teh bug");
@@ -41,16 +41,16 @@ async fn vim_has_modes_that_show_and_a_prompt_is_sent_from_each() {
     );
     screen.press("enter").settled().await;
     assert_eq!(screen.last_prompt(), "fix the big bug");
-    // The next prompt is written, not commanded.
+    // The next prompt starts in insert mode.
     screen.type_text("dd");
     assert_eq!(screen.editor(), "dd");
-    // The earlier one is where it always was.
+    // `k` on the first line recalls the earlier prompt.
     screen.press("esc").type_text("k");
     assert_eq!(screen.editor(), "fix the big bug");
 }
 
 #[tokio::test]
-async fn characters_that_vim_waits_for_are_not_what_they_are_bound_to() {
+async fn vim_argument_characters_ignore_bindings() {
     let mut screen = with("vim").start().await;
     screen.type_text("a/b i:c").press("esc").type_text("0f:r/");
     assert_eq!(screen.editor(), "a/b i/c");
@@ -90,7 +90,7 @@ async fn colon_opens_the_palette_in_normal_mode_only() {
 }
 
 #[tokio::test]
-async fn numbers_in_front_of_emacs_keys() {
+async fn emacs_keys_take_a_numeric_prefix() {
     let mut screen = with("emacs").start().await;
     screen.press("alt+3").type_text("ab");
     assert_eq!(screen.editor(), "aaab");
@@ -115,7 +115,7 @@ async fn numbers_in_front_of_emacs_keys() {
 }
 
 #[tokio::test]
-async fn a_prefix_shows_what_can_follow() {
+async fn key_prefix_shows_its_continuations() {
     let mut screen = with("emacs").start().await;
     screen.type_text("some words here").press("ctrl+x");
     insta::assert_snapshot!("next_keys", screen.screen());
@@ -132,7 +132,7 @@ async fn a_prefix_shows_what_can_follow() {
 }
 
 #[tokio::test]
-async fn a_keymap_stands_on_another_and_is_switched_while_it_runs() {
+async fn keymap_extends_another_and_is_switched_at_runtime() {
     let file = "inherit = \"vim\"\n[insert]\n\"j k\" = \"normal_mode\"\n";
     let mut screen = Screen::new(78, 20)
         .home_file("keymaps/mine.toml", file)
@@ -179,7 +179,7 @@ const TAKEN: &[&str] = &[
 ];
 
 #[test]
-fn what_a_multiplexer_takes_has_a_second_binding() {
+fn keys_used_by_multiplexers_have_a_second_binding() {
     let taken: Vec<_> = TAKEN
         .iter()
         .map(|key| parse_sequence(key, None).unwrap()[0])
@@ -202,7 +202,7 @@ fn what_a_multiplexer_takes_has_a_second_binding() {
     }
     for (context, keys, action) in &bindings {
         let lost = |keys: &[_]| taken.contains(&keys[0]);
-        // A key of the whole program serves everywhere.
+        // A global key works in every context.
         let other = bindings.iter().any(|(place, keys, also)| {
             also == action && (place == context || *place == "global") && !lost(keys)
         });

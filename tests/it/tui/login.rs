@@ -1,4 +1,4 @@
-//! Signing in and out without leaving the screen.
+//! Signing in and out in the interface.
 
 use osier_llm::auth::{Credential, CredentialFile, KeySource};
 use osier_protocol::Event;
@@ -12,7 +12,7 @@ fn credentials(screen: &Screen) -> CredentialFile {
     CredentialFile::new(screen.work().with_file_name("home").join("auth.json"))
 }
 
-/// Waits for the dialog and gives the address it shows.
+/// Waits for the dialog. Returns the URL that it shows.
 async fn address(screen: &mut Screen) -> String {
     let mut address = None;
     screen
@@ -28,7 +28,7 @@ async fn address(screen: &mut Screen) -> String {
 }
 
 #[tokio::test]
-async fn a_pasted_address_signs_in() {
+async fn pasted_url_signs_in() {
     let server = OAuth::start(Behaviour::default());
     let mut screen = Screen::new(90, 24)
         .home_file("models.json", &server.models_json(&json!({})))
@@ -62,7 +62,7 @@ async fn a_pasted_address_signs_in() {
 }
 
 #[tokio::test]
-async fn a_device_code_is_shown_until_it_was_typed() {
+async fn device_code_is_shown_until_entered() {
     let behaviour = Behaviour {
         interval: Some(0.0),
         token_errors: ["authorization_pending"].into(),
@@ -82,7 +82,7 @@ async fn a_device_code_is_shown_until_it_was_typed() {
 }
 
 #[tokio::test]
-async fn escape_gives_up() {
+async fn escape_cancels_the_sign_in() {
     let server = OAuth::start(Behaviour::default());
     let mut screen = Screen::new(90, 24)
         .home_file("models.json", &server.models_json(&json!({})))
@@ -102,7 +102,7 @@ async fn escape_gives_up() {
 }
 
 #[tokio::test]
-async fn a_key_is_typed_unseen() {
+async fn key_input_is_hidden() {
     let mut screen = Screen::new(90, 24).start().await;
     screen.send("/login").shows("browser").await;
     screen

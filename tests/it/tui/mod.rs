@@ -1,4 +1,4 @@
-//! The screen: keys and a scripted model in, whole screens out.
+//! The interface: keys and a scripted model as input, complete screens as output.
 
 #![expect(
     clippy::disallowed_methods,
@@ -10,30 +10,30 @@
 
 mod support;
 
-mod adjust;
-mod attach;
+mod appearance;
+mod attachments;
 mod changes;
 mod colours;
 mod editor;
-mod exchange;
 mod frames;
 mod hooks;
+mod images;
 mod keys;
-mod length;
-mod linear;
 mod login;
-mod looks;
+mod long_sessions;
+mod navigation;
 mod overlays;
-mod pictures;
 mod plugins;
 mod questions;
-mod reading;
 mod restore;
-mod running;
+mod runs;
+mod screen_reader;
 mod sessions;
+mod settings;
 mod skills;
 mod tools;
 mod transcript;
+mod transfer;
 mod tree;
 
 mod pty;

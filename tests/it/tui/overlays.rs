@@ -14,12 +14,12 @@ const MODELS: &str = r#"{"providers": {
     {"id": "anvil-clone", "contextWindow": 1000000, "maxTokens": 4096}]}
 }}"#;
 
-/// What the second model of the switching tests says.
+/// The answer of the second model in the tests of switching.
 const OTHER: &str =
     r#"{"turns": [{"repeat": true, "steps": [{"text": "The other model speaks."}]}]}"#;
 
 #[tokio::test]
-async fn the_model_picker_tells_keys_prices_and_windows() {
+async fn model_picker_shows_keys_prices_and_windows() {
     let mut screen = Screen::new(90, 24)
         .home_file("models.json", MODELS)
         .variable("ACME_KEY", "k")
@@ -36,7 +36,7 @@ async fn the_model_picker_tells_keys_prices_and_windows() {
 }
 
 #[tokio::test]
-async fn a_picker_keeps_what_was_typed_before_its_list_came() {
+async fn picker_keeps_the_filter_typed_before_loading() {
     let mut screen = Screen::new(90, 24)
         .home_file("models.json", MODELS)
         .start()
@@ -50,7 +50,7 @@ async fn a_picker_keeps_what_was_typed_before_its_list_came() {
 }
 
 #[tokio::test]
-async fn favourites_stand_first_and_are_what_the_key_walks() {
+async fn favourites_are_first_and_cycled() {
     let mut screen = Screen::new(110, 24)
         .home_file("models.json", MODELS)
         .variable("ACME_KEY", "k")
@@ -66,7 +66,7 @@ async fn favourites_stand_first_and_are_what_the_key_walks() {
     let kept = std::fs::read_to_string(screen.home().join("settings.toml")).unwrap();
     let line = "favourites = [\"acme/anvil-small\", \"acme/anvil-large\"]\n";
     assert_eq!(kept, line);
-    // In the list in its order, by the key in the order in which they were chosen.
+    // The list has its own order, the key uses the order in which they were added.
     screen.press("ctrl+l");
     let listed = screen.screen();
     let place = |text: &str| listed.find(text).unwrap_or(usize::MAX);
@@ -82,7 +82,7 @@ async fn favourites_stand_first_and_are_what_the_key_walks() {
 }
 
 #[tokio::test]
-async fn switching_changes_the_footer_and_the_next_request() {
+async fn model_switch_changes_the_footer_and_the_next_request() {
     let mut screen = Screen::new(90, 24)
         .script(Script::always("I am the mock."))
         .file("other.json", OTHER)
@@ -108,7 +108,7 @@ async fn switching_changes_the_footer_and_the_next_request() {
 }
 
 #[tokio::test]
-async fn a_model_without_a_key_is_chosen_with_a_warning() {
+async fn model_without_a_key_is_selected_with_a_warning() {
     let mut screen = Screen::new(90, 24)
         .home_file("models.json", MODELS)
         .start()
@@ -127,7 +127,7 @@ async fn a_model_without_a_key_is_chosen_with_a_warning() {
 }
 
 #[tokio::test]
-async fn the_thinking_level_cycles_through_those_the_model_has() {
+async fn thinking_level_cycles_through_supported_levels() {
     let mut screen = Screen::new(60, 12)
         .script(Script::always("ok"))
         .start()
@@ -145,7 +145,7 @@ async fn the_thinking_level_cycles_through_those_the_model_has() {
 }
 
 #[tokio::test]
-async fn the_palette_runs_what_it_lists() {
+async fn palette_runs_commands() {
     let mut screen = Screen::new(80, 20).start().await;
     screen.press("alt+x").type_text("tool output");
     insta::assert_snapshot!("palette", screen.styled());
@@ -172,7 +172,7 @@ async fn the_palette_runs_what_it_lists() {
 }
 
 #[tokio::test]
-async fn keys_of_the_editor_do_nothing_behind_a_picker() {
+async fn picker_blocks_editor_keys() {
     let mut screen = Screen::new(80, 20).file("alpha", "").start().await;
     screen
         .type_text("al")
@@ -188,7 +188,7 @@ async fn keys_of_the_editor_do_nothing_behind_a_picker() {
 }
 
 #[tokio::test]
-async fn help_is_made_from_the_live_bindings() {
+async fn help_lists_current_bindings() {
     let keymap = "[global]\n\"f9\" = \"model_picker\"\n\"ctrl+l\" = \"\"\n";
     let mut screen = Screen::new(100, 60)
         .home_file("keymaps/default.toml", keymap)
@@ -211,7 +211,7 @@ async fn help_is_made_from_the_live_bindings() {
 }
 
 #[tokio::test]
-async fn browsing_gives_single_keys_to_the_conversation_until_something_is_typed() {
+async fn browse_mode_uses_single_keys_until_text_is_typed() {
     let script = Script::new().turn(|turn| turn.text("one\n\ntwo\n\nthree\n\n").repeat());
     let mut screen = Screen::new(90, 12).script(script).start().await;
     for prompt in ["first", "second", "third"] {
@@ -233,7 +233,7 @@ async fn browsing_gives_single_keys_to_the_conversation_until_something_is_typed
     assert!(screen.conversation().starts_with("▌ first\none\n"));
     screen.press("G");
     assert_eq!(screen.conversation(), end);
-    // Esc gives the keys back; so does a character that means nothing here, and it is not lost.
+    // Esc leaves browse mode, and so does a character without a binding, which is typed.
     screen.press("esc x alt+v X");
     assert!(
         screen.editor().starts_with("draftxX"),

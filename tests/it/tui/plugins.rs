@@ -1,4 +1,4 @@
-//! What plug-ins show on the screen.
+//! Plugins on the screen.
 
 use osier_llm::scripted::Script;
 
@@ -23,7 +23,7 @@ osier.keymap("ctrl+l", "taken", function() end)
 "#;
 
 #[tokio::test]
-async fn commands_keys_widgets_status_and_entries_are_on_the_screen() {
+async fn commands_keys_widgets_status_and_entries_are_shown() {
     let mut screen = Screen::new(80, 24)
         .script(Script::always("Done."))
         .home_file("plugins/note.lua", PLUGIN)

@@ -1,18 +1,18 @@
-//! The real program in a real pseudo-terminal, seen through a terminal emulator.
+//! The real program in a pseudo-terminal with a terminal emulator.
 
-mod aside;
 mod attach;
+mod crash_recovery;
+mod gnu_screen;
+mod images;
+mod llm_proxy;
 mod mosh;
-mod pictures;
-mod places;
 mod program;
-mod proxied;
-mod screen;
-mod several;
-mod stalled;
-mod sweep;
+mod repaint;
+mod slow_terminal;
+mod stash;
+mod tabs;
+mod terminals;
 mod tmux;
-mod torture;
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const ANSWER: &str = r#"{"turns": [
   {"repeat": true, "steps": [{"text": "Another answer."}]}
 ]}"#;
 
-/// Says a part of its answer and never goes on.
+/// Sends a part of its answer and then waits.
 const STUCK: &str =
     r#"{"turns": [{"repeat": true, "steps": [{"text": "The first half"}, {"wait": 600000}]}]}"#;
 
@@ -32,7 +32,7 @@ const COMMAND: &str = r#"{"turns": [{"repeat": true, "steps": [
 ]}]}"#;
 
 #[test]
-fn it_paints_without_an_answer_to_its_questions_and_takes_a_prompt() {
+fn program_starts_without_terminal_replies() {
     let mut program = Program::new()
         .file("s.json", ANSWER)
         .model("s.json")
@@ -51,7 +51,7 @@ fn it_paints_without_an_answer_to_its_questions_and_takes_a_prompt() {
 }
 
 #[test]
-fn a_screen_to_be_read_aloud_has_words_and_the_cursor_where_one_is() {
+fn screen_reader_mode_has_words_and_the_cursor_on_the_selection() {
     let mut program = Program::new()
         .file("s.json", ANSWER)
         .model("s.json")
@@ -68,7 +68,7 @@ fn a_screen_to_be_read_aloud_has_words_and_the_cursor_where_one_is() {
     );
     program.write("/set");
     program.shows("> /set");
-    // Another setting is changed: what the command line wanted stays.
+    // Changing another setting keeps the value of the command line.
     program.write("tings\r");
     program.shows("Settings");
     program.write("mouse\r");
@@ -92,7 +92,7 @@ fn keys_typed_before_the_first_paint_are_kept() {
 }
 
 #[test]
-fn a_key_is_asked_for_unseen() {
+fn key_prompt_is_hidden() {
     let mut program = Program::new()
         .argument("auth")
         .argument("login")
@@ -115,7 +115,7 @@ fn a_key_is_asked_for_unseen() {
 }
 
 #[test]
-fn a_resize_is_followed_at_once() {
+fn resize_applies_at_once() {
     let mut program = Program::new()
         .file("s.json", ANSWER)
         .model("s.json")
@@ -135,7 +135,7 @@ fn a_resize_is_followed_at_once() {
 }
 
 #[test]
-fn exit_leaves_the_answer_and_the_way_back() {
+fn exit_prints_the_answer_and_the_resume_command() {
     let mut program = Program::new()
         .file("s.json", ANSWER)
         .model("s.json")
@@ -157,7 +157,7 @@ fn exit_leaves_the_answer_and_the_way_back() {
 }
 
 #[test]
-fn nothing_said_leaves_nothing() {
+fn exit_without_messages_prints_nothing() {
     let mut program = Program::new()
         .file("s.json", ANSWER)
         .model("s.json")
@@ -170,7 +170,7 @@ fn nothing_said_leaves_nothing() {
 }
 
 #[test]
-fn sigterm_restores_the_terminal_in_the_middle_of_an_answer() {
+fn sigterm_during_an_answer_restores_the_terminal() {
     let mut program = Program::new().file("s.json", STUCK).model("s.json").start();
     program.shows("Ask,");
     program.write("go\r");
@@ -181,7 +181,7 @@ fn sigterm_restores_the_terminal_in_the_middle_of_an_answer() {
 }
 
 #[test]
-fn leaving_stops_the_command_that_runs() {
+fn exit_stops_the_running_command() {
     let mut program = Program::new()
         .file("s.json", COMMAND)
         .model("s.json")
@@ -198,7 +198,7 @@ fn leaving_stops_the_command_that_runs() {
 }
 
 #[test]
-fn what_came_before_a_kill_is_there_when_the_session_goes_on() {
+fn partial_answer_is_restored_after_a_kill() {
     let mut program = Program::new().file("s.json", STUCK).model("s.json").start();
     program.shows("Ask,");
     program.write("go\r");
@@ -216,7 +216,7 @@ fn what_came_before_a_kill_is_there_when_the_session_goes_on() {
 }
 
 #[test]
-fn prompts_of_the_command_line_run_one_after_the_other() {
+fn command_line_prompts_run_sequentially() {
     let mut program = Program::new()
         .file("s.json", ANSWER)
         .model("s.json")
@@ -236,7 +236,7 @@ fn prompts_of_the_command_line_run_one_after_the_other() {
 }
 
 #[test]
-fn faults_in_settings_show_on_the_first_screen() {
+fn settings_problems_are_on_the_first_screen() {
     let mut program = Program::new()
         .home_file("settings.toml", "theem = \"dark\"\n")
         .file("s.json", ANSWER)
@@ -261,7 +261,7 @@ fn paths_complete_in_the_directory_of_the_session() {
 }
 
 #[test]
-fn the_tour_fails_a_test_mends_it_and_says_what_it_is() {
+fn tour_fixes_a_failing_test_and_says_it_is_scripted() {
     let mut program = Program::new()
         .size(100, 40)
         .patience(Duration::from_mins(3))

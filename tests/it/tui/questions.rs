@@ -39,7 +39,7 @@ async fn start() -> Screen {
     Screen::new(80, 24).start().await
 }
 
-/// Asks and waits until the line of the question is there.
+/// Asks a question and waits until its line is shown.
 async fn asked(screen: &mut Screen, question: Question) -> tokio::task::JoinHandle<Answer> {
     let answer = screen.ask(question);
     screen
@@ -54,7 +54,7 @@ async fn closed(screen: &mut Screen) {
         .await;
 }
 
-/// Asks, enters the dialog, lets it be drawn, presses `keys`, and gives the answer.
+/// Asks a question, opens and draws the dialog, presses `keys` and returns the answer.
 async fn answered(question: Question, keys: &str) -> Answer {
     let mut screen = start().await;
     let answer = asked(&mut screen, question).await;
@@ -67,7 +67,7 @@ async fn answered(question: Question, keys: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_question_waits_above_the_editor_and_leaves_the_draft_alone() {
+async fn question_is_above_the_editor_and_keeps_the_draft() {
     let mut screen = start().await;
     screen.type_text("half a though");
     let first = asked(&mut screen, permission()).await;
@@ -94,10 +94,10 @@ async fn a_question_waits_above_the_editor_and_leaves_the_draft_alone() {
 }
 
 #[tokio::test]
-async fn no_key_answers_before_the_dialog_was_on_the_screen() {
+async fn keys_before_the_dialog_is_drawn_do_not_answer() {
     let mut screen = start().await;
     let answer = asked(&mut screen, permission()).await;
-    // Typed before the dialog was entered, and in one burst with the key that enters it.
+    // Keys before the dialog opens, and in one burst with the key that opens it.
     screen
         .type_text("yy")
         .press("alt+a")
@@ -109,7 +109,7 @@ async fn no_key_answers_before_the_dialog_was_on_the_screen() {
     closed(&mut screen).await;
     assert!(matches!(answer.await.unwrap(), Answer::Allow { .. }));
     assert_eq!(screen.editor(), "yy");
-    // The next question has its own dialog: a key that bounces does not reach it.
+    // The next question has its own dialog, so a repeated key does not reach it.
     let next = asked(&mut screen, permission()).await;
     screen.type_text("y");
     assert!(!next.is_finished());
@@ -117,7 +117,7 @@ async fn no_key_answers_before_the_dialog_was_on_the_screen() {
 }
 
 #[tokio::test]
-async fn a_permission_is_given_once_for_the_session_or_for_the_project() {
+async fn permission_is_granted_once_for_session_or_project() {
     let allow = |grant| Answer::Allow {
         grant,
         arguments: None,
@@ -137,7 +137,7 @@ async fn a_permission_is_given_once_for_the_session_or_for_the_project() {
 }
 
 #[tokio::test]
-async fn a_refusal_has_a_reason_and_a_command_can_be_edited() {
+async fn denial_has_a_reason_and_a_command_can_be_edited() {
     let mut screen = start().await;
     let answer = asked(&mut screen, permission()).await;
     screen.press("alt+a").screen();
@@ -163,7 +163,7 @@ async fn a_refusal_has_a_reason_and_a_command_can_be_edited() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_command_are_edited_as_json() {
+async fn other_arguments_are_edited_as_json() {
     let kind = QuestionKind::Permission {
         call_id: "c1".into(),
         tool: "write".into(),
@@ -208,7 +208,7 @@ async fn arguments_that_are_no_command_are_edited_as_json() {
 }
 
 #[tokio::test]
-async fn leaving_keeps_the_question_and_what_was_written() {
+async fn closing_the_dialog_keeps_the_question_and_the_input() {
     let mut screen = start().await;
     let kind = QuestionKind::Input {
         placeholder: "a name".into(),
@@ -254,7 +254,7 @@ async fn a_secret_is_never_drawn() {
 }
 
 #[tokio::test]
-async fn one_of_several_is_chosen_by_number_or_with_the_arrows() {
+async fn choice_is_selected_by_number_or_arrows() {
     let choices = ["red", "green", "blue"].map(|name| Choice {
         value: name.into(),
         label: name.to_uppercase(),
@@ -275,7 +275,7 @@ async fn one_of_several_is_chosen_by_number_or_with_the_arrows() {
 }
 
 #[tokio::test]
-async fn a_form_has_a_line_a_field_and_says_what_is_wrong() {
+async fn form_has_one_line_per_field_and_shows_errors() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -290,7 +290,7 @@ async fn a_form_has_a_line_a_field_and_says_what_is_wrong() {
     let mut screen = start().await;
     let answer = asked(&mut screen, question(QuestionKind::Form { schema })).await;
     screen.press("alt+a").screen();
-    // The name is missing: sending goes back to it.
+    // The name is missing: submitting selects its field.
     screen
         .press("tab")
         .type_text("x")
@@ -310,7 +310,7 @@ async fn a_form_has_a_line_a_field_and_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn an_address_is_opened_or_copied_and_then_confirmed() {
+async fn url_is_opened_or_copied_and_confirmed() {
     let mut screen = start().await;
     let url = "https://example.org/consent".to_owned();
     let kind = QuestionKind::Visit { url: url.clone() };
@@ -326,7 +326,7 @@ async fn an_address_is_opened_or_copied_and_then_confirmed() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_taken_back_closes_its_dialog() {
+async fn withdrawn_question_closes_its_dialog() {
     let mut screen = start().await;
     let answer = asked(&mut screen, permission()).await;
     screen.press("alt+a").screen();
@@ -340,7 +340,7 @@ async fn a_question_that_is_taken_back_closes_its_dialog() {
 }
 
 #[tokio::test]
-async fn a_terminal_without_focus_is_told() {
+async fn unfocused_terminal_gets_a_notification() {
     let mut screen = start().await;
     screen.event(InputEvent::FocusLost);
     let _answer = asked(&mut screen, permission()).await;
@@ -349,7 +349,7 @@ async fn a_terminal_without_focus_is_told() {
 }
 
 #[tokio::test]
-async fn the_smallest_screen_shows_what_is_asked_and_what_can_be_answered() {
+async fn smallest_screen_shows_question_and_choices() {
     let mut screen = Screen::new(40, 10).start().await;
     let _answer = asked(&mut screen, permission()).await;
     screen.press("alt+a");
@@ -357,7 +357,7 @@ async fn the_smallest_screen_shows_what_is_asked_and_what_can_be_answered() {
 }
 
 #[tokio::test]
-async fn control_sequences_of_whoever_asks_are_not_drawn() {
+async fn control_sequences_in_questions_are_not_drawn() {
     let mut screen = start().await;
     let asked_so = Question {
         title: "Go\u{1b}[2J on?".into(),

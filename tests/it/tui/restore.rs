@@ -1,4 +1,4 @@
-//! Bringing files back from the screen.
+//! Restoring files from the screen.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use serde_json::json;
 use super::support::Screen;
 
 #[tokio::test]
-async fn files_come_back_after_an_undo_and_go_again() {
+async fn files_are_restored_after_an_undo_and_redone() {
     let (mut screen, notes) = Box::pin(written()).await;
     screen
         .send("/undo")
         .until(|event| matches!(event, Event::Tree(TreeEvent::Moved { .. })))
         .await;
     screen.press("ctrl+u");
-    // The conversation alone has moved, and that the files have not is told.
+    // Only the conversation has moved; a message says that the files differ.
     screen.shows("1 file differs from this point").await;
     screen.send("/restore").shows("Restore 1 file").await;
     let shown = screen.screen();
@@ -26,7 +26,7 @@ async fn files_come_back_after_an_undo_and_go_again() {
     screen.shows("1 file deleted").await;
     screen.send("/restore undo").until(restored).await;
     assert_eq!(std::fs::read_to_string(&notes).unwrap(), "one\n");
-    // The conversation has not moved: what was undone can be redone, and the offer still stands.
+    // The conversation has not moved, so redo still works.
     screen.send("/restore").shows("Restore 1 file").await;
     screen.press("esc").send("/redo");
     screen.shows("Written.").await;
@@ -58,7 +58,7 @@ fn restored(event: &Event) -> bool {
 }
 
 #[tokio::test]
-async fn undo_takes_files_alone_or_both_back() {
+async fn undo_restores_files_only_or_files_and_conversation() {
     let (mut screen, notes) = Box::pin(written()).await;
     screen.send("/undo files").shows("Restore 1 file").await;
     screen.press("enter").until(restored).await;
@@ -84,7 +84,7 @@ async fn undo_takes_files_alone_or_both_back() {
 }
 
 #[tokio::test]
-async fn a_place_of_the_tree_is_gone_to_with_its_files_or_gives_them_alone() {
+async fn tree_restores_an_entry_with_or_without_files() {
     let (mut screen, notes) = Box::pin(written()).await;
     screen.press("alt+t").shows("◂ current").await;
     screen.press("[ R").shows("Restore 1 file").await;

@@ -1,4 +1,4 @@
-//! Sessions: stored, listed, resumed, left.
+//! The session list: opening, searching, renaming, deleting.
 
 use osier_agent::AgentMessage;
 use osier_llm::scripted::Script;
@@ -20,7 +20,7 @@ fn conversation() -> Script {
 }
 
 #[tokio::test]
-async fn a_resumed_session_shows_what_it_showed() {
+async fn resumed_session_shows_its_messages() {
     let mut first = Screen::new(70, 24).script(conversation()).start().await;
     first.send("run it").settled().await;
     first
@@ -38,7 +38,7 @@ async fn a_resumed_session_shows_what_it_showed() {
     let second = Screen::new(70, 24)
         .script(conversation())
         .session(SessionChoice::Continue)
-        .beside(&first);
+        .with_files_of(&first);
     first.close().await;
     let mut second = second.start().await;
     assert_eq!(second.conversation(), shown);
@@ -48,7 +48,7 @@ async fn a_resumed_session_shows_what_it_showed() {
 }
 
 #[tokio::test]
-async fn the_session_picker_opens_an_earlier_conversation() {
+async fn session_picker_opens_a_session() {
     let mut screen = Screen::new(80, 24).script(conversation()).start().await;
     screen.send("first prompt").settled().await;
     let first = screen.conversation();
@@ -68,24 +68,24 @@ async fn the_session_picker_opens_an_earlier_conversation() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_there_is_told() {
+async fn missing_session_is_an_error() {
     let mut screen = Screen::new(80, 24).start().await;
     screen.send("/resume nothing").shows("✗").await;
     assert!(screen.conversation().contains("nothing"));
 }
 
 #[tokio::test]
-async fn a_session_that_another_osier_has_is_copied_or_looked_at() {
+async fn session_open_elsewhere_is_copied_or_opened_read_only() {
     let mut first = Screen::new(90, 24).script(conversation()).start().await;
     first.send("run it").settled().await;
     let shown = first.conversation();
-    let beside = |first: &Screen| {
+    let second_screen = |first: &Screen| {
         Screen::new(90, 24)
             .script(Script::always("Elsewhere."))
             .session(SessionChoice::Continue)
-            .beside(first)
+            .with_files_of(first)
     };
-    let mut second = beside(&first).start().await;
+    let mut second = second_screen(&first).start().await;
     second.shows("Session open elsewhere").await;
     second
         .type_text("read")
@@ -104,7 +104,7 @@ async fn a_session_that_another_osier_has_is_copied_or_looked_at() {
     second.close().await;
 
     // The copy is the newest one now: the list has both.
-    let mut third = beside(&first).start().await;
+    let mut third = second_screen(&first).start().await;
     third.press("alt+s").shows("open elsewhere").await;
     let above = third.screen();
     let first_row = above.lines().find(|line| line.contains("run it")).unwrap();
@@ -132,7 +132,7 @@ async fn two_sessions() -> Screen {
 }
 
 #[tokio::test]
-async fn sessions_are_found_by_what_was_said_in_them() {
+async fn sessions_are_found_by_content() {
     let mut screen = two_sessions().await;
     assert!(screen.screen().contains("second prompt"));
     assert!(screen.screen().contains("◂ current"), "{}", screen.screen());
@@ -143,14 +143,14 @@ async fn sessions_are_found_by_what_was_said_in_them() {
         .await;
     let shown = screen.screen();
     assert!(shown.contains("text") && shown.contains(" 1/1 "), "{shown}");
-    // Beside it, how it went.
+    // The preview is next to the list.
     screen.shows("● It failed.").await;
     screen.press("enter").shows("▌ first prompt").await;
     assert!(screen.conversation().contains("▌ first prompt"));
 }
 
 #[tokio::test]
-async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
+async fn session_is_renamed_deleted_and_restored_in_the_list() {
     let mut screen = two_sessions().await;
     screen
         .press("down")
@@ -162,7 +162,7 @@ async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
     screen.press("ctrl+n").shows(" 1/2 ").await;
     screen.type_text("told").shows(" 1/1 ").await;
     screen.press("ctrl+d").shows("ctrl+d again to delete").await;
-    // Anything else first, and it is not deleted.
+    // Another key cancels the deletion.
     screen
         .press("up")
         .press("ctrl+d")
@@ -183,7 +183,7 @@ async fn a_session_is_named_and_deleted_from_the_list_and_comes_back() {
 }
 
 #[tokio::test]
-async fn the_list_goes_over_every_directory_and_is_sorted() {
+async fn session_list_covers_all_directories_and_is_sorted() {
     let mut screen = two_sessions().await;
     screen.press("ctrl+t").shows("all directories").await;
     screen.press("ctrl+o").shows("created").await;

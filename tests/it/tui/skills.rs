@@ -8,14 +8,14 @@ const SKILL: &str = "---\nname: pdf\ndescription: reads PDF files\n---\nUse pdft
 const PROMPT: &str = "---\ndescription: review a file\nargument-hint: FILE\n---\nReview $1.";
 
 #[tokio::test]
-async fn skills_and_prompts_complete_list_and_run() {
+async fn skills_and_templates_are_completed_listed_and_run() {
     let mut screen = Screen::new(80, 24)
         .script(Script::always("Done."))
         .file(".agents/skills/pdf/SKILL.md", SKILL)
         .file(".osier/prompts/review.md", PROMPT)
         .start()
         .await;
-    // The commands are known once a prompt has been answered.
+    // The commands are loaded before the first answer.
     screen.send("hello").settled().await;
     screen.type_text("/rev");
     assert!(
@@ -27,7 +27,7 @@ async fn skills_and_prompts_complete_list_and_run() {
     screen.settled().await;
     assert_eq!(screen.last_prompt(), "Review a.rs.");
     screen.send("/skills").shows("description").await;
-    // The cost depends on where the skill lies.
+    // The number of tokens depends on the path of the skill.
     let shown = screen.screen();
     let (before, after) = shown.split_once('~').unwrap();
     let after = after.trim_start_matches(|char: char| char.is_ascii_digit());
@@ -44,7 +44,7 @@ async fn skills_and_prompts_complete_list_and_run() {
 }
 
 #[tokio::test]
-async fn a_command_of_ours_is_not_hidden() {
+async fn built_in_command_is_not_overridden() {
     let mut screen = Screen::new(100, 24)
         .script(Script::always("Done."))
         .file(".osier/prompts/model.md", "Mine.")

@@ -1,8 +1,7 @@
-//! Drives the interface without a terminal: keys in, a scripted model behind a real host, screens out.
+//! Drives the interface without a terminal: keys in, a scripted model behind a real session, screens out.
 //!
-//! Nothing here sleeps or reads the clock for what is shown: `now` is a value that a test moves, and
-//! events are awaited until a condition holds. Durations and temporary paths are made the same for
-//! every run where they enter.
+//! Nothing sleeps or reads the clock: `now` is a value that tests advance, and events are awaited until a condition
+//! holds. Durations and temporary paths are replaced by fixed ones.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -35,10 +34,10 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// No condition takes this long; one that never holds fails with the screen.
+/// The timeout of conditions. A test that reaches it fails and prints the screen.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A screen that has not started.
+/// The configuration of a screen.
 pub(super) struct Builder {
     size: (u16, u16),
     script: Script,
@@ -53,7 +52,7 @@ pub(super) struct Builder {
 pub(super) struct Screen {
     pub(super) app: App,
     pub(super) provider: ScriptedProvider,
-    /// What the app wanted from the world outside, in order.
+    /// The effects that the app requested, in order.
     pub(super) effects: Vec<Effect>,
     pub(super) now: Instant,
     host: SessionHandle,
@@ -63,7 +62,7 @@ pub(super) struct Screen {
     theme: String,
     size: (u16, u16),
     place: Rc<TempDir>,
-    /// Runs that have ended, and those that a test has waited for.
+    /// Numbers of ended runs, and of runs that the test has awaited.
     ended: (usize, usize),
 }
 
@@ -124,9 +123,9 @@ impl Builder {
         self
     }
 
-    /// Uses the files of another screen: what it stored is there.
+    /// Uses the files of another screen.
     #[must_use]
-    pub(super) fn beside(mut self, other: &Screen) -> Self {
+    pub(super) fn with_files_of(mut self, other: &Screen) -> Self {
         self.place = Rc::clone(&other.place);
         self
     }
@@ -137,7 +136,7 @@ impl Builder {
         self
     }
 
-    /// Starts the host and waits until everything that comes with a start has come.
+    /// Starts the session and waits for all events of the start.
     pub(super) async fn start(self) -> Screen {
         let folders = Folders::under(&home(&self.place));
         let provider = ScriptedProvider::new(self.script);
@@ -225,7 +224,7 @@ impl Screen {
         }
     }
 
-    /// Types text, a key a character.
+    /// Types text, one key per character.
     pub(super) fn type_text(&mut self, text: &str) -> &mut Self {
         for character in text.chars() {
             self.input(InputEvent::Key(KeyPress::char(character)));
@@ -269,7 +268,7 @@ impl Screen {
         self
     }
 
-    /// Applies events until a run has ended that no test has waited for yet.
+    /// Applies events until the next run has ended.
     pub(super) async fn settled(&mut self) -> &mut Self {
         while self.ended.0 == self.ended.1 {
             self.next_event().await;
@@ -278,7 +277,7 @@ impl Screen {
         self
     }
 
-    /// Applies events until one is what `done` waits for.
+    /// Applies events until `done` accepts one.
     pub(super) async fn until(&mut self, mut done: impl FnMut(&Event) -> bool) -> &mut Self {
         loop {
             let event = self.next_event().await;
@@ -319,7 +318,7 @@ impl Screen {
             .to_owned()
     }
 
-    /// The text of the transcript's part of the screen: everything above the status line.
+    /// The text of the transcript: everything above the status line.
     pub(super) fn conversation(&mut self) -> String {
         let screen = self.screen();
         let rows: Vec<&str> = screen.lines().collect();
@@ -328,7 +327,7 @@ impl Screen {
         rows[..end].join("\n").trim_end().to_owned()
     }
 
-    /// The lines between the rule and the footer, without the prompt's mark.
+    /// The lines between the rule and the footer, without the prompt marker.
     pub(super) fn editor(&mut self) -> String {
         let screen = self.screen();
         let rows: Vec<&str> = screen.lines().collect();
@@ -348,7 +347,7 @@ impl Screen {
         self.row(usize::from(self.size.1) - 1)
     }
 
-    /// The screen with the style of every cell: a letter stands for a style, a dot for the plain one.
+    /// The screen with the style of every cell: a letter for each style, a dot for the default style.
     pub(super) fn styled(&mut self) -> String {
         let (buffer, cursor) = self.draw();
         let mut out = self.clean(&text_of(&buffer));
@@ -381,7 +380,7 @@ impl Screen {
         (buffer, cursor)
     }
 
-    /// Asks through the host, as a tool or a server does.
+    /// Asks a question through the session, like a tool or a server.
     pub(super) fn ask(&self, question: Question) -> JoinHandle<Answer> {
         let questions = self.host.questions();
         tokio::spawn(async move { questions.ask(question, &CancellationToken::new()).await })
@@ -397,7 +396,7 @@ impl Screen {
         self.provider.last_request().unwrap()
     }
 
-    /// The text of the last message the model was sent.
+    /// The text of the last message in the last request.
     pub(super) fn last_prompt(&self) -> String {
         let request = self.provider.last_request().unwrap();
         let user = request.context.messages.iter().rev().find_map(|message| {
@@ -410,9 +409,9 @@ impl Screen {
         user.unwrap()
     }
 
-    /// Applies one event of the host and returns it.
+    /// Applies one event of the session and returns it.
     pub(super) async fn next_event(&mut self) -> Event {
-        // Drawing may have asked for something.
+        // Drawing may have sent requests.
         self.flush();
         let Ok(event) = tokio::time::timeout(PATIENCE, self.events.recv()).await else {
             panic!("nothing happens any more:\n{}", self.screen());
@@ -429,7 +428,7 @@ impl Screen {
         event
     }
 
-    /// Ends the host, as leaving the program does.
+    /// Shuts the session down, like exiting the program.
     pub(super) async fn close(mut self) {
         self.host.send(Op::ShutDown);
         self.until(|event| matches!(event, Event::ShutDown)).await;
@@ -510,10 +509,10 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// The event as it would be on a machine without time, in a directory of a known name.
+/// The event with durations and directories replaced by fixed ones.
 /// What a model says it has read and written. Without it that is counted, and what a command gives back tells how
 /// long it took: it is not as long twice.
-pub(super) fn told(input: u64, output: u64) -> Usage {
+pub(super) fn usage_of(input: u64, output: u64) -> Usage {
     Usage {
         input,
         output,
@@ -582,7 +581,7 @@ pub(super) fn rows_of(buffer: &Buffer) -> impl Iterator<Item = &[Cell]> {
     buffer.content.chunks(usize::from(buffer.area.width.max(1)))
 }
 
-/// The text of a buffer; what stands behind a wide character is part of it.
+/// The text of a buffer, without the cells behind wide characters.
 pub(super) fn text_of(buffer: &Buffer) -> String {
     let mut out = String::new();
     for row in rows_of(buffer) {

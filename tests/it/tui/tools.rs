@@ -1,4 +1,4 @@
-//! The panels of what works for the model: its tools, and the jobs it left running.
+//! The panels of tools and background jobs.
 
 use std::fs::File;
 
@@ -12,7 +12,7 @@ use super::support::Screen;
 const FIRST: &str = "echo begun; until [ -e go ]; do sleep 0.01; done; echo more; sleep 600";
 
 #[tokio::test]
-async fn jobs_are_listed_followed_and_killed() {
+async fn jobs_are_listed_streamed_and_killed() {
     let start = |command: &str| json!({"command": command, "background": true});
     let script = Script::new()
         .turn(|turn| {
@@ -30,12 +30,12 @@ async fn jobs_are_listed_followed_and_killed() {
         shown.contains("› job2  echo the second; sleep 600"),
         "{shown}"
     );
-    // The other job's output takes the place of this one's.
+    // The output of the other job replaces this one.
     screen.press("down").shows("│ begun").await;
     assert!(screen.screen().contains("› job1  echo begun"));
     File::create(screen.work().join("go")).unwrap();
     screen.shows("│ more").await;
-    // One key asks, another one answers.
+    // One key asks, another one confirms.
     screen.type_text("x");
     assert!(screen.screen().contains("press x again to kill job1"));
     screen.press("esc");
@@ -51,7 +51,7 @@ async fn jobs_are_listed_followed_and_killed() {
 }
 
 #[tokio::test]
-async fn without_jobs_the_panel_says_so() {
+async fn empty_jobs_panel() {
     let mut screen = Screen::new(60, 12).start().await;
     screen.press("alt+j");
     screen
@@ -61,7 +61,7 @@ async fn without_jobs_the_panel_says_so() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_turned_off_is_not_offered() {
+async fn disabled_tool_is_not_offered() {
     let script = Script::always("done");
     let mut screen = Screen::new(80, 24).script(script).start().await;
     screen.send("/tools").shows("✓ grep").await;
@@ -95,7 +95,7 @@ async fn a_tool_that_is_turned_off_is_not_offered() {
 }
 
 #[tokio::test]
-async fn search_results_fold_to_their_first_lines() {
+async fn search_results_collapse_to_their_first_lines() {
     let script = Script::new()
         .turn(|turn| {
             let grep = json!({"pattern": "needle", "path": ".", "glob": "*.rs"});
@@ -133,7 +133,7 @@ Found.";
 }
 
 #[tokio::test]
-async fn a_task_shows_the_steps_of_its_sub_agent_folded_and_unfolded() {
+async fn task_shows_collapsed_and_expanded_subagent_steps() {
     let echo = |word: &str| json!({"command": format!("echo {word}")});
     let script = Script::new()
         .turn(|turn| {

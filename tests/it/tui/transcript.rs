@@ -1,19 +1,19 @@
-//! What the conversation looks like while it happens and afterwards.
+//! The conversation on the screen, during and after a run.
 
 use osier_llm::scripted::{Gate, Script};
 use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
 use serde_json::json;
 
-use super::support::{Screen, told};
+use super::support::{Screen, usage_of};
 
 #[tokio::test]
-async fn an_empty_session_says_how_to_begin() {
+async fn empty_session_shows_hints() {
     let mut screen = Screen::new(80, 24).start().await;
     insta::assert_snapshot!("welcome", screen.styled());
 }
 
 #[tokio::test]
-async fn a_streamed_answer_is_markdown_and_ends_the_same() {
+async fn streamed_markdown_equals_the_final_markdown() {
     let gate = Gate::new();
     let script = Script::new().turn(|turn| {
         turn.thinking("The user greets.")
@@ -30,7 +30,7 @@ async fn a_streamed_answer_is_markdown_and_ends_the_same() {
 }
 
 #[tokio::test]
-async fn thinking_shows_while_it_streams_and_folds() {
+async fn thinking_is_shown_while_streaming_and_collapses() {
     let gate = Gate::new();
     let script = Script::new().turn(|turn| turn.thinking("Let me see.").gate(&gate).text("Done."));
     let mut screen = Screen::new(60, 12).script(script).start().await;
@@ -42,7 +42,7 @@ async fn thinking_shows_while_it_streams_and_folds() {
     assert_eq!(screen.conversation(), "▌ hi\n\nLet me see.\n\nDone.");
     screen.press("ctrl+t");
     assert_eq!(screen.conversation(), "▌ hi\n\nThought\n\nDone.");
-    // A click opens the one that is under it, and only that.
+    // A click expands only the clicked block.
     click(&mut screen, 2);
     assert_eq!(screen.conversation(), "▌ hi\n\nLet me see.\n\nDone.");
 }
@@ -70,7 +70,7 @@ async fn a_command_shows_its_output_while_it_runs() {
                 json!({"command": "seq 8; echo live; until test -e go; do :; done; echo end"}),
             )
         })
-        .turn(|turn| turn.text("Seen.").usage(told(1_024, 2)));
+        .turn(|turn| turn.text("Seen.").usage(usage_of(1_024, 2)));
     let mut screen = Screen::new(70, 20).script(script).start().await;
     screen.send("look").shows("\n  live").await;
     insta::assert_snapshot!("bash_live", screen.styled());
@@ -107,7 +107,7 @@ async fn an_edit_shows_what_changed() {
 }
 
 #[tokio::test]
-async fn failed_and_unknown_tools_keep_their_cells() {
+async fn failed_and_unknown_tools_are_shown() {
     let script = Script::new()
         .turn(|turn| {
             turn.tool("bash", json!({"command": "echo no >&2; exit 3"}))
@@ -115,14 +115,14 @@ async fn failed_and_unknown_tools_keep_their_cells() {
                 .tool("fly", json!({"to": "the moon"}))
                 .tool_raw("bash", "{\"command\": \"ec")
         })
-        .turn(|turn| turn.text("That failed.").usage(told(1_224, 3)));
+        .turn(|turn| turn.text("That failed.").usage(usage_of(1_224, 3)));
     let mut screen = Screen::new(76, 30).script(script).start().await;
     screen.send("try").settled().await;
     insta::assert_snapshot!("tool_failures", screen.styled());
 }
 
 #[tokio::test]
-async fn an_interrupted_command_keeps_its_cell_and_really_stops() {
+async fn interrupted_command_is_shown_and_stops() {
     let script = Script::new()
         .turn(|turn| {
             turn.tool(
@@ -141,7 +141,7 @@ async fn an_interrupted_command_keeps_its_cell_and_really_stops() {
 }
 
 #[tokio::test]
-async fn a_call_cut_off_while_it_streams_says_so() {
+async fn truncated_call_is_marked() {
     let gate = Gate::new();
     let script = Script::new().turn(|turn| {
         turn.text("Now")
@@ -155,7 +155,7 @@ async fn a_call_cut_off_while_it_streams_says_so() {
 }
 
 #[tokio::test]
-async fn an_interrupted_answer_keeps_what_came() {
+async fn interrupted_answer_keeps_its_text() {
     let gate = Gate::new();
     let script = Script::new()
         .turn(|turn| turn.text("The first half").gate(&gate))
@@ -177,7 +177,7 @@ async fn an_interrupted_answer_keeps_what_came() {
 const DIFF: &str = " context *stays*\n-# old\n+1. new `x`\n\n @@ -1 +1 @@";
 
 #[tokio::test]
-async fn what_was_pasted_stays_as_it_was() {
+async fn pasted_text_is_unchanged() {
     let script = Script::always("ok");
     let mut screen = Screen::new(60, 20).script(script).start().await;
     screen.paste(DIFF).press("enter").settled().await;
@@ -194,7 +194,7 @@ fn numbered(from: usize, to: usize) -> String {
 }
 
 #[tokio::test]
-async fn scrolling_up_stays_while_more_comes_and_the_end_is_followed_again() {
+async fn scroll_position_is_kept_until_the_end_is_reached() {
     let gate = Gate::new();
     let script = Script::new()
         .turn(|turn| {
@@ -227,7 +227,7 @@ async fn scrolling_up_stays_while_more_comes_and_the_end_is_followed_again() {
 }
 
 #[tokio::test]
-async fn paging_down_to_the_end_follows_again() {
+async fn paging_to_the_end_follows_the_stream() {
     let script = Script::new()
         .turn(|turn| turn.text(numbered(1, 30)))
         .turn(|turn| turn.text("More."));
@@ -249,7 +249,7 @@ async fn paging_down_to_the_end_follows_again() {
 }
 
 #[tokio::test]
-async fn a_page_keeps_two_rows_of_the_one_before() {
+async fn page_overlaps_by_two_rows() {
     let script = Script::always(&numbered(1, 30));
     let mut screen = Screen::new(50, 14).script(script).start().await;
     screen.send("count").settled().await;
@@ -263,7 +263,7 @@ async fn a_page_keeps_two_rows_of_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_short_conversation_cannot_be_scrolled_away_from_its_end() {
+async fn short_conversation_does_not_scroll() {
     let script = Script::new()
         .turn(|turn| turn.text("Short."))
         .turn(|turn| turn.text(numbered(1, 20)));
@@ -276,7 +276,7 @@ async fn a_short_conversation_cannot_be_scrolled_away_from_its_end() {
 }
 
 #[tokio::test]
-async fn prompts_are_jumped_between() {
+async fn jump_between_prompts() {
     let script = Script::new().turn(|turn| turn.text(numbered(1, 12)).repeat());
     let mut screen = Screen::new(50, 14).script(script).start().await;
     for prompt in ["first", "second", "third"] {
@@ -295,7 +295,7 @@ async fn prompts_are_jumped_between() {
 }
 
 #[tokio::test]
-async fn the_wheel_scrolls_and_clicks_below_the_conversation_do_nothing() {
+async fn wheel_scrolls_and_clicks_below_are_ignored() {
     let script = Script::new()
         .turn(|turn| turn.tool("bash", json!({"command": "seq 30"})))
         .turn(|turn| turn.text(numbered(1, 12)));
@@ -309,7 +309,7 @@ async fn the_wheel_scrolls_and_clicks_below_the_conversation_do_nothing() {
     assert_eq!(screen.conversation(), end);
     screen.press("ctrl+home");
     let top = screen.conversation();
-    // The editor's row: the conversation goes on behind it, but it is not what was clicked.
+    // The row of the editor: the click does not reach the conversation.
     click(&mut screen, 12);
     assert_eq!(screen.conversation(), top);
     click(&mut screen, 3);
@@ -317,7 +317,7 @@ async fn the_wheel_scrolls_and_clicks_below_the_conversation_do_nothing() {
 }
 
 #[tokio::test]
-async fn another_width_lays_out_again() {
+async fn resize_lays_out_again() {
     let text =
         "A sentence that is long enough to be wrapped on a narrow screen but not on a wide one.";
     let script = Script::always(text);
@@ -334,7 +334,7 @@ async fn another_width_lays_out_again() {
 }
 
 #[tokio::test]
-async fn a_screen_that_is_too_small_says_so_and_comes_back() {
+async fn too_small_screen_shows_a_message_and_recovers() {
     let mut screen = Screen::new(39, 9).start().await;
     assert_eq!(
         screen.screen().trim_end(),
@@ -377,7 +377,7 @@ async fn control_sequences_in_output_do_not_reach_the_screen() {
 }
 
 #[tokio::test]
-async fn a_denied_call_keeps_its_cell() {
+async fn denied_call_is_shown() {
     use osier_agent::{Event as AgentEvent, ToolResultMessage, ToolStatus};
     use osier_protocol::Event;
     let mut screen = Screen::new(60, 12).start().await;
@@ -409,7 +409,7 @@ async fn a_denied_call_keeps_its_cell() {
 }
 
 #[tokio::test]
-async fn formulas_are_shown_by_their_signs() {
+async fn formulas_are_shown_as_symbols() {
     let script = Script::new().turn(|turn| {
         turn.text("With $x_1^2 \\le \\frac{1}{2}$ and \\(\\alpha\\) it costs $5 to $10.\n\n\\[\nA = \\begin{pmatrix} 1 & 0 \\\\ 0 & 1 \\end{pmatrix}\n\\]\n\nNot $\\mystery{x}$.")
     });

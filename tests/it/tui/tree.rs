@@ -1,4 +1,4 @@
-//! The tree on the screen, two branches beside each other, and what fills the window.
+//! The tree on the screen, the comparison of two branches, and the context panel.
 
 use osier_llm::scripted::Script;
 use osier_protocol::{Event, TreeEvent};
@@ -64,7 +64,7 @@ fn timeless(screen: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_tree_at_three_widths() {
+async fn tree_at_three_widths() {
     for (columns, rows) in [(40, 20), (80, 24), (120, 24)] {
         let mut screen = Box::pin(opened(columns, rows)).await;
         let shown = timeless(&screen.screen());
@@ -73,7 +73,7 @@ async fn the_tree_at_three_widths() {
 }
 
 #[tokio::test]
-async fn going_on_elsewhere_shows_that_branch() {
+async fn moving_shows_the_other_branch() {
     let mut screen = Box::pin(opened(80, 24)).await;
     screen.press("[ [").press("enter").until(moved).await;
     let conversation = screen.conversation();
@@ -85,14 +85,14 @@ async fn going_on_elsewhere_shows_that_branch() {
 }
 
 #[tokio::test]
-async fn folds_filters_and_searches_narrow_the_tree() {
+async fn collapsing_filters_and_search_narrow_the_tree() {
     let mut screen = Box::pin(opened(80, 24)).await;
     screen.press("tab tab");
     let prompts = screen.screen();
     assert!(prompts.contains("· prompts ─"), "{prompts}");
     assert!(!prompts.contains("Looked at"), "{prompts}");
     screen.press("tab tab tab").shows("Looked at").await;
-    // Everything below the first answer goes, and comes back; it is remembered.
+    // Collapses and expands everything below the first answer; the state is remembered.
     screen.press("g down left");
     assert!(screen.screen().contains("⊞"), "{}", screen.screen());
     screen.press("esc").press("alt+t").shows("⊞").await;
@@ -106,13 +106,13 @@ async fn folds_filters_and_searches_narrow_the_tree() {
 }
 
 #[tokio::test]
-async fn entries_are_named_and_branches_deleted_and_brought_back() {
+async fn entries_are_labelled_and_branches_hidden_and_shown() {
     let mut screen = Box::pin(opened(80, 24)).await;
     screen.press("[ [ L").type_text("idea").press("enter");
     screen.shows("[idea]").await;
     screen.press("x").hides("write the notes").await;
     screen.press("u").shows("write the notes").await;
-    // The branch one is on stays.
+    // The current branch cannot be hidden.
     screen.press("G x");
     screen
         .until(|event| matches!(event, Event::HostNotice { .. }))
@@ -121,14 +121,14 @@ async fn entries_are_named_and_branches_deleted_and_brought_back() {
 }
 
 #[tokio::test]
-async fn two_branches_beside_each_other() {
+async fn two_branches_side_by_side() {
     let took = regex::Regex::new(r"\d+m?s *").unwrap();
     for (columns, rows) in [(40, 30), (80, 24), (120, 24)] {
         let mut screen = Box::pin(opened(columns, rows)).await;
         screen.press("d [ [ d").shows("Compare branches").await;
         let work = screen.work().to_string_lossy().into_owned();
         let shown = screen.screen().replace(&work, "WORK");
-        // How long an answer took is another matter every time.
+        // Durations differ between runs.
         let shown = took.replace_all(&shown, "TIME ").into_owned();
         insta::assert_snapshot!(format!("compare_{columns}"), shown);
         screen.press("esc");
@@ -137,7 +137,7 @@ async fn two_branches_beside_each_other() {
 }
 
 #[tokio::test]
-async fn the_tree_grows_while_it_is_open_and_the_selection_stays() {
+async fn open_tree_grows_and_keeps_the_selection() {
     let mut screen = Box::pin(opened(80, 24)).await;
     screen.press("g");
     let selected = |screen: &str| {
@@ -153,13 +153,13 @@ async fn the_tree_grows_while_it_is_open_and_the_selection_stays() {
 }
 
 #[tokio::test]
-async fn a_summary_is_seen_and_changed_before_it_is_stored() {
+async fn summary_is_reviewed_before_it_is_stored() {
     let mut screen = branched(80, 24).await;
     screen
         .send("/compact keep it short")
         .shows("ctrl+s save")
         .await;
-    // The first and last columns are those of the screen behind, which still moves.
+    // The first and last columns belong to the screen behind, which still changes.
     let shown = screen.screen();
     let lines = shown.lines().map(|line| {
         let inside = line.chars().skip(1).take(78);
@@ -174,7 +174,7 @@ async fn a_summary_is_seen_and_changed_before_it_is_stored() {
 }
 
 #[tokio::test]
-async fn what_fills_the_window_is_drawn() {
+async fn context_panel_shows_the_window() {
     for (columns, rows) in [(40, 24), (80, 24), (120, 30)] {
         let mut screen = branched(columns, rows).await;
         screen.send("/context").shows("free").await;
@@ -191,7 +191,7 @@ async fn what_fills_the_window_is_drawn() {
 }
 
 #[tokio::test]
-async fn how_the_cache_is_hit_stands_in_the_context_panel() {
+async fn context_panel_shows_cache_use() {
     let answer = |input: u64, read: u64, write: u64| {
         let usage = json!({"input": input, "output": 20, "cacheRead": read, "cacheWrite": write});
         json!({"steps": [{"text": "answered"}, {"usage": usage}]})
@@ -199,7 +199,7 @@ async fn how_the_cache_is_hit_stands_in_the_context_panel() {
     let turns = [
         answer(50, 0, 40_000),
         answer(50, 40_050, 400),
-        // Long after: the cache is gone, and written again.
+        // Much later: the cache has expired and is written again.
         answer(50, 0, 41_000),
         answer(100, 41_900, 0),
     ];
@@ -237,7 +237,7 @@ async fn how_the_cache_is_hit_stands_in_the_context_panel() {
 }
 
 #[tokio::test]
-async fn the_last_prompt_goes_to_another_model() {
+async fn last_prompt_is_sent_to_another_model() {
     let mut screen = branched(80, 24).await;
     screen.press("alt+r").shows("Send the last prompt to").await;
     screen.type_text("mock/mock").press("enter").settled().await;
@@ -264,7 +264,7 @@ async fn the_last_prompt_goes_to_another_model() {
 }
 
 #[tokio::test]
-async fn several_models_work_side_by_side_and_one_is_taken() {
+async fn fan_shows_lanes_and_applies_one() {
     for (columns, rows) in [(40, 24), (80, 24), (120, 24)] {
         let write = json!({"file_path": "notes.txt", "content": "one\n"});
         let script = Script::new()

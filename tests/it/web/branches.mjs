@@ -1,7 +1,7 @@
-// Branches: a prompt edited and sent again, siblings by button and by swipe, another try, a name, a fork.
+// Branches: an edited prompt, siblings by button and by swipe, a retry, a label, a fork.
 
 import assert from "node:assert/strict";
-import { PHONE, picture, play, say, settled } from "./stage.mjs";
+import { PHONE, picture, play, say, settled } from "./support.mjs";
 
 const TURNS = ["one", "two", "three"].map((word) => ({
   when: { user: word },
@@ -17,7 +17,7 @@ await play(async (stage, serve) => {
   await answer("one").waitFor();
   await settled(page);
 
-  // Edited: a branch beside the first.
+  // Editing creates a sibling of the first branch.
   const prompt = page.locator(".user").first();
   await prompt.getByRole("button", { name: "Edit and send again" }).click();
   assert.equal(await page.inputValue("#prompt"), "one");
@@ -35,13 +35,13 @@ await play(async (stage, serve) => {
   await siblings.getByText("1 of 2").waitFor();
   assert.equal(await answer("two").count(), 0);
 
-  // By finger: to the left is the next one.
+  // Swiping left shows the next sibling.
   await swipe(page, prompt, -140);
   await answer("two").waitFor();
   await siblings.getByText("2 of 2").waitFor();
 
-  // Held: everything that can be done with a message.
-  // A touch soon after another is the second half of a double tap.
+  // A long press opens the menu of a message.
+  // A touch shortly after another one would be a double tap.
   await page.waitForTimeout(400);
   await hold(page, prompt.locator(".prompt-text"));
   const menu = page.locator("dialog.menu");
@@ -62,14 +62,14 @@ await play(async (stage, serve) => {
   await page.locator(".user .siblings", { hasText: "3 of 3" }).waitFor();
   await settled(page);
 
-  // A name.
+  // A label.
   await page.locator(".user").getByRole("button", { name: "More actions" }).click();
   await menu.getByRole("menuitem", { name: "Label" }).click();
   await page.fill("dialog.question input", "the third <b>try</b>");
   await page.keyboard.press("Enter");
   await page.locator(".label-tag", { hasText: "the third <b>try</b>" }).waitFor();
 
-  // Going on from an answer, and a session of its own.
+  // Continuing from an answer, and a fork.
   await say(page, "three");
   await answer("three").waitFor();
   await settled(page);
@@ -80,7 +80,7 @@ await play(async (stage, serve) => {
   await page.locator(".answer").first().getByRole("button", { name: "More actions" }).click();
   await menu.getByRole("menuitem", { name: "Fork into a new session" }).click();
   await page.locator(".toast", { hasText: "new session" }).waitFor();
-  // The copy has one branch.
+  // The fork has one branch.
   await page.waitForFunction(() => !document.querySelector(".siblings"));
   assert.equal(await answer("two").count(), 1);
 });

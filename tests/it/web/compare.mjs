@@ -1,13 +1,13 @@
-// Answers beside one another: the last prompt on several models, one of them taken; two branches of a session.
+// Comparisons: the last prompt on several models, applying one of them; two branches of a session.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } from "./support.mjs";
 
 const PLAN = "## A plan\n\n1. Read the file\n2. Change it\n\n```js\nconst plan = true;\n```";
 
-/** What each model answers: `quick` in words, `careful` with a file, `broken` not at all. */
+/** The answers of the models: `quick` sends text, `careful` writes a file, `broken` fails. */
 function answers(model, messages) {
   const last = messages.at(-1);
   if (model === "broken") return { status: 400, error: "this model is out of order" };
@@ -29,7 +29,7 @@ await play(async (stage, serve) => {
     await page.locator(".answer", { hasText: "A plan" }).waitFor();
     await settled(page);
 
-    // The same prompt for three of them.
+    // The same prompt for three models.
     await page.locator(".answer").last().getByRole("button", { name: "More actions" }).click();
     await page.getByRole("menuitem", { name: "Run several models" }).click();
     const dialog = page.locator("dialog.question");
@@ -56,10 +56,10 @@ await play(async (stage, serve) => {
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-compared`);
 
-    // Put off, it waits above the composer.
+    // Closed, it waits above the prompt editor.
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Compare 3 answers" }).waitFor();
-    // A page that is loaded anew has them, too.
+    // A reloaded page shows them, too.
     await page.reload();
     await page.getByRole("button", { name: "Compare 3 answers" }).click();
     assert.match(await lane("broken").innerText(), /Failed[\s\S]*out of order/);
@@ -68,7 +68,7 @@ await play(async (stage, serve) => {
     await page.locator(".answer", { hasText: "I have written it down." }).waitFor();
     assert.equal(readFileSync(join(work, "plan.md"), "utf8"), "one\ntwo\n");
 
-    // What was not taken is a branch, and can be put beside this one.
+    // The other lanes are branches and can be compared with this one.
     const siblings = page.locator(".user .siblings");
     await siblings.getByText(/of \d/).waitFor();
     await page.locator(".user").getByRole("button", { name: "More actions" }).click();

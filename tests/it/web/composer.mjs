@@ -1,9 +1,9 @@
-// What goes in: pictures by file, paste and drop; a voice; messages that wait; stop; another model; light and dark.
+// The prompt editor: images by file, paste and drop; voice; queued messages; stop; another model; light and dark.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, picture, play, ready, say, settled, work } from "./stage.mjs";
+import { DESKTOP, picture, play, ready, say, settled, work } from "./support.mjs";
 
 const TURNS = [
   {
@@ -19,7 +19,7 @@ const TURNS = [
 const RED =
   "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAGklEQVR42mNcq2DMQApgYiARjGoY1TB0NAAAQrcBIJp45zUAAAAASUVORK5CYII=";
 
-/** A recogniser as a browser would bring it. */
+/** A fake speech recognizer. */
 function hears() {
   window.SpeechRecognition = class {
     start() {
@@ -38,7 +38,7 @@ await play(async (stage, serve) => {
   await page.goto(server.url);
   await ready(page);
 
-  // Pictures.
+  // Images.
   writeFileSync(join(work, "red.png"), Buffer.from(RED, "base64"));
   await page.setInputFiles('input[type="file"]:not([capture])', join(work, "red.png"));
   await page.locator(".picture-chip").waitFor();
@@ -69,7 +69,7 @@ await play(async (stage, serve) => {
   );
   await settled(page);
 
-  // A voice.
+  // Voice input.
   await page.getByRole("button", { name: "Dictate" }).click();
   await page.waitForFunction(() => document.querySelector("#prompt").value === "what was spoken");
   await page.getByRole("button", { name: "Dictate" }).click();
@@ -88,14 +88,14 @@ await play(async (stage, serve) => {
   await camera.waitFor({ state: "detached" });
   assert.equal(await page.locator(".picture-chip").count(), 0);
 
-  // Names of files.
+  // File names.
   await page.locator("#prompt").pressSequentially("read @red");
   await page.locator(".suggestion", { hasText: "@red.png" }).waitFor();
   await page.keyboard.press("Tab");
   assert.equal(await page.inputValue("#prompt"), "read @red.png ");
   await page.fill("#prompt", "");
 
-  // What waits, and is taken back; stop.
+  // Queued messages, recalling them, and stop.
   await say(page, "slow");
   await page.locator(".answer", { hasText: "Slowly" }).waitFor();
   await page.fill("#prompt", "and then this");
@@ -109,11 +109,11 @@ await play(async (stage, serve) => {
   await settled(page);
   await page.fill("#prompt", "");
 
-  // A command of the person.
+  // A shell command of the user.
   await say(page, "!echo by hand");
   await page.locator(".tool .output", { hasText: "by hand" }).waitFor();
 
-  // Light and dark, kept.
+  // Light and dark; the choice is stored.
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await ground();
   await page.getByRole("button", { name: "Switch between light and dark" }).click();

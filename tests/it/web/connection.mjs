@@ -1,9 +1,9 @@
-// The connection goes and comes back: what was missed is told, nothing twice; without a server the page still opens.
+// A lost connection: missed events arrive once after it is restored; without a server the page still opens.
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, home, picture, play, ready, say, setting, settled } from "./stage.mjs";
+import { DESKTOP, PHONE, home, picture, play, ready, say, setting, settled } from "./support.mjs";
 
 const words = Array.from({ length: 120 }, (_, number) => `word${number}`).join(" ");
 const TURNS = [
@@ -24,7 +24,7 @@ await play(async (stage, serve) => {
   await page.goto(server.url);
   await ready(page);
 
-  // No folder can be made where a file stands: what cannot be stored comes back.
+  // A directory cannot be created where a file is: a prompt that cannot be stored returns to the editor.
   setting("sessions", "");
   await say(page, "kept although there is no room");
   await page.locator(".toast.error").waitFor();
@@ -33,7 +33,7 @@ await play(async (stage, serve) => {
   await say(page, "long");
   await page.locator(".answer", { hasText: "word10" }).waitFor();
 
-  // Cut while it answers.
+  // The connection is lost during an answer.
   open = false;
   await Promise.all(sockets.map((socket) => socket.close()));
   await page.locator("#banner", { hasText: "Connection lost" }).waitFor();
@@ -48,11 +48,11 @@ await play(async (stage, serve) => {
   await settled(page);
   assert.equal(await page.locator(".answer .prose").innerText(), words);
 
-  // Somebody who comes in the middle has the whole, too.
+  // A client that connects during the answer also has the complete text.
   await page.context().close();
   await server.stop();
 
-  // Without the server: the page, what it says, and then the rest.
+  // Without the server: the page opens with a message, then loads the rest.
   const other = await serve(TURNS);
   const again = await stage.enter(other, DESKTOP);
   await say(again, "hello");
@@ -74,7 +74,7 @@ await play(async (stage, serve) => {
     [],
   );
   assert.ok(kept.includes("/"));
-  // Refused connections are what this is about.
+  // Refused connections are expected here.
   stage.faults = stage.faults.filter(
     (fault) => !/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket|Failed to load|ERR_EMPTY/.test(fault),
   );

@@ -1,9 +1,9 @@
-// A whole conversation, on a phone in the dark and on a desktop in the light: thinking, tools, questions, a diff, an answer.
+// A complete conversation on a dark phone and a light desktop: thinking, tools, questions, a diff, an answer.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, file, picture, play, ready, say, settled, work } from "./stage.mjs";
+import { DESKTOP, PHONE, file, picture, play, ready, say, settled, work } from "./support.mjs";
 
 const SOURCE = "//! A tiny parser.\n\npub fn parse(text: &str) -> Option<u32> {\n    text.trim().parse().ok()\n}\n";
 const EDIT = { old_string: "-> Option<u32> {", new_string: "-> Option<i64> {" };
@@ -88,7 +88,7 @@ await play(async (stage, serve) => {
     await page.click("#to-end");
     await page.locator("#to-end").waitFor({ state: "hidden" });
 
-    // The same after the page was loaded again, and to somebody who comes later.
+    // The same after a reload, and for a later client.
     await page.reload();
     await ready(page);
     await page.locator(".prose table").waitFor();

@@ -1,9 +1,9 @@
-// Files as they were at a message: what would change is said before, what was changed by hand stays, and it is undone.
+// Restoring files: the preview, files changed by hand, and undoing it.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, faults, file, picture, play, say, settled, work } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, file, picture, play, say, settled, work } from "./support.mjs";
 
 const writes = (path, content) => ({ tool: "write", arguments: { file_path: path, content } });
 const TURNS = [
@@ -40,7 +40,7 @@ await play(async (stage, serve) => {
     assert.match(await row("src/a.txt").innerText(), /will be deleted/);
     assert.match(await row("new.txt").innerText(), /will be reverted/);
     assert.match(await row("notes.md").innerText(), /changed by hand[\s\S]*will be deleted/);
-    // What is lost is shown where it is asked for.
+    // The dialog shows the changes that will be lost.
     await row("src/a.txt").locator("summary").click();
     await row("src/a.txt").locator(".diff .add", { hasText: "two" }).waitFor();
     assert.deepEqual(await faults(page), []);
@@ -57,7 +57,7 @@ await play(async (stage, serve) => {
     assert.equal(read("new.txt"), "new\n");
 
     file("notes.md", "# Notes\n\nBy hand once more.\n");
-    // Those too, when that is wanted; by keyboard.
+    // Files changed by hand too, if selected; by keyboard.
     await back(page.locator(".user").first());
     await row("notes.md").waitFor();
     await dialog.getByRole("checkbox").focus();
@@ -67,7 +67,7 @@ await play(async (stage, serve) => {
     await page.locator(".toast", { hasText: "3 files restored" }).waitFor();
     assert.equal(existsSync(join(work, "notes.md")), false);
 
-    // Nothing to do is said, and changes nothing.
+    // With nothing to restore, a message says so.
     await back(page.locator(".user").first());
     await page.locator(".toast", { hasText: "No files differ" }).waitFor();
     assert.equal(await dialog.count(), 0);

@@ -1,19 +1,19 @@
-//! The web chat in a real browser, at the size of a phone and of a desktop: each play is a script that starts
-//! the server with a scripted model and does what a person would.
+//! The web chat in a real browser, at the sizes of a phone and a desktop. Each test is a script that starts the server
+//! with a scripted model and uses the page as a user would.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use osier_testing::skip;
 
-/// Debian's name, and that of others.
+/// The names of the browser on Debian and on other systems.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 
-/// Installs the packages; the script sets `OSIER_TEST_PLAYWRIGHT`.
+/// Installs the packages and sets `OSIER_TEST_PLAYWRIGHT`.
 const INSTALL: &str = ".ci/run";
 
-/// Runs a play, or skips the test where a program is missing.
-fn play(name: &str) {
+/// Runs a script, or skips the test if a program is missing.
+fn run_script(name: &str) {
     let Some(packages) = std::env::var_os("OSIER_TEST_PLAYWRIGHT").map(PathBuf::from) else {
         skip::missing("playwright-core", INSTALL);
         return;
@@ -30,7 +30,7 @@ fn play(name: &str) {
     }
     let folder = tempfile::tempdir().unwrap();
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/web/{name}.mjs"));
-    #[expect(clippy::disallowed_methods, reason = "a play is run")]
+    #[expect(clippy::disallowed_methods, reason = "the script is run")]
     let mut command = Command::new("node");
     let output = command
         .arg(script)
@@ -50,56 +50,56 @@ fn play(name: &str) {
 }
 
 #[test]
-fn a_conversation_from_the_first_prompt_to_the_drawer() {
-    play("conversation");
+fn conversation_with_tools_and_the_side_panel() {
+    run_script("conversation");
 }
 
 #[test]
-fn branches_are_made_and_walked() {
-    play("branches");
+fn branches_are_created_and_navigated() {
+    run_script("branches");
 }
 
 #[test]
-fn answers_are_put_beside_one_another() {
-    play("compare");
+fn answers_are_compared_side_by_side() {
+    run_script("compare");
 }
 
 #[test]
-fn files_are_brought_back() {
-    play("files");
+fn files_are_restored() {
+    run_script("files");
 }
 
 #[test]
-fn a_long_session_comes_as_one_scrolls() {
-    play("length");
+fn long_session_loads_while_scrolling() {
+    run_script("long_session");
 }
 
 #[test]
-fn servers_ask_and_are_turned_off() {
-    play("servers");
+fn mcp_servers_ask_and_are_disabled() {
+    run_script("servers");
 }
 
 #[test]
-fn two_people_write_one_at_a_time() {
-    play("presence");
+fn two_clients_write_one_at_a_time() {
+    run_script("presence");
 }
 
 #[test]
-fn pictures_voice_queue_and_colours() {
-    play("composer");
+fn composer_handles_images_voice_queue_and_themes() {
+    run_script("composer");
 }
 
 #[test]
-fn a_lost_connection_comes_back_and_the_shell_opens_without_a_server() {
-    play("connection");
+fn lost_connection_is_restored_and_the_page_opens_offline() {
+    run_script("connection");
 }
 
 #[test]
-fn everybody_can_use_it() {
-    play("access");
+fn pages_are_accessible() {
+    run_script("accessibility");
 }
 
 #[test]
-fn hostile_output_runs_nothing() {
-    play("hostile");
+fn untrusted_output_runs_no_code() {
+    run_script("untrusted_content");
 }

@@ -1,7 +1,7 @@
-// Two people in one session: one writes, the other is told who, takes over, and anybody stops it.
+// Two clients of one session: one writes, the other sees who, takes over, and either can stop the run.
 
 import assert from "node:assert/strict";
-import { DESKTOP, PHONE, faults, picture, play, ready, say, settled } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, picture, play, ready, say, settled } from "./support.mjs";
 
 const TURNS = [
   { when: { user: "slow" }, repeat: true, steps: [{ text: "It has begun." }, { wait: 3_600_000 }] },
@@ -28,11 +28,11 @@ await play(async (stage, serve) => {
   await picture(two, "phone-presence");
   await picture(one, "desktop-presence");
 
-  // What is written stays where it is.
+  // The draft stays in the editor.
   await say(two, "of the other");
   await two.locator(".toast", { hasText: "browser on Linux has control" }).waitFor();
   assert.equal(await two.inputValue("#prompt"), "of the other");
-  // A page that is loaded anew knows it, too.
+  // A reloaded page shows it, too.
   await two.reload();
   await ready(two);
   await shows(two, "2 connected · browser on Linux has control");

@@ -1,9 +1,9 @@
-// MCP servers: a form that one asks for, how each stands, and turning one off and on.
+// MCP servers: a form of a server, the status of each, and disabling one.
 
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DESKTOP, PHONE, faults, play, picture, say, setting, settled } from "./stage.mjs";
+import { DESKTOP, PHONE, faults, play, picture, say, setting, settled } from "./support.mjs";
 
 const SERVER = join(dirname(fileURLToPath(import.meta.url)), "../mcp_server.sh");
 const TURNS = [
@@ -43,7 +43,7 @@ await play(async (stage, serve) => {
     await settled(page);
 
     if (size === PHONE) await page.click("#open-drawer");
-    // What has the focus keeps it while the drawer is told how everything stands.
+    // The focus stays while the side panel updates.
     await row("shop").getByRole("button", { name: "Turn off: shop" }).press("Enter");
     await row("shop").getByText("Off", { exact: true }).waitFor();
     await row("shop").getByRole("button", { name: "Turn on: shop" }).click();

@@ -212,7 +212,7 @@ pub enum ToolUpdate {
     Status { text: String },
     /// The call runs in a terminal of the editor that controls the agent; `id` is its id there.
     Terminal { id: String },
-    /// An event of the sub-agent that the call runs.
+    /// An event of the subagent that the call runs.
     Agent { event: Box<Event> },
 }
 

@@ -43,7 +43,7 @@ impl ChildGroup {
     }
 
     /// Whether the group has any processes.
-    pub fn has_members(&self) -> bool {
+    pub(crate) fn has_members(&self) -> bool {
         self.is_ours() && test_kill_process_group(self.leader).is_ok()
     }
 

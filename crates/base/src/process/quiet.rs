@@ -52,7 +52,7 @@ pub async fn run_printing<A: Into<OsString>>(
     args: impl IntoIterator<Item = A>,
     (limit, timeout): (usize, Duration),
 ) -> Result<QuietOutput, QuietError> {
-    run_bounded(&Invocation::new(program, args), None, (limit, timeout)).await
+    run_bounded(&Invocation::new(program, args), None, limit, timeout).await
 }
 
 /// Like [`run_quietly`], with a directory and environment variables.
@@ -61,14 +61,15 @@ pub async fn run_captured(
     input: Option<&[u8]>,
     timeout: Duration,
 ) -> Result<QuietOutput, QuietError> {
-    run_bounded(invocation, input, (KEPT, timeout)).await
+    run_bounded(invocation, input, KEPT, timeout).await
 }
 
 /// Like [`run_captured`], storing up to `limit` bytes of output.
 pub async fn run_bounded(
     invocation: &Invocation,
     input: Option<&[u8]>,
-    (limit, timeout): (usize, Duration),
+    limit: usize,
+    timeout: Duration,
 ) -> Result<QuietOutput, QuietError> {
     let program = invocation.program.to_string_lossy();
     let failed = |source: io::Error| match source.kind() {

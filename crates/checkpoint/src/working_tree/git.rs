@@ -52,7 +52,7 @@ impl Git {
                 .to_vec(),
             ..Invocation::new("git", words)
         };
-        let output = run_bounded(&invocation, input, (limit, TIMEOUT)).await;
+        let output = run_bounded(&invocation, input, limit, TIMEOUT).await;
         output.map_err(|error| match error {
             QuietError::NotFound { .. } => WorkingTreeError::NoGit,
             error => WorkingTreeError::Git {

@@ -109,7 +109,7 @@ fn compare(
             Some(bytes) => Side::of(bytes.as_slice().into()),
             None => Side::Other,
         };
-        changed(path, tracked, &old, (mode, &new))
+        changed(path, tracked, &old, mode, &new)
     });
     files.collect()
 }
@@ -144,7 +144,8 @@ fn changed(
     path: &str,
     tracked: &Tracked,
     old: &Side<'_>,
-    (mode, new): (u32, &Side<'_>),
+    mode: u32,
+    new: &Side<'_>,
 ) -> Option<FileDiff> {
     let is_same = old == new && *old != Side::Other;
     let kind = match (old, new) {
@@ -205,7 +206,7 @@ mod tests {
     fn only_differences_are_listed() {
         let file = tracked(0o100_644, None);
         let kind = |tracked: &Tracked, old: &Side<'_>, mode, new: &Side<'_>| {
-            changed("a", tracked, old, (mode, new))
+            changed("a", tracked, old, mode, new)
                 .map(|changed| (changed.change.kind, !changed.diff.is_empty()))
         };
         let (one, two) = (text("one\n"), text("two\n"));
@@ -241,12 +242,7 @@ mod tests {
     #[test]
     fn carriage_returns_from_autocrlf_are_ignored() {
         let file = tracked(0o100_644, None);
-        let same = changed(
-            "a",
-            &file,
-            &text("a\nb\n"),
-            (0o100_644, &text("a\r\nb\r\n")),
-        );
+        let same = changed("a", &file, &text("a\nb\n"), 0o100_644, &text("a\r\nb\r\n"));
         assert_eq!(same, None);
         let diff = difference("a", Some("a\nb\n"), "a\r\nc\r\n");
         assert!(diff.contains(" a\r\n-b\r\n+c\r\n"), "{diff:?}");

@@ -181,7 +181,7 @@ const fn event(
 }
 
 /// Events that osier waits for: a plugin can change or block what is about to happen.
-pub const INTERCEPTED: &[PluginEvent] = &[
+pub(crate) const INTERCEPTED: &[PluginEvent] = &[
     event(
         "input",
         "a user message is about to enter the conversation",
@@ -361,7 +361,7 @@ pub fn find_event(name: &str) -> Option<&'static PluginEvent> {
 }
 
 /// The names of line styles.
-pub const STYLES: &[&str] = &[
+pub(crate) const STYLES: &[&str] = &[
     "text", "muted", "accent", "title", "success", "warning", "error", "added", "removed", "code",
 ];
 

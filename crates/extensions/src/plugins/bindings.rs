@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mlua::{Error, Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 
 use super::api::{FUNCTIONS, STYLES, find_event};
+use super::channel::{PluginMessage, Request};
 use super::convert::{from_lua, to_lua};
-use super::link::{PluginMessage, Request};
 use super::thread::PluginCx;
-use super::{lines, outside};
+use super::{async_functions, lines};
 use osier_agent::Severity;
 use osier_base::problem::nearest;
 use osier_llm::ToolSpec;
@@ -136,7 +136,7 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
         "cwd" => return lua.to_value(&cx.cwd.to_string_lossy()),
         "plugin" => return lua.to_value(&cx.name),
         "version" => return lua.to_value(env!("CARGO_PKG_VERSION")),
-        name => return outside::make(lua, &cx, name).map(Value::Function),
+        name => return async_functions::make(lua, &cx, name).map(Value::Function),
     };
     function.map(Value::Function)
 }

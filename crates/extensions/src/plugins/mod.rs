@@ -6,14 +6,14 @@
 //! line with its position, and does not affect anything else.
 
 pub mod api;
+mod async_functions;
 mod bindings;
+pub mod channel;
 mod convert;
 pub mod discover;
 mod fault;
 mod interceptor;
 pub mod lines;
-pub mod link;
-mod outside;
 mod sandbox;
 mod thread;
 mod tool;
@@ -25,9 +25,9 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use channel::{Call, Link, Registration, Request};
 use discover::Source;
 pub use interceptor::PluginInterceptor;
-use link::{Call, Link, Registration, Request};
 use osier_agent::{Severity, Tool, ToolSet, ToolSource};
 use osier_base::problem::Problem;
 use osier_protocol::questions::Questions;

@@ -14,10 +14,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::bindings::{self, Registry};
+use super::channel::{Call, Link, Registration};
 use super::convert::{from_lua, to_lua};
 use super::discover::Source;
 use super::fault;
-use super::link::{Call, Link, Registration};
 use super::sandbox::{self, Meter, Metered};
 use osier_agent::{Output, ToolContext, ToolOutput, ToolStatus, ToolUpdate};
 use osier_base::problem::Problem;

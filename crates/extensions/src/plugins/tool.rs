@@ -4,7 +4,7 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::link::Call;
+use super::channel::Call;
 use osier_agent::{Tool, ToolContext, ToolOrigin, ToolOutput, ToolStatus};
 use osier_llm::ToolSpec;
 

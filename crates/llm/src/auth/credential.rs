@@ -48,7 +48,7 @@ impl Tokens {
     }
 
     /// Whether the access token has expired.
-    pub fn is_expired(&self, now: i64) -> bool {
+    pub(crate) fn is_expired(&self, now: i64) -> bool {
         self.expires.is_some_and(|expires| now >= expires)
     }
 }

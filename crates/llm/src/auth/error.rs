@@ -22,7 +22,7 @@ pub enum SignInError {
     NoPort { reason: String },
     #[error("the sign-in was denied{}", reason_suffix(reason))]
     Denied { reason: String },
-    #[error("the code ran out before it was used")]
+    #[error("the code expired before it was used")]
     Expired,
     #[error("the answer belongs to another sign-in: its state does not match")]
     WrongState,
@@ -89,7 +89,7 @@ impl SignInError {
     }
 
     /// Whether the tokens are no longer valid, so that only a new sign-in helps.
-    pub fn ends_sign_in(&self) -> bool {
+    pub(crate) fn ends_sign_in(&self) -> bool {
         match self {
             Self::Refused { status, code, .. } => {
                 matches!(

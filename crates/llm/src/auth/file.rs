@@ -17,7 +17,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use super::store::{Store, StoreError};
-use super::vault::{self, Vault};
+use super::system_keyring::{self, Vault};
 use osier_base::atomic_file;
 use osier_base::atomic_file::WriteError;
 
@@ -68,7 +68,7 @@ impl CredentialFile {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
-            vault: vault::system(),
+            vault: system_keyring::system(),
             keep_in_vault: false,
         }
     }

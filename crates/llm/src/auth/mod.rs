@@ -29,8 +29,8 @@ mod renewal;
 mod sign_in;
 mod source;
 mod store;
+mod system_keyring;
 mod token;
-mod vault;
 
 pub use crate::sigv4::Signing;
 pub use access::{Access, SignedIn};
@@ -48,4 +48,4 @@ pub use sign_in::{
 };
 pub use source::KeySource;
 pub use store::{Store, StoreError};
-pub use vault::Vault;
+pub use system_keyring::Vault;

@@ -345,7 +345,7 @@ fn merged(base: &SignIn, changes: &Value) -> Result<SignIn, String> {
         merge(fields, changes);
     }
     let sign_in: SignIn =
-        serde_json::from_value(value).map_err(|error| format!("cannot be understood ({error})"))?;
+        serde_json::from_value(value).map_err(|error| format!("is invalid ({error})"))?;
     let exchange = sign_in.exchange.as_ref().map(|exchange| &exchange.url);
     let urls = [
         &sign_in.authorize_url,

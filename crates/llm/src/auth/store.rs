@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use super::credential::Credential;
-use super::vault::Vault;
+use super::system_keyring::Vault;
 
 /// Credentials by provider name.
 #[derive(Clone, Default)]
@@ -63,7 +63,7 @@ impl Store {
 
     /// Reads entries marked as `keyring` from `vault`, and stores new ones there if `keep` is set.
     #[must_use]
-    pub fn with_vault(mut self, vault: Option<Arc<dyn Vault>>, keep: bool) -> Self {
+    pub(crate) fn with_vault(mut self, vault: Option<Arc<dyn Vault>>, keep: bool) -> Self {
         self.vault = vault;
         self.keep_in_vault = keep;
         self

@@ -141,7 +141,7 @@ impl ModelsFile {
     }
 
     /// Names of the providers in the file.
-    pub fn provider_names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn provider_names(&self) -> impl Iterator<Item = &str> {
         self.providers.iter().map(|provider| provider.name.as_str())
     }
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::client::{Clients, Way};
 use super::fault::{self, Peer};
-use super::pace::Pace;
+use super::polling::Pace;
 use crate::errors;
 use crate::event::{Delta, StreamEvent};
 use crate::frames::FrameParser;

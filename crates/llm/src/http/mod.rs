@@ -8,11 +8,11 @@ mod call;
 mod client;
 pub(super) mod fault;
 mod fetch;
-mod pace;
+mod polling;
 mod provider;
 mod proxy;
+mod proxy_models;
 mod reader;
-mod served;
 #[cfg(test)]
 mod tests;
 
@@ -21,4 +21,4 @@ pub(crate) use client::{Way, client};
 pub use fetch::{Fetch, Fetched};
 pub use provider::HttpProvider;
 pub use proxy::{ProxyFrame, ProxyOptions, ProxyProvider, ProxyRequest};
-pub use served::{ServedModel, ServedModels};
+pub use proxy_models::{ServedModel, ServedModels};

@@ -62,7 +62,7 @@ fn spawn() -> io::Result<Handle> {
 
 fn failed(reason: &str) -> EventStream {
     let status = TurnStatus::NetworkError {
-        message: format!("the thread that reads answers cannot start: {reason}"),
+        message: format!("cannot start the thread that reads answers: {reason}"),
         retryable: false,
     };
     let usage = Usage::default();

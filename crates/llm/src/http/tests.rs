@@ -267,7 +267,7 @@ async fn successful_response_without_a_stream_is_an_error() {
         (
             "200 OK\r\ncontent-type: text/event-stream",
             "data: {\"type\"\n\n",
-            "`vendor` sent something that is not its wire format: {\"type\"",
+            "`vendor` sent an invalid response: {\"type\"",
         ),
     ] {
         let server = Server::start(answer(head, body), Then::Close).await;

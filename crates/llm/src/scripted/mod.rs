@@ -124,7 +124,7 @@ impl ScriptedProvider {
         let playing = state.scripts.get_mut(key);
         playing
             .and_then(|playing| playing.take(request))
-            .ok_or_else(|| format!("the script of `{reference}` has no turn left for this request"))
+            .ok_or_else(|| format!("the script of `{reference}` has no more turns"))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -98,7 +98,7 @@ async fn turns_play_in_order_and_requests_are_recorded() {
     assert_eq!(message.stop_reason, StopReason::Length);
     assert_eq!(
         said(&provider, vec![]).await,
-        "failed: the script of `vendor/model-1` has no turn left for this request"
+        "failed: the script of `vendor/model-1` has no more turns"
     );
     let asked: Vec<_> = provider
         .requests()

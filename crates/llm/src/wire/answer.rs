@@ -138,7 +138,7 @@ impl Answer {
             }
             // Some servers truncate the prompt and then have no room for an answer.
             StopReason::Length if silent && self.window_is_full() => {
-                let message = format!("the prompt fills the window of `{}`", self.provider);
+                let message = format!("the prompt fills the context window of `{}`", self.provider);
                 self.fail(TurnStatus::ContextOverflow { message }, out);
             }
             reason => {
@@ -179,7 +179,7 @@ impl Answer {
     /// Ends the answer because of invalid data in the stream.
     pub(crate) fn garbled(&mut self, data: &str, out: &mut Vec<StreamEvent>) {
         let message = format!(
-            "`{}` sent something that is not its wire format: {}",
+            "`{}` sent an invalid response: {}",
             self.provider,
             excerpt(data.as_bytes(), None)
         );

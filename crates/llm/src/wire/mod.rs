@@ -8,10 +8,10 @@ mod anthropic;
 mod bedrock;
 mod format;
 mod google;
+#[cfg(test)]
+mod handover_tests;
 mod headers;
 mod limit;
-#[cfg(test)]
-mod matrix;
 mod ollama;
 mod openai_chat;
 mod openai_responses;

@@ -80,7 +80,8 @@ impl Logins {
     pub(crate) fn start(
         &mut self,
         accounts: Accounts,
-        (provider, method): (&str, Option<LoginMethod>),
+        provider: &str,
+        method: Option<LoginMethod>,
         emitter: &Emitter,
         done: Callback<LoginOutcome>,
     ) {
@@ -154,7 +155,8 @@ impl Accounts {
 fn started(
     account: &Account,
     input: LoginInput,
-    (url, user_code): (Option<String>, Option<String>),
+    url: Option<String>,
+    user_code: Option<String>,
 ) -> Event {
     Event::LoginStarted {
         provider: account.provider.clone(),
@@ -171,7 +173,7 @@ async fn take_key(
     mut lines: mpsc::UnboundedReceiver<String>,
     emitter: &Emitter,
 ) -> Result<(), String> {
-    emitter.post(started(account, LoginInput::Key, (None, None)));
+    emitter.post(started(account, LoginInput::Key, None, None));
     while let Some(line) = lines.recv().await {
         let key = line.trim();
         let message = match key {
@@ -223,7 +225,7 @@ async fn sign_in(
                     LoginInput::None
                 };
                 let code = user_code.clone();
-                emitter.post(started(account, input, (Some(url.clone()), user_code)));
+                emitter.post(started(account, input, Some(url.clone()), user_code));
                 if code.is_none() {
                     accounts.open_browser(&url).await;
                 }

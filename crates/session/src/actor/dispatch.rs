@@ -35,7 +35,7 @@ use crate::workspace::WorkingDirectory;
 use osier_agent::{Publisher, Severity, ShellRun};
 use osier_base::problem::Problem;
 use osier_extensions::hooks::HookNews;
-use osier_extensions::plugins::link;
+use osier_extensions::plugins::channel;
 use osier_llm::Model;
 use osier_mcp::ServerEvent;
 use osier_protocol::questions::{Questions, Request};
@@ -79,7 +79,7 @@ struct Inbox {
     ops: mpsc::UnboundedReceiver<Numbered>,
     jobs: mpsc::UnboundedReceiver<Delivery>,
     questions: mpsc::UnboundedReceiver<Request>,
-    plugins: mpsc::UnboundedReceiver<link::Request>,
+    plugins: mpsc::UnboundedReceiver<channel::Request>,
     hook_news: mpsc::UnboundedReceiver<HookNews>,
 }
 
@@ -114,8 +114,10 @@ pub(super) struct Actor {
 impl Actor {
     /// Starts the actor and publishes the problems of its setup. Returns the way to ask the user.
     pub(super) fn spawn(
-        (setup, models): (SessionSetup, Models),
-        (received, publisher): (mpsc::UnboundedReceiver<Numbered>, Arc<Publisher<Event>>),
+        setup: SessionSetup,
+        models: Models,
+        received: mpsc::UnboundedReceiver<Numbered>,
+        publisher: Arc<Publisher<Event>>,
         problems: Vec<Problem>,
     ) -> Questions {
         let (queue, finished) = Queue::new();
@@ -261,15 +263,15 @@ impl Actor {
                     let jobs = self.emitter.clone();
                     session
                         .transcript
-                        .read((request, page), session.indexed, jobs);
+                        .read(request, page, session.indexed, jobs);
                 }
                 None => self.publish(missing_page(request)),
             },
             Op::SearchTranscript { request, query } => {
                 if let Some(session) = &mut self.session {
                     let indexed = session.indexed;
-                    let (search, jobs) = ((request, query.as_str()), self.emitter.clone());
-                    session.transcript.search(search, indexed, jobs);
+                    let emitter = self.emitter.clone();
+                    session.transcript.search(request, &query, indexed, emitter);
                 }
             }
             Op::RenameSession { name } => self.rename(name).await,
@@ -310,9 +312,13 @@ impl Actor {
             } => {
                 if let Some(session) = &self.session {
                     let done = self.callback(Completion::ShellEnded);
-                    let command = (command, exclude_from_context);
-                    self.shell
-                        .run(command, &session.workspace, &self.emitter, done);
+                    self.shell.run(
+                        command,
+                        exclude_from_context,
+                        &session.workspace,
+                        &self.emitter,
+                        done,
+                    );
                 }
             }
             Op::AbortShell => self.shell.cancel(),
@@ -355,7 +361,7 @@ impl Actor {
                 let done = self.callback(Completion::LoginEnded);
                 let accounts = Accounts::of(&self.setup);
                 self.logins
-                    .start(accounts, (&provider, method), &self.emitter, done);
+                    .start(accounts, &provider, method, &self.emitter, done);
             }
             Op::LoginInput { text } => self.logins.input(&text, &self.emitter),
             Op::CancelLogin => self.logins.cancel(&self.emitter),

@@ -12,7 +12,7 @@ use crate::prompt::session_prompt;
 use crate::{hooks, plugins, trust};
 use osier_agent::Severity;
 use osier_extensions::hooks::{HookNews, SessionHooks};
-use osier_extensions::plugins::link::Request;
+use osier_extensions::plugins::channel::Request;
 use osier_protocol::Event;
 use osier_protocol::questions::Question;
 use osier_settings::Settings;
@@ -28,7 +28,7 @@ impl Actor {
         let source = if resumed { Source::Resume } else { source };
         let hooks = session.policy.hooks().cloned();
         let model = self.selection.models.chosen().reference();
-        self.hooks.start(source, hooks, (model, &self.setup.cwd));
+        self.hooks.start(source, hooks, model, &self.setup.cwd);
     }
 
     pub(super) fn hook_news(&self, news: HookNews) {
@@ -123,8 +123,13 @@ impl Actor {
         if let Some(session) = &self.session
             && self.setup.settings.subagents
         {
-            let models = (&self.selection.models, self.selection.level);
-            session.subagents.reload(&self.setup, models, &self.emitter);
+            let selection = &self.selection;
+            session.subagents.reload(
+                &self.setup,
+                &selection.models,
+                selection.level,
+                &self.emitter,
+            );
         }
     }
 
@@ -191,7 +196,7 @@ impl Actor {
                 // Without a session `reply` is dropped, which denies it.
                 if let Some(session) = &self.session {
                     let (policy, workspace) = (&session.policy, &session.workspace);
-                    plugins::may_run((&plugin, &command), policy, workspace, reply);
+                    plugins::may_run(&plugin, &command, policy, workspace, reply);
                 }
             }
         }

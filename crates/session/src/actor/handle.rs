@@ -41,11 +41,7 @@ impl SessionHandle {
         let publisher = Arc::new(Publisher::new());
         let events = publisher.subscribe();
         let (ops, received) = mpsc::unbounded_channel();
-        let questions = Actor::spawn(
-            (setup, models),
-            (received, Arc::clone(&publisher)),
-            problems,
-        );
+        let questions = Actor::spawn(setup, models, received, Arc::clone(&publisher), problems);
         let handle = Self {
             ops,
             requests: Arc::default(),

@@ -23,10 +23,10 @@ impl Actor {
         let Some(session) = &self.session else { return };
         let done = self.callback(|measured| Completion::ContextMeasured(Box::new(measured)));
         let automatic = session.tree.auto_compaction();
-        let model = (&*self.selection.models.chosen(), automatic);
+        let model = self.selection.models.chosen();
         let part = session.stored_part();
         self.usage
-            .measure_context(part, &session.agent, model, done);
+            .measure_context(part, &session.agent, &model, automatic, done);
     }
 
     pub(super) fn get_status(&self) {

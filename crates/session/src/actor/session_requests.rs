@@ -42,7 +42,7 @@ impl Actor {
             IndexOp::DeleteSession { path } => self.index.delete(path, &emitter),
             IndexOp::RestoreSession { path } => self.index.restore(path, &emitter),
             IndexOp::MarkSession { session, mark, on } => {
-                self.index.set_flag(session, (mark, on), &emitter);
+                self.index.set_flag(session, mark, on, &emitter);
             }
             IndexOp::DescribeSession => {
                 if let Some(session) = &self.session {

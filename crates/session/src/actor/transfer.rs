@@ -28,15 +28,14 @@ impl Actor {
                     themes: self.setup.html_themes.clone(),
                     theme,
                 };
-                transfer::export(&session.store, cwd, (path, options), &self.emitter);
+                transfer::export(&session.store, cwd, path, options, &self.emitter);
             }
             TransferOp::ImportSession { path, again, open } => {
                 let done =
                     self.callback(move |imported| Completion::Imported(Box::new(imported), open));
                 let data = self.setup.folders.data.clone();
                 let options = ImportOptions { again };
-                let source = (path.as_str(), options);
-                transfer::import(data, cwd.clone(), source, &self.emitter, done);
+                transfer::import(data, cwd.clone(), &path, options, &self.emitter, done);
             }
         }
     }

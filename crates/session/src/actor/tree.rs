@@ -166,8 +166,14 @@ impl Actor {
 
     /// Runs several models side by side.
     async fn fan_out(&mut self, references: &[String], prompt: Option<String>) {
-        let models = (&self.selection.models, self.selection.level);
-        let Some(lanes) = lane_models(references, models, &self.emitter) else {
+        let selection = &self.selection;
+        let lanes = lane_models(
+            references,
+            &selection.models,
+            selection.level,
+            &self.emitter,
+        );
+        let Some(lanes) = lanes else {
             return;
         };
         self.fan.clear().await;
@@ -207,8 +213,10 @@ impl Actor {
             return self.notice(Severity::Warning, BUSY);
         }
         let folder = self.setup.folders.data.join("fans");
-        let target = (&*self.setup.cwd, folder.clone());
-        let applied = self.fan.apply((number, force), target, &self.emitter);
+        let cwd = &self.setup.cwd;
+        let applied = self
+            .fan
+            .apply(number, force, cwd, folder.clone(), &self.emitter);
         let Some(lane) = applied.await else { return };
         let then = Then::Taken(number, lane.files, lane.kept);
         let context = TreeContext {

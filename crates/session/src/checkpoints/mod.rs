@@ -126,7 +126,7 @@ impl SessionFiles {
                     .await;
             }
             CheckpointOp::Review { pieces, tell } => {
-                self.review(&emitter, (pieces, tell), &agent).await;
+                self.review(&emitter, pieces, tell, &agent).await;
             }
             CheckpointOp::ReadFileDiffs { request, range } => {
                 let looking = self.clone();

@@ -14,7 +14,8 @@ impl SessionFiles {
     pub(super) async fn review(
         &self,
         emitter: &Emitter,
-        (hunks, report): (Vec<Reviewed>, bool),
+        hunks: Vec<Reviewed>,
+        report: bool,
         agent: &Agent,
     ) {
         let rejected: Vec<(String, String)> = hunks
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(message(&[piece("a", false, "")], &[]), None);
         let left = [Unrestored {
             path: "c @@ -1 +1 @@".to_owned(),
-            reason: "it has changed since".to_owned(),
+            reason: "it has changed since then".to_owned(),
         }];
         let pieces = [
             piece("a", true, "not this way"),
@@ -138,7 +139,7 @@ mod tests {
                  I rejected these changes and reverted them in the files:\n\n\
                  a: not this way\n{diff}\n\n\
                  I rejected these changes; they could not be reverted and are still in the files:\n\n\
-                 c (it has changed since)\n{diff}\n\n\
+                 c (it has changed since then)\n{diff}\n\n\
                  I have comments on these changes, which are still in the files:\n\n\
                  b: say why\n{diff}"
             )

@@ -98,8 +98,10 @@ impl FanState {
     /// Copies the files of a lane to the working directory `cwd`. Publishes why if that fails.
     pub(crate) async fn apply(
         &mut self,
-        (number, force): (usize, bool),
-        (cwd, folder): (&Path, PathBuf),
+        number: usize,
+        force: bool,
+        cwd: &Path,
+        folder: PathBuf,
         emitter: &Emitter,
     ) -> Option<AppliedLane> {
         let is_lane = |lane: &Lane| lane.state.lane == number;
@@ -148,7 +150,8 @@ impl FanState {
 /// The models that `references` name, with their levels. Publishes an error if they do not fit a fan.
 pub(crate) fn lane_models(
     references: &[String],
-    (models, level): (&Models, ThinkingLevel),
+    models: &Models,
+    level: ThinkingLevel,
     emitter: &Emitter,
 ) -> Option<Vec<(Arc<Model>, ThinkingLevel)>> {
     if references.len() < 2 || references.len() > LANES {

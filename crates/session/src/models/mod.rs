@@ -127,7 +127,7 @@ impl Models {
     ///
     /// # Errors
     /// The server does not answer, or it does not have the model.
-    pub async fn ask_server_first(
+    pub(crate) async fn ask_server_first(
         &mut self,
         setup: &SessionSetup,
     ) -> Result<Vec<Problem>, ServerError> {
@@ -237,14 +237,14 @@ impl Models {
     }
 
     /// Selects the model that a stored session last used, if it still exists.
-    pub fn choose_stored(&mut self, provider: &str, id: &str) {
+    pub(crate) fn choose_stored(&mut self, provider: &str, id: &str) {
         if let Ok((model, _)) = self.find(&format!("{provider}/{id}")) {
             self.choose(&model);
         }
     }
 
     /// The current model, then the fallback models.
-    pub fn call_order(&self) -> Vec<Arc<Model>> {
+    pub(crate) fn call_order(&self) -> Vec<Arc<Model>> {
         let others = self
             .fallback
             .iter()
@@ -256,12 +256,12 @@ impl Models {
     }
 
     /// Replaces the favourites.
-    pub fn set_favourites(&mut self, favourites: Vec<String>) {
+    pub(crate) fn set_favourites(&mut self, favourites: Vec<String>) {
         self.favourites = favourites;
     }
 
     /// The next or previous model to cycle to.
-    pub fn cycled(&self, backward: bool) -> Option<Arc<Model>> {
+    pub(crate) fn cycled(&self, backward: bool) -> Option<Arc<Model>> {
         let set = self.cycle_set();
         let here = set
             .iter()
@@ -277,7 +277,7 @@ impl Models {
     }
 
     /// Adds the models of local servers. Whether there are any.
-    pub fn discovered(&mut self, found: Vec<Model>) -> bool {
+    pub(crate) fn discovered(&mut self, found: Vec<Model>) -> bool {
         if found.is_empty() || self.server.is_some() {
             return false;
         }
@@ -286,7 +286,7 @@ impl Models {
     }
 
     /// A better model than the tour, if the user has not selected one.
-    pub fn better_default(&self) -> Option<Arc<Model>> {
+    pub(crate) fn better_default(&self) -> Option<Arc<Model>> {
         if self.named || self.chosen.api != Api::Scripted || self.embedded.is_some() {
             return None;
         }
@@ -349,7 +349,7 @@ impl Models {
         }
     }
 
-    pub fn key_state(&self, model: &Model) -> KeyState {
+    pub(crate) fn key_state(&self, model: &Model) -> KeyState {
         if model.api == Api::Scripted {
             return KeyState::NotNeeded;
         }
@@ -365,7 +365,7 @@ impl Models {
     }
 
     /// The warning for a model without a key.
-    pub fn missing_key(&self, model: &Model) -> String {
+    pub(crate) fn missing_key(&self, model: &Model) -> String {
         if self.server.is_some() {
             return "there is no token for the osier server: `/login proxy` takes one, \
                     or set OSIER_PROXY_TOKEN"
@@ -426,7 +426,7 @@ impl Models {
     }
 
     /// Reads the credential store again.
-    pub fn credentials_changed(&self) {
+    pub(crate) fn credentials_changed(&self) {
         self.keys.reload();
     }
 

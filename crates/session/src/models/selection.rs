@@ -81,11 +81,12 @@ impl ModelSelection {
     /// Selects a model, stores that in the session and publishes it.
     pub(crate) async fn choose(
         &mut self,
-        (model, level): Choice,
+        choice: Choice,
         session: Option<ModelSession<'_>>,
         settings: &Settings,
         emitter: &Emitter,
     ) {
+        let (model, level) = choice;
         if self.models.key_state(&model) == KeyState::Absent {
             emitter.notice(Severity::Warning, self.models.missing_key(&model));
         }
@@ -187,7 +188,7 @@ impl ModelSelection {
             }),
             Err(error) => return emitter.notice(Severity::Error, error.to_string()),
         };
-        if write_setting(setup, (role.setting(), value.as_deref()), emitter) {
+        if write_setting(setup, role.setting(), value.as_deref(), emitter) {
             self.read_roles(setup);
             self.publish_selected(&setup.settings, emitter);
         }
@@ -215,7 +216,7 @@ impl ModelSelection {
         }
         let names: Vec<String> = favourites.iter().map(|name| quoted(name)).collect();
         let value = format!("[{}]", names.join(", "));
-        if write_setting(setup, ("favourites", Some(&value)), emitter) {
+        if write_setting(setup, "favourites", Some(&value), emitter) {
             self.list(setup, emitter);
         }
     }
@@ -325,11 +326,7 @@ pub(crate) fn refresh_now(setup: &SessionSetup, done: Callback<Result<Refreshed,
     tokio::spawn(async move { done.call(refresh::refresh(&folders, &http, &source).await) });
 }
 
-fn write_setting(
-    setup: &SessionSetup,
-    (name, value): (&str, Option<&str>),
-    emitter: &Emitter,
-) -> bool {
+fn write_setting(setup: &SessionSetup, name: &str, value: Option<&str>, emitter: &Emitter) -> bool {
     let written = write(&setup.folders.settings(), name, value);
     if let Err(error) = &written {
         emitter.notice(Severity::Error, format!("cannot save `{name}`: {error}"));

@@ -27,7 +27,7 @@ const SAMPLE: &[(&str, &str)] = &[
 const PACE: (usize, Duration) = (4, Duration::from_millis(12));
 
 /// Copies the sample project into a new folder that is removed with the returned value.
-pub fn scratch_copy() -> io::Result<TempDir> {
+pub(crate) fn scratch_copy() -> io::Result<TempDir> {
     let folder = tempfile::Builder::new().prefix("osier-tour-").tempdir()?;
     for (name, text) in SAMPLE {
         let path = folder.path().join(name);

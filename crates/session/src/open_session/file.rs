@@ -31,13 +31,15 @@ pub(super) fn open_file(
         }
         SessionChoice::ReadOnly(target) => {
             let opened = SessionStore::open_read_only(&directory.find(&target)?)?;
-            return Ok(Opened::from(opened));
+            let (store, ending) = opened;
+            return Ok(Opened::new(store, ending));
         }
         SessionChoice::File(path) if path.exists() => Some(path),
         SessionChoice::File(path) => return Ok(new(path)?),
     };
     if let Some(path) = path {
-        return Ok(Opened::from(SessionStore::open(&path)?));
+        let (store, ending) = SessionStore::open(&path)?;
+        return Ok(Opened::new(store, ending));
     }
     let header = Header::new(cwd);
     let path = directory.path_for(&header);

@@ -123,12 +123,13 @@ impl OpenSession {
             compactor,
             files,
             stored,
-        } = listeners(setup, (&context, &policy), &store, (&workspace, &mcp));
+        } = listeners(setup, &context, &policy, &store, &workspace, &mcp);
         let transport = models.transport();
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
-            (rules.clone(), policy.clone()),
+            rules.clone(),
+            policy.clone(),
             setup.cwd.clone(),
             retry,
         );
@@ -322,9 +323,11 @@ struct Listeners {
 
 fn listeners(
     setup: &SessionSetup,
-    (context, policy): (&SessionContext, &ToolPolicy),
+    context: &SessionContext,
+    policy: &ToolPolicy,
     store: &SessionStore,
-    (workspace, mcp): (&Arc<Workspace>, &Mcp),
+    workspace: &Arc<Workspace>,
+    mcp: &Mcp,
 ) -> Listeners {
     let (tell_stored, stored) = mpsc::unbounded_channel();
     let writer = Writer::at_leaf(store.clone());
@@ -423,14 +426,12 @@ fn adopt(setup: &SessionSetup, models: &mut Models, state: &State) -> ThinkingLe
     thinking.or(setup.settings.thinking).unwrap_or_default()
 }
 
-impl From<(SessionStore, Ending)> for Opened {
-    fn from((store, ending): (SessionStore, Ending)) -> Self {
+impl Opened {
+    pub(crate) fn new(store: SessionStore, ending: Ending) -> Self {
         let ending = Some(ending);
         Self { store, ending }
     }
-}
 
-impl Opened {
     pub(crate) fn empty(store: SessionStore) -> Self {
         Self {
             store,

@@ -124,8 +124,8 @@ impl IndexHandle {
         let emitter = emitter.clone();
         tokio::task::spawn_blocking(move || {
             let flags = SessionFlags::read(&flags);
-            let location = (cwd.as_path(), open.as_deref());
-            let found = find(&library, request, (&query, &flags), location, &cancel);
+            let open = open.as_deref();
+            let found = find(&library, request, &query, &flags, &cwd, open, &cancel);
             if let Some(event) = found.filter(|_| !cancel.is_cancelled()) {
                 emitter.post(Event::Index(event));
             }
@@ -177,7 +177,7 @@ impl IndexHandle {
     }
 
     /// Pins or archives a session, or undoes that.
-    pub(crate) fn set_flag(&self, session: String, (mark, on): (Mark, bool), emitter: &Emitter) {
+    pub(crate) fn set_flag(&self, session: String, mark: Mark, on: bool, emitter: &Emitter) {
         let file = self.flags.clone();
         in_background(emitter, move || {
             match SessionFlags::set(&file, &session, mark, on) {
@@ -198,7 +198,7 @@ impl IndexHandle {
             ..SessionRow::default()
         };
         in_background(emitter, move || {
-            let description = describe_open(&library, store.index(), (store.path(), row));
+            let description = describe_open(&library, store.index(), store.path(), row);
             IndexEvent::SessionDescribed {
                 description: Box::new(description),
             }
@@ -258,8 +258,10 @@ fn update(library: &SessionIndex, stop: &CancellationToken, emitter: &Emitter) {
 fn find(
     library: &SessionIndex,
     request: u64,
-    (query, flags): (&SessionQuery, &SessionFlags),
-    (cwd, open): (&Path, Option<&Path>),
+    query: &SessionQuery,
+    flags: &SessionFlags,
+    cwd: &Path,
+    open: Option<&Path>,
     cancel: &CancellationToken,
 ) -> Option<IndexEvent> {
     let limit = match query.limit {
@@ -333,7 +335,8 @@ fn state(locks: &Locks, path: &Path, open: Option<&Path>) -> SessionState {
 fn describe_open(
     library: &SessionIndex,
     index: &EntryIndex,
-    (path, row): (Option<&Path>, SessionRow),
+    path: Option<&Path>,
+    row: SessionRow,
 ) -> Description {
     let read = path.and_then(|path| describe(path).ok());
     let (session, models) = read.unwrap_or((row, Vec::new()));

@@ -57,7 +57,8 @@ struct Offer {
 impl Subagents {
     pub(crate) fn new(
         transport: Arc<dyn Transport>,
-        (rules, policy): (Vec<Arc<dyn Interceptor>>, ToolPolicy),
+        rules: Vec<Arc<dyn Interceptor>>,
+        policy: ToolPolicy,
         cwd: std::path::PathBuf,
         retry: RetryPolicy,
     ) -> Arc<Self> {

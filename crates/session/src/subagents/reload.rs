@@ -14,7 +14,8 @@ impl Subagents {
     pub(crate) fn reload(
         self: &Arc<Self>,
         setup: &SessionSetup,
-        (models, level): (&Models, ThinkingLevel),
+        models: &Models,
+        level: ThinkingLevel,
         emitter: &Emitter,
     ) {
         self.set_models(models.call_order(), level);

@@ -96,7 +96,7 @@ impl TreeState {
                 left,
                 right,
             } => {
-                self.compare(request, (left, right), &cx);
+                self.compare(request, left, right, &cx);
                 None
             }
             op => self.change(op, cx).await,
@@ -289,7 +289,8 @@ impl TreeState {
     fn compare(
         &self,
         request: u64,
-        (left, right): (Option<String>, Option<String>),
+        left: Option<String>,
+        right: Option<String>,
         cx: &TreeContext<'_>,
     ) {
         let (files, fans, cwd) = (cx.files.cloned(), cx.fans.to_owned(), cx.cwd.to_owned());

@@ -1,7 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::{SessionTree, State, fork, fork_entries, load};
+use crate::fork::fork_entries;
+use crate::{SessionTree, State, fork, load};
 use osier_llm::ThinkingLevel;
 
 fn model(id: &str) -> EntryKind {

@@ -171,7 +171,7 @@ impl Encoder {
                 self.reprint(row, next, start, links, out);
                 let (symbol, width) = glyph(next, start);
                 self.print(row, column, &next[start], (symbol, width), links, out);
-                let end = self.repeat(next, start + width, (start, symbol), last, out);
+                let end = self.repeat(next, start + width, start, symbol, last, out);
                 self.advance(row, end, next.len(), (symbol, width));
                 end
             };
@@ -377,7 +377,8 @@ impl Encoder {
         &self,
         next: &[Cell],
         from: usize,
-        (first, symbol): (usize, &str),
+        first: usize,
+        symbol: &str,
         last: usize,
         out: &mut Vec<u8>,
     ) -> usize {

@@ -186,8 +186,7 @@ impl FrameWriter {
             self.write_scrolls(out);
             self.write_changes(out);
         } else if changed > 0 {
-            let screens = (&self.shown, &self.next, self.unchanged.as_slice());
-            write_rows(&mut self.encoder, screens, &self.links, out);
+            self.write_rows(out);
         }
         std::mem::swap(&mut self.shown_hashes, &mut self.next_hashes);
         self.images.0 = self.images.1;
@@ -234,8 +233,7 @@ impl FrameWriter {
         let before = found.iter().any(Option::is_some);
         let before = before.then(|| self.encoder.clone());
         let start = out.len();
-        let screens = (&self.shown, &self.next, self.unchanged.as_slice());
-        write_rows(&mut self.encoder, screens, &self.links, out);
+        self.write_rows(out);
         let Some(before) = before else { return };
         for scroll in found.into_iter().flatten() {
             let mut encoder = before.clone();
@@ -246,14 +244,33 @@ impl FrameWriter {
             scroll::apply(scroll, &mut shown);
             let mut unchanged = self.unchanged.clone();
             mark_changed(&mut unchanged, scroll);
-            let screens = (&shown, &self.next, unchanged.as_slice());
-            write_rows(&mut encoder, screens, &self.links, &mut bytes);
+            let links = &self.links;
+            write_rows(
+                &mut encoder,
+                &shown,
+                &self.next,
+                &unchanged,
+                links,
+                &mut bytes,
+            );
             if bytes.len() + CURSOR_MARGIN < out.len() - start {
                 out.truncate(start);
                 out.append(&mut bytes);
                 self.encoder = encoder;
             }
         }
+    }
+
+    /// Writes the rows that differ.
+    fn write_rows(&mut self, out: &mut Vec<u8>) {
+        write_rows(
+            &mut self.encoder,
+            &self.shown,
+            &self.next,
+            &self.unchanged,
+            &self.links,
+            out,
+        );
     }
 
     /// Hides a cursor outside the screen.
@@ -274,7 +291,9 @@ fn mark_changed(unchanged: &mut [bool], scroll: scroll::Scroll) {
 /// Writes the rows where `next` differs from `shown`. Rows in `unchanged` are known to be equal.
 fn write_rows(
     encoder: &mut Encoder,
-    (shown, next, unchanged): (&Buffer, &Buffer, &[bool]),
+    shown: &Buffer,
+    next: &Buffer,
+    unchanged: &[bool],
     links: &Links,
     out: &mut Vec<u8>,
 ) {

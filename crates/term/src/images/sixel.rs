@@ -39,7 +39,7 @@ pub(super) fn strip(pixels: &RgbaImage, background: (u8, u8, u8)) -> Vec<u8> {
         let next = palette.len();
         palette.entry(*colour).or_insert(next);
     }
-    write(&shown, &palette, (pixels.width(), pixels.height()))
+    write(&shown, &palette, pixels.width(), pixels.height())
 }
 
 /// The nearest level of each component, with ordered dithering.
@@ -57,7 +57,8 @@ fn dithered((red, green, blue): (u8, u8, u8), x: usize, y: usize) -> (u8, u8, u8
 fn write(
     shown: &[Option<(u8, u8, u8)>],
     palette: &HashMap<(u8, u8, u8), usize>,
-    (width, height): (u32, u32),
+    width: u32,
+    height: u32,
 ) -> Vec<u8> {
     let mut out = format!("\x1bP0;1;0q\"1;1;{width};{height}");
     let mut colours: Vec<(&(u8, u8, u8), &usize)> = palette.iter().collect();

@@ -39,7 +39,7 @@ impl ScrollDetector {
         let mut scratch = std::mem::take(&mut self.inset);
         let found = scratch
             .find_box(previous, next)
-            .map(|columns| self.scrolls(&mut scratch, (previous, next), columns, side_margins));
+            .map(|columns| self.scrolls(&mut scratch, previous, next, columns, side_margins));
         self.inset = scratch;
         found.unwrap_or_default()
     }
@@ -47,7 +47,8 @@ impl ScrollDetector {
     fn scrolls(
         &mut self,
         scratch: &mut Scratch,
-        (previous, next): (Screen, Screen),
+        previous: Screen,
+        next: Screen,
         columns: Range<usize>,
         side_margins: bool,
     ) -> [Option<super::Scroll>; 2] {

@@ -59,7 +59,7 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
     /// Paints a row followed by more spans; returns its area if it fits.
     pub fn joined(&mut self, row: &Row, more: &[Span]) -> Option<Rect> {
         let line = self.next_line()?;
-        paint_row((row, more), line, self.buffer, (self.links, &self.style));
+        paint_row(row, more, line, self.buffer, self.links, &self.style);
         Some(line)
     }
 
@@ -90,10 +90,12 @@ impl<'a, S: Fn(Face) -> Style> Painter<'a, S> {
 }
 
 fn paint_row(
-    (row, more): (&Row, &[Span]),
+    row: &Row,
+    more: &[Span],
     line: Rect,
     buffer: &mut Buffer,
-    (links, style): (&Links, &impl Fn(Face) -> Style),
+    links: &Links,
+    style: &impl Fn(Face) -> Style,
 ) {
     let background = row.fill.map(|fill| styled(&Cell::EMPTY, style(fill)));
     let cells = cells(line, buffer);

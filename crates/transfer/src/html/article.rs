@@ -302,7 +302,7 @@ fn attached(attachment: &Attachment) -> String {
     );
     if let Some(text) = &attachment.extracted_text {
         html.push_str(
-            "<details class=file><summary>its text</summary><pre class=plain tabindex=0>",
+            "<details class=file><summary>extracted text</summary><pre class=plain tabindex=0>",
         );
         html.push_str(&escape(text));
         html.push_str("</pre></details>");
@@ -368,7 +368,7 @@ fn ending(answer: &AssistantMessage) -> String {
     let text = match answer.stop_reason {
         StopReason::Stop | StopReason::ToolUse => return String::new(),
         StopReason::Length => "cut off at the output limit".to_owned(),
-        StopReason::Refusal => "ended by the vendor's filter".to_owned(),
+        StopReason::Refusal => "ended by the vendor's safety filter".to_owned(),
         StopReason::Aborted => "interrupted".to_owned(),
         StopReason::Pending => "not finished".to_owned(),
         StopReason::Error => {

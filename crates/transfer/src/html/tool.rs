@@ -233,7 +233,7 @@ fn content(
                     html.push_str(&source);
                     html.push_str("\"></figure>");
                 }
-                None => html.push_str("<p class=empty>a picture that is not shown</p>"),
+                None => html.push_str("<p class=empty>an image that is not shown</p>"),
             },
         }
     }

@@ -74,7 +74,7 @@ impl Read for Reader {
         match kind {
             "user" if flag("isCompactSummary") => self.summary(uuid, &value, parent, draft),
             "user" if flag("isMeta") => {
-                draft.drop("notes the program gave the model");
+                draft.drop("notes from the program to the model");
                 draft.alias(uuid, parent);
             }
             "user" => self.user(uuid, &value, parent, draft),
@@ -223,7 +223,7 @@ impl Reader {
         let failed = value.get("isApiErrorMessage").and_then(Value::as_bool) == Some(true);
         let model = text(message, "model").unwrap_or_default();
         if model == "<synthetic>" && !failed {
-            draft.drop("answers no model gave");
+            draft.drop("answers that no model wrote");
             return draft.alias(uuid, parent);
         }
         let content = self.content(message, draft);

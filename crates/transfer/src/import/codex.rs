@@ -209,7 +209,7 @@ impl Reader {
                     .iter()
                     .any(|own| prompt.text.trim_start().starts_with(own));
                 if own || is_harness(item) {
-                    return draft.drop("notes the program gave the model");
+                    return draft.drop("notes from the program to the model");
                 }
                 if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
                     return;
@@ -397,7 +397,7 @@ impl Reader {
                 .unwrap_or_default();
         }
         if summary.trim().is_empty() {
-            return draft.drop("summaries only their vendor can read");
+            return draft.drop("encrypted summaries");
         }
         let kind = EntryKind::Compaction {
             summary,

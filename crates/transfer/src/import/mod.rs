@@ -204,7 +204,7 @@ pub(super) fn recognise(path: &Path) -> Result<ImportSource, TransferError> {
         path: path.to_owned(),
         reason: match looked {
             0 => "it is empty".to_owned(),
-            _ => "its first lines have none of their formats".to_owned(),
+            _ => "its first lines match none of these formats".to_owned(),
         },
     })
 }

@@ -126,7 +126,8 @@ struct SessionsContext<'a> {
 /// There is no such session, or it cannot be read or written.
 pub(in crate::cli) fn run(
     command: Option<&SessionsCommand>,
-    (folders, cwd): (&Folders, &Path),
+    folders: &Folders,
+    cwd: &Path,
     out: &mut dyn Write,
 ) -> Result<io::Result<Exit>, String> {
     let mut context = SessionsContext {

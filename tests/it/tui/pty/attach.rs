@@ -1,4 +1,4 @@
-//! The interface here, the agent in a server: through a socket, and through the system's ssh.
+//! `osier attach`: a local interface for an agent in a server, through a socket and through ssh.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
@@ -11,11 +11,11 @@ use tempfile::TempDir;
 
 use super::program::{Program, Setup};
 use super::{ANSWER, STUCK};
-use crate::support::authority::certified;
-use crate::support::cable::Cable;
+use crate::support::certificate::certified;
 use crate::support::cli::{Home, Running};
+use crate::support::connection::TestConnection;
 
-/// Waits in a command until the test makes the file `go`.
+/// Runs a command that waits until the test creates the file `go`.
 const WAITS: &str = r#"{"turns": [
   {"when": {"toolResult": ""}, "steps": [{"text": "The command has ended."}]},
   {"repeat": true, "steps": [
@@ -23,7 +23,7 @@ const WAITS: &str = r#"{"turns": [
   ]}
 ]}"#;
 
-/// The servers in the background of this home. They end with the test.
+/// The background servers of this home, stopped at the end of the test.
 struct Background(PathBuf);
 
 impl Background {
@@ -88,7 +88,7 @@ fn attach(script: &str) -> Setup {
 }
 
 #[test]
-fn what_is_left_goes_on_and_is_joined_again() {
+fn detached_session_continues_and_is_attached_again() {
     let mut program = attach(STUCK).start();
     let background = Background::of(&program);
     program.shows("Ask,");
@@ -110,7 +110,7 @@ fn what_is_left_goes_on_and_is_joined_again() {
 }
 
 #[test]
-fn sessions_of_the_server_stand_beside_one_another() {
+fn server_sessions_open_in_tabs() {
     let mut program = attach(ANSWER).start();
     let background = Background::of(&program);
     program.shows("on serve.sock");
@@ -127,7 +127,7 @@ fn sessions_of_the_server_stand_beside_one_another() {
     program.shows("1/2");
     program.write("\x04");
     assert!(program.exit().success());
-    // Both are open over there: the one that was used last is joined, the other one from the list.
+    // Both are open on the server: the client attaches to the last used one, and opens the other from the list.
     let mut again = program.again(&["attach"]);
     again.shows("▌ second");
     again.write("\x1bs");
@@ -139,7 +139,7 @@ fn sessions_of_the_server_stand_beside_one_another() {
 }
 
 #[test]
-fn several_see_the_same_session() {
+fn several_clients_show_the_same_session() {
     let mut one = attach(ANSWER).start();
     let _background = Background::of(&one);
     one.shows("on serve.sock");
@@ -149,7 +149,7 @@ fn several_see_the_same_session() {
     one.shows("• a list");
     two.shows("▌ from one");
     two.shows("• a list");
-    // What is typed and not sent is one's own.
+    // A draft is not shared.
     one.write("a draft");
     one.shows("❯ a draft");
     two.hides("esc to interrupt");
@@ -162,7 +162,7 @@ fn several_see_the_same_session() {
 }
 
 #[test]
-fn one_writes_and_another_takes_over() {
+fn take_over_changes_the_active_writer() {
     let mut one = attach(STUCK).argument("--as").argument("anna").start();
     let _background = Background::of(&one);
     one.shows("on serve.sock");
@@ -174,7 +174,7 @@ fn one_writes_and_another_takes_over() {
     one.shows("2 connected · you have control");
     two.shows("2 connected · anna has control");
     two.shows("The first half");
-    // What is typed stays, and the way out is said.
+    // The draft stays, and a message names the key for taking control.
     two.write("of bob\r");
     two.shows("anna has control: alt+T to take control");
     two.shows("❯ of bob");
@@ -185,7 +185,7 @@ fn one_writes_and_another_takes_over() {
     two.write("\r");
     two.hides("❯ of bob");
     one.shows("of bob");
-    // Whoever is there can stop it.
+    // Every client can stop the run.
     one.write("\x1b");
     two.shows("anna stopped the run");
     two.write("\x04");
@@ -194,7 +194,7 @@ fn one_writes_and_another_takes_over() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_waited_for() {
+fn client_waits_for_an_unreachable_server() {
     let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
     program.shows("disconnected: no server listens on");
     program.write("typed meanwhile");
@@ -217,7 +217,7 @@ fn a_server_that_is_not_there_is_waited_for() {
 }
 
 #[test]
-fn what_was_typed_and_not_sent_survives_the_end_of_the_screen() {
+fn draft_survives_the_exit_of_the_client() {
     let mut program = attach(ANSWER).start();
     let _background = Background::of(&program);
     program.shows("on serve.sock");
@@ -237,7 +237,7 @@ fn what_was_typed_and_not_sent_survives_the_end_of_the_screen() {
 }
 
 #[test]
-fn what_was_typed_in_a_second_screen_survives_its_end_too() {
+fn draft_of_a_second_client_survives_its_exit() {
     let mut one = attach(ANSWER).start();
     let _background = Background::of(&one);
     one.shows("on serve.sock");
@@ -269,12 +269,12 @@ fn listening(home: &Home) -> (Running, SocketAddr, String) {
 }
 
 #[test]
-fn typing_and_reading_need_no_line() {
+fn typing_and_reading_work_without_a_connection() {
     let home = Home::new();
     home.config("settings.toml", "discover_local_models = false\n");
     let (_server, address, token) = listening(&home);
     let (pem, config) = certified();
-    let cable = Cable::to(address, Some(config));
+    let cable = TestConnection::to(address, Some(config));
     let place = format!("127.0.0.1:{}", cable.port());
     let rows: String = (1..=60).map(|row| format!("- row {row}\\n")).collect();
     let script = format!(
@@ -307,7 +307,7 @@ fn typing_and_reading_need_no_line() {
     program.shows("╭─ Commands");
     program.write("\x1b");
     program.hides("╭─ Commands");
-    // What is sent waits, and is not lost.
+    // Sent requests wait for the connection.
     program.write("\r");
     cable.release();
     program.shows("Another answer.");
@@ -322,7 +322,7 @@ fn typing_and_reading_need_no_line() {
     assert_eq!(screen.matches("▌ and again").count(), 1, "{screen}");
 }
 
-/// An sshd of Debian with keys of its own.
+/// A Debian sshd with its own keys.
 struct Sshd {
     place: TempDir,
     port: u16,
@@ -337,7 +337,7 @@ impl Drop for Sshd {
 }
 
 impl Sshd {
-    /// `None`, reported, where it cannot run.
+    /// `None`, reported as a skip, if it cannot run.
     fn start() -> Option<Self> {
         let program = Path::new("/usr/sbin/sshd");
         if !program.is_file() {
@@ -388,12 +388,12 @@ impl Sshd {
         })
     }
 
-    /// The ssh of the interface.
+    /// The ssh command of the client.
     fn command(&self) -> String {
         format!("ssh -F {}", self.place.path().join("ssh_config").display())
     }
 
-    /// Cuts every line to it.
+    /// Closes every connection.
     fn cut(&self) -> usize {
         let config = self.place.path().join("ssh_config").display().to_string();
         let lines = processes(|folder| {
@@ -408,7 +408,7 @@ impl Sshd {
 }
 
 #[test]
-fn a_line_that_is_cut_is_made_again_and_nothing_is_lost() {
+fn lost_connection_is_restored_without_losing_events() {
     let Some(sshd) = Sshd::start() else { return };
     let setup = attach(WAITS);
     let probe = setup.folder();
@@ -433,7 +433,7 @@ fn a_line_that_is_cut_is_made_again_and_nothing_is_lost() {
         std::thread::yield_now();
     }
     assert_eq!(sshd.cut(), 1);
-    // The agent goes on while nobody is there.
+    // The agent continues without clients.
     fs::write(program.work().join("go"), "").unwrap();
     program.shows("The command has ended.");
     program.shows("on root@127.0.0.1");

@@ -1,30 +1,30 @@
-//! What mosh lets through: its server is a terminal of its own, and what that does not understand never reaches
-//! the real one. No alternate screen, no margins at the sides, no frames at once, no keyboard protocol, no
-//! pictures, no strings but the title and the clipboard.
+//! The program in mosh. Its server is a terminal that removes what it does not support: no alternate screen, no
+//! side margins, no synchronized output, no keyboard protocol, no images, and no control strings except for title
+//! and clipboard.
 
-/// What mosh's terminal answers; to everything else it says nothing.
+/// The replies of mosh's terminal; it ignores other queries.
 pub(super) const ANSWERS: super::program::Answers = &[("\x1b[c", "\x1b[?62c")];
 
-/// Ends of control sequences without a private mark.
+/// Final bytes of control sequences without a private marker.
 const PLAIN: &[u8] = b"@ABCDHJKLMPSTXcdfghlmnr`G";
-/// Modes that it knows.
+/// Supported modes.
 const MODES: &[&str] = &[
     "1", "3", "5", "6", "7", "25", "1000", "1001", "1002", "1003", "1004", "1005", "1006", "1015",
     "2004",
 ];
 
-/// Strings that it knows: titles and the clipboard.
+/// Supported control strings: titles and the clipboard.
 const STRINGS: &[&str] = &["0;", "1;", "2;", "52;"];
 
-/// A stream of bytes that may be cut anywhere.
+/// A filter of a byte stream that may be split anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Filter {
-    /// A sequence that is not complete.
+    /// An incomplete sequence.
     begun: Vec<u8>,
 }
 
 impl Filter {
-    /// What is left of the next bytes.
+    /// Filters the next bytes.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         for byte in bytes {
@@ -63,7 +63,7 @@ fn kept(sequence: &[u8]) -> Vec<u8> {
         b'[' => {
             let (parameters, end) = body.split_at(body.len() - 1);
             let is_plain = |byte: u8| byte.is_ascii_digit() || byte == b';';
-            // Colours may have their parts behind colons.
+            // Colours may have parameters separated by colons.
             let colours = end == "m" && !parameters.starts_with(['<', '>', '=']);
             let plain = parameters.bytes().all(is_plain) || colours;
             plain && PLAIN.contains(&end.as_bytes()[0]) || body == "!p"
@@ -75,7 +75,7 @@ fn kept(sequence: &[u8]) -> Vec<u8> {
     if keeps { sequence.to_vec() } else { Vec::new() }
 }
 
-/// Of several modes those are set that are known.
+/// Keeps only the supported modes.
 fn known_modes(modes: &str) -> Vec<u8> {
     let (modes, end) = modes.split_at(modes.len() - 1);
     let known = modes.split(';').filter(|mode| MODES.contains(mode));
@@ -87,7 +87,7 @@ fn known_modes(modes: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_known_is_gone_wherever_it_is_cut() {
+fn unsupported_sequences_are_removed_at_any_split() {
     let sent = "a\x1b[?1049;25hb\x1b[2;5Hc\x1b[>5ud\x1b]0;t\x07e\x1b]8;;u\x1b\\f\x1bPq#0\x1b\\g\x1b[38:2::1:2:3mh\x1b[2;9s\x1b[3bi\x1b[?2026hj";
     let left = "a\x1b[?25hb\x1b[2;5Hcd\x1b]0;t\x07efg\x1b[38:2::1:2:3mhij";
     for size in 1..sent.len() {

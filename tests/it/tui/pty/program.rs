@@ -1,5 +1,4 @@
-//! The program in a pseudo-terminal: bytes in, a screen out. A thread reads; waiting is for what it
-//! brings, never for time to pass.
+//! The program in a pseudo-terminal: bytes in, a screen out. A thread reads; tests wait for output, never for time.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -16,7 +15,7 @@ use tempfile::TempDir;
 
 use super::mosh::Filter;
 
-/// What is to be started.
+/// The configuration of a program to start.
 pub(super) struct Setup {
     place: Rc<TempDir>,
     size: (u16, u16),
@@ -27,11 +26,11 @@ pub(super) struct Setup {
     answers: Answers,
     mosh: Option<Filter>,
     variables: Vec<(&'static str, OsString)>,
-    /// Pixels of a cell, where the size of the window tells them.
+    /// The pixels of a cell that the window size reports, if any.
     cell: (u16, u16),
 }
 
-/// What a terminal is asked, and what it answers.
+/// Queries of a terminal and its replies.
 pub(super) type Answers = &'static [(&'static str, &'static str)];
 
 /// A started program.
@@ -41,15 +40,15 @@ pub(super) struct Program {
     child: Box<dyn Child + Send + Sync>,
     output: Receiver<Vec<u8>>,
     parser: vt100::Parser,
-    /// Everything the program wrote.
+    /// All output of the program.
     bytes: Vec<u8>,
-    /// How much of them was looked through for questions.
+    /// The number of bytes that were searched for queries.
     heard: usize,
     answers: Answers,
     place: Rc<TempDir>,
     size: (u16, u16),
     patience: Duration,
-    /// What stands between it and the terminal.
+    /// The filter between the program and the terminal.
     mosh: Option<Filter>,
 }
 
@@ -69,12 +68,12 @@ impl Setup {
         self
     }
 
-    /// What holds `home` and `work`.
+    /// The directory that contains `home` and `work`.
     pub(super) fn folder(&self) -> PathBuf {
         self.place.path().to_owned()
     }
 
-    /// Plays the script in this file of the working directory.
+    /// Uses the script in this file of the working directory.
     pub(super) fn model(self, file: &str) -> Self {
         self.argument("--model").argument(&format!("script/{file}"))
     }
@@ -84,7 +83,7 @@ impl Setup {
         self
     }
 
-    /// What is typed before the program has begun to read.
+    /// Text that is typed before the program reads.
     pub(super) fn typed(mut self, text: &str) -> Self {
         text.clone_into(&mut self.typed);
         self
@@ -100,26 +99,26 @@ impl Setup {
         self
     }
 
-    /// The terminal it believes to run in, and what that answers; without it there is no answer.
+    /// The value of `TERM` and the replies of the terminal; no replies by default.
     pub(super) fn terminal(mut self, term: &'static str, answers: Answers) -> Self {
         self.term = term;
         self.answers = answers;
         self
     }
 
-    /// A variable of its environment.
+    /// Sets an environment variable.
     pub(super) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// The size of the window tells these pixels of a cell.
+    /// Reports these pixels of a cell in the window size.
     pub(super) fn cell(mut self, width: u16, height: u16) -> Self {
         self.cell = (width, height);
         self
     }
 
-    /// Puts a script before the programs that are found.
+    /// Adds a script to the front of `PATH`.
     pub(super) fn program(self, name: &str, script: &str) -> Self {
         let folder = self.place.path().join("bin");
         fs::create_dir_all(&folder).unwrap();
@@ -132,7 +131,7 @@ impl Setup {
         self.variable("PATH", path)
     }
 
-    /// Only what mosh knows reaches the terminal.
+    /// Removes everything that mosh does not support.
     pub(super) fn through_mosh(mut self) -> Self {
         self.mosh = Some(Filter::default());
         self
@@ -199,7 +198,7 @@ impl Program {
         for folder in ["home", "work"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
         }
-        // No server of this machine is asked for models.
+        // Disables the detection of local model servers.
         let settings = place.path().join("home/settings.toml");
         fs::write(settings, "discover_local_models = false\n").unwrap();
         Setup {
@@ -262,7 +261,7 @@ impl Program {
         self.until(&format!("no `{text}`"), |screen| !screen.contains(text));
     }
 
-    /// Reads until the screen is as wanted.
+    /// Reads until `done` accepts the screen.
     pub(super) fn until(&mut self, what: &str, done: impl Fn(&str) -> bool) {
         let deadline = Instant::now() + self.patience;
         while !done(&self.screen()) {
@@ -274,7 +273,7 @@ impl Program {
         }
     }
 
-    /// Reads until it has written `text` so often.
+    /// Reads until the program has written `text` this many times.
     pub(super) fn writes(&mut self, text: &str, times: usize) {
         let deadline = Instant::now() + self.patience;
         while self.written().matches(text).count() < times {
@@ -282,12 +281,12 @@ impl Program {
         }
     }
 
-    /// Everything it wrote.
+    /// All output.
     pub(super) fn written(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// Waits for the end and reads everything that was written until then.
+    /// Waits for the exit and reads all output.
     pub(super) fn exit(&mut self) -> ExitStatus {
         let deadline = Instant::now() + self.patience;
         while self.read(deadline) {}
@@ -299,7 +298,7 @@ impl Program {
         self.child.wait().unwrap()
     }
 
-    /// Reads until a file of the session holds `text`.
+    /// Reads until a file of the session contains `text`.
     pub(super) fn waits_for_file(&mut self, text: &str) {
         let deadline = Instant::now() + self.patience;
         while !holds(&self.place.path().join("home"), text) {
@@ -308,7 +307,7 @@ impl Program {
         }
     }
 
-    /// Waits until nothing that was typed is kept for another life.
+    /// Waits until no draft is stored.
     pub(super) fn waits_for_no_draft(&self) {
         let deadline = Instant::now() + self.patience;
         let drafts = self.place.path().join("home/drafts");
@@ -339,14 +338,14 @@ impl Program {
             .to_owned()
     }
 
-    /// What stands in a cell.
+    /// The content of a cell.
     pub(super) fn cell(&self, row: u16, column: u16) -> String {
         let cell = self.parser.screen().cell(row, column);
         cell.map(|cell| cell.contents().to_owned())
             .unwrap_or_default()
     }
 
-    /// Reads for as long, whatever comes: for what is about time itself.
+    /// Reads for a fixed time, for tests about timing.
     pub(super) fn reads_for(&mut self, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end && self.reads_until(end) {}
@@ -356,7 +355,7 @@ impl Program {
         self.place.path().join("work")
     }
 
-    /// Checks that every mode that was set is reset at the end.
+    /// Asserts that every mode that was set is reset.
     pub(super) fn is_restored(&self) {
         let text = String::from_utf8_lossy(&self.bytes).into_owned();
         let screen = self.parser.screen();
@@ -385,12 +384,12 @@ impl Program {
         }
     }
 
-    /// Takes the next bytes, if some come before the deadline; false at the end of the output.
+    /// Reads the next bytes until the deadline; false at the end of the output.
     pub(super) fn reads_until(&mut self, deadline: Instant) -> bool {
         self.read(deadline) || Instant::now() >= deadline
     }
 
-    /// Takes the next bytes; false when there are none any more or the time is over.
+    /// Reads the next bytes; false at the end of the output or at the deadline.
     fn read(&mut self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         match self.output.recv_timeout(left) {
@@ -409,7 +408,7 @@ impl Program {
 }
 
 impl Program {
-    /// Answers the questions in what came last, in their order.
+    /// Replies to the queries in the new output, in order.
     fn answer(&mut self) {
         while let Some((end, reply)) = self.question() {
             self.heard = end;
@@ -429,13 +428,13 @@ impl Program {
         asked.min_by_key(|(end, _)| *end)
     }
 
-    /// What can be seen of the screen, styles included.
+    /// The visible screen with styles.
     pub(super) fn seen(&self) -> String {
         seen(self.parser.screen())
     }
 }
 
-/// What can be seen: the colour and weight of a blank cell cannot.
+/// The visible screen with styles. The foreground and weight of blank cells are left out.
 pub(super) fn seen(screen: &vt100::Screen) -> String {
     let (rows, columns) = screen.size();
     let mut seen = String::new();
@@ -469,7 +468,7 @@ impl Drop for Program {
     }
 }
 
-/// Home, search path and a terminal that can do what vt100 understands.
+/// The home directory, the search path, and a terminal with the features of the `vt100` crate.
 pub(super) fn environment(place: &TempDir) -> Vec<(&'static str, OsString)> {
     let home = place.path().join("home").into_os_string();
     vec![

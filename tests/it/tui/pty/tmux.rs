@@ -1,4 +1,4 @@
-//! The same inside tmux, with a shell around it that can stop and resume it.
+//! The program inside tmux, in a shell that can stop and resume it.
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use super::program::{environment, holds, parser, seen};
 
-/// A tmux server of its own; it ends with the value.
+/// A separate tmux server, stopped when it is dropped.
 pub(super) struct Tmux {
     place: TempDir,
 }
 
 impl Tmux {
-    /// `None`, reported, where tmux is not installed.
+    /// `None`, reported as a skip, if tmux is not installed.
     pub(super) fn start() -> Option<Self> {
         skip::program(&["tmux"], "apt install tmux")?;
         let place = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ impl Tmux {
         assert!(self.run(&arguments).status.success());
     }
 
-    /// Puts a file into the working directory.
+    /// Writes a file to the working directory.
     pub(super) fn put(&self, name: &str, text: &str) {
         fs::write(self.place.path().join("work").join(name), text).unwrap();
     }
@@ -77,7 +77,7 @@ impl Tmux {
         assert!(resized.status.success());
     }
 
-    /// What can be seen of the screen, styles included.
+    /// The visible screen with styles.
     pub(super) fn seen(&self) -> String {
         let shown = self.run(&["capture-pane", "-ep"]).stdout;
         let mut shows = parser(100, 25);
@@ -119,7 +119,7 @@ impl Drop for Tmux {
 }
 
 #[test]
-fn it_works_inside_tmux_and_comes_back_after_a_stop() {
+fn program_works_inside_tmux_and_resumes_after_a_stop() {
     let Some(tmux) = Tmux::start() else {
         return;
     };
@@ -157,11 +157,11 @@ fn it_works_inside_tmux_and_comes_back_after_a_stop() {
 }
 
 #[test]
-fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_it() {
+fn stop_during_an_answer_restores_the_terminal_and_resumes() {
     let Some(tmux) = Tmux::start() else {
         return;
     };
-    tmux.put("long.json", &super::places::long());
+    tmux.put("long.json", &super::terminals::long());
     tmux.shows("$");
     tmux.keys(&[
         "-l",
@@ -188,7 +188,7 @@ fn a_stop_in_the_middle_of_an_answer_gives_the_terminal_back_and_comes_back_to_i
 }
 
 #[test]
-fn a_terminal_that_is_closed_ends_it_and_what_came_is_stored() {
+fn closed_terminal_ends_the_program_and_stores_the_partial_answer() {
     let Some(tmux) = Tmux::start() else {
         return;
     };

@@ -79,7 +79,7 @@ pub(super) fn find(variables: &Variables) -> Result<Found, String> {
         return Err(format!("unknown AWS profile `{name}`: set AWS_PROFILE"));
     }
     Err(format!(
-        "the AWS profile `{name}` has no keys of its own: give it \
+        "the AWS profile `{name}` has no keys: add \
          `credential_process = aws configure export-credentials --format process --profile NAME`, \
          or set AWS_BEARER_TOKEN_BEDROCK"
     ))
@@ -246,7 +246,7 @@ mod tests {
         }
         let sso = describe(find(&variables(home.path(), &[("AWS_PROFILE", "sso")])));
         assert!(
-            sso.contains("`sso` has no keys of its own: give it `credential_process"),
+            sso.contains("`sso` has no keys: add `credential_process"),
             "{sso}"
         );
         let none = describe(find(&variables(

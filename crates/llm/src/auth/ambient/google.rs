@@ -107,7 +107,7 @@ pub(super) async fn obtain(
         "authorized_user" => None,
         kind => {
             return Err(unusable(format!(
-                "holds credentials of the kind `{kind}`: use a service account's key, \
+                "contains credentials of the unsupported type `{kind}`: use a service account's key, \
                  or `gcloud auth application-default login`"
             )));
         }

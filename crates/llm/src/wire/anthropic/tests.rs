@@ -200,7 +200,7 @@ fn answer_is_complete_only_with_its_end_marker() {
     let (_, status) = play(&claude(), b"data: <html>oops\n\n");
     assert_eq!(
         status.message(),
-        "`vendor` sent something that is not its wire format: <html>oops"
+        "`vendor` sent an invalid response: <html>oops"
     );
     // A stop reason is sufficient.
     let (_, status) = play_data(

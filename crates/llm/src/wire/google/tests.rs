@@ -147,10 +147,7 @@ fn answer_is_complete_only_with_a_finish_reason() {
         (vec![text("halfhalf")], SUCCESS_TEXT)
     );
     let (_, status) = play(&gemini(), b"data: [{\n\n");
-    assert_eq!(
-        status.message(),
-        "`vendor` sent something that is not its wire format: [{"
-    );
+    assert_eq!(status.message(), "`vendor` sent an invalid response: [{");
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn answer_is_complete_only_with_its_end_marker() {
     let (_, status) = play(&qwen(), b"<html>\n");
     assert_eq!(
         status.message(),
-        "`vendor` sent something that is not its wire format: <html>"
+        "`vendor` sent an invalid response: <html>"
     );
 }
 

@@ -5,11 +5,11 @@
 mod calls;
 mod decode;
 mod frame;
-#[cfg(test)]
-mod quirks;
 mod request;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vendor_tests;
 
 use crate::frames::Framing;
 use crate::model::{Api, KeyHeader};

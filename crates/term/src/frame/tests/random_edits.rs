@@ -84,7 +84,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new((width, height): (u16, u16), features: Features, widths: Widths) -> Self {
+    fn new(width: u16, height: u16, features: Features, widths: Widths) -> Self {
         let mut writer = FrameWriter::new(Size::new(width, height), features);
         let link = writer.canvas().1.intern(&TARGET.into()).unwrap();
         Self {
@@ -145,7 +145,7 @@ impl Stage {
     }
 
     /// Places an image: cells that the encoder must not touch.
-    fn show_image(&mut self, (x, y): (u16, u16), (columns, rows): (u16, u16)) {
+    fn show_image(&mut self, x: u16, y: u16, columns: u16, rows: u16) {
         let area = self.model.area;
         let columns = columns.min(area.width - x);
         let rows = rows.min(area.height - y);
@@ -257,9 +257,9 @@ impl Stage {
                 self.drop_images();
                 self.draw_list(*index, *first);
             }
-            Edit::Image((x, y), size) => {
+            Edit::Image((x, y), (columns, rows)) => {
                 self.drop_images();
-                self.show_image((x % width, y % height), *size);
+                self.show_image(x % width, y % height, *columns, *rows);
             }
             Edit::Resize(width, height) => {
                 self.writer.resize(Size::new(*width, *height));
@@ -386,7 +386,7 @@ fn edit() -> impl Strategy<Value = Edit> {
 fn random_edits_use_every_terminal_feature() {
     let (_, features, widths) = kinds()[0];
     let mut runner = TestRunner::deterministic();
-    let mut stage = Stage::new((WIDTH, HEIGHT), features, widths);
+    let mut stage = Stage::new(WIDTH, HEIGHT, features, widths);
     for _ in 0..200 {
         stage.apply(&edit().new_tree(&mut runner).unwrap().current());
         stage.frame(None).unwrap();
@@ -404,7 +404,7 @@ proptest! {
         kind in 0..kinds().len(),
     ) {
         let (name, features, widths) = kinds()[kind];
-        let mut stage = Stage::new((WIDTH, HEIGHT), features, widths);
+        let mut stage = Stage::new(WIDTH, HEIGHT, features, widths);
         for (number, edits) in (0_u16..).zip(&frames) {
             for edit in edits {
                 stage.apply(edit);

@@ -36,8 +36,8 @@ impl Syntax {
         for line in patch.lines().filter_map(parse_line).take(MAX_LINES) {
             match line {
                 DiffLine::Hunk { .. } => {
-                    self.send(&mut old, (false, &mut old_first), &language, highlighter);
-                    self.send(&mut new, (true, &mut new_first), &language, highlighter);
+                    self.send(&mut old, false, &mut old_first, &language, highlighter);
+                    self.send(&mut new, true, &mut new_first, &language, highlighter);
                 }
                 DiffLine::Context(text) => {
                     old.push(clean(text));
@@ -48,14 +48,15 @@ impl Syntax {
                 DiffLine::Note(_) => {}
             }
         }
-        self.send(&mut old, (false, &mut old_first), &language, highlighter);
-        self.send(&mut new, (true, &mut new_first), &language, highlighter);
+        self.send(&mut old, false, &mut old_first, &language, highlighter);
+        self.send(&mut new, true, &mut new_first, &language, highlighter);
     }
 
     fn send(
         &mut self,
         lines: &mut Vec<String>,
-        (is_new, first): (bool, &mut usize),
+        is_new: bool,
+        first: &mut usize,
         language: &Arc<str>,
         highlighter: &mut Highlighter,
     ) {

@@ -1,0 +1,187 @@
+//! Access to the server: tokens, cookies, host names, origins, sizes and rate limits.
+
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::Server;
+use super::http_client::Http;
+use super::websocket_client::WebSocketClient;
+use crate::support::cli::{Home, ProgramOutput};
+
+fn code(status: u16, code: &str) -> (u16, String) {
+    (status, code.to_owned())
+}
+
+#[test]
+fn requests_without_the_token_are_rejected() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let stranger = server.stranger();
+    for path in ["/api/status", "/api/sessions", "/api/models", "/api/none"] {
+        assert_eq!(
+            stranger.get(path).code(),
+            code(401, "unauthorized"),
+            "{path}"
+        );
+    }
+    assert_eq!(
+        stranger.post("/api/sessions", &json!({})).code(),
+        code(401, "unauthorized")
+    );
+    assert_eq!(
+        WebSocketClient::try_open(&server.address, &[]).err(),
+        Some(401)
+    );
+    // The page itself needs no token.
+    let page = stranger.get("/");
+    assert_eq!(page.status, 200);
+    assert!(!page.text.contains(&server.token));
+    let wrong = stranger
+        .clone()
+        .header("authorization", "Bearer 0123456789abcdef");
+    assert_eq!(wrong.get("/api/status").code(), code(401, "unauthorized"));
+    // Only the owner can read the file.
+    let file = home.home().join("serve.token");
+    let mode = std::fs::metadata(&file)
+        .expect("the token")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(
+        std::fs::read_to_string(&file).expect("the token").trim(),
+        server.token
+    );
+}
+
+#[test]
+fn browser_needs_the_cookie_and_the_same_origin() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let own = format!("http://{}", server.address);
+    let page = server.stranger().header("origin", &own);
+    let wrong = page.post("/api/login", &json!({"token": "wrong"}));
+    assert_eq!(wrong.code(), code(401, "unauthorized"));
+    let login = page.post("/api/login", &json!({"token": server.token}));
+    assert_eq!(login.status, 200);
+    let cookie = login.header("set-cookie").expect("a cookie");
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().expect("a value").to_owned();
+    let browser = |origin: &str| {
+        server
+            .stranger()
+            .header("cookie", &cookie)
+            .header("origin", origin)
+    };
+    assert_eq!(browser(&own).get("/api/status").status, 200);
+    assert_eq!(browser(&own).post("/api/sessions", &json!({})).status, 201);
+    for evil in ["http://evil.example", "null", "http://127.0.0.1:1"] {
+        let answer = browser(evil).post("/api/sessions", &json!({}));
+        assert_eq!(answer.code(), code(403, "forbidden_origin"), "{evil}");
+        let headers = [("cookie", cookie.as_str()), ("origin", evil)];
+        assert_eq!(
+            WebSocketClient::try_open(&server.address, &headers).err(),
+            Some(403)
+        );
+    }
+    // Browsers send cookies automatically, so requests with a cookie need an `Origin`.
+    let silent = server.stranger().header("cookie", &cookie);
+    assert_eq!(
+        silent.post("/api/sessions", &json!({})).code(),
+        code(403, "forbidden_origin")
+    );
+    let headers = [("cookie", cookie.as_str()), ("origin", own.as_str())];
+    assert!(WebSocketClient::try_open(&server.address, &headers).is_ok());
+    let out = browser(&own).post("/api/logout", &json!({}));
+    assert!(
+        out.header("set-cookie")
+            .expect("a cookie")
+            .contains("Max-Age=0")
+    );
+}
+
+#[test]
+fn dns_rebinding_host_is_rejected() {
+    let home = Home::new();
+    let server = Server::with(&home, &["--allow-host", "box.example"]);
+    let port = server.address.rsplit(':').next().expect("a port");
+    let at = |host: &str| server.http().header("host", host).get("/api/status");
+    assert_eq!(
+        at(&format!("evil.example:{port}")).code(),
+        code(403, "forbidden_host")
+    );
+    assert_eq!(at(&format!("localhost:{port}")).status, 200);
+    assert_eq!(at("box.example").status, 200);
+}
+
+#[test]
+fn invalid_requests_are_errors() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let form = server.http().header("content-type", "text/plain");
+    assert_eq!(
+        form.ask("POST", "/api/sessions", "{}").code(),
+        code(415, "unsupported_media_type")
+    );
+    let length = (33 * 1024 * 1024).to_string();
+    let large = server.http().header("content-length", &length);
+    assert_eq!(
+        large.ask("POST", "/api/sessions", "{").code(),
+        code(413, "too_large")
+    );
+    let newer = server.http().header("osier-protocol", "2");
+    assert_eq!(
+        newer.get("/api/status").code(),
+        code(400, "unsupported_protocol")
+    );
+    assert_eq!(
+        server.http().get("/api/none").code(),
+        code(404, "not_found")
+    );
+    assert_eq!(
+        server.http().delete("/api/status").code(),
+        code(404, "not_found")
+    );
+}
+
+#[test]
+fn wrong_tokens_are_rate_limited() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let wrong = Http::new(&server.address).header("authorization", "Bearer wrong");
+    let mut answers = (0..30).map(|_| wrong.get("/api/status"));
+    let limited = answers.find(|answer| answer.status != 401).expect("an end");
+    assert_eq!(limited.code(), code(429, "rate_limited"));
+    assert!(limited.header("retry-after").is_some());
+}
+
+#[test]
+fn serve_stop_stops_another_server() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    server.open(&json!({}));
+    let place = format!("http://{}", server.address);
+    let stop = |place: &str| home.cli().args(["serve", "stop", place]).run();
+    let stranger = stop(&format!("{place}/#token=0123456789abcdef"));
+    assert_eq!(stranger.code, Some(2));
+    assert!(
+        stranger.stderr.contains("rejects the connection"),
+        "{}",
+        stranger.stderr
+    );
+    // The token of this home is used.
+    assert_eq!(stop(&place), ProgramOutput::new(0, "", ""));
+    assert_eq!(server.running.end(), (Vec::new(), Some(0), String::new()));
+    let gone = stop(&place);
+    assert_eq!(gone.code, Some(2));
+    assert!(gone.stderr.contains("cannot reach"), "{}", gone.stderr);
+    let there = stop("ssh://box");
+    assert!(
+        there
+            .stderr
+            .contains("run `osier serve stop` on that machine"),
+        "{}",
+        there.stderr
+    );
+}

@@ -1,0 +1,108 @@
+//! A WebSocket client.
+
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{self, Message, WebSocket};
+
+/// Only a failing test waits that long.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+pub(super) struct WebSocketClient(WebSocket<TcpStream>);
+
+impl WebSocketClient {
+    pub(super) fn open(address: &str, token: &str) -> Self {
+        let bearer = format!("Bearer {token}");
+        Self::try_open(address, &[("authorization", &bearer)]).expect("a socket")
+    }
+
+    /// Connects with these headers. Returns the status if it is rejected.
+    pub(super) fn try_open(address: &str, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
+        let stream = TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let request = format!("ws://{address}/api/ws").into_client_request();
+        let mut request = request.expect("a request");
+        for (name, value) in headers {
+            let value = value.parse().expect("a header");
+            request.headers_mut().insert(*name, value);
+        }
+        match tungstenite::client(request, stream) {
+            Ok((socket, _)) => Ok(Self(socket)),
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                Err(response.status().as_u16())
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub(super) fn say(&mut self, frame: &Value) {
+        self.say_text(&frame.to_string());
+    }
+
+    pub(super) fn say_text(&mut self, text: &str) {
+        self.0.send(Message::text(text)).expect("a sent frame");
+    }
+
+    pub(super) fn command(&mut self, id: u64, session: &str, command: &Value) {
+        self.say(&json!({"id": id, "sessionId": session, "command": command}));
+    }
+
+    pub(super) fn subscribe(&mut self, id: u64, session: &str, after: Option<u64>) {
+        let frame = json!({"id": id, "type": "subscribe", "sessionId": session, "after": after});
+        self.say(&frame);
+    }
+
+    /// Subscribes with a name. Returns the key for reconnecting.
+    pub(super) fn join(&mut self, id: u64, session: &str, name: &str) -> Value {
+        let client = json!({"name": name, "key": format!("the key of {name}")});
+        let frame = json!({"id": id, "type": "subscribe", "sessionId": session, "client": client});
+        self.say(&frame);
+        self.answer(id)
+    }
+
+    /// Leaves the session.
+    pub(super) fn leave(mut self) {
+        self.0.close(None).expect("a frame that closes");
+        while self.0.read().is_ok() {}
+    }
+
+    /// The next frame.
+    pub(super) fn next(&mut self) -> Value {
+        loop {
+            match self.0.read().expect("a frame") {
+                Message::Text(text) => return serde_json::from_str(&text).expect("JSON"),
+                Message::Close(close) => panic!("closed: {close:?}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// The frames up to and including the first that `wanted` accepts.
+    pub(super) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut seen = Vec::new();
+        loop {
+            let frame = self.next();
+            let found = wanted(&frame);
+            seen.push(frame);
+            if found {
+                return seen;
+            }
+        }
+    }
+
+    /// Reads up to the response with this id, which is returned.
+    pub(super) fn answer(&mut self, id: u64) -> Value {
+        let is_answer = |frame: &Value| {
+            let kind = frame["type"].as_str();
+            matches!(kind, Some("response" | "error")) && frame["payload"]["id"] == json!(id)
+        };
+        self.until(is_answer).pop().expect("an answer")
+    }
+
+    /// Reads up to the end of the run.
+    pub(super) fn settled(&mut self) -> Vec<Value> {
+        self.until(|frame| frame["payload"]["type"] == "agent_settled")
+    }
+}

@@ -1,0 +1,227 @@
+//! Navigation in the conversation: sticky prompts, selecting, copying and jumping.
+
+use osier_llm::scripted::Script;
+use osier_term::input::{KeyModifiers, MouseButton, MouseEventKind, MouseInput};
+use osier_tui::{Effect, Viewer};
+use serde_json::json;
+
+use super::support::{Screen, usage_of};
+
+fn mouse(kind: MouseEventKind, column: u16, row: u16) -> MouseInput {
+    MouseInput {
+        kind,
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    }
+}
+
+const LEFT: MouseButton = MouseButton::Left;
+
+impl Screen {
+    fn drag(&mut self, from: (u16, u16), to: (u16, u16)) -> &mut Self {
+        self.mouse(mouse(MouseEventKind::Down(LEFT), from.0, from.1));
+        self.mouse(mouse(MouseEventKind::Drag(LEFT), to.0, to.1));
+        self.mouse(mouse(MouseEventKind::Up(LEFT), to.0, to.1))
+    }
+
+    fn click(&mut self, column: u16, row: u16) -> &mut Self {
+        self.mouse(mouse(MouseEventKind::Down(LEFT), column, row));
+        self.mouse(mouse(MouseEventKind::Up(LEFT), column, row))
+    }
+
+    /// The text that was copied since the last call.
+    fn copied(&mut self) -> Vec<String> {
+        let effects = std::mem::take(&mut self.effects);
+        let copied = effects.into_iter().filter_map(|effect| match effect {
+            Effect::Copy(text) => Some(text),
+            _ => None,
+        });
+        copied.collect()
+    }
+}
+
+const ANSWER: &str = "A sentence that is long enough to be wrapped on a narrow screen.\n\n\
+    - first item\n- second\n\n```rust\nlet a = 1;\nlet b = 2;\n```\n\n\
+    | name | size |\n|---|---|\n| a.rs | 12 |\n\nThe [link](https://example.org/x) ends it.";
+
+async fn answered(width: u16, height: u16) -> Screen {
+    let mut screen = Screen::new(width, height)
+        .script(Script::always(ANSWER))
+        .start()
+        .await;
+    screen.send("say much").settled().await;
+    screen.screen();
+    screen
+}
+
+#[tokio::test]
+async fn drag_copies_text_without_decoration() {
+    let mut screen = answered(44, 30).await;
+    insta::assert_snapshot!("answer_to_select", screen.styled());
+    // The wrapped sentence is one line again.
+    screen.drag((2, 2), (30, 3));
+    assert_eq!(
+        screen.copied(),
+        ["sentence that is long enough to be wrapped on a narrow screen."]
+    );
+    // The bar of the prompt and the bullets are not copied; the blank line between blocks is.
+    screen.drag((0, 0), (43, 6));
+    assert_eq!(
+        screen.copied(),
+        [
+            "say much\n\nA sentence that is long enough to be wrapped on a narrow screen.\n\n\
+             first item\nsecond"
+        ]
+    );
+    // Dragging up gives the same text; the label of the code and the borders of the table are not copied.
+    screen.drag((43, 18), (0, 8));
+    assert_eq!(
+        screen.copied(),
+        ["let a = 1;\nlet b = 2;\n\nname\tsize\na.rs\t12\n\nThe link ends it."]
+    );
+    screen.press("esc");
+    assert!(!screen.styled().contains("reverse"));
+}
+
+#[tokio::test]
+async fn repeated_clicks_select_word_and_line() {
+    let mut screen = answered(44, 30).await;
+    screen.click(4, 2);
+    assert_eq!(screen.copied(), Vec::<String>::new());
+    screen.click(4, 2);
+    assert_eq!(screen.copied(), ["sentence"]);
+    screen.click(4, 2);
+    assert_eq!(
+        screen.copied(),
+        ["A sentence that is long enough to be wrapped on a narrow screen."]
+    );
+}
+
+#[tokio::test]
+async fn a_click_on_a_link_opens_it() {
+    let mut screen = answered(44, 30).await;
+    screen.click(5, 18);
+    assert_eq!(
+        screen.effects,
+        [Effect::Open("https://example.org/x".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn selection_at_the_edge_scrolls() {
+    let lines: Vec<String> = (1..=40).map(|number| format!("line {number}  ")).collect();
+    let mut screen = Screen::new(44, 14)
+        .script(Script::always(&lines.join("\n")))
+        .start()
+        .await;
+    screen.send("count").settled().await;
+    screen.press("ctrl+home");
+    assert_eq!(screen.row(4), "line 3");
+    screen.mouse(mouse(MouseEventKind::Down(LEFT), 0, 4));
+    let edge = screen.app.transcript.rows_shown() - 1;
+    screen.mouse(mouse(MouseEventKind::Drag(LEFT), 3, edge));
+    // One row per tick without mouse events.
+    for _ in 0..5 {
+        screen.now += std::time::Duration::from_millis(40);
+        screen.app.tick(screen.now);
+    }
+    screen.mouse(mouse(MouseEventKind::Drag(LEFT), 3, edge - 1));
+    screen.mouse(mouse(MouseEventKind::Up(LEFT), 3, edge - 1));
+    let copied = screen.copied().concat();
+    let lines: Vec<&str> = copied.lines().collect();
+    assert_eq!(lines[..3], ["line 3", "line 4", "line 5"]);
+    assert_eq!(lines.len(), usize::from(edge) - 4 + 5);
+    assert_eq!(*lines.last().unwrap(), "line");
+}
+
+#[tokio::test]
+async fn answered_prompt_is_sticky() {
+    let lines: Vec<String> = (1..=40).map(|number| format!("line {number}  ")).collect();
+    let mut screen = Screen::new(44, 14)
+        .script(Script::always(&lines.join("\n")))
+        .start()
+        .await;
+    screen.send("count to forty\nin lines").settled().await;
+    assert_eq!(screen.row(0), "▌ count to forty⏎in lines");
+    let rows = usize::from(screen.app.transcript.rows_shown());
+    assert_eq!(screen.row(rows - 1), "line 40");
+    screen.press("ctrl+home");
+    assert_eq!(screen.row(0), "▌ count to forty");
+    assert_eq!(screen.row(1), "▌ in lines");
+    screen.press("shift+down shift+down shift+down");
+    assert_eq!(screen.row(0), "▌ count to forty⏎in lines");
+    assert_eq!(screen.row(1), "line 2");
+}
+
+#[tokio::test]
+async fn blocks_are_selected_copied_collapsed_and_opened_by_keyboard() {
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", json!({"command": "seq 12"})))
+        .turn(|turn| turn.text(ANSWER).usage(usage_of(1_024, 50)));
+    let mut screen = Screen::new(60, 40).script(script).start().await;
+    screen.send("do it").settled().await;
+    screen.screen();
+    screen.press("alt+v tab");
+    insta::assert_snapshot!("picked_prompt", screen.styled());
+    screen.press("y tab y Y");
+    let numbers: Vec<String> = (1..=12).map(|number| number.to_string()).collect();
+    assert_eq!(
+        screen.copied(),
+        ["do it".to_owned(), numbers.join("\n"), "seq 12".to_owned()]
+    );
+    assert!(!screen.conversation().contains("  1\n  2\n"));
+    screen.press("enter");
+    assert!(screen.conversation().contains("1\n  2\n"));
+    screen.press("enter tab y tab y");
+    assert_eq!(screen.copied(), [ANSWER, "let a = 1;\nlet b = 2;"]);
+    screen.press("o p");
+    let text = "let a = 1;\nlet b = 2;".to_owned();
+    assert_eq!(
+        std::mem::take(&mut screen.effects),
+        [
+            Effect::View {
+                text: text.clone(),
+                with: Viewer::Editor
+            },
+            Effect::View {
+                text,
+                with: Viewer::Pager
+            },
+        ]
+    );
+    // Line selection starts at the selected block.
+    screen.press("v j y");
+    assert_eq!(screen.copied(), ["let a = 1;\nlet b = 2;"]);
+    screen.press("esc esc");
+    screen.press("x");
+    assert_eq!(screen.app.editor.text(), "x");
+}
+
+#[tokio::test]
+async fn jump_to_calls_errors_and_edits() {
+    let filler = (1..=30)
+        .map(|n| format!("{n}  "))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let script = Script::new()
+        .turn(|turn| turn.tool("bash", json!({"command": "exit 3"})))
+        .turn(|turn| turn.tool("write", json!({"file_path": "b.txt", "content": "new\n"})))
+        .turn(|turn| turn.text(filler));
+    let mut screen = Screen::new(60, 16).script(script).start().await;
+    screen.send("go").settled().await;
+    screen.press("alt+v E");
+    assert!(
+        screen.row(1).starts_with("● bash exit 3"),
+        "{}",
+        screen.screen()
+    );
+    screen.press("Y");
+    assert_eq!(screen.copied(), ["exit 3"]);
+    screen.press("d Y");
+    assert_eq!(screen.copied(), ["b.txt"]);
+    screen.press("C Y c Y");
+    assert_eq!(screen.copied(), ["exit 3", "b.txt"]);
+    screen.press("e");
+    assert!(screen.screen().contains("no error below"));
+}

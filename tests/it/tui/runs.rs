@@ -1,0 +1,236 @@
+//! The screen during a run: queues, interrupts, retries.
+
+use std::time::Duration;
+
+use osier_llm::TurnStatus;
+use osier_llm::scripted::{Gate, Script};
+use osier_protocol::Event;
+use osier_term::input::InputEvent;
+use osier_tui::Effect;
+use serde_json::json;
+
+use super::support::Screen;
+
+/// The placeholder of an empty editor.
+const EMPTY: &str = "Ask, or type / for commands";
+
+/// A run that waits at a gate and then receives queued messages.
+fn gated(gate: &Gate) -> Script {
+    Script::new()
+        .turn(|turn| {
+            turn.text("Working on it.")
+                .gate(gate)
+                .tool("bash", json!({"command": "true"}))
+        })
+        .turn(|turn| turn.text("ok").repeat())
+}
+
+#[tokio::test]
+async fn queued_messages_are_shown_and_delivered_in_order() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    screen
+        .send("steer\u{20}this")
+        .shows("Steering: steer this")
+        .await;
+    screen.type_text("then that").press("alt+enter");
+    screen.shows("Queued: then that").await;
+    insta::assert_snapshot!("queue", screen.styled());
+    gate.open();
+    screen.settled().await;
+    let shown = screen.conversation();
+    let place = |text: &str| {
+        shown
+            .find(text)
+            .unwrap_or_else(|| panic!("{text} in\n{shown}"))
+    };
+    assert!(place("● bash true") < place("▌ steer this"));
+    assert!(place("▌ steer this") < place("▌ then that"));
+    assert!(!screen.screen().contains("Steering:") && !screen.screen().contains("Queued: "));
+}
+
+#[tokio::test]
+async fn more_than_four_queued_messages_are_counted() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    for number in 1..=6 {
+        screen.send(&format!("message {number}"));
+    }
+    screen.shows("… and 3 more").await;
+    assert!(
+        screen
+            .screen()
+            .contains("  Steering: message 3\n  … and 3 more\n")
+    );
+}
+
+#[tokio::test]
+async fn queued_messages_are_recalled_into_the_editor() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    screen.send("one").send("two").shows("Steering: two").await;
+    screen.type_text("draft").press("alt+up");
+    screen.hides("Steering:").await;
+    screen.type_text("!");
+    assert_eq!(screen.editor(), "one\n\ntwo\n\ndraft!");
+    gate.open();
+    screen.settled().await;
+    assert!(!screen.conversation().contains("▌ one"));
+}
+
+#[tokio::test]
+async fn interrupt_returns_queued_messages_to_the_editor() {
+    let gate = Gate::new();
+    let mut screen = Screen::new(60, 24).script(gated(&gate)).start().await;
+    screen.send("start").shows("Working on it.").await;
+    screen.send("later").shows("Steering: later").await;
+    screen.press("esc").settled().await;
+    assert_eq!(screen.editor(), "later");
+    assert_eq!(
+        screen.conversation(),
+        "▌ start\n\nWorking on it.\n\n! interrupted"
+    );
+    assert!(!screen.screen().contains("Steering:"));
+    screen.press("esc");
+    assert_eq!(screen.editor(), "later");
+}
+
+fn rate_limited(retry_after_ms: u64) -> TurnStatus {
+    TurnStatus::RateLimit {
+        message: "slow down".to_owned(),
+        retry_after_ms: Some(retry_after_ms),
+    }
+}
+
+#[tokio::test]
+async fn retry_counts_down_and_can_be_cancelled() {
+    let script = Script::new().turn(|turn| turn.fail(rate_limited(90_000)));
+    let mut screen = Screen::new(76, 12).script(script).start().await;
+    screen.send("go").shows("Retrying").await;
+    let line = |screen: &mut Screen| screen.row(8);
+    assert_eq!(
+        line(&mut screen),
+        "· Retrying in 90s (1/5) · esc to cancel · slow down"
+    );
+    screen.advance(Duration::from_secs(30));
+    assert_eq!(
+        line(&mut screen),
+        "· Retrying in 60s (1/5) · esc to cancel · slow down"
+    );
+    screen.press("esc").settled().await;
+    assert_eq!(line(&mut screen), "");
+    assert!(screen.conversation().ends_with("! interrupted"));
+}
+
+#[tokio::test]
+async fn successful_retry_replaces_the_partial_answer() {
+    let gate = Gate::new();
+    let script = Script::new()
+        .turn(|turn| {
+            turn.thinking("Wrong thought.")
+                .text("Half an ans")
+                .tool("bash", json!({"command": "echo never"}))
+                .gate(&gate)
+                .fail(rate_limited(1))
+        })
+        .turn(|turn| turn.text("A whole answer."));
+    let mut screen = Screen::new(60, 16).script(script).start().await;
+    screen.send("go").shows("echo never").await;
+    assert!(screen.conversation().contains("Half an ans"));
+    gate.open();
+    screen.settled().await;
+    assert_eq!(screen.conversation(), "▌ go\n\nA whole answer.");
+}
+
+#[tokio::test]
+async fn final_failure_shows_the_reason_and_can_be_retried() {
+    let script = Script::new()
+        .turn(|turn| {
+            turn.fail(TurnStatus::ModelError {
+                message: "the model is on fire".to_owned(),
+                retryable: false,
+            })
+        })
+        .turn(|turn| turn.text("Better now."));
+    let mut screen = Screen::new(60, 16).script(script).start().await;
+    screen.send("go").settled().await;
+    assert_eq!(screen.conversation(), "▌ go\n\n✗ the model is on fire");
+    screen.send("/retry").settled().await;
+    assert_eq!(
+        screen.conversation(),
+        "▌ go\n\n✗ the model is on fire\n\nBetter now."
+    );
+}
+
+#[tokio::test]
+async fn toast_disappears() {
+    let mut screen = Screen::new(60, 12).start().await;
+    screen.press("ctrl+x");
+    assert_eq!(screen.row(8), "no answer to copy yet");
+    let gone = screen.app.next_change(screen.now).unwrap();
+    screen.now = gone;
+    assert_eq!(screen.row(8), "");
+    assert_eq!(screen.app.next_change(screen.now), None);
+}
+
+#[tokio::test]
+async fn last_answer_is_copied_as_markdown() {
+    let script = Script::always("Some **bold** text\n\n- a");
+    let mut screen = Screen::new(60, 12).script(script).start().await;
+    screen.send("go").settled().await;
+    screen.press("ctrl+x");
+    assert_eq!(
+        screen.effects,
+        [Effect::Copy("Some **bold** text\n\n- a".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn long_run_notifies_an_unfocused_terminal() {
+    let gate = Gate::new();
+    let script = Script::new().turn(|turn| turn.text("x").gate(&gate).repeat());
+    let mut screen = Screen::new(60, 12).script(script).start().await;
+    for (focused, told) in [(true, 0), (false, 1)] {
+        let focus = if focused {
+            InputEvent::FocusGained
+        } else {
+            InputEvent::FocusLost
+        };
+        let now = screen.now;
+        screen.app.on_input(focus, now);
+        screen
+            .send("go")
+            .until(|event| matches!(event, Event::Agent(osier_agent::Event::AgentStart)))
+            .await;
+        screen.advance(Duration::from_secs(6));
+        gate.open();
+        screen.settled().await;
+        assert_eq!(screen.effects.len(), told, "{:?}", screen.effects);
+    }
+    assert_eq!(screen.effects, [Effect::Notify("done".to_owned())]);
+}
+
+#[tokio::test]
+async fn prompt_that_cannot_be_stored_returns_to_the_editor() {
+    let mut screen = Screen::new(60, 20)
+        .script(Script::always("Just an answer."))
+        .start()
+        .await;
+    // A directory cannot be created where a file is.
+    let sessions = screen.home().join("sessions");
+    std::fs::write(&sessions, "").unwrap();
+    screen.send("do it").settled().await;
+    screen.type_text(" now");
+    assert_eq!(screen.editor(), "do it now");
+    assert!(screen.screen().contains("✗ "), "{}", screen.screen());
+    std::fs::remove_file(&sessions).unwrap();
+    screen.press("enter").settled().await;
+    assert_eq!(screen.editor(), EMPTY);
+    assert_eq!(screen.last_prompt(), "do it now");
+    // A stored prompt does not return to the editor when something else fails.
+    screen.send("and this").settled().await;
+    assert_eq!(screen.editor(), EMPTY);
+}
