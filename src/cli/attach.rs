@@ -99,14 +99,9 @@ pub(super) fn run(
         way_back: command,
     });
     let outcome = runtime.block_on(async {
-        let first = attach(target.clone(), attach_options.clone());
-        osier_tui::run_over(
-            first,
-            open_other_sessions(target, attach_options),
-            setup,
-            options,
-        )
-        .await
+        let (host, events) = attach(target.clone(), attach_options.clone());
+        let open = open_other_sessions(target, attach_options);
+        osier_tui::run_over(host, events, open, setup, options).await
     });
     outcome
         .map(|()| Exit::Success)

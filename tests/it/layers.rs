@@ -48,6 +48,20 @@ const AGENT_LAYERS: &[&str] = &[
     "agent",
 ];
 
+/// The files that implement the app of the screen, below `crates/tui/src`.
+const APP_FILES: [&str; 7] = [
+    "app/apply.rs",
+    "app/commands.rs",
+    "app/draw.rs",
+    "app/events.rs",
+    "app/keys.rs",
+    "app/linear.rs",
+    "app/mod.rs",
+];
+
+/// Methods of the app at most: it owns the state of the features and passes on what they handle.
+const APP_METHODS: usize = 60;
+
 /// Lines of a file, its tests included.
 const LINE_LIMIT: usize = 600;
 
@@ -124,6 +138,64 @@ fn agent_modules_import_only_lower_layers() {
     }
     assert_eq!(faults, Vec::<String>::new());
     assert!(checked > 50, "the imports were not found");
+}
+
+#[test]
+fn features_of_the_screen_do_not_know_the_app() {
+    let root = Path::new("crates/tui/src");
+    let own = [Path::new("app"), Path::new("run"), Path::new("lib.rs")];
+    let names_app = |code: &str| {
+        let lines = code.lines().map(str::trim_start);
+        let mut code = lines.filter(|line| !line.starts_with("//"));
+        code.any(|line| words(line).any(|word| word == "App"))
+    };
+    let (mut owners, mut faults, mut checked) = (Vec::new(), Vec::new(), 0);
+    for source in sources() {
+        let Ok(path) = source.path.strip_prefix(root) else {
+            continue;
+        };
+        checked += 1;
+        if source.code.contains("impl App {") {
+            owners.push(path.display().to_string());
+        }
+        if names_app(&source.code) && !own.iter().any(|own| path.starts_with(own)) {
+            faults.push(path.display().to_string());
+        }
+    }
+    owners.sort_unstable();
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(owners, APP_FILES);
+    assert!(checked > 100, "the files were not found");
+}
+
+#[test]
+fn the_app_only_routes() {
+    let mut methods = 0;
+    for file in APP_FILES {
+        let code = fs::read_to_string(Path::new("crates/tui/src").join(file)).unwrap();
+        methods += app_methods(&code);
+    }
+    assert!(
+        methods <= APP_METHODS,
+        "`App` has {methods} methods, the limit is {APP_METHODS}"
+    );
+    assert!(methods > 30, "the methods were not found");
+}
+
+/// Methods in the `impl App` blocks of a file.
+fn app_methods(code: &str) -> usize {
+    let blocks = code.split("\nimpl App {\n").skip(1);
+    let bodies = blocks.map(|block| block.split("\n}\n").next().unwrap_or_default());
+    let lines = bodies.flat_map(str::lines);
+    let is_method = |line: &&str| line.starts_with("    ") && !line.starts_with("     ");
+    lines
+        .filter(is_method)
+        .filter(|line| words(line).any(|word| word == "fn"))
+        .count()
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|char: char| !char.is_alphanumeric() && char != '_')
 }
 
 /// Whether the `[dependencies]` of a manifest name a crate.

@@ -1,18 +1,20 @@
-//! What components want done. `App::apply` is the only place that does it.
+//! What components and features want done. `app/apply.rs` is the only place that does it.
 
-use super::appearance::NewBinding;
-use super::command::Command;
-use super::tree::TreeMemory;
+use crate::command::Command;
+use crate::effect::Effect;
+use crate::tree::TreeMemory;
 use osier_protocol::questions::Answer;
 use osier_protocol::{DiffRange, Mark, Op, Opening, Reviewed, TreeOp};
 
 /// One intent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub(crate) enum Action {
     /// As if its key had been pressed outside of every layer.
     Run(Command),
     /// Sends an op to the host.
     Tell(Op),
+    /// Requests something of the program.
+    Effect(Effect),
     /// Sends the editor's text: as a prompt, a slash command or a shell command.
     Submit {
         follow_up: bool,
@@ -41,8 +43,6 @@ pub enum Action {
     ShowSessionNumber(usize),
     /// Closes the open session with this number, when nothing is cut off by that or the person agrees.
     CloseSession(usize),
-    /// Closes it and stops what it does.
-    CloseSessionAnyway(usize),
     /// Restores a stashed prompt in the editor.
     RestoreStashed(String),
     /// Pins or archives the session that is shown, or no longer.
@@ -50,21 +50,16 @@ pub enum Action {
         mark: Mark,
         on: bool,
     },
-    /// Quits and stops the runs of other tabs.
-    QuitAnyway,
     /// Asks what to do with a session that another osier has.
     OfferInUse {
         target: String,
     },
     /// Shows what changed in the files.
     ShowChanges(DiffRange),
+    /// Requests the shown changes again.
+    ReloadChanges,
     /// Reverts rejected changes and sends the review to the model.
     SendReview(Vec<Reviewed>),
-    /// Opens a file of the working directory in the user's editor.
-    EditFile {
-        path: String,
-        line: usize,
-    },
     /// Remembers the state of the tree view.
     RememberTree(TreeMemory),
     /// Answers the question `id` and closes its dialog.
@@ -77,12 +72,8 @@ pub enum Action {
         id: String,
         draft: Vec<String>,
     },
-    /// Opens an address in the browser.
-    Open(String),
     /// What can be done with an MCP server, and what is known of it.
     ShowServer(String),
-    /// Puts text on the clipboard.
-    Copy(String),
     /// Appearance for this text in the conversation.
     Search(String),
     /// Goes to the next hit above, or below.
@@ -92,34 +83,21 @@ pub enum Action {
     EndSearch,
     /// Offers the model a tool, or no longer.
     ToggleTool(String),
-    SetTheme(String),
     /// Changes a setting: to the next of its values, or by what is typed then.
     EditSetting(String),
-    /// Writes a setting as TOML; without a value, removes it from the file.
-    WriteSetting {
-        name: String,
-        value: Option<String>,
-    },
     /// Waits for the keys of a command in a context.
     CaptureKeys {
         context: String,
         command: Command,
     },
-    /// Writes a binding into the user's keymap.
-    Bind(NewBinding),
     /// Removes every key of a command in a context.
     Unbind {
         context: String,
         command: Command,
     },
-    /// Shows a theme for now; without a name, the chosen one again.
-    PreviewTheme(Option<String>),
-    /// Reads settings, themes and keymaps again.
-    ReloadAppearance,
     /// Shows a line above the editor for a moment.
     Toast {
         text: String,
         error: bool,
     },
-    Quit,
 }

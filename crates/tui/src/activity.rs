@@ -19,7 +19,7 @@ const TIME_COLUMNS: usize = 5;
 
 /// The current activity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Work {
+pub(crate) enum Work {
     #[default]
     Idle,
     /// A run is on since then.
@@ -40,7 +40,7 @@ pub enum Work {
 
 /// The state of the line.
 #[derive(Debug, Clone, Default)]
-pub struct Activity {
+pub(crate) struct Activity {
     pub work: Work,
     reduced_motion: bool,
     /// Nothing changes by itself: it would be read again.
@@ -56,27 +56,42 @@ struct Toast {
 }
 
 impl Activity {
-    pub fn set_reduced_motion(&mut self, reduced_motion: bool) {
+    pub(crate) fn set_reduced_motion(&mut self, reduced_motion: bool) {
         self.reduced_motion = reduced_motion;
     }
 
-    pub fn set_linear(&mut self, linear: bool) {
+    pub(crate) fn set_linear(&mut self, linear: bool) {
         self.linear = linear;
     }
 
-    pub fn new(reduced_motion: bool) -> Self {
+    pub(crate) fn new(reduced_motion: bool) -> Self {
         Self {
             reduced_motion,
             ..Self::default()
         }
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.work == Work::Idle
     }
 
+    /// Since when a run is on, also while a failed call waits.
+    pub(crate) fn run_since(&self) -> Option<Instant> {
+        match self.work {
+            Work::Working { since } | Work::Retrying { since, .. } => Some(since),
+            _ => None,
+        }
+    }
+
+    /// The call that failed is answered.
+    pub(crate) fn end_retry(&mut self) {
+        if let Work::Retrying { since, .. } = self.work {
+            self.work = Work::Working { since };
+        }
+    }
+
     /// Shows a line for a moment.
-    pub fn toast(&mut self, text: impl Into<String>, error: bool, now: Instant) {
+    pub(crate) fn toast(&mut self, text: impl Into<String>, error: bool, now: Instant) {
         self.toast = Some(Toast {
             text: text.into(),
             error,
@@ -85,7 +100,7 @@ impl Activity {
     }
 
     /// When the line changes next without an event.
-    pub fn next_change(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn next_change(&self, now: Instant) -> Option<Instant> {
         let toast = self
             .toast
             .as_ref()
@@ -103,12 +118,12 @@ impl Activity {
 
     /// The row at `now`, with `right` at its right edge.
     /// Whether a toast is shown.
-    pub fn has_toast(&self, now: Instant) -> bool {
+    pub(crate) fn has_toast(&self, now: Instant) -> bool {
         self.toast.as_ref().is_some_and(|toast| toast.until > now)
     }
 
     /// The toast, on a row of its own.
-    pub fn toast_row(&self, now: Instant, width: u16) -> Option<Row> {
+    pub(crate) fn toast_row(&self, now: Instant, width: u16) -> Option<Row> {
         let toast = self.toast.as_ref().filter(|toast| toast.until > now)?;
         let token = if toast.error {
             Token::Error
@@ -120,7 +135,7 @@ impl Activity {
         Some(Row::new(sentence(&text, token)))
     }
 
-    pub fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
+    pub(crate) fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
         let mut row = Row::default();
         if let Some(since) = self.since() {
             let elapsed = now.saturating_duration_since(since);

@@ -5,14 +5,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Action;
-use crate::app::layout::centred;
 use crate::command::Command;
 use crate::footer::tokens;
+use crate::layout::centred;
 use crate::overlays::Overlays;
 use crate::overlays::frame::{self, boxed};
 use osier_base::text;
 use osier_llm::Usage;
-use osier_protocol::{ContextReport, Op, Spending, TreeOp, WindowPart, WindowPartKind};
+use osier_protocol::{ContextReport, Op, Spending, TreeEvent, TreeOp, WindowPart, WindowPartKind};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Row;
@@ -20,9 +20,11 @@ use osier_term::widgets::paint::paint_rows;
 
 const ID: &str = "context";
 
-/// Opens the report.
-pub(crate) fn open(report: &ContextReport, spending: &Spending, overlays: &mut Overlays) {
-    overlays.push(ID, ContextView::new(report.clone(), spending));
+/// Opens the report when it comes.
+pub(crate) fn on_event(event: &TreeEvent, overlays: &mut Overlays) {
+    if let TreeEvent::Context { report, spending } = event {
+        overlays.push(ID, ContextView::new((**report).clone(), spending));
+    }
 }
 
 /// Widest the overlay gets.

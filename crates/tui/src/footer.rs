@@ -1,9 +1,10 @@
 //! The last line: where, which model, how full, what it cost. Settings choose the parts and their order.
 
 use super::presence::Presence;
+use osier_agent::AgentMessage;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
-use osier_protocol::{LineState, ModelInfo, PermissionMode, Role, SandboxMode};
+use osier_protocol::{LineState, ModelInfo, PermissionMode, Role, SandboxMode, Spending};
 use osier_settings::FooterPart;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
@@ -110,6 +111,31 @@ fn spans_width(spans: &[Span]) -> usize {
 }
 
 impl Footer {
+    /// Counts the usage of a message of the session.
+    pub(crate) fn count(&mut self, message: &AgentMessage) {
+        match message {
+            AgentMessage::ToolResult(result) => {
+                if let Some(nested) = result.details.get("spending")
+                    && let Ok(nested) = serde_json::from_value::<Spending>(nested.clone())
+                {
+                    self.total += nested.total;
+                }
+            }
+            AgentMessage::Assistant(message) => self.total += message.usage,
+            _ => {}
+        }
+        self.show_tokens(message);
+    }
+
+    /// Shows how full the context is, from the usage of an answer.
+    pub(crate) fn show_tokens(&mut self, message: &AgentMessage) {
+        if let AgentMessage::Assistant(message) = message
+            && message.usage.total_tokens() > 0
+        {
+            self.context_tokens = message.usage.total_tokens();
+        }
+    }
+
     /// Whether the session runs on a server: it continues without this terminal.
     pub(crate) fn is_remote(&self) -> bool {
         self.line.is_some()

@@ -1,6 +1,8 @@
 //! The hooks: the event of each, its file and its last run.
 
 use crate::action::Action;
+use crate::effect::Effect;
+use crate::outbox::Outbox;
 use crate::overlays::picker::Picker;
 use crate::overlays::{self, Overlays};
 use osier_base::text;
@@ -47,7 +49,7 @@ fn picker(hooks: &[HookInfo]) -> Picker {
         items.collect(),
         Box::new(|key| {
             let (_, command) = key.split_once(' ').unwrap_or_default();
-            vec![Action::Copy(command.to_owned())]
+            vec![Action::Effect(Effect::Copy(command.to_owned()))]
         }),
     )
     .with_columns(COLUMNS)
@@ -91,9 +93,9 @@ fn file(hook: &HookInfo) -> String {
 }
 
 /// Opens the list.
-pub(crate) fn open(overlays: &mut Overlays, ops: &mut Vec<Op>) {
+pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(ID, picker(&[]));
-    ops.push(Op::ListHooks);
+    outbox.send(Op::ListHooks);
 }
 
 /// Updates the open list.
@@ -102,6 +104,8 @@ pub(crate) fn refresh(hooks: &[HookInfo], overlays: &mut Overlays) {
 }
 
 /// Requests the hooks again when their list is open.
-pub(crate) fn reload(overlays: &Overlays) -> Option<Op> {
-    overlays.contains(ID).then_some(Op::ListHooks)
+pub(crate) fn reload(overlays: &Overlays, outbox: &mut Outbox) {
+    if overlays.contains(ID) {
+        outbox.send(Op::ListHooks);
+    }
 }

@@ -3,12 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::action::Action;
-use super::app::App;
-use super::command::Command;
-use super::transcript::Unit;
-use osier_term::component::Cx;
+use crate::command::Command;
+use crate::effect::Effect;
+use crate::outbox::Outbox;
+use crate::overlays::Overlays;
+use crate::prompt::Prompt;
+use crate::transcript::{Transcript, Unit};
 use osier_term::input::{MouseButton, MouseEventKind, MouseInput};
+use osier_term::keymap::Keymap;
 use osier_term::widgets::textarea::modal::{Edit, RegionEdit};
 
 /// Rows a turn of the wheel scrolls.
@@ -20,188 +22,227 @@ const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 /// Time between two rows while a drag scrolls at an edge.
 const EDGE_STEP: Duration = Duration::from_millis(40);
 
+/// A cell of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CellAt {
+    x: u16,
+    y: u16,
+}
+
 /// What the button that is down has done so far.
 #[derive(Debug, Default)]
-pub(super) struct Pointer {
+pub(crate) struct Pointer {
     /// The cell where the button went down.
-    pressed: Option<(u16, u16)>,
+    pressed: Option<CellAt>,
     /// It was moved since.
     dragged: bool,
     /// The end was followed when the selection began.
     followed: bool,
-    /// The last click, and how many came in a row.
-    clicks: Option<(Instant, (u16, u16), u8)>,
-    /// Scrolling at an edge: the direction and the next time.
-    edge: Option<(bool, Instant)>,
+    clicks: Option<Clicks>,
+    edge: Option<EdgeScroll>,
 }
 
-impl App {
-    pub(super) fn on_mouse(&mut self, mouse: MouseInput, now: Instant) {
-        let at = (mouse.column, mouse.row);
-        if !self.layers.is_empty() {
-            self.dirty = self.wheel_in_layer(mouse.kind, now);
-            return;
-        }
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.transcript.scroll(-WHEEL_ROWS),
-            MouseEventKind::ScrollDown => self.transcript.scroll(WHEEL_ROWS),
-            MouseEventKind::Down(MouseButton::Left) => self.press(at, now),
-            MouseEventKind::Drag(MouseButton::Left) => self.drag(at, now),
-            MouseEventKind::Up(MouseButton::Left) => self.release(at),
-            _ => self.dirty = false,
-        }
-    }
+/// The last click, and how many came in a row.
+#[derive(Debug, Clone, Copy)]
+struct Clicks {
+    last: Instant,
+    at: CellAt,
+    count: u8,
+}
 
-    /// The wheel moves in a list as the arrows do.
-    fn wheel_in_layer(&mut self, kind: MouseEventKind, now: Instant) -> bool {
-        let command = match kind {
-            MouseEventKind::ScrollUp => Command::Up,
-            MouseEventKind::ScrollDown => Command::Down,
-            _ => return false,
+/// Scrolling at an edge: the direction and the time of the last step.
+#[derive(Debug, Clone, Copy)]
+struct EdgeScroll {
+    down: bool,
+    last: Instant,
+}
+
+/// What the mouse acts on while no overlay is open.
+#[derive(Debug)]
+pub(crate) struct MouseTarget<'a> {
+    pub(crate) transcript: &'a mut Transcript,
+    pub(crate) prompt: &'a mut Prompt,
+    pub(crate) keymap: &'a Keymap<Command>,
+    pub(crate) outbox: &'a mut Outbox,
+}
+
+/// The wheel moves in the list of an overlay as the arrows do; whether something changed.
+pub(crate) fn scroll_overlay(
+    kind: MouseEventKind,
+    overlays: &mut Overlays,
+    outbox: &mut Outbox,
+    now: Instant,
+) -> bool {
+    let command = match kind {
+        MouseEventKind::ScrollUp => Command::Up,
+        MouseEventKind::ScrollDown => Command::Down,
+        _ => return false,
+    };
+    for _ in 0..WHEEL_ROWS {
+        let _ = overlays.on_command(command, &mut outbox.cx(now));
+    }
+    true
+}
+
+impl Pointer {
+    /// Applies an event of the mouse; whether something visible changed.
+    pub(crate) fn on_mouse(
+        &mut self,
+        mouse: MouseInput,
+        mut target: MouseTarget<'_>,
+        now: Instant,
+    ) -> bool {
+        let at = CellAt {
+            x: mouse.column,
+            y: mouse.row,
         };
-        for _ in 0..WHEEL_ROWS {
-            let mut cx = Cx {
-                actions: &mut self.actions,
-                now,
-            };
-            let _ = self.layers.on_command(command, &mut cx);
+        match mouse.kind {
+            MouseEventKind::ScrollUp => target.transcript.scroll(-WHEEL_ROWS),
+            MouseEventKind::ScrollDown => target.transcript.scroll(WHEEL_ROWS),
+            MouseEventKind::Down(MouseButton::Left) => return self.press(at, &mut target, now),
+            MouseEventKind::Drag(MouseButton::Left) => {
+                return self.drag(at, target.transcript, now);
+            }
+            MouseEventKind::Up(MouseButton::Left) => {
+                return self.release(at, target.transcript, target.outbox);
+            }
+            _ => return false,
         }
         true
     }
 
     /// A second click in place selects the word, a third the line.
-    fn press(&mut self, at: (u16, u16), now: Instant) {
-        let count = match self.pointer.clicks {
-            Some((then, place, count))
-                if place == at && now.saturating_duration_since(then) < DOUBLE_CLICK =>
+    fn press(&mut self, at: CellAt, target: &mut MouseTarget<'_>, now: Instant) -> bool {
+        let count = match self.clicks {
+            Some(clicks)
+                if clicks.at == at && now.saturating_duration_since(clicks.last) < DOUBLE_CLICK =>
             {
-                count % 3 + 1
+                clicks.count % 3 + 1
             }
             _ => 1,
         };
-        self.pointer = Pointer {
-            clicks: Some((now, at, count)),
-            followed: self.transcript.follows(),
-            ..Pointer::default()
+        *self = Self {
+            clicks: Some(Clicks {
+                last: now,
+                at,
+                count,
+            }),
+            followed: target.transcript.follows(),
+            ..Self::default()
         };
-        if self.click_editor(at, count) {
-            return;
+        if click_prompt(at, count, target) {
+            return true;
         }
+        let transcript = &mut *target.transcript;
         let unit = match count {
             1 => Unit::Cell,
             2 => Unit::Word,
             _ => Unit::Line,
         };
-        let had = self.transcript.clear_selection();
-        if self.transcript.select_from(at, unit) {
-            self.pointer.pressed = Some(at);
+        let had = transcript.clear_selection();
+        if transcript.select_from(at.x, at.y, unit) {
+            self.pressed = Some(at);
         }
         if unit == Unit::Cell {
             // Nothing is selected before the mouse moves.
-            self.transcript.hide_selection();
-            self.dirty = had;
-        } else {
-            self.pointer.dragged = true;
+            transcript.hide_selection();
+            return had;
         }
-    }
-
-    /// A click into the editor puts its cursor there, and the keys go to it again; a second one selects the word
-    /// where the keymap knows what to do with one.
-    fn click_editor(&mut self, at: (u16, u16), count: u8) -> bool {
-        let area = self.editor_area;
-        if !(area.top()..area.bottom()).contains(&at.1) || at.0 >= area.right() {
-            return false;
-        }
-        if self.browsing {
-            self.leave_browsing();
-        }
-        let has_regions = !self
-            .keymap
-            .keys_for("editor", Command::Edit(Edit::Region(RegionEdit::Copy)))
-            .is_empty();
-        let selects = count == 2 && (self.editor.modal().has_modes() || has_regions);
-        let cell = (at.0.saturating_sub(area.x), at.1 - area.y);
-        self.editor.click(cell, selects);
+        self.dragged = true;
         true
     }
 
-    fn drag(&mut self, at: (u16, u16), now: Instant) {
-        if self.pointer.pressed.is_none() {
-            self.dirty = false;
-            return;
+    fn drag(&mut self, at: CellAt, transcript: &mut Transcript, now: Instant) -> bool {
+        if self.pressed.is_none() {
+            return false;
         }
-        if !self.pointer.dragged {
-            self.pointer.dragged = true;
-            self.transcript.stay();
+        if !self.dragged {
+            self.dragged = true;
+            transcript.stay();
         }
-        self.transcript.select_to(at);
-        let last = self.transcript.rows_shown().saturating_sub(1);
-        self.pointer.edge = match at.1 {
-            0 => Some((false, now)),
-            row if row >= last => Some((true, now)),
+        transcript.select_to(at.x, at.y);
+        let last = transcript.rows_shown().saturating_sub(1);
+        let edge = |down| EdgeScroll { down, last: now };
+        self.edge = match at.y {
+            0 => Some(edge(false)),
+            row if row >= last => Some(edge(true)),
             _ => None,
         };
+        true
     }
 
-    fn release(&mut self, at: (u16, u16)) {
-        let clicks = self.pointer.clicks;
-        let kept = Pointer {
+    fn release(&mut self, at: CellAt, transcript: &mut Transcript, outbox: &mut Outbox) -> bool {
+        let clicks = self.clicks;
+        let kept = Self {
             clicks,
-            ..Pointer::default()
+            ..Self::default()
         };
-        let pointer = std::mem::replace(&mut self.pointer, kept);
+        let pointer = std::mem::replace(self, kept);
         let Some(pressed) = pointer.pressed else {
-            self.dirty = false;
-            return;
+            return false;
         };
         if pointer.dragged || at != pressed {
-            if !matches!(clicks, Some((_, place, 2..)) if place == at) {
-                self.transcript.select_to(at);
+            if !clicks.is_some_and(|clicks| clicks.count >= 2 && clicks.at == at) {
+                transcript.select_to(at.x, at.y);
             }
-            self.copy_selection();
+            // The mark of what is copied stays until something else happens.
+            if let Some(text) = transcript.selected_text() {
+                outbox.effect(Effect::Copy(text));
+            }
             if pointer.followed && pointer.dragged {
-                self.transcript.go_bottom();
+                transcript.go_bottom();
             }
-            return;
+            return true;
         }
-        self.transcript.clear_selection();
-        if let Some(url) = self.transcript.link_at(at) {
-            self.actions.push(Action::Open(url));
+        transcript.clear_selection();
+        if let Some(url) = transcript.link_at(at.x, at.y) {
+            outbox.effect(Effect::Open(url));
+            true
         } else {
-            self.dirty = self.transcript.toggle_at(at.1);
+            transcript.toggle_at(at.y)
         }
     }
 
-    /// Copies what is selected; its mark stays until something else happens.
-    fn copy_selection(&mut self) {
-        if let Some(text) = self.transcript.selected_text() {
-            self.actions.push(Action::Copy(text));
-        }
-    }
-
-    /// Continues longer work: a search for files, scrolling while a drag is at an edge.
-    pub fn tick(&mut self, now: Instant) {
-        self.dirty |= self.editor.find_on();
-        let Some((down, then)) = self.pointer.edge else {
-            return;
+    /// Scrolls on while a drag is at an edge; whether it did.
+    pub(crate) fn tick(&mut self, transcript: &mut Transcript, now: Instant) -> bool {
+        let Some(EdgeScroll { down, last }) = self.edge else {
+            return false;
         };
-        if now < then + EDGE_STEP {
-            return;
+        if now < last + EDGE_STEP {
+            return false;
         }
-        self.pointer.edge = Some((down, now));
-        self.transcript.scroll(if down { 1 } else { -1 });
+        self.edge = Some(EdgeScroll { down, last: now });
+        transcript.scroll(if down { 1 } else { -1 });
         let row = if down {
-            self.transcript.rows_shown().saturating_sub(1)
+            transcript.rows_shown().saturating_sub(1)
         } else {
             0
         };
-        self.transcript
-            .select_to((if down { u16::MAX } else { 0 }, row));
-        self.dirty = true;
+        transcript.select_to(if down { u16::MAX } else { 0 }, row);
+        true
     }
 
-    pub(super) fn next_edge_step(&self) -> Option<Instant> {
-        let (_, then) = self.pointer.edge?;
-        Some(then + EDGE_STEP)
+    /// When a drag at an edge scrolls next.
+    pub(crate) fn next_edge_step(&self) -> Option<Instant> {
+        Some(self.edge?.last + EDGE_STEP)
     }
+}
+
+/// A click into the editor puts its cursor there, and the keys go to it again; a second one selects the word
+/// where the keymap knows what to do with one.
+fn click_prompt(at: CellAt, count: u8, target: &mut MouseTarget<'_>) -> bool {
+    let Some(cell) = target.prompt.editor_cell(at.x, at.y) else {
+        return false;
+    };
+    if target.transcript.is_browsing() {
+        target.transcript.leave_browsing();
+    }
+    let has_regions = !target
+        .keymap
+        .keys_for("editor", Command::Edit(Edit::Region(RegionEdit::Copy)))
+        .is_empty();
+    let editor = &mut target.prompt.editor;
+    let selects = count == 2 && (editor.modal().has_modes() || has_regions);
+    editor.click(cell, selects);
+    true
 }

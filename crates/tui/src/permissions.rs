@@ -1,6 +1,7 @@
 //! Permission mode and rules: choose a mode, remove a rule that was added in a dialog.
 
 use crate::action::Action;
+use crate::outbox::Outbox;
 use crate::overlays::picker::Picker;
 use crate::overlays::{self, Overlays};
 use osier_protocol::{Effect, Op, PermissionMode, RuleInfo, RuleSource};
@@ -73,18 +74,27 @@ fn take(key: &str) -> Vec<Action> {
     op.map(Action::Tell).into_iter().collect()
 }
 
-/// Lists the modes and the rules.
-pub(crate) fn open(
-    mode: PermissionMode,
-    rules: &[RuleInfo],
-    overlays: &mut Overlays,
-    ops: &mut Vec<Op>,
-) {
-    overlays.push(ID, picker(mode, rules));
-    ops.push(Op::ListPermissions);
+/// The permission rules that hold.
+#[derive(Debug, Default)]
+pub(crate) struct Permissions {
+    rules: Vec<RuleInfo>,
 }
 
-/// Updates the open list.
-pub(crate) fn refresh(mode: PermissionMode, rules: &[RuleInfo], overlays: &mut Overlays) {
-    overlays::refresh(overlays, ID, picker(mode, rules));
+impl Permissions {
+    /// Lists the modes and the rules.
+    pub(crate) fn open(&self, mode: PermissionMode, overlays: &mut Overlays, outbox: &mut Outbox) {
+        overlays.push(ID, picker(mode, &self.rules));
+        outbox.send(Op::ListPermissions);
+    }
+
+    /// Takes the rules and updates the open list.
+    pub(crate) fn set(
+        &mut self,
+        mode: PermissionMode,
+        rules: &[RuleInfo],
+        overlays: &mut Overlays,
+    ) {
+        self.rules = rules.to_vec();
+        overlays::refresh(overlays, ID, picker(mode, rules));
+    }
 }

@@ -1,7 +1,9 @@
 //! What plugins show: words in the footer, lines above the editor, keys of their own.
 
-use super::app::App;
-use super::command::Command;
+use crate::command::Command;
+use crate::footer::Footer;
+use crate::outbox::Outbox;
+use crate::transcript::Transcript;
 use osier_protocol::{Event, Op, PluginKey, StyledLine, StyledSpan};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::keymap::Keymap;
@@ -16,12 +18,12 @@ pub(crate) struct PluginView {
     /// By plugin, in the order of their first message.
     statuses: Vec<(String, String)>,
     widgets: Vec<(String, Vec<StyledLine>)>,
-    pub keys: Vec<PluginKey>,
+    keys: Vec<PluginKey>,
 }
 
 impl PluginView {
     /// The words for the footer.
-    pub(crate) fn status(&self) -> String {
+    fn status(&self) -> String {
         let texts = self.statuses.iter().map(|(_, text)| text.as_str());
         texts.collect::<Vec<_>>().join(" · ")
     }
@@ -54,54 +56,62 @@ fn put<T>(list: &mut Vec<(String, T)>, plugin: &str, value: Option<T>) {
     }
 }
 
-impl App {
+impl PluginView {
     /// Applies an event of the plugins.
-    pub(super) fn on_plugin(&mut self, event: &Event) {
+    pub(crate) fn on_event(
+        &mut self,
+        event: &Event,
+        keymap: &mut Keymap<Command>,
+        footer: &mut Footer,
+        transcript: &mut Transcript,
+    ) {
         match event {
             Event::PluginStatus { plugin, text } => {
                 let text = text.clone().filter(|text| !text.is_empty());
-                put(&mut self.plugins.statuses, plugin, text);
-                self.footer.plugins = self.plugins.status();
+                put(&mut self.statuses, plugin, text);
+                footer.plugins = self.status();
             }
             Event::PluginWidget { plugin, lines } => {
                 let lines = Some(lines.clone()).filter(|lines| !lines.is_empty());
-                put(&mut self.plugins.widgets, plugin, lines);
+                put(&mut self.widgets, plugin, lines);
             }
             Event::PluginKeys { keys } => {
-                self.plugins.keys.clone_from(keys);
-                self.bind_plugin_keys();
+                self.keys.clone_from(keys);
+                self.bind_keys(keymap, transcript);
             }
             _ => {}
         }
     }
 
     /// Binds the keys of plugins where the keymap leaves them free.
-    pub(super) fn bind_plugin_keys(&mut self) {
-        self.keymap
-            .retain_actions(|command| !matches!(command, Command::Plugin(_)));
-        for (number, key) in (0..).zip(&self.plugins.keys) {
+    pub(crate) fn bind_keys(&self, keymap: &mut Keymap<Command>, transcript: &mut Transcript) {
+        keymap.retain_actions(|command| !matches!(command, Command::Plugin(_)));
+        for (number, key) in (0..).zip(&self.keys) {
             let command = Command::Plugin(number);
-            if let Err(reason) = self.keymap.bind_if_free("global", &key.keys, command) {
+            if let Err(reason) = keymap.bind_if_free("global", &key.keys, command) {
                 let text = format!(
                     "cannot bind `{}` of plugin `{}`: {reason}",
                     key.keys, key.plugin
                 );
-                self.transcript
-                    .notice(osier_agent::Severity::Warning, &text);
+                transcript.notice(osier_agent::Severity::Warning, &text);
             }
         }
     }
 
     /// Reports a pressed key to its plugin; false when the key no longer exists.
-    pub(super) fn press_plugin_key(&mut self, number: u16) -> bool {
-        let Some(key) = self.plugins.keys.get(usize::from(number)) else {
+    pub(crate) fn press_key(&self, number: u16, outbox: &mut Outbox) -> bool {
+        let Some(key) = self.keys.get(usize::from(number)) else {
             return false;
         };
-        self.ops.push(Op::PressPluginKey {
+        outbox.send(Op::PressPluginKey {
             plugin: key.plugin.clone(),
             keys: key.keys.clone(),
         });
         true
+    }
+
+    pub(crate) fn keys(&self) -> &[PluginKey] {
+        &self.keys
     }
 }
 

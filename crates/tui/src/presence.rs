@@ -1,11 +1,10 @@
 //! Presence: the clients of the session, and the one that has control.
 
-use std::time::Instant;
-
-use crate::app::App;
 use crate::command::Command;
+use crate::outbox::Outbox;
 use osier_base::text;
 use osier_protocol::{Client, Op};
+use osier_term::keymap::Keymap;
 
 /// Columns of a name on the footer.
 const NAME: usize = 24;
@@ -56,27 +55,31 @@ impl Presence {
     }
 }
 
-impl App {
-    /// Shows a toast when another client has control; the typed text stays.
-    pub(crate) fn is_controlled_elsewhere(&mut self, now: Instant) -> bool {
-        let Some(writer) = self.footer.presence.writer() else {
+impl Presence {
+    /// Shows a toast when another client has control; what was typed stays.
+    pub(crate) fn is_controlled_elsewhere(
+        &self,
+        keymap: &Keymap<Command>,
+        outbox: &mut Outbox,
+    ) -> bool {
+        let Some(writer) = self.writer() else {
             return false;
         };
-        let keys = self.keymap.keys_for("global", Command::TakeOver);
+        let keys = keymap.keys_for("global", Command::TakeOver);
         let key = keys.first().map_or("/takeover", String::as_str);
         let away = if writer.away { " and is away" } else { "" };
         let text = format!("{} has control{away}: {key} to take control", writer.name);
-        self.toast(&text, true, now);
+        outbox.toast(text, true);
         true
     }
 
     /// Takes control of the session.
-    pub(crate) fn take_over(&mut self, now: Instant) {
-        if self.footer.presence.writer().is_none() {
-            return self.toast("no other client has control", false, now);
+    pub(crate) fn take_over(&self, outbox: &mut Outbox) {
+        if self.writer().is_none() {
+            return outbox.toast("no other client has control", false);
         }
-        self.toast("you have control", false, now);
-        self.ops.push(Op::TakeOver);
+        outbox.toast("you have control", false);
+        outbox.send(Op::TakeOver);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::action::Action;
 use crate::footer::tokens;
+use crate::outbox::Outbox;
 use crate::overlays::picker::Picker;
 use crate::overlays::{self, Overlays};
 use osier_protocol::{ContextPart, Op, PartKind};
@@ -62,9 +63,9 @@ fn cost(count: u64) -> Cell {
 }
 
 /// Opens the list.
-pub(crate) fn open(overlays: &mut Overlays, ops: &mut Vec<Op>) {
+pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(ID, picker(&[]));
-    ops.push(Op::ListContext);
+    outbox.send(Op::ListContext);
 }
 
 /// Updates the open list.

@@ -1,11 +1,20 @@
 //! The token usage and cost of the session, as lines.
 
-use super::footer::tokens;
+use crate::footer::tokens;
+use crate::transcript::Transcript;
+use osier_agent::Severity;
 use osier_llm::Usage;
 use osier_protocol::{ModelSpending, Spending};
 
+/// Shows the usage in the conversation.
+pub(crate) fn show(spending: &Spending, transcript: &mut Transcript) {
+    for line in lines(spending) {
+        transcript.notice(Severity::Info, &line);
+    }
+}
+
 /// One line for the session and one for each model.
-pub(super) fn lines(spending: &Spending) -> Vec<String> {
+fn lines(spending: &Spending) -> Vec<String> {
     if spending.models.is_empty() {
         return vec!["no model calls in this session yet".to_owned()];
     }

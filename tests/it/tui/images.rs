@@ -103,7 +103,7 @@ async fn sixel_strips_are_at_the_rows_of_the_image() {
     screen.draw();
     screen.app.on_picture(ready.recv().unwrap());
     screen.draw();
-    let placed = screen.app.take_placed();
+    let placed = screen.app.transcript.take_placed();
     let places: Vec<(u16, u16)> = placed
         .iter()
         .map(|strip| (strip.x, strip.columns))

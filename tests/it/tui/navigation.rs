@@ -195,7 +195,7 @@ async fn blocks_are_selected_copied_collapsed_and_opened_by_keyboard() {
     assert_eq!(screen.copied(), ["let a = 1;\nlet b = 2;"]);
     screen.press("esc esc");
     screen.press("x");
-    assert_eq!(screen.app.editor.text(), "x");
+    assert_eq!(screen.app.prompt.editor.text(), "x");
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Pickers, palette and help.
 
 use osier_llm::scripted::Script;
+use osier_protocol::Event;
 
 use super::support::Screen;
 
@@ -41,7 +42,8 @@ async fn picker_keeps_the_filter_typed_before_loading() {
         .home_file("models.json", MODELS)
         .start()
         .await;
-    screen.app.models.clear();
+    let models = Event::Models { models: Vec::new() };
+    screen.app.on_event(&models, screen.now);
     screen.press("ctrl+l").type_text("anvil-sm");
     screen.shows("acme/anvil-small").await;
     let shown = screen.screen();

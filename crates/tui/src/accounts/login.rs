@@ -5,8 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::app::layout::centred;
 use crate::command::Command;
+use crate::effect::Effect;
+use crate::layout::centred;
 use crate::overlays::frame::{self, boxed};
 use osier_base::text;
 use osier_protocol::{Event, LoginInput, Op, Typed};
@@ -101,7 +102,7 @@ impl Login {
     fn accept(&mut self, cx: &mut Cx<'_, Action>) {
         let typed = self.line.text().trim().to_owned();
         match (&self.url, typed.is_empty(), self.input) {
-            (Some(url), true, _) => cx.push(Action::Copy(url.clone())),
+            (Some(url), true, _) => cx.push(Action::Effect(Effect::Copy(url.clone()))),
             (_, false, LoginInput::Code | LoginInput::Key) => {
                 self.line.clear();
                 cx.push(Action::Tell(Op::LoginInput { text: Typed(typed) }));

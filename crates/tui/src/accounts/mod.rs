@@ -3,14 +3,15 @@
 pub(crate) mod login;
 mod picker;
 
+use crate::outbox::Outbox;
 use crate::overlays::{self, Overlays};
 use login::Login;
 use osier_protocol::{Account, Event, Op};
 
 /// Lists the providers to sign in to, or those to sign out of.
-pub(crate) fn open(sign_out: bool, overlays: &mut Overlays, ops: &mut Vec<Op>) {
+pub(crate) fn open(sign_out: bool, overlays: &mut Overlays, outbox: &mut Outbox) {
     overlays.push(picker::id(sign_out), picker::picker(&[], sign_out));
-    ops.push(Op::ListAccounts);
+    outbox.send(Op::ListAccounts);
 }
 
 /// Updates the open lists.

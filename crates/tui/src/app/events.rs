@@ -1,20 +1,20 @@
-//! Event handling: applies the events of the host to the app.
+//! Event handling: passes the events of the host on to the features.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{App, Effect, QueueView};
-use crate::action::Action;
+use super::App;
 use crate::activity::Work;
-use crate::command::find_slash;
+use crate::effect::Effect;
 use crate::presence::Presence;
-use crate::{accounts, hooks, jobs, models, permissions, sessions, skills, tree, usage};
-use osier_agent::{AgentMessage, RunOutcome, UserMessage};
-use osier_base::parts::Parts;
-use osier_base::text;
-use osier_protocol::{
-    AddedCommand, Event, LineState, ModelInfo, Op, SessionContents, SessionInfo, Spending,
-    StoredMessage,
+use crate::tree::TreeContext;
+use crate::{
+    accounts, checkpoints, compaction, context, fan, hooks, jobs, sessions, skills, transfer, tree,
+    usage,
 };
+use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
+use osier_base::text;
+use osier_protocol::{Event, LineState, SessionInfo, StoredMessage, TreeEvent};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -23,54 +23,48 @@ impl App {
     /// Applies one event of the host.
     pub fn on_event(&mut self, event: &Event, now: Instant) {
         let changed = self.transcript.apply(event);
-        self.dirty |= changed;
-        self.tell_missed(now);
+        self.outbox.redraw(changed);
+        self.transcript.report_missed(&mut self.outbox);
         match event {
-            Event::Agent(event) => self.on_agent(event, now),
-            event => self.on_host(event, now),
+            Event::Agent(event) => {
+                let changed = self.on_agent(event, now);
+                self.outbox.redraw(changed);
+            }
+            // The transcript has reported whether these change anything.
+            Event::MessageStored { .. } | Event::TranscriptPage { .. } => {}
+            event => {
+                self.outbox.redraw(true);
+                self.on_session(event, now);
+            }
         }
-        tree::refresh(&mut self.layers, event);
+        tree::refresh(&mut self.overlays, event);
         self.apply_actions(now);
     }
 
-    fn on_host(&mut self, event: &Event, now: Instant) {
-        // The transcript has reported whether these change anything.
-        self.dirty |= !matches!(
-            event,
-            Event::MessageStored { .. } | Event::TranscriptPage { .. }
-        );
+    /// The session, its files and what runs in it.
+    fn on_session(&mut self, event: &Event, now: Instant) {
+        let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         match event {
             Event::SessionOpened {
                 session, messages, ..
             } => self.session_opened(session, messages),
-            Event::SessionIndexed { contents } => self.take_contents(*contents),
-            Event::SearchHits {
-                request,
-                hits,
-                done,
-                cut,
-            } => self.search.add_hits(
-                *request,
-                hits,
-                (*done, *cut),
-                &mut self.transcript,
-                &mut self.layers,
-            ),
-            // Shown in the session that replaces this one.
+            Event::SessionIndexed { contents } => {
+                self.footer.total = contents.usage;
+                sessions::report_damage(*contents, &self.session, &mut self.transcript);
+            }
+            Event::SearchHits { .. } => {
+                self.search.on_event(event, &mut self.transcript, overlays);
+            }
             Event::SessionFailed { message, in_use } => {
-                self.failure = Some(message.clone()).filter(|_| in_use.is_none());
-                self.in_use.clone_from(in_use);
-                self.ops.push(Op::NewSession);
+                self.sessions.set_failed(message, in_use.as_deref(), outbox);
             }
             Event::SessionRenamed { name } => {
                 self.session.name.clone_from(name);
                 self.footer.session_name.clone_from(name);
             }
             Event::Models { models } => {
-                self.models.clone_from(models);
-                let references = models.iter().map(ModelInfo::reference);
-                self.editor.set_models(references.collect());
-                models::refresh(&self.models, &self.footer, &mut self.layers);
+                let editor = &mut self.prompt.editor;
+                self.models.set(models, &self.footer, editor, overlays);
             }
             Event::ModelSelected { model, level, role } => {
                 self.footer.model = Some((**model).clone());
@@ -85,23 +79,29 @@ impl App {
                     self.activity.work = Work::Idle;
                 }
             }
-            Event::Files { paths, .. } => self.editor.set_files(std::sync::Arc::clone(paths)),
-            Event::History { prompts } => self.editor.load_history(prompts.clone()),
+            Event::Files { paths, .. } => self.prompt.editor.set_files(Arc::clone(paths)),
+            Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),
             Event::Workspace { cwd, branch } => {
                 self.footer.cwd.clone_from(cwd);
                 self.footer.branch.clone_from(branch);
             }
-            Event::Checkpoint(event) => self.on_checkpoint(event, now),
+            Event::Checkpoint(event) => {
+                checkpoints::on_event(event, &mut self.transcript, overlays, outbox);
+                let has_branch = self.footer.branch.is_some();
+                self.changes.on_event(event, has_branch, overlays, outbox);
+            }
             Event::Tree(event) => self.on_tree(event, now),
-            Event::Index(event) => self.on_library(event, now),
-            Event::Stash { prompts } => self.stash.set_prompts(prompts, &mut self.layers),
-            Event::UnsentFound { text } => self.restore_draft(text, now),
+            Event::Index(event) => {
+                sessions::on_event(event, &mut self.transcript, overlays, outbox);
+            }
+            Event::Stash { prompts } => self.stash.set_prompts(prompts, overlays),
+            Event::UnsentFound { text } => self.prompt.restore_draft(text, outbox),
             Event::Todo { list } => self.todo.list.clone_from(list),
             Event::Jobs { jobs } => {
                 self.footer.jobs = jobs::running(jobs);
-                self.ops.extend(jobs::set_jobs(&mut self.layers, jobs, now));
+                jobs::set_jobs(jobs, overlays, outbox, now);
             }
-            Event::JobOutput { id, output } => jobs::append_output(&mut self.layers, id, output),
+            Event::JobOutput { id, output } => jobs::append_output(overlays, id, output),
             Event::Presence {
                 clients,
                 writer,
@@ -113,75 +113,75 @@ impl App {
                 }
                 self.footer.line = Some((*state, text::single_line(detail)));
             }
-            Event::ShutDown => self.effects.push(Effect::Quit),
-            event => self.on_account(event, now),
+            Event::ShutDown => outbox.effect(Effect::Quit),
+            event => self.on_account(event),
         }
     }
 
     fn session_opened(&mut self, session: &SessionInfo, messages: &[StoredMessage]) {
         self.session = session.clone();
-        self.editor.set_folder(&session.cwd);
+        self.prompt.set_session(&session.cwd);
         self.footer.session_name.clone_from(&session.name);
         self.footer.read_only = session.read_only;
         self.activity.work = Work::Idle;
-        self.queue = QueueView::default();
-        self.pending.clear();
         self.footer.context_tokens = 0;
         for stored in messages {
-            self.count(&stored.message);
+            self.footer.count(&stored.message);
         }
-        self.take_contents(session.contents.unwrap_or_default());
+        let contents = session.contents.unwrap_or_default();
+        self.footer.total = contents.usage;
+        sessions::report_damage(contents, session, &mut self.transcript);
         if session.recovered_draft {
             let text = "restored the answer that a crash interrupted";
-            self.transcript.notice(osier_agent::Severity::Info, text);
+            self.transcript.notice(Severity::Info, text);
         }
-        if let Some(message) = self.failure.take() {
-            self.transcript
-                .notice(osier_agent::Severity::Error, &message);
-        }
-        if let Some(target) = self.in_use.take() {
-            sessions::offer_in_use(&target, &mut self.layers);
-        }
+        self.sessions
+            .show_failure(&mut self.transcript, &mut self.overlays);
     }
 
-    /// Restores the draft of an earlier run; what is typed now stays.
-    fn restore_draft(&mut self, text: &Parts, now: Instant) {
-        if self.editor.is_empty() {
-            self.editor.set_parts(text);
-            return self.toast("restored the draft", false, now);
-        }
-        self.editor.remember(&text.to_string());
-        let told = "the earlier draft is in the prompt history";
-        self.toast(told, false, now);
+    fn on_tree(&mut self, event: &TreeEvent, now: Instant) {
+        let cx = TreeContext {
+            session: &self.session,
+            editor: &mut self.prompt.editor,
+            transcript: &mut self.transcript,
+            activity: &mut self.activity,
+            footer: &mut self.footer,
+            overlays: &mut self.overlays,
+            outbox: &mut self.outbox,
+            now,
+        };
+        self.tree.on_event(event, cx);
+        compaction::on_tree_event(event, &mut self.overlays, &mut self.outbox);
+        context::on_event(event, &mut self.overlays);
+        let (transcript, activity) = (&mut self.transcript, &mut self.activity);
+        fan::on_event(event, transcript, activity, &mut self.overlays, now);
     }
 
     /// Keys, sign-ins and what they were used for; what the project and plugins add.
-    fn on_account(&mut self, event: &Event, now: Instant) {
+    fn on_account(&mut self, event: &Event) {
+        let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         match event {
-            Event::Transfer(event) => self.on_transfer(event),
-            Event::Commands { commands } => self.take_commands(commands),
+            Event::Transfer(event) => transfer::on_event(event, &mut self.transcript),
+            Event::Commands { commands } => {
+                self.prompt.set_commands(commands, &mut self.transcript);
+            }
             Event::PluginStatus { .. } | Event::PluginWidget { .. } | Event::PluginKeys { .. } => {
-                self.on_plugin(event);
+                let (keymap, footer) = (&mut self.keymap, &mut self.footer);
+                self.plugins
+                    .on_event(event, keymap, footer, &mut self.transcript);
             }
-            Event::Context { parts } => skills::refresh(parts, &mut self.layers),
-            Event::Usage { spending } => {
-                for line in usage::lines(spending) {
-                    self.transcript.notice(osier_agent::Severity::Info, &line);
-                }
-            }
-            Event::Accounts { accounts } => accounts::refresh(accounts, &mut self.layers),
-            Event::LoginStarted { .. } => accounts::open_login(event, &mut self.layers),
+            Event::Context { parts } => skills::refresh(parts, overlays),
+            Event::Usage { spending } => usage::show(spending, &mut self.transcript),
+            Event::Accounts { accounts } => accounts::refresh(accounts, overlays),
+            Event::LoginStarted { .. } => accounts::open_login(event, overlays),
             Event::McpServers { servers } => {
-                self.servers
-                    .set(servers, &mut self.layers, &mut self.editor);
+                self.servers.set(servers, overlays, &mut self.prompt.editor);
             }
-            Event::LoginRefused { message } => {
-                self.activity.toast(message, true, now);
-            }
+            Event::LoginRefused { message } => outbox.toast(message, true),
             Event::LoginEnded { error, .. } => {
-                let open = accounts::close_login(&mut self.layers);
+                let open = accounts::close_login(overlays);
                 if let (Some(error), true) = (error, open) {
-                    self.transcript.notice(osier_agent::Severity::Error, error);
+                    self.transcript.notice(Severity::Error, error);
                 }
             }
             Event::Permissions {
@@ -191,99 +191,78 @@ impl App {
             } => {
                 self.footer.permissions = *mode;
                 self.footer.sandbox = *sandbox;
-                self.rules.clone_from(rules);
-                permissions::refresh(*mode, rules, &mut self.layers);
+                self.permissions.set(*mode, rules, overlays);
             }
-            Event::Hooks { hooks } => hooks::refresh(hooks, &mut self.layers),
-            Event::HookRan { .. } => self.ops.extend(hooks::reload(&self.layers)),
-            Event::ProjectTrusted => self.actions.push(Action::ReloadAppearance),
-            event => self.on_question(event),
+            Event::Hooks { hooks } => hooks::refresh(hooks, overlays),
+            Event::HookRan { .. } => hooks::reload(overlays, outbox),
+            Event::ProjectTrusted => outbox.effect(Effect::ReloadAppearance),
+            event => self
+                .questions
+                .on_event(event, self.focused, overlays, outbox),
         }
     }
 
-    fn on_agent(&mut self, event: &osier_agent::Event, now: Instant) {
+    /// Applies an event of the agent; whether something visible changed outside of the conversation.
+    fn on_agent(&mut self, event: &AgentEvent, now: Instant) -> bool {
+        let outbox = &mut self.outbox;
         match event {
-            osier_agent::Event::AgentStart => self.activity.work = Work::Working { since: now },
-            osier_agent::Event::TurnStart { .. } | osier_agent::Event::MessageUpdate { .. } => {
-                if let Work::Retrying { since, .. } = self.activity.work {
-                    self.activity.work = Work::Working { since };
-                }
-                return;
+            AgentEvent::AgentStart => self.activity.work = Work::Working { since: now },
+            AgentEvent::TurnStart { .. } | AgentEvent::MessageUpdate { .. } => {
+                self.activity.end_retry();
+                return false;
             }
-            osier_agent::Event::RetryScheduled {
+            AgentEvent::RetryScheduled {
                 attempt,
                 max_attempts,
                 delay_ms,
                 status,
             } => {
-                let since = match self.activity.work {
-                    Work::Working { since } | Work::Retrying { since, .. } => since,
-                    _ => now,
-                };
+                let delay = Duration::from_millis(*delay_ms);
                 self.activity.work = Work::Retrying {
-                    since,
-                    until: now + Duration::from_millis(*delay_ms),
-                    delay: Duration::from_millis(*delay_ms),
+                    since: self.activity.run_since().unwrap_or(now),
+                    until: now + delay,
+                    delay,
                     attempt: *attempt,
                     attempts: *max_attempts,
                     reason: status.message().to_owned(),
                 };
             }
-            osier_agent::Event::Tools { tools } => self.tools.set(tools, &mut self.layers),
-            osier_agent::Event::AgentSettled { outcome } => self.settled(outcome, now),
-            osier_agent::Event::CompactionStart { .. }
-            | osier_agent::Event::CompactionEnd { .. } => {
-                self.on_compaction(event, now);
+            AgentEvent::Tools { tools } => self.tools.set(tools, &mut self.overlays),
+            AgentEvent::AgentSettled { outcome } => self.settled(outcome, now),
+            AgentEvent::CompactionStart { .. } | AgentEvent::CompactionEnd { .. } => {
+                let (transcript, activity) = (&mut self.transcript, &mut self.activity);
+                compaction::on_event(event, transcript, activity, &mut self.footer, outbox, now);
             }
-            osier_agent::Event::QueueUpdate {
+            AgentEvent::QueueUpdate {
                 steering,
                 follow_up,
-            } => {
-                let texts = |messages: &[UserMessage]| {
-                    messages
-                        .iter()
-                        .map(|message| message.text.clone())
-                        .collect()
-                };
-                self.queue = QueueView {
-                    steering: texts(steering),
-                    follow_up: texts(follow_up),
-                };
-            }
-            osier_agent::Event::QueueRecalled { messages } => {
-                self.pending.clear();
-                self.take_back(messages);
-            }
-            osier_agent::Event::MessageStart { message, .. } => {
+            } => self.prompt.set_queue(steering, follow_up),
+            AgentEvent::QueueRecalled { messages } => self.prompt.on_recalled(messages),
+            AgentEvent::MessageStart { message, .. } => {
                 if let AgentMessage::User(prompt) = &**message {
-                    self.pending.stored(prompt);
+                    self.prompt.on_stored(prompt);
                 }
-                return;
+                return false;
             }
-            osier_agent::Event::MessageEnd { message, .. } => self.count(message),
-            osier_agent::Event::ThinkingLevelChanged { level, effective } => {
+            AgentEvent::MessageEnd { message, .. } => self.footer.count(message),
+            AgentEvent::ThinkingLevelChanged { level, effective } => {
                 self.footer.level = *effective;
                 if level != effective {
                     let (asked, used) = (level.name(), effective.name());
                     let text =
                         format!("this model has no thinking level `{asked}`; using `{used}`");
-                    self.toast(&text, false, now);
+                    outbox.toast(text, false);
                 }
             }
-            _ => return,
+            _ => return false,
         }
-        self.dirty = true;
+        true
     }
 
+    /// A run has ended.
     fn settled(&mut self, outcome: &RunOutcome, now: Instant) {
-        let lost = self.pending.take_lost(&self.queue);
-        if matches!(outcome, RunOutcome::Stopped { .. }) {
-            self.take_back(&lost);
-        }
-        let since = match self.activity.work {
-            Work::Working { since } | Work::Retrying { since, .. } => Some(since),
-            _ => None,
-        };
+        self.prompt.on_settled(outcome);
+        let since = self.activity.run_since();
         self.activity.work = if self.transcript.runs_shell() {
             Work::Shell { since: now }
         } else {
@@ -295,68 +274,7 @@ impl App {
                 None => "done".to_owned(),
                 Some(error) => format!("failed: {error}"),
             };
-            self.effects.push(Effect::Notify(text));
-        }
-    }
-
-    fn count(&mut self, message: &AgentMessage) {
-        if let AgentMessage::ToolResult(result) = message
-            && let Some(nested) = result.details.get("spending")
-            && let Ok(nested) = serde_json::from_value::<Spending>(nested.clone())
-        {
-            self.usage += nested.total;
-            self.footer.total = self.usage;
-        }
-        if let AgentMessage::Assistant(message) = message {
-            self.usage += message.usage;
-            self.footer.total = self.usage;
-        }
-        self.show_tokens(message);
-    }
-
-    /// Updates the context size from the usage of an answer.
-    pub(crate) fn show_tokens(&mut self, message: &AgentMessage) {
-        if let AgentMessage::Assistant(message) = message
-            && message.usage.total_tokens() > 0
-        {
-            self.footer.context_tokens = message.usage.total_tokens();
-        }
-    }
-
-    /// Takes the commands of skills, templates and plugins. Built-in names have priority.
-    fn take_commands(&mut self, commands: &[AddedCommand]) {
-        let (taken, free): (Vec<_>, Vec<_>) = commands
-            .iter()
-            .cloned()
-            .partition(|command| find_slash(&command.name).is_some());
-        for command in taken {
-            let (name, origin) = (&command.name, &command.origin);
-            let text = match origin.as_str() {
-                "skill" => format!(
-                    "skill `{name}` has the name of a built-in command; call it with `/skill:{name}`"
-                ),
-                _ => {
-                    format!("`/{name}` of `{origin}` has the name of a built-in command; rename it")
-                }
-            };
-            self.transcript
-                .notice(osier_agent::Severity::Warning, &text);
-        }
-        self.editor.set_commands(free);
-    }
-
-    /// Takes the contents of the complete session.
-    fn take_contents(&mut self, contents: SessionContents) {
-        self.usage = contents.usage;
-        self.footer.total = self.usage;
-        if contents.damaged_lines > 0 {
-            let text = format!(
-                "skipped {} damaged lines of the session file; they remain in {}",
-                contents.damaged_lines,
-                self.session.path.as_deref().unwrap_or("the file")
-            );
-            self.transcript
-                .notice(osier_agent::Severity::Warning, &text);
+            self.outbox.effect(Effect::Notify(text));
         }
     }
 }

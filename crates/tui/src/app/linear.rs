@@ -5,9 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::App;
-use super::layout::Areas;
 use crate::action::Action;
 use crate::command::Command;
+use crate::layout::Areas;
 use osier_settings::Settings;
 use osier_term::component::View;
 use osier_term::layers::Layers;
@@ -16,47 +16,31 @@ use osier_term::linear;
 impl App {
     /// Applies the settings for the appearance of the screen.
     pub fn take_settings(&mut self, settings: &Settings) {
-        self.set_linear(settings.screen_reader);
-        self.footer.left.clone_from(&settings.footer_left);
-        self.footer.right.clone_from(&settings.footer_right);
-    }
-
-    fn set_linear(&mut self, linear: bool) {
+        let linear = settings.screen_reader;
         self.linear = linear;
         self.transcript.set_linear(linear);
         self.activity.set_linear(linear);
         self.footer.linear = linear;
+        self.footer.left.clone_from(&settings.footer_left);
+        self.footer.right.clone_from(&settings.footer_right);
         self.theme.mark_selected(linear);
-        self.dirty = true;
+        self.outbox.redraw(true);
     }
+}
 
-    /// The cursor of the main screen: in the list that completes when one has gone into it, at what is picked
-    /// while the conversation is browsed, else where one types.
-    pub(crate) fn main_cursor(
-        &self,
-        buffer: &mut Buffer,
-        areas: Areas,
-        typing: Position,
-    ) -> Option<Position> {
-        if !self.linear {
-            return (!self.browsing).then_some(typing);
-        }
-        let above = Rect {
-            height: areas.rule.y.saturating_sub(areas.transcript.y),
-            ..areas.transcript
-        };
-        let selected = linear::strip(buffer, above);
-        let seen = selected.map(|at| linear::first_alphanumeric(buffer, at));
-        if self.browsing {
-            return Some(seen.unwrap_or(areas.transcript.as_position()));
-        }
-        Some(seen.filter(|_| self.editor.is_choosing()).unwrap_or(typing))
-    }
+/// What is selected on the main screen above the prompt.
+pub(super) fn selected(buffer: &mut Buffer, areas: Areas) -> Option<Position> {
+    let above = Rect {
+        height: areas.rule.y.saturating_sub(areas.transcript.y),
+        ..areas.transcript
+    };
+    let selected = linear::strip(buffer, above)?;
+    Some(linear::first_alphanumeric(buffer, selected))
 }
 
 /// Draws the topmost layer alone: what is above and below each other would be read in one line. Tells where
 /// the cursor belongs.
-pub(crate) fn draw_layer(
+pub(super) fn draw_layer(
     layers: &mut Layers<Command, Action>,
     buffer: &mut Buffer,
     view: &View<'_, Command>,

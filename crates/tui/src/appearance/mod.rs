@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::app::App;
 use crate::command::Command;
+use crate::effect::NewBinding;
+use crate::overlays::Overlays;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::{atomic_file, path};
 use osier_settings::Settings;
-use osier_term::input::{KeyPress, TerminalReply};
+use osier_term::input::TerminalReply;
 use osier_term::keymap;
 use osier_term::keymap::{Keymap, KeymapSource};
 use osier_term::terminal::TerminalKind;
@@ -52,15 +53,6 @@ pub struct ThemeChoice {
     pub kind: ThemeKind,
     /// The file of a theme of the user.
     pub path: Option<PathBuf>,
-}
-
-/// A binding that is to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewBinding {
-    pub context: String,
-    pub keys: Vec<KeyPress>,
-    /// Empty: the keys are taken away.
-    pub action: String,
 }
 
 impl Appearance {
@@ -205,13 +197,9 @@ impl Appearance {
     }
 }
 
-impl App {
-    /// Lists the themes; `current` is the chosen one.
-    pub fn pick_theme(&mut self, choices: &[ThemeChoice], current: &str) {
-        let picker = themes::picker(choices, current);
-        self.layers.push(themes::ID, picker);
-        self.dirty = true;
-    }
+/// Lists the themes; `current` is the chosen one.
+pub(crate) fn list_themes(choices: &[ThemeChoice], current: &str, overlays: &mut Overlays) {
+    overlays.push(themes::ID, themes::picker(choices, current));
 }
 
 /// What is wrong with the theme and the keymap that the settings name.

@@ -3,6 +3,7 @@
 
 use super::ThemeChoice;
 use crate::action::Action;
+use crate::effect::Effect;
 use crate::overlays::picker::Picker;
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::Row;
@@ -18,14 +19,14 @@ pub(super) fn picker(choices: &[ThemeChoice], current: &str) -> Picker {
         .taking("apply")
         .with_selected(current)
         .on_move(Box::new(|name| {
-            vec![Action::PreviewTheme(Some(name.to_owned()))]
+            vec![Action::Effect(Effect::PreviewTheme(Some(name.to_owned())))]
         }))
-        .on_leave(vec![Action::PreviewTheme(None)])
+        .on_leave(vec![Action::Effect(Effect::PreviewTheme(None))])
         .with_preview(Box::new(|_| sample()))
 }
 
 fn take(name: &str) -> Vec<Action> {
-    vec![Action::SetTheme(name.to_owned())]
+    vec![Action::Effect(Effect::LoadTheme(name.to_owned()))]
 }
 
 fn item(choice: &ThemeChoice) -> Item {

@@ -15,13 +15,8 @@ pub(super) const COMPARISON: u64 = 1;
 const ALL: &str = "\0all";
 const BY_HAND: &str = "\0by hand";
 
-/// Requests a preview of restoring the files; the reply opens the list.
-pub(crate) fn preview(at: FilesAt) -> Op {
-    Op::Checkpoint(CheckpointOp::PreviewFiles { request: 0, at })
-}
-
 /// Requests whether the files differ from this point; a notice appears when they do.
-pub(super) fn compare() -> Op {
+pub(crate) fn compare() -> Op {
     Op::Checkpoint(CheckpointOp::PreviewFiles {
         request: COMPARISON,
         at: FilesAt::Here,

@@ -2,12 +2,17 @@
 
 use super::slash::Parsed;
 use crate::action::Action;
-use crate::checkpoints::preview;
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
 use osier_protocol::{
-    CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, PermissionMode, Role, TransferOp, TreeOp,
+    CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, PermissionMode, Role, ServerAction,
+    TransferOp, TreeOp,
 };
+
+/// Requests a preview of restoring the files; the reply opens the list.
+pub(crate) fn preview(at: FilesAt) -> Op {
+    Op::Checkpoint(CheckpointOp::PreviewFiles { request: 0, at })
+}
 
 /// Steps the conversation, the files, or both.
 pub(super) fn step(argument: &str, op: TreeOp, files: Op) -> Parsed {
@@ -191,6 +196,38 @@ pub(super) fn import(path: &str) -> Parsed {
     }))
 }
 
+/// The actions of `/mcp ACTION SERVER`.
+const SERVER_ACTIONS: &[(&str, ServerAction)] = &[
+    ("restart", ServerAction::Restart),
+    ("enable", ServerAction::Enable),
+    ("disable", ServerAction::Disable),
+    ("login", ServerAction::Login),
+    ("logout", ServerAction::Logout),
+];
+
+/// The action of `/mcp ARGUMENT`.
+pub(super) fn server(argument: &str) -> Parsed {
+    let (word, server) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    let action = SERVER_ACTIONS.iter().find(|(name, _)| *name == word);
+    match (action, server.trim()) {
+        (Some((_, action)), name) if !name.is_empty() => {
+            let name = name.to_owned();
+            let action = *action;
+            Ok(vec![Action::Tell(Op::McpServer { name, action })])
+        }
+        (None, "") => Ok(vec![Action::ShowServer(word.to_owned())]),
+        _ => {
+            let names: Vec<&str> = SERVER_ACTIONS.iter().map(|(name, _)| *name).collect();
+            Err(format!(
+                "expected `/mcp`, `/mcp SERVER` or `/mcp ACTION SERVER`; the actions are {}",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "parsers return results")]
 fn tell(op: Op) -> Parsed {
     Ok(vec![Action::Tell(op)])
@@ -201,4 +238,21 @@ fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
         "unknown {kind} `{name}`; expected one of {}",
         known.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_names_an_action_and_a_server() {
+        let restart = Action::Tell(Op::McpServer {
+            name: "git".into(),
+            action: ServerAction::Restart,
+        });
+        assert_eq!(server("restart git"), Ok(vec![restart]));
+        assert_eq!(server("git"), Ok(vec![Action::ShowServer("git".into())]));
+        assert!(server("restart").unwrap_err().contains("restart, enable"));
+        assert!(server("burn git").is_err());
+    }
 }

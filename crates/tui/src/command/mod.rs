@@ -4,17 +4,17 @@
 //! of keys read it; nothing else lists commands.
 
 mod arguments;
-mod help;
-mod palette;
 mod registry;
 mod slash;
 
 use std::fmt;
-use std::time::Instant;
 
-use super::app::App;
+use crate::action::Action;
+use crate::effect::Effect;
+use osier_protocol::Op;
 use osier_term::widgets::textarea::modal::EDITS;
 
+pub(crate) use arguments::preview;
 pub use registry::Command;
 pub(crate) use slash::{Slash, find_slash, parse_slash, slash_commands};
 
@@ -64,13 +64,16 @@ impl Category {
 
 /// What a command does once no component in front has used it.
 #[derive(Debug, Clone, Copy)]
-enum Run {
+pub(crate) enum Run {
     /// Nothing: only components use it.
     Component,
-    /// It always applies.
-    Always(fn(&mut App, Instant)),
-    /// It applies in some states; false when it does not.
-    Maybe(fn(&mut App, Instant) -> bool),
+    /// It sends an op to the session.
+    Op(fn() -> Op),
+    /// It requests something of the program.
+    Effect(fn() -> Effect),
+    Actions(fn() -> Vec<Action>),
+    /// A feature runs it: `app/commands.rs` passes it on.
+    Feature,
     /// It needs arguments: types the slash command into the prompt.
     Arguments,
 }
@@ -88,7 +91,7 @@ pub struct CommandInfo {
     pub description: &'static str,
     /// The command as it is typed into the prompt.
     pub slash: Option<Slash>,
-    run: Run,
+    pub(crate) run: Run,
     key_only: bool,
 }
 
@@ -111,13 +114,23 @@ impl CommandInfo {
         }
     }
 
-    const fn run(mut self, run: fn(&mut App, Instant)) -> Self {
-        self.run = Run::Always(run);
+    const fn op(mut self, op: fn() -> Op) -> Self {
+        self.run = Run::Op(op);
         self
     }
 
-    const fn maybe(mut self, run: fn(&mut App, Instant) -> bool) -> Self {
-        self.run = Run::Maybe(run);
+    const fn effect(mut self, effect: fn() -> Effect) -> Self {
+        self.run = Run::Effect(effect);
+        self
+    }
+
+    const fn actions(mut self, actions: fn() -> Vec<Action>) -> Self {
+        self.run = Run::Actions(actions);
+        self
+    }
+
+    const fn feature(mut self) -> Self {
+        self.run = Run::Feature;
         self
     }
 
@@ -174,22 +187,6 @@ impl CommandInfo {
     /// Whether the palette lists it.
     pub fn in_palette(&self) -> bool {
         !self.key_only && !matches!(self.run, Run::Component)
-    }
-
-    /// Runs it; false when it does not apply now.
-    pub(super) fn apply(&self, app: &mut App, now: Instant) -> bool {
-        match (self.run, self.slash) {
-            (Run::Always(run), _) => {
-                run(app, now);
-                true
-            }
-            (Run::Maybe(run), _) => run(app, now),
-            (Run::Arguments, Some(slash)) => {
-                app.editor.set_text(&format!("/{} ", slash.name));
-                true
-            }
-            (Run::Component | Run::Arguments, _) => false,
-        }
     }
 }
 

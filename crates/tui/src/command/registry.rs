@@ -1,16 +1,11 @@
 //! The table of commands: one row each, with category, keymap name, description, slash command and action.
 
-use super::{Category, CommandInfo, arguments, help, palette};
+use super::{Category, CommandInfo, arguments};
 use crate::action::Action;
-use crate::app::{App, Effect, Viewer};
-use crate::checkpoints::preview;
-use crate::tabs::TabRequest;
-use crate::{accounts, hooks, jobs, mcp, models, permissions, skills};
+use crate::effect::{Effect, TabRequest};
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
-use osier_protocol::{
-    CheckpointOp, DiffRange, FilesAt, Landmark, Mark, Op, PermissionMode, TreeOp,
-};
+use osier_protocol::{CheckpointOp, DiffRange, FilesAt, Mark, Op, PermissionMode, TreeOp};
 use osier_term::theme::ThemeStore;
 use osier_term::widgets::textarea::modal::Edit;
 
@@ -48,260 +43,260 @@ macro_rules! commands {
 commands! {
     Prompt {
         Submit "submit" "Send the prompt; during a run, steer the model"
-            .run(|app, _| app.submit(false)).key_only();
+            .actions(|| vec![Action::Submit { follow_up: false }]).key_only();
         FollowUp "follow_up" "Queue the prompt until the model is done"
-            .run(|app, _| app.submit(true)).key_only();
+            .actions(|| vec![Action::Submit { follow_up: true }]).key_only();
         RecallQueue "recall_queue" "Edit queued messages"
-            .run(|app, _| app.tell(AgentOp::RecallQueue));
+            .op(|| Op::Agent(AgentOp::RecallQueue));
         Stash "stash" "Stash the prompt; in an empty prompt, restore one"
-            .run(App::stash_prompt);
+            .feature();
         StashList "stash_list" "List stashed prompts"
-            .run(|app, _| app.stash.open(&mut app.layers, &mut app.ops)).slash("stash");
+            .feature().slash("stash");
         HistorySearch "history_search" "Search the prompt history"
-            .run(|app, _| app.open_history());
+            .feature();
         ExternalEditor "external_editor" "Edit the prompt in $VISUAL or $EDITOR"
-            .run(|app, _| app.edit_prompt());
+            .feature();
         AttachPicture "attach_picture" "Attach the image in the clipboard, or paste its text"
-            .run(|app, _| app.effects.push(Effect::ReadPicture));
+            .effect(|| Effect::ReadPicture);
         Complete "complete" "Complete the path, file or command"
-            .maybe(|app, _| app.complete()).key_only();
+            .feature().key_only();
         Skills "skills" "List skills and prompt templates"
-            .run(|app, _| skills::open(&mut app.layers, &mut app.ops)).slash("skills");
+            .feature().slash("skills");
     }
     Run {
         Interrupt "interrupt" "Stop the model and its commands"
-            .run(|app, _| app.interrupt());
+            .feature();
         Answer "answer" "Answer the pending question"
-            .maybe(|app, _| app.questions.enter(&mut app.layers));
+            .feature();
         RetryRun "retry" "Continue a failed run; with a model, retry as a branch"
-            .run(|app, _| app.tell(AgentOp::Continue))
+            .op(|| Op::Agent(AgentOp::Continue))
             .slash_with("retry", "[MODEL]", arguments::retry);
         RetryModel "retry_model" "Retry the last prompt with another model"
-            .run(|app, _| models::open_retry(&app.models, &mut app.layers, &mut app.ops));
+            .feature();
         FanOut "fan" "Run several models side by side"
             .typed("fan", "MODEL MODEL … [-- PROMPT]", arguments::fan);
         Compact "compact" "Summarize the earlier conversation"
-            .run(|app, _| app.ops.push(Op::Tree(TreeOp::Compact { instructions: None, review: true })))
+            .op(|| Op::Tree(TreeOp::Compact { instructions: None, review: true }))
             .slash_with("compact", "[INSTRUCTIONS]", arguments::compact);
         CyclePermissions "cycle_permissions" "Switch to the next permission mode"
-            .run(|app, _| app.ops.push(Op::CyclePermissions));
+            .op(|| Op::CyclePermissions);
         Permissions "permissions" "Change the permission mode and rules"
-            .run(|app, _| permissions::open(app.footer.permissions, &app.rules, &mut app.layers, &mut app.ops))
+            .feature()
             .slash_with("permissions", "[MODE]", arguments::permissions)
             .values(|| PermissionMode::ALL.map(PermissionMode::name).to_vec());
         ToggleTodo "toggle_todo" "Toggle the to-do list"
-            .run(|app, _| app.todo.toggle()).slash("todo");
+            .feature().slash("todo");
         Jobs "jobs" "List background jobs"
-            .run(|app, now| jobs::open(&mut app.layers, &mut app.ops, now)).slash("jobs");
+            .feature().slash("jobs");
     }
     Model {
         ModelPicker "model_picker" "Choose a model"
-            .run(|app, _| models::open(&app.models, &app.footer, &mut app.layers, &mut app.ops))
+            .feature()
             .slash_with("model", "[NAME]", arguments::model);
         CycleModel "cycle_model" "Switch to the next favourite model"
-            .run(|app, _| app.ops.push(Op::CycleModel { backward: false }));
+            .op(|| Op::CycleModel { backward: false });
         CycleModelBackward "cycle_model_backward" "Switch to the previous favourite model"
-            .run(|app, _| app.ops.push(Op::CycleModel { backward: true }));
+            .op(|| Op::CycleModel { backward: true });
         CycleThinking "cycle_thinking" "Switch to the next thinking level"
-            .run(|app, _| app.ops.push(Op::CycleThinkingLevel))
+            .op(|| Op::CycleThinkingLevel)
             .slash_with("thinking", "[LEVEL]", arguments::thinking)
             .values(|| ThinkingLevel::ALL.map(ThinkingLevel::name).to_vec());
         CycleRole "cycle_role" "Switch to the model of the other role"
-            .run(|app, _| app.ops.push(Op::SwitchRole { role: None }))
+            .op(|| Op::SwitchRole { role: None })
             .slash_with("role", "[plan|edit [MODEL]]", arguments::role)
             .values(|| vec!["plan", "edit"]);
         RefreshModels "refresh_models" "Fetch newly published models and prices"
-            .run(|app, _| app.ops.push(Op::RefreshModels)).slash("refresh");
+            .op(|| Op::RefreshModels).slash("refresh");
     }
     Account {
         Login "login" "Sign in to a provider"
-            .run(|app, _| accounts::open(false, &mut app.layers, &mut app.ops))
+            .feature()
             .slash_with("login", "[PROVIDER]", arguments::login);
         Logout "logout" "Sign out of a provider"
-            .run(|app, _| accounts::open(true, &mut app.layers, &mut app.ops))
+            .feature()
             .slash_with("logout", "[PROVIDER]", arguments::logout);
     }
     Session {
         NewSession "new_session" "Start a new session; during a run, in a new tab"
-            .run(|app, _| app.new_session()).slash("new");
+            .feature().slash("new");
         SessionPicker "session_picker" "Resume a session"
-            .run(|app, _| app.open_sessions())
+            .feature()
             .slash_with("resume", "[ID]", |id| Ok(vec![arguments::open_session(id, false)]));
         RenameSession "rename_session" "Rename the session; without a name, clear the name"
             .typed("name", "[TEXT]", arguments::rename);
         ShowSession "session_info" "Show the session's file, counts and cost"
-            .run(|app, _| app.show_session()).slash("session");
+            .feature().slash("session");
         ShowUsage "usage" "Show tokens, cost and cache hits by model"
-            .run(|app, _| app.ops.push(Op::GetUsage)).slash("usage");
+            .op(|| Op::GetUsage).slash("usage");
         Context "context" "Show what fills the context window"
-            .run(|app, _| app.ops.push(Op::Tree(TreeOp::GetContext))).slash("context");
+            .op(|| Op::Tree(TreeOp::GetContext)).slash("context");
         Pin "pin" "Pin the session in the list, or unpin it"
-            .run(|app, now| app.mark_session(Mark::Pinned, true, now))
+            .actions(|| vec![Action::MarkSession { mark: Mark::Pinned, on: true }])
             .slash_with("pin", "[off]", |argument| arguments::mark(argument, Mark::Pinned))
             .values(|| vec!["off"]);
         Archive "archive" "Archive the session, or unarchive it"
-            .run(|app, now| app.mark_session(Mark::Archived, true, now))
+            .actions(|| vec![Action::MarkSession { mark: Mark::Archived, on: true }])
             .slash_with("archive", "[off]", |argument| arguments::mark(argument, Mark::Archived))
             .values(|| vec!["off"]);
         Fork "fork" "Fork a new session from before the last prompt"
-            .run(|app, _| app.ops.push(Op::Tree(TreeOp::Fork { entry_id: None }))).slash("fork");
+            .op(|| Op::Tree(TreeOp::Fork { entry_id: None })).slash("fork");
         CloneSession "clone" "Copy the branch into a new session"
-            .run(|app, _| app.ops.push(Op::Tree(TreeOp::Clone))).slash("clone");
+            .op(|| Op::Tree(TreeOp::Clone)).slash("clone");
         Export "export" "Export the session as HTML, Markdown or JSON lines"
-            .run(|app, _| app.actions.push(arguments::export_to("")))
+            .actions(|| vec![arguments::export_to("")])
             .slash_with("export", "[FILE]", |argument| Ok(vec![arguments::export_to(argument)]));
         Import "import" "Import a session from osier, pi, Claude Code or Codex"
             .typed("import", "FILE", arguments::import);
         TakeOver "take_over" "Take control from another client"
-            .run(App::take_over).slash("takeover");
+            .feature().slash("takeover");
     }
     Tabs {
         OpenSessions "open_sessions" "List tabs"
-            .run(|app, _| app.summaries.open(&mut app.layers))
+            .feature()
             .slash_with("sessions", "[NUMBER]", arguments::show_tab);
         NewTab "new_tab" "Start a new session in a new tab"
-            .run(|app, _| app.effects.push(Effect::Tabs(TabRequest::Begin))).alias("new_beside")
+            .effect(|| Effect::Tabs(TabRequest::Begin)).alias("new_beside")
             .slash_with("tab", "[ID]", |id| Ok(vec![arguments::open_session(id, true)]))
             .slash_alias("beside");
         NextSession "next_session" "Go to the next tab"
-            .run(|app, now| app.go_to_tab(app.summaries.next(false, false), now));
+            .feature();
         PreviousSession "previous_session" "Go to the previous tab"
-            .run(|app, now| app.go_to_tab(app.summaries.next(true, false), now));
+            .feature();
         NextWaiting "next_waiting" "Go to the next tab that needs attention"
-            .run(|app, now| app.go_to_tab(app.summaries.next(false, true), now));
+            .feature();
         PreviousWaiting "previous_waiting" "Go to the previous tab that needs attention"
-            .run(|app, now| app.go_to_tab(app.summaries.next(true, true), now));
+            .feature();
         CloseSession "close_session" "Close the tab; the session stays stored"
-            .run(|app, now| app.close_session(app.summaries.shown, now)).slash("close");
+            .feature().slash("close");
         Session1 "session_1" "Go to tab 1"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(1), now)).key_only();
+            .feature().key_only();
         Session2 "session_2" "Go to tab 2"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(2), now)).key_only();
+            .feature().key_only();
         Session3 "session_3" "Go to tab 3"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(3), now)).key_only();
+            .feature().key_only();
         Session4 "session_4" "Go to tab 4"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(4), now)).key_only();
+            .feature().key_only();
         Session5 "session_5" "Go to tab 5"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(5), now)).key_only();
+            .feature().key_only();
         Session6 "session_6" "Go to tab 6"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(6), now)).key_only();
+            .feature().key_only();
         Session7 "session_7" "Go to tab 7"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(7), now)).key_only();
+            .feature().key_only();
         Session8 "session_8" "Go to tab 8"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(8), now)).key_only();
+            .feature().key_only();
         Session9 "session_9" "Go to tab 9"
-            .run(|app, now| app.go_to_tab(app.summaries.numbered(9), now)).key_only();
+            .feature().key_only();
     }
     Settings {
         Settings "settings" "Change settings"
-            .run(|app, _| app.effects.push(Effect::PickSetting)).slash("settings");
+            .effect(|| Effect::PickSetting).slash("settings");
         Themes "themes" "Change the theme"
-            .run(|app, _| app.effects.push(Effect::PickTheme))
-            .slash_with("theme", "[NAME]", |name| Ok(vec![Action::SetTheme(name.to_owned())]))
+            .effect(|| Effect::PickTheme)
+            .slash_with("theme", "[NAME]", |name| Ok(vec![Action::Effect(Effect::LoadTheme(name.to_owned()))]))
             .values(ThemeStore::embedded);
         Keymap "keymap" "Change keyboard shortcuts"
-            .run(|app, _| app.open_keymap()).slash("keymap");
+            .feature().slash("keymap");
         Reload "reload" "Reload settings, keymaps, themes, hooks and skills"
-            .run(|app, _| app.actions.extend([Action::ReloadAppearance, Action::Tell(Op::Reload)]))
+            .actions(|| vec![Action::Effect(Effect::ReloadAppearance), Action::Tell(Op::Reload)])
             .slash("reload");
     }
     Tools {
         Tools "tools" "List tools and their cost, and turn them on or off"
-            .run(|app, _| app.tools.open(&mut app.layers, &mut app.ops)).slash("tools");
+            .feature().slash("tools");
         Servers "mcp" "List MCP servers; restart, enable or sign in to one"
-            .run(|app, _| app.servers.open(&mut app.layers, &mut app.ops))
-            .slash_with("mcp", "[ACTION SERVER]", mcp::slash);
+            .feature()
+            .slash_with("mcp", "[ACTION SERVER]", arguments::server);
         Hooks "hooks" "List hooks and their last results"
-            .run(|app, _| hooks::open(&mut app.layers, &mut app.ops)).slash("hooks");
+            .feature().slash("hooks");
     }
     Application {
         Palette "palette" "Show the command palette"
-            .run(|app, _| app.layers.push(palette::ID, palette::picker(&app.keymap, app.editor.commands()))).key_only();
+            .feature().key_only();
         Help "help" "Show keyboard shortcuts and commands"
-            .run(|app, _| app.layers.push(help::ID, help::page(&app.keymap, app.editor.commands(), &app.plugins.keys))).slash("help").slash_alias("keys");
+            .feature().slash("help").slash_alias("keys");
         Redraw "redraw" "Redraw the screen"
-            .run(|app, _| app.effects.push(Effect::Repaint));
+            .effect(|| Effect::Repaint);
         Suspend "suspend" "Suspend osier; `fg` resumes it"
-            .run(|app, _| app.effects.push(Effect::Suspend));
+            .effect(|| Effect::Suspend);
         ClearOrExit "clear_or_exit" "Clear the prompt; twice in a row, quit"
-            .run(App::clear_or_exit).key_only();
+            .feature().key_only();
         Exit "exit" "Quit when the prompt is empty"
-            .maybe(|app, _| app.quit_when_empty()).key_only();
+            .feature().key_only();
         Quit "quit" "Quit osier"
-            .run(|app, _| app.quit()).slash("quit");
+            .feature().slash("quit");
     }
     Conversation {
         CopyAnswer "copy_answer" "Copy the last answer"
-            .run(App::copy_answer).slash("copy");
+            .feature().slash("copy");
         ToggleThinking "toggle_thinking" "Toggle thinking"
-            .run(|app, _| { app.transcript.toggle_thinking(); });
+            .feature();
         ToggleTools "toggle_tools" "Toggle tool output"
-            .run(|app, _| { app.transcript.toggle_tools(); });
+            .feature();
         Browse "browse" "Browse the conversation with single keys"
-            .run(|app, _| app.browsing = true);
+            .feature();
         Search "search" "Search the conversation"
-            .run(|app, _| app.ops.push(app.search.open(&mut app.transcript, &mut app.layers)));
+            .feature();
         PageUp "page_up" "Scroll up a page"
-            .run(|app, _| app.transcript.page(false)).key_only();
+            .feature().key_only();
         PageDown "page_down" "Scroll down a page"
-            .run(|app, _| app.transcript.page(true)).key_only();
+            .feature().key_only();
         LineUp "line_up" "Scroll up a line"
-            .run(|app, _| app.scroll_line(false)).key_only();
+            .feature().key_only();
         LineDown "line_down" "Scroll down a line"
-            .run(|app, _| app.scroll_line(true)).key_only();
+            .feature().key_only();
         Top "top" "Go to the start of the conversation"
-            .run(|app, _| app.transcript.go_top());
+            .feature();
         Bottom "bottom" "Go to the end of the conversation"
-            .run(|app, _| app.transcript.go_bottom());
+            .feature();
         PreviousPrompt "previous_prompt" "Go to the previous prompt"
-            .run(|app, now| app.jump(Landmark::Prompt, false, now));
+            .feature();
         NextPrompt "next_prompt" "Go to the next prompt"
-            .run(|app, now| app.jump(Landmark::Prompt, true, now));
+            .feature();
         PreviousCall "previous_call" "Go to the previous tool call"
-            .run(|app, now| app.jump(Landmark::Call, false, now));
+            .feature();
         NextCall "next_call" "Go to the next tool call"
-            .run(|app, now| app.jump(Landmark::Call, true, now));
+            .feature();
         PreviousError "previous_error" "Go to the previous error"
-            .run(|app, now| app.jump(Landmark::Error, false, now));
+            .feature();
         NextError "next_error" "Go to the next error"
-            .run(|app, now| app.jump(Landmark::Error, true, now));
+            .feature();
         PreviousEdit "previous_edit" "Go to the previous edit"
-            .run(|app, now| app.jump(Landmark::Edit, false, now));
+            .feature();
         NextEdit "next_edit" "Go to the next edit"
-            .run(|app, now| app.jump(Landmark::Edit, true, now));
+            .feature();
         PreviousBlock "previous_block" "Select the previous block"
-            .run(|app, _| app.pick(false));
+            .feature();
         NextBlock "next_block" "Select the next block or code block"
-            .run(|app, _| app.pick(true));
+            .feature();
         SelectLines "select_lines" "Select lines of the conversation"
-            .run(|app, _| app.select_lines());
+            .feature();
         CopyBlock "copy_block" "Copy the selected lines or block"
-            .run(App::copy_block).key_only();
+            .feature().key_only();
         CopyCall "copy_command" "Copy the command or path of the selected call"
-            .run(App::copy_command).key_only();
+            .feature().key_only();
         ToggleBlock "toggle_block" "Expand or collapse the selected block"
-            .run(App::toggle_block).key_only();
+            .feature().key_only();
         OpenBlock "open_block" "Open the selected block in $VISUAL or $EDITOR"
-            .run(|app, now| app.open_block(Viewer::Editor, now));
+            .feature();
         PageBlock "page_block" "Open the selected block in $PAGER"
-            .run(|app, now| app.open_block(Viewer::Pager, now));
+            .feature();
     }
     Files {
         Changes "changes" "Review changed files"
-            .run(|app, _| app.ops.push(app.changes.read(DiffRange::Session)))
+            .actions(|| vec![Action::ShowChanges(DiffRange::Session)])
             .slash_with("diff", "[last|session|head|ENTRY|FROM TO]", arguments::diff)
             .values(|| vec!["last", "session", "head"]);
         RestoreFiles "restore_files" "Restore files to this point; `undo` reverts it"
-            .run(|app, _| app.ops.push(preview(FilesAt::Here)))
+            .op(|| arguments::preview(FilesAt::Here))
             .slash_with("restore", "[ENTRY|undo]", arguments::restore);
         UndoPrompt "undo_prompt" "Go back to before the last prompt, with files or not"
-            .run(|app, _| app.move_in_tree(TreeOp::UndoPrompt, false))
+            .actions(|| vec![Action::Move { op: TreeOp::UndoPrompt, files: false }])
             .slash_with("undo", "[files|both]", |argument| {
-                let files = preview(FilesAt::LastPrompt);
+                let files = arguments::preview(FilesAt::LastPrompt);
                 arguments::step(argument, TreeOp::UndoPrompt, files)
             });
         RedoPrompt "redo_prompt" "Redo what `/undo` reverted, with files or not"
-            .run(|app, _| app.move_in_tree(TreeOp::RedoPrompt, false))
+            .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt, files: false }])
             .slash_with("redo", "[files|both]", |argument| {
                 let files = Op::Checkpoint(CheckpointOp::UndoRestore);
                 arguments::step(argument, TreeOp::RedoPrompt, files)
@@ -320,7 +315,7 @@ commands! {
         SendReview "send_review" "Revert rejected changes and send the review";
     }
     Tree {
-        Tree "tree" "Show the session tree" .run(|app, _| app.open_tree()).slash("tree");
+        Tree "tree" "Show the session tree" .feature().slash("tree");
         Fold "fold" "Collapse the branch, or go to its start";
         Unfold "unfold" "Expand the branch";
         PanLeft "pan_left" "Show outer levels of the tree";

@@ -4,57 +4,89 @@ mod view;
 
 use std::time::Instant;
 
-use crate::activity::Work;
-use crate::app::App;
+use crate::activity::{Activity, Work};
+use crate::footer::Footer;
+use crate::outbox::Outbox;
 use crate::overlays::Overlays;
+use crate::transcript::Transcript;
 use osier_agent::{CompactionOutcome, CompactionReason, Event as AgentEvent, Severity};
-use view::SummaryView;
+use osier_protocol::TreeEvent;
+use view::{SummaryNumbers, SummaryView};
 
-/// Opens a drafted summary. `numbers` are the tokens before, and the messages that go and stay.
-pub(crate) fn open_summary(summary: &str, numbers: (u64, usize, usize), overlays: &mut Overlays) {
-    overlays.push_modal(view::ID, SummaryView::new(summary, numbers));
+/// Opens a drafted summary, and reports whether the conversation is compacted automatically.
+pub(crate) fn on_tree_event(event: &TreeEvent, overlays: &mut Overlays, outbox: &mut Outbox) {
+    match event {
+        TreeEvent::SummaryDrafted {
+            summary,
+            tokens_before,
+            goes,
+            stays,
+        } => {
+            let numbers = SummaryNumbers {
+                tokens_before: *tokens_before,
+                summarized: *goes,
+                unchanged: *stays,
+            };
+            overlays.push_modal(view::ID, SummaryView::new(summary, numbers));
+        }
+        TreeEvent::AutoCompactChanged { enabled } => {
+            let state = if *enabled { "on" } else { "off" };
+            outbox.toast(format!("automatic compaction is {state}"), false);
+        }
+        _ => {}
+    }
 }
 
-impl App {
-    /// Shows that a compaction runs, and its result.
-    pub(crate) fn on_compaction(&mut self, event: &AgentEvent, now: Instant) {
-        match event {
-            AgentEvent::CompactionStart { reason } => {
-                if *reason == CompactionReason::Manual {
-                    self.activity.work = Work::Working { since: now };
-                }
-                self.toast("summarizing the earlier conversation", false, now);
+/// Shows that a compaction runs, and its result.
+pub(crate) fn on_event(
+    event: &AgentEvent,
+    transcript: &mut Transcript,
+    activity: &mut Activity,
+    footer: &mut Footer,
+    outbox: &mut Outbox,
+    now: Instant,
+) {
+    match event {
+        AgentEvent::CompactionStart { reason } => {
+            if *reason == CompactionReason::Manual {
+                activity.work = Work::Working { since: now };
             }
-            AgentEvent::CompactionEnd { reason, outcome } => {
-                if *reason == CompactionReason::Manual {
-                    self.activity.work = Work::Idle;
-                }
-                self.show_compaction(outcome, now);
-            }
-            _ => {}
+            outbox.toast("summarizing the earlier conversation", false);
         }
+        AgentEvent::CompactionEnd { reason, outcome } => {
+            if *reason == CompactionReason::Manual {
+                activity.work = Work::Idle;
+            }
+            show_outcome(outcome, transcript, footer, outbox);
+        }
+        _ => {}
     }
+}
 
-    fn show_compaction(&mut self, outcome: &CompactionOutcome, now: Instant) {
-        match outcome {
-            CompactionOutcome::Done {
-                tokens_before,
-                tokens_after,
-                ..
-            } => {
-                self.footer.context_tokens = *tokens_after;
-                let text = format!(
-                    "compacted about {tokens_before} tokens to {tokens_after}; the earlier messages stay in the tree"
-                );
-                self.transcript.notice(Severity::Info, &text);
-            }
-            CompactionOutcome::Drafted => {}
-            CompactionOutcome::Interrupted => self.toast("not compacted: interrupted", false, now),
-            CompactionOutcome::Refused { message } => self.toast(message, true, now),
-            CompactionOutcome::Failed { message } => {
-                let text = format!("not compacted: {message}");
-                self.transcript.notice(Severity::Error, &text);
-            }
+fn show_outcome(
+    outcome: &CompactionOutcome,
+    transcript: &mut Transcript,
+    footer: &mut Footer,
+    outbox: &mut Outbox,
+) {
+    match outcome {
+        CompactionOutcome::Done {
+            tokens_before,
+            tokens_after,
+            ..
+        } => {
+            footer.context_tokens = *tokens_after;
+            let text = format!(
+                "compacted about {tokens_before} tokens to {tokens_after}; the earlier messages stay in the tree"
+            );
+            transcript.notice(Severity::Info, &text);
+        }
+        CompactionOutcome::Drafted => {}
+        CompactionOutcome::Interrupted => outbox.toast("not compacted: interrupted", false),
+        CompactionOutcome::Refused { message } => outbox.toast(message, true),
+        CompactionOutcome::Failed { message } => {
+            let text = format!("not compacted: {message}");
+            transcript.notice(Severity::Error, &text);
         }
     }
 }

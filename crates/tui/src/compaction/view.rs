@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::app::layout::centred;
 use crate::command::Command;
 use crate::footer::tokens;
+use crate::layout::centred;
 use crate::overlays::frame;
 use crate::overlays::frame::boxed;
 use crate::prompt::editing::edit_area;
@@ -29,13 +29,23 @@ const WIDTH: u16 = 100;
 #[derive(Debug)]
 pub(super) struct SummaryView {
     text: TextArea,
-    /// Tokens before, messages to summarize, messages that stay.
-    numbers: (u64, usize, usize),
+    numbers: SummaryNumbers,
     cursor: Option<Position>,
 }
 
+/// What the summary replaces.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SummaryNumbers {
+    /// Tokens of the context before.
+    pub(super) tokens_before: u64,
+    /// Messages to summarize.
+    pub(super) summarized: usize,
+    /// Messages that stay.
+    pub(super) unchanged: usize,
+}
+
 impl SummaryView {
-    pub(super) fn new(summary: &str, numbers: (u64, usize, usize)) -> Self {
+    pub(super) fn new(summary: &str, numbers: SummaryNumbers) -> Self {
         let mut text = TextArea::new("Summary; an empty one is not saved");
         text.set_text(summary);
         text.move_by(Motion::BufferStart);
@@ -52,10 +62,14 @@ impl Component<Command, Action> for SummaryView {
         let area = centred(area, WIDTH, area.height * 9 / 10);
         let inner = usize::from(area.width.saturating_sub(2));
         let height = usize::from(area.height.saturating_sub(2)).max(1);
-        let (before, goes, stays) = self.numbers;
+        let SummaryNumbers {
+            tokens_before,
+            summarized,
+            unchanged,
+        } = self.numbers;
         let numbers = format!(
-            "{goes} messages summarized · {stays} unchanged · context {} tokens",
-            tokens(before)
+            "{summarized} messages summarized · {unchanged} unchanged · context {} tokens",
+            tokens(tokens_before)
         );
         let keys = frame::hints(view.keymap, "summary", HINTS);
         let shown = self.text.view(inner.saturating_sub(2).max(1), height);

@@ -10,7 +10,7 @@ use crate::action::Action;
 use crate::command::Command;
 use crate::footer::tokens;
 use crate::overlays::preview_pane::written;
-use crate::tree::compare::changed_file;
+use crate::tree::changed_file;
 use osier_agent::Op as AgentOp;
 use osier_base::{clock, text};
 use osier_protocol::{LaneState, LaneStatus, Op, TreeOp};

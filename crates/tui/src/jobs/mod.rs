@@ -4,15 +4,16 @@ mod panel;
 
 use std::time::{Duration, Instant};
 
+use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use osier_agent::Output;
 use osier_protocol::{JobInfo, Op};
 use panel::{ID, Jobs};
 
 /// Opens the panel.
-pub(crate) fn open(overlays: &mut Overlays, ops: &mut Vec<Op>, now: Instant) {
+pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox, now: Instant) {
     overlays.push(ID, Jobs::new(now));
-    ops.push(Op::ListJobs);
+    outbox.send(Op::ListJobs);
 }
 
 /// How many of the jobs run.
@@ -20,9 +21,17 @@ pub(crate) fn running(jobs: &[JobInfo]) -> usize {
     jobs.iter().filter(|job| job.running).count()
 }
 
-/// Shows the jobs in the open panel; the result asks for the output of the selected one.
-pub(crate) fn set_jobs(overlays: &mut Overlays, jobs: &[JobInfo], now: Instant) -> Option<Op> {
-    panel(overlays).and_then(|panel| panel.set_jobs(jobs, now))
+/// Shows the jobs in the open panel and requests the output of the selected one.
+pub(crate) fn set_jobs(
+    jobs: &[JobInfo],
+    overlays: &mut Overlays,
+    outbox: &mut Outbox,
+    now: Instant,
+) {
+    let request = panel(overlays).and_then(|panel| panel.set_jobs(jobs, now));
+    if let Some(op) = request {
+        outbox.send(op);
+    }
 }
 
 pub(crate) fn append_output(overlays: &mut Overlays, id: &str, output: &Output) {

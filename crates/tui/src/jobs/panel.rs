@@ -8,8 +8,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::action::Action;
-use crate::app::layout::centred;
 use crate::command::Command;
+use crate::layout::centred;
 use crate::overlays::frame::{self, boxed};
 use crate::transcript::{Painted, tail_rows};
 use osier_agent::Output;

@@ -6,9 +6,9 @@ use ratatui::layout::Rect;
 
 use super::list::place;
 use crate::action::Action;
-use crate::app::layout::centred_over;
-use crate::appearance::NewBinding;
 use crate::command::Command;
+use crate::effect::{Effect, NewBinding};
+use crate::layout::centred_over;
 use crate::overlays::frame::{self, boxed};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
@@ -130,11 +130,11 @@ impl Component<Command, Action> for Capture {
             // As the first key they are meant themselves.
             KeyCode::Enter if key.modifiers.is_empty() && !self.keys.is_empty() => {
                 cx.push(Action::CloseLayer);
-                cx.push(Action::Bind(NewBinding {
+                cx.push(Action::Effect(Effect::Bind(NewBinding {
                     context: self.context.clone(),
                     keys: self.keys.clone(),
                     action: self.command.to_string(),
-                }));
+                })));
             }
             KeyCode::Backspace if key.modifiers.is_empty() && !self.keys.is_empty() => {
                 self.keys.pop();

@@ -1,45 +1,51 @@
-//! Keyboard shortcuts: their list and the dialog that binds keys.
+//! Keyboard shortcuts: their list, the dialog that binds keys, and the keys that can follow a prefix.
 
 mod capture;
+pub(crate) mod hints;
 mod list;
 
-use crate::app::{App, Effect};
-use crate::appearance::NewBinding;
 use crate::command::Command;
-use crate::overlays;
+use crate::effect::{Effect, NewBinding};
+use crate::outbox::Outbox;
+use crate::overlays::{self, Overlays};
 use capture::Capture;
-use osier_term::keymap::parse_sequence;
+use osier_protocol::PluginKey;
+use osier_term::keymap::{Keymap, parse_sequence};
 
-impl App {
-    /// Lists the keyboard shortcuts.
-    pub(crate) fn open_keymap(&mut self) {
-        let picker = list::picker(&self.keymap, &self.plugins.keys);
-        self.layers.push(list::ID, picker);
-    }
+/// Lists the keyboard shortcuts.
+pub(crate) fn open(keymap: &Keymap<Command>, plugin_keys: &[PluginKey], overlays: &mut Overlays) {
+    overlays.push(list::ID, list::picker(keymap, plugin_keys));
+}
 
-    /// Waits for new keys of a command.
-    pub(crate) fn capture_keys(&mut self, context: String, command: Command) {
-        let capture = Capture::new(context, command);
-        self.layers.push(capture::ID, capture);
-    }
+/// Waits for new keys of a command.
+pub(crate) fn capture_keys(context: String, command: Command, overlays: &mut Overlays) {
+    overlays.push(capture::ID, Capture::new(context, command));
+}
 
-    /// Updates the open list after the bindings have changed.
-    pub(crate) fn refresh_keymap(&mut self) {
-        let picker = list::picker(&self.keymap, &self.plugins.keys);
-        overlays::refresh(&mut self.layers, list::ID, picker);
-    }
+/// Updates the open list after the bindings have changed.
+pub(crate) fn refresh(
+    keymap: &Keymap<Command>,
+    plugin_keys: &[PluginKey],
+    overlays: &mut Overlays,
+) {
+    overlays::refresh(overlays, list::ID, list::picker(keymap, plugin_keys));
+}
 
-    /// Removes the keys of a command, one line of the user's file each.
-    pub(crate) fn unbind(&mut self, context: &str, command: Command) {
-        for keys in self.keymap.keys_for(context, command) {
-            if let Ok(keys) = parse_sequence(&keys, None) {
-                let (context, action) = (context.to_owned(), String::new());
-                self.effects.push(Effect::Bind(NewBinding {
-                    context,
-                    keys,
-                    action,
-                }));
-            }
+/// Removes the keys of a command, one line of the user's file each.
+pub(crate) fn unbind(
+    keymap: &Keymap<Command>,
+    context: &str,
+    command: Command,
+    outbox: &mut Outbox,
+) {
+    for keys in keymap.keys_for(context, command) {
+        if let Ok(keys) = parse_sequence(&keys, None) {
+            let (context, action) = (context.to_owned(), String::new());
+            outbox.effect(Effect::Bind(NewBinding {
+                context,
+                keys,
+                action,
+            }));
         }
     }
 }

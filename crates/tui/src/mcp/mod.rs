@@ -2,43 +2,11 @@
 
 mod picker;
 
-use crate::action::Action;
+use crate::outbox::Outbox;
 use crate::overlays::{self, Overlays};
 use crate::prompt::Editor;
 use osier_mcp::prompt_command;
-use osier_protocol::{AddedCommand, Op, ServerAction, ServerInfo};
-
-/// The actions of `/mcp ACTION SERVER`.
-const ACTIONS: &[(&str, ServerAction)] = &[
-    ("restart", ServerAction::Restart),
-    ("enable", ServerAction::Enable),
-    ("disable", ServerAction::Disable),
-    ("login", ServerAction::Login),
-    ("logout", ServerAction::Logout),
-];
-
-/// The action of `/mcp ARGUMENT`.
-pub(crate) fn slash(argument: &str) -> Result<Vec<Action>, String> {
-    let (word, server) = argument
-        .split_once(char::is_whitespace)
-        .unwrap_or((argument, ""));
-    let action = ACTIONS.iter().find(|(name, _)| *name == word);
-    match (action, server.trim()) {
-        (Some((_, action)), name) if !name.is_empty() => {
-            let name = name.to_owned();
-            let action = *action;
-            Ok(vec![Action::Tell(Op::McpServer { name, action })])
-        }
-        (None, "") => Ok(vec![Action::ShowServer(word.to_owned())]),
-        _ => {
-            let names: Vec<&str> = ACTIONS.iter().map(|(name, _)| *name).collect();
-            Err(format!(
-                "expected `/mcp`, `/mcp SERVER` or `/mcp ACTION SERVER`; the actions are {}",
-                names.join(", ")
-            ))
-        }
-    }
-}
+use osier_protocol::{AddedCommand, Op, ServerInfo};
 
 /// The MCP servers that the host reported last.
 #[derive(Debug, Default)]
@@ -48,9 +16,9 @@ pub(crate) struct Servers {
 
 impl Servers {
     /// Lists the servers.
-    pub(crate) fn open(&self, overlays: &mut Overlays, ops: &mut Vec<Op>) {
+    pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(picker::ID, picker::picker(&self.servers));
-        ops.push(Op::ListMcpServers);
+        outbox.send(Op::ListMcpServers);
     }
 
     /// Opens the menu of a server.
@@ -106,21 +74,4 @@ fn resources(servers: &[ServerInfo]) -> Vec<String> {
         of_server.map(move |resource| format!("{}:{}", server.name, resource.uri))
     });
     resources.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_names_an_action_and_a_server() {
-        let restart = Action::Tell(Op::McpServer {
-            name: "git".into(),
-            action: ServerAction::Restart,
-        });
-        assert_eq!(slash("restart git"), Ok(vec![restart]));
-        assert_eq!(slash("git"), Ok(vec![Action::ShowServer("git".into())]));
-        assert!(slash("restart").unwrap_err().contains("restart, enable"));
-        assert!(slash("burn git").is_err());
-    }
 }

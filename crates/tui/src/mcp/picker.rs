@@ -1,6 +1,7 @@
 //! The MCP servers, and what can be done with one.
 
 use crate::action::Action;
+use crate::effect::Effect;
 use crate::overlays::picker::Picker;
 use osier_base::text;
 use osier_protocol::{Op, ServerAction, ServerInfo, ServerState};
@@ -166,7 +167,7 @@ fn take(name: &str, key: &str) -> Vec<Action> {
         "logout" => ServerAction::Logout,
         fact => {
             let fact = fact.trim_start_matches("= ").to_owned();
-            return vec![Action::Copy(fact)];
+            return vec![Action::Effect(Effect::Copy(fact))];
         }
     };
     let name = name.to_owned();

@@ -2,20 +2,14 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use ratatui::buffer::Buffer;
-
-use crate::app::App;
-use crate::app::layout::Areas;
+use super::Prompt;
+use crate::outbox::Outbox;
 use osier_agent::{Attachment, AttachmentKind, UserMessage};
 use osier_base::{percent, text};
 use osier_llm::Modality;
-use osier_term::face::Token;
-use osier_term::frame::Links;
+use osier_protocol::ModelInfo;
 use osier_term::images;
-use osier_term::images::RowState;
-use osier_term::row::{Row, Span};
 use osier_term::widgets::textarea::{Chip, DraftPart};
 
 /// Files stored for chips that an undo may restore.
@@ -26,10 +20,6 @@ const DROPPED: usize = 16;
 const LONGEST: usize = 8192;
 /// Extensions of dropped files that are attached as images.
 const EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
-/// Cells of the picture above the editor.
-const PREVIEW: (u16, u16) = (28, 7);
-/// Rows that the conversation keeps beside it.
-const LEFT_OVER: u16 = 6;
 
 /// The files of the chips.
 #[derive(Debug, Default)]
@@ -83,37 +73,39 @@ impl Attachments {
     }
 }
 
-impl App {
+impl Prompt {
     /// Puts a file that was read into the prompt.
-    pub fn attach(&mut self, file: Attachment, now: Instant) {
+    pub(crate) fn attach(
+        &mut self,
+        file: Attachment,
+        model: Option<&ModelInfo>,
+        outbox: &mut Outbox,
+    ) {
         let chip = self.attachments.add(file);
         self.editor.insert_chip(chip);
-        if !self.model_sees() {
-            self.toast(&self.blindness(), true, now);
+        if !accepts_images(model) {
+            outbox.toast(rejection(model), true);
         }
-        self.dirty = true;
     }
 
     /// Puts queued prompts back into the editor, with their images as chips.
-    pub(crate) fn take_back(&mut self, messages: &[UserMessage]) {
+    pub(super) fn take_back(&mut self, messages: &[UserMessage]) {
         let pieces = self.attachments.pieces(messages);
         if !pieces.is_empty() {
             self.editor.put_draft_before(pieces);
         }
     }
 
-    /// Puts a text of the clipboard into the prompt.
-    pub fn insert_paste(&mut self, text: &str) {
-        self.editor.paste(text);
-        self.dirty = true;
-    }
-
     /// The files of the chips in the editor; `None` when the user has to confirm that the model ignores images.
-    pub(crate) fn attachments_to_send(&mut self, now: Instant) -> Option<Vec<Attachment>> {
+    pub(super) fn attachments_to_send(
+        &mut self,
+        model: Option<&ModelInfo>,
+        outbox: &mut Outbox,
+    ) -> Option<Vec<Attachment>> {
         let numbers = self.editor.attachments();
-        if !numbers.is_empty() && !self.model_sees() && self.attachments.warned != numbers {
-            let text = format!("{}; press enter again to send", self.blindness());
-            self.toast(&text, true, now);
+        if !numbers.is_empty() && !accepts_images(model) && self.attachments.warned != numbers {
+            let text = format!("{}; press enter again to send", rejection(model));
+            outbox.toast(text, true);
             self.attachments.warned = numbers;
             return None;
         }
@@ -123,63 +115,16 @@ impl App {
             .filter_map(|number| self.attachments.find(*number));
         Some(files.cloned().collect())
     }
+}
 
-    fn model_sees(&self) -> bool {
-        let model = self.footer.model.as_ref();
-        model.is_none_or(|model| model.input.contains(&Modality::Image))
-    }
+fn accepts_images(model: Option<&ModelInfo>) -> bool {
+    model.is_none_or(|model| model.input.contains(&Modality::Image))
+}
 
-    fn blindness(&self) -> String {
-        let name = self
-            .footer
-            .model
-            .as_ref()
-            .map_or("the model", |model| &model.name);
-        format!("{name} does not accept images; it gets a placeholder")
-    }
-
-    /// Shows the picture of the last chip above the editor.
-    pub(crate) fn draw_attached(&mut self, areas: Areas, buffer: &mut Buffer, links: &Links) {
-        let Some(cell) = self.pictures.cell() else {
-            return;
-        };
-        let room = areas
-            .transcript
-            .height
-            .saturating_sub(LEFT_OVER)
-            .min(PREVIEW.1);
-        let last = self.editor.attachments().pop().filter(|_| room >= 3);
-        let Some(file) = last.and_then(|number| self.attachments.find(number)) else {
-            return;
-        };
-        let most = (PREVIEW.0.min(areas.transcript.width / 2), room - 1);
-        let rows = images::rows(&file.content, cell, most).unwrap_or_default();
-        let mut shown = vec![Row::plain(label(file), Token::Muted)];
-        for row in rows {
-            let Some(part) = row.image.as_deref().copied() else {
-                continue;
-            };
-            match self.pictures.row(part) {
-                RowState::Missing => self.pictures.request(part.image, &file.content),
-                // What is painted over cells would have to be taken away again at every key.
-                RowState::Blank | RowState::Ready(_, Some(_)) => {}
-                RowState::Ready(spans, None) => {
-                    let mut row = Row::new(vec![Span::new(" ", Token::Text)]);
-                    row.spans.extend(spans.iter().cloned());
-                    shown.push(row);
-                    continue;
-                }
-            }
-            shown.push(Row::default());
-        }
-        let height = shown.len() as u16;
-        let area = ratatui::layout::Rect {
-            y: areas.status.y.saturating_sub(height),
-            height,
-            ..areas.transcript
-        };
-        self.paint(&shown, area, buffer, links);
-    }
+/// What happens to images that the model does not accept.
+fn rejection(model: Option<&ModelInfo>) -> String {
+    let name = model.map_or("the model", |model| &model.name);
+    format!("{name} does not accept images; it gets a placeholder")
 }
 
 /// The text before and behind the mark that stood for a picture of this name: its number is of another time.
@@ -198,7 +143,7 @@ fn cut_at_mark<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
 }
 
 /// `picture.png 640×480 12 KB`.
-fn label(file: &Attachment) -> String {
+pub(super) fn label(file: &Attachment) -> String {
     let size = match file.size {
         bytes @ 0..1000 => format!("{bytes} B"),
         bytes @ 1000..1_000_000 => format!("{} KB", bytes / 1000),
@@ -216,7 +161,7 @@ fn label(file: &Attachment) -> String {
 
 /// The pictures that a paste names and nothing but them: what a terminal types for files that are dropped on
 /// it, quoted, escaped, as addresses, or plain.
-pub(crate) fn dropped_pictures(paste: &str) -> Option<Vec<PathBuf>> {
+pub(super) fn dropped_pictures(paste: &str) -> Option<Vec<PathBuf>> {
     let paste = paste.trim();
     if paste.is_empty() || paste.len() > LONGEST {
         return None;

@@ -1,20 +1,20 @@
 //! Pending prompts: sent from here and not yet in the conversation. When they cannot be stored, they return to
 //! the editor.
 
-use crate::app::QueueView;
+use super::queue::Queue;
 use osier_agent::UserMessage;
 
 /// The prompts, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct PendingPrompts(Vec<UserMessage>);
+pub(super) struct PendingPrompts(Vec<UserMessage>);
 
 impl PendingPrompts {
-    pub(crate) fn add(&mut self, prompt: UserMessage) {
+    pub(super) fn add(&mut self, prompt: UserMessage) {
         self.0.push(prompt);
     }
 
     /// A prompt is in the conversation. Where something on the way has changed its words it is the oldest.
-    pub(crate) fn stored(&mut self, prompt: &UserMessage) {
+    pub(super) fn stored(&mut self, prompt: &UserMessage) {
         let place = self.0.iter().position(|sent| sent.text == prompt.text);
         if !self.0.is_empty() {
             self.0.remove(place.unwrap_or_default());
@@ -22,18 +22,15 @@ impl PendingPrompts {
     }
 
     /// Nothing runs: takes what neither came nor waits in the queues.
-    pub(crate) fn take_lost(&mut self, queue: &QueueView) -> Vec<UserMessage> {
-        let waits = |sent: &UserMessage| {
-            let mut texts = queue.steering.iter().chain(&queue.follow_up);
-            texts.any(|text| *text == sent.text)
-        };
+    pub(super) fn take_lost(&mut self, queue: &Queue) -> Vec<UserMessage> {
+        let waits = |sent: &UserMessage| queue.contains(&sent.text);
         let (kept, lost) = std::mem::take(&mut self.0).into_iter().partition(waits);
         self.0 = kept;
         lost
     }
 
     /// The queue was recalled or the session was replaced.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }

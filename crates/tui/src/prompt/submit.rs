@@ -1,18 +1,30 @@
-//! Sending the prompt, completing it, editing it elsewhere and stashing it.
+//! Sending the prompt: as a slash command, a shell command or a message.
 
-use std::time::Instant;
-
-use super::{Missing, history_picker};
-use crate::action::Action;
-use crate::app::{App, Effect};
+use super::Prompt;
 use crate::command::{Command, parse_slash};
-use crate::stash;
+use crate::footer::Footer;
+use crate::outbox::Outbox;
+use crate::transcript::Transcript;
 use osier_agent::{Op as AgentOp, UserMessage};
-use osier_protocol::Op;
+use osier_protocol::{Op, SessionInfo};
+use osier_term::keymap::Keymap;
 
-impl App {
+/// Where a prompt goes, and what decides whether it can be sent.
+#[derive(Debug)]
+pub(crate) struct Submission<'a> {
+    /// Wait until the model is done.
+    pub(crate) follow_up: bool,
+    pub(crate) session: &'a SessionInfo,
+    pub(crate) footer: &'a Footer,
+    pub(crate) keymap: &'a Keymap<Command>,
+    pub(crate) transcript: &'a mut Transcript,
+    pub(crate) outbox: &'a mut Outbox,
+}
+
+impl Prompt {
     /// Sends the editor's text: a slash command, a shell command, or a prompt.
-    pub(crate) fn submit(&mut self, follow_up: bool) {
+    pub(crate) fn submit(&mut self, to: Submission<'_>) {
+        let outbox = to.outbox;
         let text = self.editor.text();
         let trimmed = text.trim();
         if trimmed.is_empty() {
@@ -22,46 +34,39 @@ impl App {
         if let Some(parsed) = parse_slash(trimmed).filter(|_| !added) {
             match parsed {
                 Ok(actions) => {
-                    self.remember(trimmed);
+                    self.remember(trimmed, outbox);
                     self.editor.clear();
-                    self.actions.extend(actions);
+                    for action in actions {
+                        outbox.act(action);
+                    }
                 }
                 // The text stays: nothing typed is lost.
-                Err(message) => self.actions.push(Action::Toast {
-                    text: message,
-                    error: true,
-                }),
+                Err(message) => outbox.toast(message, true),
             }
             return;
         }
-        if self.session.read_only {
+        if to.session.read_only {
             let text = "read-only session: `/clone` continues in a copy";
-            return self.toast(text, true, Instant::now());
+            return outbox.toast(text, true);
         }
-        if self.is_controlled_elsewhere(Instant::now()) {
+        if to
+            .footer
+            .presence
+            .is_controlled_elsewhere(to.keymap, outbox)
+        {
             return;
         }
         // The first line of a paste may begin with spaces that mean something.
         let prompt = without_blank_ends(&text);
-        let Some(attachments) = self.attachments_to_send(Instant::now()) else {
+        let model = to.footer.model.as_ref();
+        let Some(attachments) = self.attachments_to_send(model, outbox) else {
             return;
         };
-        self.remember(prompt);
+        self.remember(prompt, outbox);
         self.editor.clear();
-        self.transcript.go_bottom();
+        to.transcript.go_bottom();
         if let Some(command) = trimmed.strip_prefix('!') {
-            let (command, exclude_from_context) = match command.strip_prefix('!') {
-                Some(command) => (command, true),
-                None => (command, false),
-            };
-            let command = command.trim().to_owned();
-            if !command.is_empty() {
-                self.ops.push(Op::Shell {
-                    command,
-                    exclude_from_context,
-                });
-            }
-            return;
+            return send_shell(command, outbox);
         }
         let text = prompt.to_owned();
         self.pending.add(UserMessage {
@@ -69,70 +74,33 @@ impl App {
             attachments: attachments.clone(),
             ..UserMessage::default()
         });
-        self.tell(if follow_up {
+        outbox.tell(if to.follow_up {
             AgentOp::FollowUp { text, attachments }
         } else {
             AgentOp::Prompt { text, attachments }
         });
     }
 
-    fn remember(&mut self, text: &str) {
+    fn remember(&mut self, text: &str, outbox: &mut Outbox) {
         self.editor.remember(text);
-        self.ops.push(Op::AddHistory {
+        outbox.send(Op::AddHistory {
             text: text.to_owned(),
         });
     }
+}
 
-    /// Offers completions for the word at the cursor; requests a list when it is first needed.
-    pub(crate) fn offer_completion(&mut self) {
-        let missing = self.editor.offer_completion();
-        self.ask_for(missing);
-    }
-
-    fn ask_for(&mut self, missing: Option<Missing>) {
-        match missing {
-            Some(Missing::Files) => self.ops.push(Op::ListFiles),
-            Some(Missing::Models) => self.ops.push(Op::ListModels),
-            None => {}
-        }
-    }
-
-    /// Edits the prompt in an external editor.
-    pub(crate) fn edit_prompt(&mut self) {
-        let text = self.editor.text();
-        self.effects.push(Effect::ExternalEditor(text));
-    }
-
-    /// Lists the prompt history.
-    pub(crate) fn open_history(&mut self) {
-        let picker = history_picker::picker(self.editor.history());
-        self.layers.push(history_picker::ID, picker);
-    }
-
-    /// Completes the word at the cursor of the prompt; false while an overlay is open.
-    pub(crate) fn complete(&mut self) -> bool {
-        let applies = self.layers.is_empty();
-        if applies {
-            let missing = self.editor.complete_path();
-            self.ask_for(missing);
-        }
-        applies
-    }
-
-    /// Stashes the prompt; when it is empty, lists the stashed prompts.
-    pub(crate) fn stash_prompt(&mut self, now: Instant) {
-        if self.editor.is_empty() {
-            return self.stash.open(&mut self.layers, &mut self.ops);
-        }
-        if !self.layers.is_empty() {
-            return;
-        }
-        self.ops.push(stash::stash(&self.editor, &self.attachments));
-        self.editor.clear();
-        let keys = self.keymap.keys_for("global", Command::Stash);
-        let key = keys.first().map_or("/stash", String::as_str);
-        let text = format!("stashed; press {key} in an empty prompt to restore");
-        self.toast(&text, false, now);
+/// Runs a command of the user; the model does not see one with another `!`.
+fn send_shell(command: &str, outbox: &mut Outbox) {
+    let (command, exclude_from_context) = match command.strip_prefix('!') {
+        Some(command) => (command, true),
+        None => (command, false),
+    };
+    let command = command.trim().to_owned();
+    if !command.is_empty() {
+        outbox.send(Op::Shell {
+            command,
+            exclude_from_context,
+        });
     }
 }
 

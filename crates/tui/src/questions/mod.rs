@@ -3,16 +3,19 @@
 
 mod dialog;
 
-use std::time::Instant;
+use ratatui::layout::Rect;
 
-use crate::action::Action;
-use crate::app::{App, Effect};
+use crate::command::Command;
+use crate::effect::Effect;
+use crate::outbox::Outbox;
 use crate::overlays::Overlays;
+use crate::surface::Surface;
 use dialog::Dialog;
 use osier_base::text;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
 use osier_term::face::Token;
+use osier_term::keymap::Keymap;
 use osier_term::row::Row;
 use osier_term::widgets::diff;
 
@@ -47,7 +50,7 @@ impl Questions {
     }
 
     /// A line per question; the last one counts those that do not fit. `key` opens the first.
-    pub(crate) fn rows(&self, width: usize, key: Option<&str>) -> Vec<Row> {
+    fn rows(&self, width: usize, key: Option<&str>) -> Vec<Row> {
         let count = self.lines().count();
         let shown = count.min(usize::from(self.height()));
         let hidden = count - shown;
@@ -76,14 +79,58 @@ impl Questions {
         rows
     }
 
+    /// Draws the lines above the editor.
+    pub(crate) fn draw(&self, area: Rect, keymap: &Keymap<Command>, surface: &mut Surface<'_>) {
+        if area.height == 0 {
+            return;
+        }
+        let keys = keymap.keys_for("global", Command::Answer);
+        let key = keys.first().map(String::as_str);
+        let rows = self.rows(usize::from(area.width), key);
+        surface.paint(&rows, area);
+    }
+
     /// The oldest question, on a line.
     pub(crate) fn first(&self) -> Option<String> {
         let first = self.waiting.first();
         first.map(|waiting| describe(&waiting.question))
     }
 
+    /// Applies the events of pending questions; without the focus, a new one is a notification.
+    pub(crate) fn on_event(
+        &mut self,
+        event: &Event,
+        focused: bool,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
+        match event {
+            Event::QuestionAsked { question } => self.ask(question, focused, outbox),
+            Event::QuestionClosed { id } => self.close(id, overlays, outbox),
+            Event::Questions { questions } => {
+                for id in self.closed(questions) {
+                    self.close(&id, overlays, outbox);
+                }
+                for question in questions {
+                    self.ask(question, focused, outbox);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, question: &Question, focused: bool, outbox: &mut Outbox) {
+        if let Some(text) = self.add(question)
+            && !focused
+        {
+            let text = format!("waiting for you: {text}");
+            let text = text::truncate(&text, 200).into_owned();
+            outbox.effect(Effect::Notify(text));
+        }
+    }
+
     /// Adds a question; the result is its text when it is new.
-    pub(crate) fn add(&mut self, question: &Question) -> Option<String> {
+    fn add(&mut self, question: &Question) -> Option<String> {
         let known = |waiting: &Waiting| waiting.question.id == question.id;
         if self.waiting.iter().any(known) {
             return None;
@@ -96,20 +143,19 @@ impl Questions {
     }
 
     /// The ids of questions that are not in `open` any more.
-    pub(crate) fn closed(&self, open: &[Question]) -> Vec<String> {
+    fn closed(&self, open: &[Question]) -> Vec<String> {
         let ids = self.waiting.iter().map(|waiting| &waiting.question.id);
         let closed = ids.filter(|id| open.iter().all(|open| open.id != **id));
         closed.cloned().collect()
     }
 
-    /// Removes a question that was answered or withdrawn; true when its dialog was open.
-    pub(crate) fn close(&mut self, id: &str, overlays: &mut Overlays) -> bool {
+    /// Removes a question that was answered or withdrawn, and closes its dialog.
+    fn close(&mut self, id: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
         let _ = self.take(id);
-        let was_open = self.open.as_deref() == Some(id);
-        if was_open {
+        if self.open.as_deref() == Some(id) {
             self.close_dialog(overlays);
+            outbox.toast("the question was withdrawn", false);
         }
-        was_open
     }
 
     /// Opens the dialog of the oldest question; false when none is pending.
@@ -134,10 +180,18 @@ impl Questions {
         }
     }
 
-    /// Closes the dialog with an answer; false when the question was withdrawn before.
-    pub(crate) fn answer(&mut self, id: &str, overlays: &mut Overlays) -> bool {
+    /// Closes the dialog and sends the answer, unless the question was withdrawn before.
+    pub(crate) fn answer(
+        &mut self,
+        id: String,
+        answer: Answer,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
         self.close_dialog(overlays);
-        self.take(id).is_some()
+        if self.take(&id).is_some() {
+            outbox.send(Op::AnswerQuestion { id, answer });
+        }
     }
 
     fn close_dialog(&mut self, overlays: &mut Overlays) {
@@ -173,49 +227,4 @@ fn describe(question: &Question) -> String {
     }
     let origin = text::unticked(&text::single_line(&question.origin));
     format!("{origin}: {title}{about}")
-}
-
-impl App {
-    /// Applies the events of pending questions.
-    pub(crate) fn on_question(&mut self, event: &Event) {
-        match event {
-            Event::QuestionAsked { question } => self.add_question(question),
-            Event::QuestionClosed { id } => self.close_question(id),
-            Event::Questions { questions } => {
-                for id in self.questions.closed(questions) {
-                    self.close_question(&id);
-                }
-                for question in questions {
-                    self.add_question(question);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn add_question(&mut self, question: &Question) {
-        if let Some(text) = self.questions.add(question)
-            && !self.focused
-        {
-            let text = format!("waiting for you: {text}");
-            let text = text::truncate(&text, 200).into_owned();
-            self.effects.push(Effect::Notify(text));
-        }
-    }
-
-    fn close_question(&mut self, id: &str) {
-        if self.questions.close(id, &mut self.layers) {
-            self.actions.push(Action::Toast {
-                text: "the question was withdrawn".to_owned(),
-                error: false,
-            });
-        }
-    }
-
-    pub(crate) fn answer_question(&mut self, id: String, answer: Answer, now: Instant) {
-        // Another client has control: the dialog stays.
-        if !self.is_controlled_elsewhere(now) && self.questions.answer(&id, &mut self.layers) {
-            self.ops.push(Op::AnswerQuestion { id, answer });
-        }
-    }
 }

@@ -3,11 +3,9 @@
 mod verdicts;
 mod view;
 
-use std::time::Instant;
-
-use crate::app::App;
+use crate::outbox::Outbox;
 use crate::overlays::Overlays;
-use osier_protocol::{CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
+use osier_protocol::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
 pub(crate) use view::ID;
 use view::{DiffView, title};
 
@@ -20,81 +18,114 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// Requests the changes of a range.
-    pub(crate) fn read(&mut self, range: DiffRange) -> Op {
+    pub(crate) fn read(&mut self, range: DiffRange, outbox: &mut Outbox) {
         self.request += 1;
         self.range = Some(range.clone());
-        Op::Checkpoint(CheckpointOp::ReadFileDiffs {
+        outbox.send(Op::Checkpoint(CheckpointOp::ReadFileDiffs {
             request: self.request,
             range,
-        })
+        }));
     }
 
     /// Requests the changes again when they are shown: the files have changed.
-    pub(crate) fn reload(&mut self, overlays: &mut Overlays) -> Option<Op> {
-        diff_view(overlays)?;
-        let range = self.range.clone()?;
-        Some(self.read(range))
-    }
-}
-
-fn diff_view(overlays: &mut Overlays) -> Option<&mut DiffView> {
-    overlays.get_mut(ID)?.as_any()?.downcast_mut()
-}
-
-impl App {
-    /// Requests the shown changes again.
-    pub(crate) fn reload_changes(&mut self) {
-        self.ops.extend(self.changes.reload(&mut self.layers));
-    }
-
-    /// Sends a review; rejected changes wait while a run may edit the same files.
-    pub(crate) fn send_review(&mut self, pieces: Vec<Reviewed>, now: Instant) {
-        if pieces.is_empty() {
-            let text = "nothing to send: reject or comment a change first";
-            return self.activity.toast(text, false, now);
+    pub(crate) fn reload(&mut self, overlays: &mut Overlays, outbox: &mut Outbox) {
+        if diff_view(overlays).is_some()
+            && let Some(range) = self.range.clone()
+        {
+            self.read(range, outbox);
         }
-        if pieces.iter().any(|piece| piece.rejected) && !self.activity.is_idle() {
-            let text = "the model is running: wait, or stop it with esc, then send the review";
-            return self.activity.toast(text, true, now);
-        }
-        self.layers.remove(ID);
-        let op = CheckpointOp::Review { pieces, tell: true };
-        self.ops.push(Op::Checkpoint(op));
     }
 
-    /// Opens the overlay, or gives the open one what it asked for.
-    pub(crate) fn show_changes(
+    /// Shows requested changes; requests the shown ones again after files were restored. `has_branch`: the working
+    /// directory is in a repository.
+    pub(crate) fn on_event(
         &mut self,
-        request: u64,
-        range: &DiffRange,
-        known: bool,
-        files: &[FileDiff],
-        now: Instant,
+        event: &CheckpointEvent,
+        has_branch: bool,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
     ) {
-        if request != self.changes.request {
-            // A newer request replaces this one.
-            return;
+        match event {
+            CheckpointEvent::FilesRestored { .. } => self.reload(overlays, outbox),
+            // A newer request replaces an older one.
+            CheckpointEvent::FileDiffs {
+                request,
+                range,
+                known,
+                files,
+            } if *request == self.request => {
+                let shown = Shown {
+                    range,
+                    known: *known,
+                    files,
+                };
+                shown.show(has_branch, overlays, outbox);
+            }
+            _ => {}
         }
+    }
+}
+
+/// The changes that were requested.
+#[derive(Debug)]
+struct Shown<'a> {
+    range: &'a DiffRange,
+    known: bool,
+    files: &'a [FileDiff],
+}
+
+impl Shown<'_> {
+    /// Opens the overlay, or gives the open one what it asked for.
+    fn show(&self, has_branch: bool, overlays: &mut Overlays, outbox: &mut Outbox) {
+        let Self {
+            range,
+            known,
+            files,
+        } = *self;
         // When switching ranges, an empty range is shown, so that the user can switch further.
-        let before = diff_view(&mut self.layers);
+        let before = diff_view(overlays);
         let continues = before.is_some();
         let had_git = before.is_some_and(|view| view.has_git());
         if continues || known && !files.is_empty() {
             let compares_with_git = known && *range == DiffRange::Head;
-            let has_git = had_git || compares_with_git || self.footer.branch.is_some();
+            let has_git = had_git || compares_with_git || has_branch;
             let mut view = DiffView::new(range.clone(), has_git, files.to_vec());
-            if let Some(before) = diff_view(&mut self.layers) {
+            if let Some(before) = diff_view(overlays) {
                 view = view.continuing(before);
             }
-            self.layers.remove(ID);
-            return self.layers.push_modal(ID, view);
+            overlays.remove(ID);
+            return overlays.push_modal(ID, view);
         }
-        self.layers.remove(ID);
+        overlays.remove(ID);
         let text = if known {
             format!("no files changed {}", title(range))
         } else {
             format!("no file changes were recorded {}", title(range))
         };
-        self.activity.toast(&text, !known, now);
+        outbox.toast(text, !known);
     }
+}
+
+/// Sends a review; rejected changes wait while a run may edit the same files.
+pub(crate) fn send(
+    pieces: Vec<Reviewed>,
+    is_idle: bool,
+    overlays: &mut Overlays,
+    outbox: &mut Outbox,
+) {
+    if pieces.is_empty() {
+        let text = "nothing to send: reject or comment a change first";
+        return outbox.toast(text, false);
+    }
+    if pieces.iter().any(|piece| piece.rejected) && !is_idle {
+        let text = "the model is running: wait, or stop it with esc, then send the review";
+        return outbox.toast(text, true);
+    }
+    overlays.remove(ID);
+    let op = CheckpointOp::Review { pieces, tell: true };
+    outbox.send(Op::Checkpoint(op));
+}
+
+fn diff_view(overlays: &mut Overlays) -> Option<&mut DiffView> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
 }

@@ -8,6 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::verdicts::{Review, keys, mark};
 use crate::action::Action;
 use crate::command::Command;
+use crate::effect::Effect;
 use osier_base::text;
 use osier_checkpoint::hunks;
 use osier_protocol::{ChangeKind, CheckpointOp, DiffRange, FileDiff, Op};
@@ -545,10 +546,10 @@ impl Component<Command, Action> for DiffView {
             }
             Command::EditHunk => {
                 if let Some((path, piece)) = self.current() {
-                    cx.push(Action::EditFile {
+                    cx.push(Action::Effect(Effect::EditFile {
                         path: path.to_owned(),
                         line: first_line(piece),
-                    });
+                    }));
                 }
             }
             Command::SendReview => cx.push(Action::SendReview(self.review.pieces())),

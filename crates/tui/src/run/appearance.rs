@@ -7,8 +7,9 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 
 use super::screen::Screen;
-use crate::appearance::NewBinding;
+use crate::action::Action;
 use crate::command::Command;
+use crate::effect::NewBinding;
 use osier_base::path;
 use osier_base::watch::Watcher;
 use osier_protocol::Op;
@@ -148,13 +149,14 @@ impl Screen {
         let are_other_favourites = settings.favourites != before.favourites;
         self.options.settings = settings;
         self.place = place;
+        let now = Instant::now();
         for tab in self.tabs.tabs() {
             if is_other {
                 tab.app.prefer(preferred.0, preferred.1);
             }
             tab.app.take_settings(&self.options.settings);
             if are_other_favourites {
-                tab.app.reload_models();
+                tab.app.act(Action::Tell(Op::ListModels), now);
             }
             tab.app.set_keymap(keymap.clone());
         }

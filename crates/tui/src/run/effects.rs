@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use super::screen::Screen;
-use crate::app::Effect;
+use crate::effect::Effect;
 use osier_agent::Attachment;
 use osier_base::browser;
 use osier_term::clipboard::{ClipboardError, CopyResult};

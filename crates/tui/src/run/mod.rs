@@ -2,13 +2,15 @@
 //! beside it.
 
 mod appearance;
-mod attach;
+mod attachments;
 mod attention;
 mod effects;
-mod outside;
+mod external_programs;
 mod pictures;
 mod screen;
 mod sessions;
+mod tab;
+mod tabs;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,13 +20,14 @@ use anyhow::Context as _;
 use tokio::sync::mpsc;
 
 use self::attention::AttentionState;
-use self::outside::leave_behind;
+use self::external_programs::leave_behind;
 use self::pictures::Painted;
 use self::screen::Screen;
 pub use self::sessions::Open;
+use self::tab::Tab;
+use self::tabs::Tabs;
 use crate::app::{App, AppOptions};
 use crate::appearance::{Appearance, terminal_kind};
-use crate::tabs::{Tab, Tabs};
 use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
@@ -90,7 +93,8 @@ pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<()
 /// Runs the interface with an agent that is there already, until the user leaves; `open` brings others of
 /// where it is.
 pub async fn run_over(
-    (host, events): (SessionHandle, Subscription<Event>),
+    host: SessionHandle,
+    events: Subscription<Event>,
     open: Open,
     setup: &SessionSetup,
     options: Options,
@@ -114,7 +118,8 @@ async fn run_with(
         ..TerminalOptions::default()
     };
     // What the setup names must exist before the screen is taken: the error belongs on a plain line.
-    let mut tab = Tab::new(1, app, start()?);
+    let (host, events) = start()?;
+    let mut tab = Tab::new(1, app, host, events);
     tab.prompts = std::mem::take(&mut options.prompts);
     tab.prompts.reverse();
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
@@ -196,7 +201,7 @@ fn new_app(
     if let Some(elsewhere) = &options.elsewhere
         && !elsewhere.files_are_here
     {
-        app.editor.set_elsewhere();
+        app.prompt.editor.set_elsewhere();
     }
     for problems in [&options.problems, &theme_problems, &keymap_problems] {
         app.report(problems);

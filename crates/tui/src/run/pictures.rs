@@ -159,7 +159,7 @@ impl Screen {
         if !bytes.is_empty() {
             self.writer.queue(bytes);
         }
-        let placed = self.tabs.front.app.take_placed();
+        let placed = self.tabs.front.app.transcript.take_placed();
         if placed.is_empty() && self.painted.strips.is_empty() {
             return;
         }

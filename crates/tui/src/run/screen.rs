@@ -15,9 +15,10 @@ use super::attention::AttentionState;
 use super::effects::Finished;
 use super::pictures::Painted;
 use super::sessions::Open;
+use super::tabs::Tabs;
+use crate::action::Action;
 use crate::appearance::Appearance;
 use crate::command::Command;
-use crate::tabs::Tabs;
 use osier_protocol::Op;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{Cursor, FrameClock, FrameWriter, SentFrame};
@@ -57,7 +58,7 @@ impl Screen {
         self.tabs.front.host.send(Op::ListHistory);
         if self.options.pick_session {
             let app = &mut self.tabs.front.app;
-            app.run_command(Command::SessionPicker, Instant::now());
+            app.act(Action::Run(Command::SessionPicker), Instant::now());
             self.after_change();
         }
         loop {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::screen::Screen;
-use crate::app::{App, AppOptions, Effect};
-use crate::tabs::{Tab, TabRequest};
+use super::tab::Tab;
+use crate::app::{App, AppOptions};
+use crate::effect::TabRequest;
 use osier_agent::Subscription;
 use osier_hub::OpenOptions;
 use osier_protocol::{Event, Op, Opening};
@@ -78,9 +79,9 @@ impl Screen {
             format!("{}:{level}", model.reference())
         });
         match (self.open.0)(wanted, opening) {
-            Ok(host) => {
+            Ok((host, events)) => {
                 let app = self.new_app();
-                let tab = Tab::new(self.tabs.free_number(), app, host);
+                let tab = Tab::new(self.tabs.free_number(), app, host, events);
                 self.tabs.add(tab);
                 let host = &self.tabs.front.host;
                 if let Some(reference) = model.filter(|_| is_new) {
@@ -108,7 +109,7 @@ impl Screen {
             model_hint: front.footer.model_hint.clone(),
         });
         if !self.has_files() {
-            app.editor.set_elsewhere();
+            app.prompt.editor.set_elsewhere();
         }
         app
     }
@@ -133,7 +134,7 @@ impl Screen {
         let sent = self.tabs.front.send_ops();
         for tab in self.tabs.others() {
             for prompt in &sent {
-                tab.app.editor.remember(prompt);
+                tab.app.prompt.editor.remember(prompt);
             }
             tab.send_ops();
         }
@@ -154,7 +155,7 @@ impl Screen {
             self.tabs.front.mark_seen();
         }
         self.notify_of_others();
-        if self.tabs.is_several() || self.tabs.front.app.summaries.is_several() {
+        if self.tabs.is_several() || self.tabs.front.app.tabs.is_several() {
             let summaries = self.tabs.summaries();
             self.tabs.front.app.set_summaries(summaries);
             self.watch_project();
@@ -167,11 +168,8 @@ impl Screen {
     fn notify_of_others(&mut self) {
         let mut notes = Vec::new();
         for tab in self.tabs.others() {
-            for effect in tab.app.take_effects() {
-                match effect {
-                    Effect::Notify(text) => notes.push((tab.title(), text)),
-                    effect => tab.app.effects.push(effect),
-                }
+            for text in tab.app.take_notifications() {
+                notes.push((tab.title(), text));
             }
         }
         for (name, text) in notes {

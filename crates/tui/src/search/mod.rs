@@ -2,10 +2,11 @@
 
 mod line;
 
+use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use line::{ID, SearchLine};
-use osier_protocol::{Op, SearchHit};
+use osier_protocol::{Event, Op};
 use osier_store::Needle;
 
 /// The current search.
@@ -24,9 +25,14 @@ pub(crate) struct Search {
 
 impl Search {
     /// Opens the search line with the last query.
-    pub(crate) fn open(&mut self, transcript: &mut Transcript, overlays: &mut Overlays) -> Op {
+    pub(crate) fn open(
+        &mut self,
+        transcript: &mut Transcript,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
         let query = self.query.clone();
-        self.start(query, transcript, overlays)
+        self.start(query, transcript, overlays, outbox);
     }
 
     /// Searches for another text.
@@ -35,7 +41,8 @@ impl Search {
         query: String,
         transcript: &mut Transcript,
         overlays: &mut Overlays,
-    ) -> Op {
+        outbox: &mut Outbox,
+    ) {
         transcript.set_needle(Needle::new(&query));
         *self = Self {
             request: self.request + 1,
@@ -44,19 +51,26 @@ impl Search {
             ..Self::default()
         };
         self.show(overlays);
-        self.op(self.query.clone())
+        outbox.send(self.op(self.query.clone()));
     }
 
-    /// Adds hits. The first one is shown at once.
-    pub(crate) fn add_hits(
+    /// Adds reported hits. The first one is shown at once.
+    pub(crate) fn on_event(
         &mut self,
-        request: u64,
-        hits: &[SearchHit],
-        (done, cut): (bool, bool),
+        event: &Event,
         transcript: &mut Transcript,
         overlays: &mut Overlays,
     ) {
-        if request != self.request {
+        let Event::SearchHits {
+            request,
+            hits,
+            done,
+            cut,
+        } = event
+        else {
+            return;
+        };
+        if *request != self.request {
             return;
         }
         let first = self.hits.is_empty();
@@ -90,11 +104,16 @@ impl Search {
     }
 
     /// Closes the line and removes the marks. The position in the conversation stays.
-    pub(crate) fn end(&mut self, transcript: &mut Transcript, overlays: &mut Overlays) -> Op {
+    pub(crate) fn end(
+        &mut self,
+        transcript: &mut Transcript,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
         overlays.remove(ID);
         transcript.set_needle(None);
         self.request += 1;
-        self.op(String::new())
+        outbox.send(self.op(String::new()));
     }
 
     fn op(&self, query: String) -> Op {

@@ -1,10 +1,205 @@
 //! The stored sessions: search by name or text, preview, rename, delete and
 //! restore. The session searches; the view has one page of the results.
 
-mod app;
 mod in_use;
 mod rows;
 mod view;
 
-pub(crate) use app::{offer_in_use, take_ops};
-pub(crate) use view::{ID, SessionsView};
+use std::path::PathBuf;
+
+use crate::outbox::Outbox;
+use crate::overlays::Overlays;
+use crate::transcript::Transcript;
+use osier_agent::Severity;
+use osier_base::{path, text};
+use osier_protocol::{Description, IndexEvent, IndexOp, Mark, Op, SessionContents, SessionInfo};
+use view::{Found, ID, SessionsView};
+
+/// A session that was requested and could not be opened.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    /// Why it is not open.
+    failure: Option<String>,
+    /// The session that another osier has.
+    in_use: Option<String>,
+}
+
+impl Sessions {
+    /// The requested session is not open: a new one replaces it, which shows why.
+    pub(crate) fn set_failed(&mut self, message: &str, in_use: Option<&str>, outbox: &mut Outbox) {
+        self.failure = Some(message.to_owned()).filter(|_| in_use.is_none());
+        self.in_use = in_use.map(str::to_owned);
+        outbox.send(Op::NewSession);
+    }
+
+    /// Shows in the session that replaces it why the requested one is not open.
+    pub(crate) fn show_failure(&mut self, transcript: &mut Transcript, overlays: &mut Overlays) {
+        if let Some(message) = self.failure.take() {
+            transcript.notice(Severity::Error, &message);
+        }
+        if let Some(target) = self.in_use.take() {
+            offer_in_use(&target, overlays);
+        }
+    }
+}
+
+/// Asks what to do with a session that is open elsewhere.
+pub(crate) fn offer_in_use(target: &str, overlays: &mut Overlays) {
+    overlays.push(in_use::ID, in_use::picker(target));
+}
+
+/// The requests of the open list to the host.
+pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
+    view(overlays)
+        .map(SessionsView::take_ops)
+        .unwrap_or_default()
+}
+
+fn view(overlays: &mut Overlays) -> Option<&mut SessionsView> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+}
+
+/// Reports lines of the session file that cannot be read.
+pub(crate) fn report_damage(
+    contents: SessionContents,
+    session: &SessionInfo,
+    transcript: &mut Transcript,
+) {
+    if contents.damaged_lines > 0 {
+        let text = format!(
+            "skipped {} damaged lines of the session file; they remain in {}",
+            contents.damaged_lines,
+            session.path.as_deref().unwrap_or("the file")
+        );
+        transcript.notice(Severity::Warning, &text);
+    }
+}
+
+/// Opens the list of stored sessions; see [`mark_open`].
+pub(crate) fn open(open: Vec<(PathBuf, usize)>, joins: bool, overlays: &mut Overlays) {
+    overlays.push_modal(ID, SessionsView::new());
+    mark_open(open, joins, overlays);
+}
+
+/// Tells the list which sessions are open here, and whether opening one joins it.
+pub(crate) fn mark_open(open: Vec<(PathBuf, usize)>, joins: bool, overlays: &mut Overlays) {
+    if let Some(view) = view(overlays) {
+        view.set_open(open, joins);
+    }
+}
+
+/// Applies an event of the session index.
+pub(crate) fn on_event(
+    event: &IndexEvent,
+    transcript: &mut Transcript,
+    overlays: &mut Overlays,
+    outbox: &mut Outbox,
+) {
+    if let IndexEvent::SessionDescribed { description } = event {
+        for line in lines(description) {
+            transcript.notice(Severity::Info, &line);
+        }
+        return;
+    }
+    let Some(view) = view(overlays) else {
+        if let IndexEvent::LibraryRefused { message } = event {
+            outbox.toast(message, true);
+        }
+        return;
+    };
+    match event {
+        IndexEvent::SessionsFound {
+            request,
+            sessions,
+            total,
+            cut,
+            ready,
+        } => {
+            let found = Found {
+                sessions: sessions.clone(),
+                total: *total,
+                cut: *cut,
+                ready: *ready,
+                current: true,
+            };
+            for action in view.set_found(*request, found) {
+                outbox.act(action);
+            }
+        }
+        IndexEvent::Indexing {
+            done,
+            total,
+            finished,
+            read,
+        } => view.set_indexing(*done, *total, *finished, *read),
+        IndexEvent::SessionPreview { path, preview, .. } => view.set_preview(path, preview),
+        IndexEvent::SessionsChanged => view.refresh(),
+        IndexEvent::SessionDeleted { path, trashed } => view.set_deleted(path, trashed),
+        IndexEvent::LibraryRefused { message } => view.refuse(message),
+        IndexEvent::SessionDescribed { .. } => {}
+    }
+}
+
+/// Shows the facts of the open session.
+pub(crate) fn describe(outbox: &mut Outbox) {
+    outbox.send(Op::Index(IndexOp::DescribeSession));
+    outbox.send(Op::GetUsage);
+}
+
+/// Pins or archives a session, or no longer.
+pub(crate) fn mark(session: &str, mark: Mark, on: bool, outbox: &mut Outbox) {
+    let session = session.to_owned();
+    outbox.send(Op::Index(IndexOp::MarkSession { session, mark, on }));
+    let text = match (mark, on) {
+        (Mark::Pinned, true) => "pinned to the top of the session list",
+        (Mark::Pinned, false) => "unpinned",
+        (Mark::Archived, true) => "archived: hidden from the session list",
+        (Mark::Archived, false) => "unarchived",
+    };
+    outbox.toast(text, false);
+}
+
+/// The lines of `/session`.
+fn lines(description: &Description) -> Vec<String> {
+    let session = &description.session;
+    let clean = |text: &str| text::single_line(&text::sanitize(text));
+    let name = session
+        .name
+        .as_deref()
+        .map_or("(no name)".to_owned(), clean);
+    let stored = !session.path.as_os_str().is_empty();
+    let path = if stored {
+        format!(
+            "{} ({} bytes)",
+            path::below_home(&session.path),
+            session.size
+        )
+    } else {
+        "(not stored)".to_owned()
+    };
+    let mut lines = vec![
+        format!("session {}: {name}", session.id),
+        format!("file: {path}"),
+        format!("directory: {}", clean(&session.cwd)),
+        format!(
+            "{} entries, {} branches, {} checkpoints",
+            description.entries, description.branches, description.checkpoints
+        ),
+    ];
+    if stored {
+        lines.push(format!(
+            "{} prompts, {} answers, {} tool calls",
+            session.prompts, session.answers, session.tool_calls
+        ));
+    }
+    if let Some(parent) = &session.parent {
+        lines.push(format!("forked from {}", clean(parent)));
+    }
+    for fork in &description.forks {
+        lines.push(format!("fork {}: {}", fork.id, clean(fork.title())));
+    }
+    if session.damaged > 0 {
+        lines.push(format!("{} damaged lines (skipped)", session.damaged));
+    }
+    lines
+}

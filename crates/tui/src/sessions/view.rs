@@ -160,12 +160,7 @@ impl SessionsView {
     }
 
     /// Takes how far reading all sessions is; whether a question has newer answers.
-    pub(super) fn set_indexing(
-        &mut self,
-        (done, total): (usize, usize),
-        finished: bool,
-        read: usize,
-    ) {
+    pub(super) fn set_indexing(&mut self, done: usize, total: usize, finished: bool, read: usize) {
         self.indexing = (!finished).then_some((done, total));
         // A pending request is not repeated: that would restart it.
         let waits = self.found.current && !self.found.ready;

@@ -2,6 +2,7 @@
 //! it and names the file that sets it.
 
 use crate::action::Action;
+use crate::effect::Effect;
 use crate::overlays::picker::Picker;
 use osier_base::path;
 use osier_settings::{SettingInfo, Source};
@@ -30,7 +31,7 @@ pub(super) fn picker(settings: &[SettingInfo]) -> Picker {
     let edit = |name: &str| vec![Action::EditSetting(name.to_owned())];
     let remove = |name: &str| {
         let (name, value) = (name.to_owned(), None);
-        vec![Action::WriteSetting { name, value }]
+        vec![Action::Effect(Effect::WriteSetting { name, value })]
     };
     Picker::new("Settings", "no setting matches", items, Box::new(edit))
         .staying()

@@ -3,9 +3,9 @@
 mod list;
 mod value;
 
-use crate::app::{App, Effect};
+use crate::effect::Effect;
+use crate::outbox::Outbox;
 use crate::overlays::{self, Overlays};
-use osier_protocol::Op;
 use osier_settings::SettingInfo;
 
 /// The settings as the editor shows them.
@@ -16,7 +16,7 @@ pub(crate) struct SettingsEditor {
 
 impl SettingsEditor {
     /// Lists the settings, or updates the open list.
-    fn show(&mut self, settings: Vec<SettingInfo>, overlays: &mut Overlays) {
+    pub(crate) fn show(&mut self, settings: Vec<SettingInfo>, overlays: &mut Overlays) {
         self.settings = settings;
         let picker = list::picker(&self.settings);
         if overlays.contains(list::ID) {
@@ -27,43 +27,21 @@ impl SettingsEditor {
     }
 
     /// Switches to the next value of a setting; when it accepts any value, opens a line to type one.
-    pub(crate) fn edit(&self, name: &str, overlays: &mut Overlays) -> Option<Effect> {
-        let info = self.settings.iter().find(|info| info.name == name)?;
+    pub(crate) fn edit(&self, name: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
+        let Some(info) = self.settings.iter().find(|info| info.name == name) else {
+            return;
+        };
         if name == "theme" {
-            return Some(Effect::PickTheme);
+            return outbox.effect(Effect::PickTheme);
         }
         let Some(first) = info.choices.first() else {
-            overlays.push(value::ID, value::ValueLine::new(info));
-            return None;
+            return overlays.push(value::ID, value::ValueLine::new(info));
         };
         let current = info.choices.iter().position(|choice| *choice == info.value);
         let next = current.and_then(|current| info.choices.get(current + 1));
-        Some(Effect::WriteSetting {
+        outbox.effect(Effect::WriteSetting {
             name: name.to_owned(),
             value: Some(next.unwrap_or(first).clone()),
-        })
-    }
-}
-
-impl App {
-    /// Lists the settings, or updates the open list.
-    pub fn show_settings(&mut self, settings: Vec<SettingInfo>) {
-        self.settings.show(settings, &mut self.layers);
-        self.dirty = true;
-    }
-
-    /// Updates an open list of models after the favourites have changed.
-    pub fn reload_models(&mut self) {
-        self.ops.push(Op::ListModels);
-    }
-
-    /// Applies changed preferences.
-    pub fn prefer(&mut self, show_thinking: bool, reduced_motion: bool) {
-        // Toggling returns the new state.
-        if self.transcript.toggle_thinking() != show_thinking {
-            self.transcript.toggle_thinking();
-        }
-        self.activity.set_reduced_motion(reduced_motion);
-        self.dirty = true;
+        });
     }
 }

@@ -4,8 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
-use crate::app::layout::centred_over;
 use crate::command::Command;
+use crate::effect::Effect;
+use crate::layout::centred_over;
 use crate::overlays::frame::{self, boxed};
 use crate::overlays::preview_pane;
 use osier_base::text;
@@ -63,7 +64,7 @@ impl ValueLine {
         };
         let name = self.name.to_owned();
         cx.push(Action::CloseLayer);
-        cx.push(Action::WriteSetting { name, value });
+        cx.push(Action::Effect(Effect::WriteSetting { name, value }));
     }
 }
 

@@ -2,10 +2,13 @@
 
 mod picker;
 
+use crate::command::Command;
+use crate::outbox::Outbox;
 use crate::overlays::{self, Overlays};
-use crate::prompt::Editor;
+use crate::prompt::Prompt;
 use crate::prompt::attachments::Attachments;
 use osier_protocol::{Op, PromptPart, Stashed};
+use osier_term::keymap::Keymap;
 use osier_term::widgets::textarea::{Chip, DraftPart};
 
 /// The stashed prompts that the host reported last.
@@ -16,9 +19,9 @@ pub(crate) struct Stash {
 
 impl Stash {
     /// Lists the stashed prompts.
-    pub(crate) fn open(&self, overlays: &mut Overlays, ops: &mut Vec<Op>) {
+    pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(picker::ID, picker::picker(&self.prompts));
-        ops.push(Op::ListStash);
+        outbox.send(Op::ListStash);
     }
 
     pub(crate) fn set_prompts(&mut self, prompts: &[Stashed], overlays: &mut Overlays) {
@@ -26,46 +29,63 @@ impl Stash {
         overlays::refresh(overlays, picker::ID, picker::picker(&self.prompts));
     }
 
-    /// Restores a prompt in the editor; what was typed there is stashed.
-    pub(crate) fn restore(
-        &mut self,
-        id: &str,
-        editor: &mut Editor,
-        attachments: &mut Attachments,
-        ops: &mut Vec<Op>,
+    /// Stashes what is typed; in an empty prompt, lists the stashed prompts.
+    pub(crate) fn stash_or_list(
+        &self,
+        prompt: &mut Prompt,
+        keymap: &Keymap<Command>,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
     ) {
+        if prompt.editor.is_empty() {
+            return self.open(overlays, outbox);
+        }
+        if !overlays.is_empty() {
+            return;
+        }
+        outbox.send(stash(prompt));
+        prompt.editor.clear();
+        let keys = keymap.keys_for("global", Command::Stash);
+        let key = keys.first().map_or("/stash", String::as_str);
+        let text = format!("stashed; press {key} in an empty prompt to restore");
+        outbox.toast(text, false);
+    }
+
+    /// Restores a prompt in the editor; what was typed there is stashed.
+    pub(crate) fn restore(&mut self, id: &str, prompt: &mut Prompt, outbox: &mut Outbox) {
         let Some(place) = self.prompts.iter().position(|prompt| prompt.id == id) else {
             return;
         };
         let stashed = self.prompts.remove(place);
-        if !editor.text().trim().is_empty() {
-            ops.push(stash(editor, attachments));
+        if !prompt.editor.text().trim().is_empty() {
+            outbox.send(stash(prompt));
         }
         if stashed.parts.is_empty() {
-            editor.set_text(&stashed.text);
+            prompt.editor.set_text(&stashed.text);
         } else {
             let parts = stashed.parts.iter();
-            let pieces = parts.map(|part| piece(part, attachments)).collect();
-            editor.clear();
-            editor.put_draft_before(pieces);
+            let pieces = parts.map(|part| piece(part, &mut prompt.attachments));
+            let pieces = pieces.collect();
+            prompt.editor.clear();
+            prompt.editor.put_draft_before(pieces);
         }
-        ops.push(Op::DropStashed {
+        outbox.send(Op::DropStashed {
             stashed: stashed.id,
         });
     }
 }
 
 /// Stashes the text of the editor with its attachments and pastes.
-pub(crate) fn stash(editor: &Editor, attachments: &Attachments) -> Op {
-    let text = editor.text();
-    let pieces = editor.pieces();
+fn stash(prompt: &Prompt) -> Op {
+    let text = prompt.editor.text();
+    let pieces = prompt.editor.pieces();
     let mut parts = Vec::new();
     if pieces
         .iter()
         .any(|piece| matches!(piece, DraftPart::Chip(_)))
     {
         let pieces = pieces.into_iter();
-        parts.extend(pieces.map(|piece| part(piece, attachments)));
+        parts.extend(pieces.map(|piece| part(piece, &prompt.attachments)));
     }
     Op::StashPrompt { text, parts }
 }

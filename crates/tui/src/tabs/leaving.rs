@@ -2,6 +2,7 @@
 
 use super::{TabState, TabSummary};
 use crate::action::Action;
+use crate::effect::{Effect, TabRequest};
 use crate::overlays::picker::Picker;
 use osier_term::widgets::columns::Columns;
 use osier_term::widgets::select::Item;
@@ -31,7 +32,7 @@ pub(super) fn quitting(busy: &[&TabSummary]) -> Picker {
     }));
     let take = |key: &str| match key {
         STAY => Vec::new(),
-        GO => vec![Action::QuitAnyway],
+        GO => vec![Action::Effect(Effect::Quit)],
         number => {
             let number = number.parse().ok();
             number.map(Action::ShowSessionNumber).into_iter().collect()
@@ -49,7 +50,7 @@ pub(super) fn closing(entry: &TabSummary) -> Picker {
     ];
     let number = entry.number;
     let take = move |key: &str| match key {
-        GO => vec![Action::CloseSessionAnyway(number)],
+        GO => vec![Action::Effect(Effect::Tabs(TabRequest::Close(number)))],
         _ => Vec::new(),
     };
     Picker::new(title, "no choice matches", items, Box::new(take)).with_columns(Columns::SENTENCE)

@@ -1,17 +1,13 @@
 //! Tabs: the open sessions. One is shown, the others run in the background.
 //!
-//! A [`Tab`] is a session with its interface: its draft, scroll position and pending questions stay while another
-//! tab is shown. [`Tabs`] owns them. What belongs to the terminal (theme, pictures, the highlighter) is only in
-//! the tab that is shown and moves with it. That tab knows the state of the others as [`TabSummaries`].
+//! The tab that is shown knows the state of the others as [`TabSummaries`]; [`TabControl`] requests to show, open and
+//! close them. `run` owns the tabs themselves.
 
-mod app;
+mod control;
 mod leaving;
 mod list;
-mod set;
 mod summary;
-mod tab;
 
-pub use app::TabRequest;
-pub(crate) use set::Tabs;
+pub(crate) use control::{StoredSession, TabControl, alert, new_session};
+pub(crate) use summary::line;
 pub use summary::{TabState, TabSummaries, TabSummary};
-pub(crate) use tab::Tab;

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use super::list;
-use crate::overlays::Overlays;
 use osier_base::text;
 use osier_term::face::Token;
 use osier_term::row::Span;
@@ -184,11 +182,6 @@ impl TabSummaries {
         }
     }
 
-    /// Lists the tabs.
-    pub(crate) fn open(&self, overlays: &mut Overlays) {
-        overlays.push(list::ID, list::picker(self));
-    }
-
     /// What the footer shows: the number that is shown, how many there are, and the others that do or want
     /// something.
     pub fn marks(&self) -> Vec<Span> {
@@ -207,7 +200,7 @@ impl TabSummaries {
 }
 
 /// The start of a text on one line.
-pub(super) fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let head = text::head_bytes(text.trim(), 200);
     text::single_line(&text::sanitize(head))
 }

@@ -2,9 +2,9 @@
 
 mod picker;
 
+use crate::outbox::Outbox;
 use crate::overlays::{self, Overlays};
 use osier_agent::{Op as AgentOp, ToolInfo};
-use osier_protocol::Op;
 
 /// The tools that the agent reported last.
 #[derive(Debug, Default)]
@@ -14,9 +14,9 @@ pub(crate) struct Tools {
 
 impl Tools {
     /// Lists the tools.
-    pub(crate) fn open(&self, overlays: &mut Overlays, ops: &mut Vec<Op>) {
+    pub(crate) fn open(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
         overlays.push(picker::ID, picker::picker(&self.tools));
-        ops.push(Op::Agent(AgentOp::ListTools));
+        outbox.tell(AgentOp::ListTools);
     }
 
     pub(crate) fn set(&mut self, tools: &[ToolInfo], overlays: &mut Overlays) {
@@ -26,13 +26,13 @@ impl Tools {
 
     /// Turns a tool on or off from the next request on. The list shows it at once: a second key can follow
     /// before the agent has answered.
-    pub(crate) fn toggle(&mut self, name: &str, overlays: &mut Overlays) -> Op {
+    pub(crate) fn toggle(&mut self, name: &str, overlays: &mut Overlays, outbox: &mut Outbox) {
         for tool in self.tools.iter_mut().filter(|tool| tool.name == name) {
             tool.offered = !tool.offered;
         }
         overlays::refresh(overlays, picker::ID, picker::picker(&self.tools));
         let offered = self.tools.iter().filter(|tool| tool.offered);
         let names = offered.map(|tool| tool.name.clone()).collect();
-        Op::Agent(AgentOp::SetTools { names })
+        outbox.tell(AgentOp::SetTools { names });
     }
 }

@@ -1,107 +1,183 @@
 //! Reading the conversation by keyboard: picking blocks and lines, copying them, jumping between what matters,
 //! and opening a block in another program.
 
-use std::time::Instant;
-
-use crate::action::Action;
-use crate::app::{App, Effect, Viewer};
+use super::Transcript;
+use crate::command::Command;
+use crate::effect::{Effect, Viewer};
+use crate::outbox::Outbox;
 use osier_protocol::Landmark;
+use osier_term::keymap::Keymap;
 
-impl App {
+impl Transcript {
+    /// Runs a command of the conversation; false when it is not the transcript's.
+    pub(crate) fn on_command(&mut self, command: Command, outbox: &mut Outbox) -> bool {
+        match command {
+            Command::CopyAnswer => self.copy_answer(outbox),
+            Command::ToggleThinking => self.toggle_thinking(),
+            Command::ToggleTools => self.toggle_tools(),
+            Command::Browse => self.browsing = true,
+            Command::PageUp => self.page(false),
+            Command::PageDown => self.page(true),
+            Command::LineUp => self.scroll_line(false),
+            Command::LineDown => self.scroll_line(true),
+            Command::Top => self.go_top(),
+            Command::Bottom => self.go_bottom(),
+            Command::PreviousPrompt => self.go_to_next(Landmark::Prompt, false, outbox),
+            Command::NextPrompt => self.go_to_next(Landmark::Prompt, true, outbox),
+            Command::PreviousCall => self.go_to_next(Landmark::Call, false, outbox),
+            Command::NextCall => self.go_to_next(Landmark::Call, true, outbox),
+            Command::PreviousError => self.go_to_next(Landmark::Error, false, outbox),
+            Command::NextError => self.go_to_next(Landmark::Error, true, outbox),
+            Command::PreviousEdit => self.go_to_next(Landmark::Edit, false, outbox),
+            Command::NextEdit => self.go_to_next(Landmark::Edit, true, outbox),
+            Command::PreviousBlock => self.pick(false),
+            Command::NextBlock => self.pick(true),
+            Command::SelectLines => self.select_lines(),
+            Command::CopyBlock => self.copy_block(outbox),
+            Command::CopyCall => self.copy_command(outbox),
+            Command::ToggleBlock => self.toggle_block(outbox),
+            Command::OpenBlock => self.open_picked(Viewer::Editor, outbox),
+            Command::PageBlock => self.open_picked(Viewer::Pager, outbox),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether keys belong to the transcript, not to the editor.
+    pub(crate) fn is_browsing(&self) -> bool {
+        self.browsing
+    }
+
     /// Scrolls by a line, or extends the selected lines while browsing.
-    pub(crate) fn scroll_line(&mut self, down: bool) {
-        if self.browsing && self.transcript.has_selection() {
-            self.transcript.select_by(down);
+    fn scroll_line(&mut self, down: bool) {
+        if self.browsing && self.has_selection() {
+            self.select_by(down);
         } else {
-            self.transcript.scroll(if down { 1 } else { -1 });
+            self.scroll(if down { 1 } else { -1 });
         }
     }
 
-    pub(crate) fn toggle_block(&mut self, now: Instant) {
+    /// What the status line says of the position: the keys while browsing, else the rows below the viewport.
+    pub(crate) fn status(&self, keymap: &Keymap<Command>) -> Option<String> {
+        if self.browsing {
+            return Some(browsing_keys(keymap));
+        }
+        if self.follows() {
+            return None;
+        }
+        let keys = keymap.keys_for("global", Command::Bottom);
+        let key = keys.first().map_or("scroll", String::as_str);
+        Some(match self.unseen() {
+            0 => format!("↓ {key} go to end"),
+            1 => format!("↓ 1 new row · {key} go to end"),
+            unseen => format!("↓ {unseen} new rows · {key} go to end"),
+        })
+    }
+
+    fn toggle_block(&mut self, outbox: &mut Outbox) {
         self.browsing = true;
-        if self.transcript.picked_text().is_none() {
-            self.transcript.pick_next(true);
-        } else if !self.transcript.toggle_picked() {
-            self.activity
-                .toast("this block cannot be collapsed", false, now);
+        if self.picked_text().is_none() {
+            self.pick_next(true);
+        } else if !self.toggle_picked() {
+            outbox.toast("this block cannot be collapsed", false);
         }
     }
 
     /// Gives the keys back to the editor, and lets what is picked and selected go.
     pub(crate) fn leave_browsing(&mut self) {
         self.browsing = false;
-        self.transcript.clear_selection();
-        self.transcript.clear_pick();
+        self.clear_selection();
+        self.clear_pick();
     }
 
     /// Esc goes back by one: from lines to the block, from the block to reading, from reading to the editor.
     pub(crate) fn step_back(&mut self) {
-        if !self.transcript.clear_selection() && !self.transcript.clear_pick() {
+        if !self.clear_selection() && !self.clear_pick() {
             self.leave_browsing();
         }
     }
 
-    pub(crate) fn tell_missed(&mut self, now: Instant) {
-        if let Some(text) = self.transcript.take_missed() {
-            self.activity.toast(text, false, now);
-            self.dirty = true;
+    /// Reports a search for a landmark that found nothing.
+    pub(crate) fn report_missed(&mut self, outbox: &mut Outbox) {
+        if let Some(text) = self.take_missed() {
+            outbox.toast(text, false);
         }
     }
 
-    pub(crate) fn jump(&mut self, landmark: Landmark, down: bool, now: Instant) {
-        self.transcript.go_landmark(landmark, down);
+    fn go_to_next(&mut self, landmark: Landmark, down: bool, outbox: &mut Outbox) {
+        self.go_landmark(landmark, down);
         if landmark != Landmark::Prompt {
             self.browsing = true;
         }
-        self.tell_missed(now);
+        self.report_missed(outbox);
     }
 
-    pub(crate) fn pick(&mut self, down: bool) {
+    fn pick(&mut self, down: bool) {
         self.browsing = true;
-        self.transcript.clear_selection();
-        self.transcript.pick_next(down);
+        self.clear_selection();
+        self.pick_next(down);
     }
 
-    pub(crate) fn select_lines(&mut self) {
+    fn select_lines(&mut self) {
         self.browsing = true;
-        if !self.transcript.clear_selection() {
-            self.transcript.select_line();
+        if !self.clear_selection() {
+            self.select_line();
         }
     }
 
     /// The selected lines, else the picked block, else the last answer.
-    pub(crate) fn copy_block(&mut self, now: Instant) {
-        let selected = self.transcript.selected_text();
+    fn copy_block(&mut self, outbox: &mut Outbox) {
+        let selected = self.selected_text();
         let text = selected
-            .or_else(|| self.transcript.picked_text())
-            .or_else(|| self.transcript.last_answer());
+            .or_else(|| self.picked_text())
+            .or_else(|| self.last_answer());
         match text {
-            Some(text) => self.actions.push(Action::Copy(text)),
-            None => self.activity.toast("nothing to copy yet", true, now),
+            Some(text) => outbox.effect(Effect::Copy(text)),
+            None => outbox.toast("nothing to copy yet", true),
         }
-        self.transcript.clear_selection();
+        self.clear_selection();
     }
 
-    pub(crate) fn copy_command(&mut self, now: Instant) {
-        match self.transcript.picked_command() {
-            Some(command) => self.actions.push(Action::Copy(command)),
-            None => self.activity.toast("select a tool call first", true, now),
+    fn copy_command(&mut self, outbox: &mut Outbox) {
+        match self.picked_command() {
+            Some(command) => outbox.effect(Effect::Copy(command)),
+            None => outbox.toast("select a tool call first", true),
         }
     }
 
-    pub(crate) fn open_block(&mut self, with: Viewer, now: Instant) {
-        let text = self.transcript.picked_text();
-        match text.or_else(|| self.transcript.last_answer()) {
-            Some(text) => self.effects.push(Effect::View { text, with }),
-            None => self.activity.toast("nothing to open yet", true, now),
+    fn open_picked(&mut self, with: Viewer, outbox: &mut Outbox) {
+        let text = self.picked_text();
+        match text.or_else(|| self.last_answer()) {
+            Some(text) => outbox.effect(Effect::View { text, with }),
+            None => outbox.toast("nothing to open yet", true),
         }
     }
 
     /// Copies the last answer.
-    pub(crate) fn copy_answer(&mut self, now: Instant) {
-        match self.transcript.last_answer() {
-            Some(answer) => self.effects.push(Effect::Copy(answer)),
-            None => self.activity.toast("no answer to copy yet", true, now),
+    fn copy_answer(&mut self, outbox: &mut Outbox) {
+        match self.last_answer() {
+            Some(answer) => outbox.effect(Effect::Copy(answer)),
+            None => outbox.toast("no answer to copy yet", true),
         }
     }
+}
+
+/// The keys that matter while the conversation is browsed.
+fn browsing_keys(keymap: &Keymap<Command>) -> String {
+    let keys = [
+        (Command::LineDown, "down"),
+        (Command::LineUp, "up"),
+        (Command::PreviousPrompt, "previous prompt"),
+        (Command::NextBlock, "select"),
+        (Command::CopyBlock, "copy"),
+        (Command::Bottom, "end"),
+        (Command::Cancel, "back"),
+    ];
+    let shown = keys.iter().filter_map(|(command, meaning)| {
+        let keys = keymap.keys_for("transcript", *command);
+        // The shortest key of a command is the one that browsing is for.
+        let key = keys.iter().min_by_key(|key| key.len())?;
+        Some(format!("{key} {meaning}"))
+    });
+    shown.collect::<Vec<_>>().join(" · ")
 }

@@ -5,7 +5,6 @@
 //! while the model streams. No total height is ever computed. Of a long conversation only the end and the
 //! place that is read are here (`pages`).
 
-mod below;
 mod browse;
 mod cell;
 mod events;
@@ -20,19 +19,21 @@ mod shell;
 mod strip;
 mod task;
 mod tool;
+mod unseen;
 mod view;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use below::Below;
 use pages::PageRequest;
 use pick::Pick;
 use selection::Selection;
 use strip::Strip;
+use unseen::Below;
 
 use osier_protocol::Op;
 use osier_store::Needle;
+use osier_term::images::PlacedStrip;
 
 pub(crate) use cell::{Body, CellStyle};
 pub(crate) use output::{Painted, tail_rows};
@@ -83,6 +84,10 @@ pub struct Transcript {
     wanted: Vec<String>,
     /// Whether a session was ever shown; what was reported before belongs to all of them.
     opened: bool,
+    /// Keys belong to the transcript, not to the editor.
+    browsing: bool,
+    /// Strips of pictures that the terminal paints over the last frame.
+    placed: Vec<PlacedStrip>,
 }
 
 #[derive(Debug)]
@@ -128,6 +133,8 @@ impl Transcript {
             below: None,
             wanted: Vec::new(),
             opened: false,
+            browsing: false,
+            placed: Vec::new(),
         }
     }
 
@@ -250,16 +257,19 @@ impl Transcript {
         Some(text.trim().to_owned())
     }
 
-    pub fn toggle_thinking(&mut self) -> bool {
+    pub fn toggle_thinking(&mut self) {
         self.style.show_thinking = !self.style.show_thinking;
         self.clear_overrides();
-        self.style.show_thinking
     }
 
-    pub fn toggle_tools(&mut self) -> bool {
+    pub fn show_thinking(&mut self, show: bool) {
+        self.style.show_thinking = show;
+        self.clear_overrides();
+    }
+
+    pub fn toggle_tools(&mut self) {
         self.style.expand_tools = !self.style.expand_tools;
         self.clear_overrides();
-        self.style.expand_tools
     }
 
     fn clear_overrides(&mut self) {

@@ -69,7 +69,7 @@ impl Selected {
 
 impl Transcript {
     /// Begins a selection on screen row `y`; false when nothing is there.
-    pub fn select_from(&mut self, (x, y): (u16, u16), unit: Unit) -> bool {
+    pub fn select_from(&mut self, x: u16, y: u16, unit: Unit) -> bool {
         let place = self.place_at(x, y);
         self.selection = place.map(|place| Selection {
             anchor: place,
@@ -81,7 +81,7 @@ impl Transcript {
     }
 
     /// Extends the selection to a cell of the screen; beyond the content, to its ends.
-    pub fn select_to(&mut self, (x, y): (u16, u16)) {
+    pub fn select_to(&mut self, x: u16, y: u16) {
         let last = self.viewport.1.saturating_sub(1);
         let place = (0..=y.min(last))
             .rev()
@@ -239,7 +239,7 @@ impl Transcript {
     }
 
     /// The address of the link at a cell of the screen.
-    pub fn link_at(&mut self, (x, y): (u16, u16)) -> Option<String> {
+    pub fn link_at(&mut self, x: u16, y: u16) -> Option<String> {
         let place = self.place_at(x, y)?;
         let row = self.row_at(place)?;
         let mut end = 0;

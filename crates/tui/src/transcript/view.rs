@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
@@ -12,12 +11,11 @@ use super::find::with_marks;
 use super::pick::with_bar;
 use super::selection::with_selection;
 use super::{Position, Transcript};
+use crate::surface::Surface;
 use osier_term::face::{Face, Token};
-use osier_term::frame::Links;
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::images::{ImageId, ImageRow, ImageStore, PlacedStrip, RowState};
 use osier_term::row::Row;
-use osier_term::theme::Theme;
 use osier_term::widgets::paint::Painter;
 
 /// The content of a row of the screen.
@@ -30,22 +28,28 @@ pub(super) enum Seen {
 }
 
 impl Transcript {
-    /// Draws the visible rows; what the terminal paints over them is given back.
-    pub fn render(
+    /// Draws the visible rows and records what the terminal paints over them.
+    pub(crate) fn render(
         &mut self,
         area: Rect,
-        buffer: &mut Buffer,
-        (links, theme): (&Links, &Theme),
+        surface: &mut Surface<'_>,
         pictures: &mut ImageStore,
-    ) -> Vec<PlacedStrip> {
+    ) {
         self.resize((area.width, area.height));
-        let mut painter = Painter::new(area, buffer, links, |face| theme.style(face));
+        let theme = surface.theme;
+        let mut painter = Painter::new(area, surface.buffer, surface.links, |face| {
+            theme.style(face)
+        });
         pictures.next_frame();
-        let placed = self.paint(&mut painter, pictures);
+        self.placed = self.paint(&mut painter, pictures);
         painter.finish();
         self.prefetch();
         self.count_below();
-        placed
+    }
+
+    /// Takes the strips that the terminal has to paint over the last frame.
+    pub fn take_placed(&mut self) -> Vec<PlacedStrip> {
+        std::mem::take(&mut self.placed)
     }
 
     /// Takes the size of the screen. A cell at the top keeps the place in it that was read: its rows are

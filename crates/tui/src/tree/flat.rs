@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 
 /// Which entries are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Filter {
+pub(crate) enum Filter {
     /// The conversation.
     #[default]
     Default,
@@ -25,7 +25,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    pub const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 5] = [
         Self::Default,
         Self::NoTools,
         Self::UserOnly,
@@ -34,7 +34,7 @@ impl Filter {
     ];
 
     /// The word for people.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Default => "conversation",
             Self::NoTools => "no tools",
@@ -46,7 +46,7 @@ impl Filter {
 
     /// The one after it.
     #[must_use]
-    pub fn next(self) -> Self {
+    pub(crate) fn next(self) -> Self {
         let place = Self::ALL.iter().position(|filter| *filter == self);
         Self::ALL[(place.unwrap_or(0) + 1) % Self::ALL.len()]
     }

@@ -4,11 +4,176 @@
 //! The overlay holds the outline, which is two megabytes for a hundred thousand entries, and the first
 //! lines of what was on the screen; everything else stays with the host.
 
-mod app;
-pub(crate) mod compare;
-pub(crate) mod flat;
+mod compare;
+mod flat;
 mod rows;
-pub(crate) mod view;
+mod view;
 
-pub(crate) use app::{refresh, take_ops};
-pub(crate) use view::{ID, TreeMemory, TreeView};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::activity::{Activity, Work};
+use crate::checkpoints;
+use crate::command::preview;
+use crate::footer::Footer;
+use crate::outbox::Outbox;
+use crate::overlays::Overlays;
+use crate::prompt::Editor;
+use crate::transcript::Transcript;
+use compare::CompareView;
+pub(crate) use compare::changed_file;
+use osier_agent::{Severity, UserMessage};
+use osier_protocol::{Event, FilesAt, Op, SessionInfo, TreeEvent, TreeOp};
+pub(crate) use view::TreeMemory;
+use view::{ID, TreeView};
+
+/// The tree of the session while its overlay is closed.
+#[derive(Debug, Default)]
+pub(crate) struct Tree {
+    /// The state of the overlay when it was last open.
+    memory: TreeMemory,
+    /// A move is on its way; whether its files were asked for.
+    move_files: Option<bool>,
+}
+
+/// What the events of the tree change on the main screen.
+#[derive(Debug)]
+pub(crate) struct TreeContext<'a> {
+    pub(crate) session: &'a SessionInfo,
+    pub(crate) editor: &'a mut Editor,
+    pub(crate) transcript: &'a mut Transcript,
+    pub(crate) activity: &'a mut Activity,
+    pub(crate) footer: &'a mut Footer,
+    pub(crate) overlays: &'a mut Overlays,
+    pub(crate) outbox: &'a mut Outbox,
+    pub(crate) now: Instant,
+}
+
+/// The requests of the open tree to the host.
+pub(crate) fn take_ops(overlays: &mut Overlays) -> Vec<Op> {
+    view(overlays).map(TreeView::take_ops).unwrap_or_default()
+}
+
+/// Reads the open tree again when an event has changed it.
+pub(crate) fn refresh(overlays: &mut Overlays, event: &Event) {
+    let stores = matches!(
+        event,
+        Event::MessageStored { .. }
+            | Event::Tree(
+                TreeEvent::Moved { .. }
+                    | TreeEvent::EntryLabelled { .. }
+                    | TreeEvent::BranchHidden { .. }
+            )
+    );
+    if stores && let Some(view) = view(overlays) {
+        view.refresh();
+    }
+}
+
+fn view(overlays: &mut Overlays) -> Option<&mut TreeView> {
+    overlays.get_mut(ID)?.as_any()?.downcast_mut()
+}
+
+/// Puts the prompt of the entry that was left into the editor.
+fn prefill(prompt: Option<&UserMessage>, editor: &mut Editor) {
+    if let Some(prompt) = prompt {
+        editor.set_text(&prompt.text);
+    }
+}
+
+impl Tree {
+    /// Opens the tree of a session.
+    pub(crate) fn open(&mut self, session: &str, overlays: &mut Overlays) {
+        if self.memory.session != session {
+            self.memory = TreeMemory {
+                session: session.to_owned(),
+                ..TreeMemory::default()
+            };
+        }
+        overlays.push_modal(ID, TreeView::new(self.memory.clone()));
+    }
+
+    /// Remembers the state of the overlay.
+    pub(crate) fn remember(&mut self, memory: TreeMemory) {
+        self.memory = memory;
+    }
+
+    /// Moves; with `files`, their changes follow for review, else a note when they differ.
+    pub(crate) fn move_to(&mut self, op: TreeOp, files: bool, outbox: &mut Outbox) {
+        self.move_files = Some(files);
+        outbox.send(Op::Tree(op));
+    }
+
+    /// Applies an event of the tree.
+    pub(crate) fn on_event(&mut self, event: &TreeEvent, cx: TreeContext<'_>) {
+        match event {
+            TreeEvent::Tree { outline, .. } => {
+                if let Some(view) = view(cx.overlays) {
+                    view.set_outline(outline);
+                }
+            }
+            TreeEvent::Entries { entries, .. } => {
+                if let Some(view) = view(cx.overlays) {
+                    view.set_glimpses(entries);
+                }
+            }
+            TreeEvent::TreeHits {
+                request,
+                entries,
+                done,
+            } => {
+                if let Some(view) = view(cx.overlays) {
+                    view.set_hits(*request, entries, *done);
+                }
+            }
+            TreeEvent::BranchesCompared { comparison, .. } => {
+                let cwd = PathBuf::from(&cx.session.cwd);
+                let view = CompareView::new((**comparison).clone(), cwd);
+                cx.overlays.push_modal(compare::ID, view);
+            }
+            TreeEvent::Moved {
+                messages, prompt, ..
+            } => {
+                cx.activity.work = Work::Idle;
+                cx.footer.context_tokens = 0;
+                for stored in messages {
+                    cx.footer.show_tokens(&stored.message);
+                }
+                prefill(prompt.as_ref(), cx.editor);
+                self.check_files(cx.outbox);
+            }
+            TreeEvent::Forked { prompt, .. } => {
+                prefill(prompt.as_ref(), cx.editor);
+                let text = "new session with a copy of the branch; the original is unchanged";
+                cx.outbox.toast(text, false);
+            }
+            TreeEvent::BranchSummaryStart => {
+                cx.activity.work = Work::Working { since: cx.now };
+                cx.outbox.toast("summarizing the previous branch", false);
+            }
+            TreeEvent::BranchSummaryFailed { message } => {
+                cx.activity.work = Work::Idle;
+                let text = format!("not moved: {message}");
+                cx.transcript.notice(Severity::Warning, &text);
+            }
+            TreeEvent::BranchHidden { hidden, .. } => {
+                let text = if *hidden {
+                    "hidden; it can be restored"
+                } else {
+                    "restored"
+                };
+                cx.outbox.toast(text, false);
+            }
+            _ => {}
+        }
+    }
+
+    /// After a move: requests the file changes for review, or whether files differ.
+    fn check_files(&mut self, outbox: &mut Outbox) {
+        match self.move_files.take() {
+            Some(true) => outbox.send(preview(FilesAt::Here)),
+            Some(false) => outbox.send(checkpoints::compare()),
+            None => {}
+        }
+    }
+}

@@ -8,8 +8,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::flat::{Choice, Filter, Flat};
 use crate::action::Action;
-use crate::checkpoints::preview;
-use crate::command::Command;
+use crate::command::{Command, preview};
 use crate::overlays::preview_pane::edit;
 use osier_protocol::{FilesAt, Glimpse, Op, Outline, Tag, TreeOp};
 use osier_term::component::{Component, Cx, Handled, View};
@@ -27,7 +26,7 @@ pub(super) const LEVEL: usize = 3;
 
 /// What outlives the overlay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TreeMemory {
+pub(crate) struct TreeMemory {
     /// Id of the session it belongs to.
     pub session: String,
     /// Ids of the entries below which all is folded away.

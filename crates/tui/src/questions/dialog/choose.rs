@@ -6,6 +6,7 @@ use super::write::Write;
 use super::{Body, Painted, Step};
 use crate::action::Action;
 use crate::command::Command;
+use crate::effect::Effect;
 use osier_base::text;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
 use osier_term::face::{Face, Token};
@@ -212,8 +213,8 @@ impl Choose {
                 }
                 _ => Step::Stay,
             },
-            ChoiceAction::Copy(url) => Step::Act(Action::Copy(url.clone())),
-            ChoiceAction::Open(url) => Step::Act(Action::Open(url.clone())),
+            ChoiceAction::Copy(url) => Step::Act(Action::Effect(Effect::Copy(url.clone()))),
+            ChoiceAction::Open(url) => Step::Act(Action::Effect(Effect::Open(url.clone()))),
         }
     }
 }

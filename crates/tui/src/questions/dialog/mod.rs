@@ -10,8 +10,8 @@ use ratatui::layout::{Position, Rect};
 
 use crate::accounts::login::address;
 use crate::action::Action;
-use crate::app::layout::centred;
 use crate::command::Command;
+use crate::layout::centred;
 use crate::overlays::frame::{self, boxed};
 use osier_base::text;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};

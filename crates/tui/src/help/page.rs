@@ -3,10 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Command, commands, slash_commands};
 use crate::action::Action;
-use crate::app::key_hints::merge_numbered;
-use crate::app::layout::centred;
+use crate::command::{Command, commands, slash_commands};
+use crate::keymap::hints::merge_numbered;
+use crate::layout::centred;
 use crate::overlays::frame::{self, boxed};
 use crate::plugins;
 use osier_base::text;

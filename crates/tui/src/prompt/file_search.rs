@@ -8,7 +8,7 @@ use std::sync::Arc;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use super::complete::CANDIDATE_LIMIT;
+use super::candidates::CANDIDATE_LIMIT;
 
 /// Paths between two checks of the clock.
 const SLICE: usize = 256;

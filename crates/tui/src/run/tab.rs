@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::time::Instant;
 
-use super::summary::{TabState, TabSummary, line};
+use super::Options;
 use crate::app::App;
-use crate::run::Options;
+use crate::tabs::{TabState, TabSummary, line};
 use osier_agent::{AgentMessage, RunOutcome, Subscription};
 use osier_base::parts::Parts;
 use osier_markdown::plain;
@@ -73,7 +73,8 @@ impl Tab {
     pub(crate) fn new(
         number: usize,
         app: App,
-        (host, events): (SessionHandle, Subscription<Event>),
+        host: SessionHandle,
+        events: Subscription<Event>,
     ) -> Self {
         Self {
             number,
@@ -135,13 +136,13 @@ impl Tab {
     /// Stores the draft when it has changed. After the op that sends the prompt.
     fn keep_unsent(&mut self) {
         let unsent = &mut self.unsent;
-        let edits = Some(self.app.editor.edits());
+        let edits = Some(self.app.prompt.editor.edits());
         // A key that only moves the cursor does not have a long text compared.
         if !std::mem::take(&mut unsent.stale) || unsent.edits == edits {
             return;
         }
         unsent.edits = edits;
-        let text = self.app.editor.parts();
+        let text = self.app.prompt.editor.parts();
         if unsent.kept.as_ref() != Some(&text) {
             unsent.kept = Some(text.clone());
             self.host.send(Op::KeepUnsent { text });
@@ -186,7 +187,7 @@ impl Tab {
                 .questions
                 .first()
                 .unwrap_or_else(|| self.seen.answer.clone()),
-            has_draft: !self.app.editor.is_empty(),
+            has_draft: !self.app.prompt.editor.is_empty(),
         }
     }
 

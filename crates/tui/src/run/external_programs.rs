@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use super::Options;
 use super::screen::Screen;
-use crate::app::Viewer;
+use crate::action::Action;
+use crate::effect::Viewer;
 use osier_base::foreground;
 use osier_base::text::{sanitize, single_line};
 use osier_protocol::SessionInfo;
@@ -49,7 +50,10 @@ impl Screen {
         if let Some(error) = error {
             self.tabs.front.app.toast(&error, true, Instant::now());
         }
-        self.tabs.front.app.reload_changes();
+        self.tabs
+            .front
+            .app
+            .act(Action::ReloadChanges, Instant::now());
         self.repaint();
     }
 

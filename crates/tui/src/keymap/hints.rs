@@ -1,89 +1,75 @@
-//! What is shown of keys that are not finished: the mode of the editor, and what can follow a prefix.
+//! The keys that can follow a prefix, with their meanings.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::App;
-use super::layout::Areas;
 use crate::command::Command;
+use crate::layout::Areas;
 use crate::plugins;
+use crate::surface::Surface;
 use osier_base::text;
+use osier_protocol::PluginKey;
 use osier_term::face::Token;
-use osier_term::frame::Links;
 use osier_term::keymap::KeyHint;
-use osier_term::row::{Row, Span};
+use osier_term::row::Row;
 
 /// Least columns of one key and what it does.
 const COLUMN: usize = 38;
 
-impl App {
-    /// The rule above the editor with its mode at the right.
-    pub(crate) fn with_mode(&self, rule: Row, border: Token, width: u16) -> Row {
-        let Some(label) = self.editor.modal().label() else {
-            return rule;
-        };
-        let label = format!(" {label} ");
-        let room = usize::from(width).saturating_sub(text::width(&label) + 2);
-        let line = text::take_width(&rule.text(), room).to_owned();
-        Row::new(vec![
-            Span::new(line, border),
-            Span::new(label, Token::Accent),
-            Span::new("──", border),
-        ])
+/// What can follow a prefix, in columns above the status line.
+pub(crate) fn draw(
+    hints: &[KeyHint<Command>],
+    plugin_keys: &[PluginKey],
+    areas: Areas,
+    surface: &mut Surface<'_>,
+) {
+    if hints.is_empty() || areas.rule.width < 24 {
+        return;
     }
-
-    /// What can follow a prefix, in columns above the status line.
-    pub(crate) fn draw_next_keys(&self, areas: Areas, buffer: &mut Buffer, links: &Links) {
-        let hints = self.next_keys();
-        if hints.is_empty() || areas.rule.width < 24 {
-            return;
+    let width = usize::from(areas.rule.width);
+    let columns = (width / COLUMN).max(1);
+    let told = |hint: &KeyHint<Command>| {
+        let description = plugins::description(hint.action, plugin_keys);
+        (hint.keys.clone(), description.to_owned())
+    };
+    let hints = merge_numbered(hints.iter().map(told).collect());
+    let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
+    let keys = keys.unwrap_or_default();
+    let room = areas.status.y.saturating_sub(areas.transcript.y + 1);
+    let rows = hints.len().div_ceil(columns).min(usize::from(room));
+    let meanings: Vec<&str> = hints.iter().map(|(_, meaning)| meaning.as_str()).collect();
+    let shown = &meanings[..meanings.len().min(rows * columns)];
+    let widths = widths(shown, rows, width.saturating_sub(columns * (keys + 3)));
+    let mut shown = vec![Row::plain("─".repeat(width), Token::Border)];
+    for row in 0..rows {
+        let mut line = Row::default();
+        for column in 0..columns {
+            let Some((hint, _)) = hints.get(column * rows + row) else {
+                continue;
+            };
+            line.push(format!(" {hint:>keys$} "), Token::Accent);
+            let room = widths.get(column).copied().unwrap_or_default();
+            let meaning = shortened(meanings[column * rows + row], room);
+            let meaning = text::truncate(&meaning, room);
+            let gap = room.saturating_sub(text::width(&meaning)) + 1;
+            line.push(format!("{meaning}{}", " ".repeat(gap)), Token::Text);
         }
-        let width = usize::from(areas.rule.width);
-        let columns = (width / COLUMN).max(1);
-        let told = |hint: &KeyHint<Command>| {
-            let description = plugins::description(hint.action, &self.plugins.keys);
-            (hint.keys.clone(), description.to_owned())
-        };
-        let hints = merge_numbered(hints.iter().map(told).collect());
-        let keys = hints.iter().map(|(keys, _)| text::width(keys)).max();
-        let keys = keys.unwrap_or_default();
-        let room = areas.status.y.saturating_sub(areas.transcript.y + 1);
-        let rows = hints.len().div_ceil(columns).min(usize::from(room));
-        let meanings: Vec<&str> = hints.iter().map(|(_, meaning)| meaning.as_str()).collect();
-        let shown = &meanings[..meanings.len().min(rows * columns)];
-        let widths = widths(shown, rows, width.saturating_sub(columns * (keys + 3)));
-        let mut shown = vec![Row::plain("─".repeat(width), Token::Border)];
-        for row in 0..rows {
-            let mut line = Row::default();
-            for column in 0..columns {
-                let Some((hint, _)) = hints.get(column * rows + row) else {
-                    continue;
-                };
-                line.push(format!(" {hint:>keys$} "), Token::Accent);
-                let room = widths.get(column).copied().unwrap_or_default();
-                let meaning = shortened(meanings[column * rows + row], room);
-                let meaning = text::truncate(&meaning, room);
-                let gap = room.saturating_sub(text::width(&meaning)) + 1;
-                line.push(format!("{meaning}{}", " ".repeat(gap)), Token::Text);
-            }
-            let rest = width.saturating_sub(line.width());
-            line.push(" ".repeat(rest), Token::Text);
-            shown.push(line);
-        }
-        let hidden = hints.len().saturating_sub(rows * columns);
-        if hidden > 0 {
-            let more = format!(" … and {} more", hidden + columns);
-            shown.pop();
-            shown.push(Row::plain(format!("{more:<width$}"), Token::Muted));
-        }
-        let height = u16::try_from(shown.len()).unwrap_or(u16::MAX);
-        let area = Rect {
-            y: areas.status.y.saturating_sub(height),
-            height,
-            ..areas.rule
-        };
-        self.paint(&shown, area, buffer, links);
+        let rest = width.saturating_sub(line.width());
+        line.push(" ".repeat(rest), Token::Text);
+        shown.push(line);
     }
+    let hidden = hints.len().saturating_sub(rows * columns);
+    if hidden > 0 {
+        let more = format!(" … and {} more", hidden + columns);
+        shown.pop();
+        shown.push(Row::plain(format!("{more:<width$}"), Token::Muted));
+    }
+    let height = u16::try_from(shown.len()).unwrap_or(u16::MAX);
+    let area = Rect {
+        y: areas.status.y.saturating_sub(height),
+        height,
+        ..areas.rule
+    };
+    surface.paint(&shown, area);
 }
 
 /// Merges numbered entries, such as `alt+1` for `Go to tab 1`, into one.

@@ -5,9 +5,9 @@ use std::time::Instant;
 use futures_util::future::select_all;
 use tokio::task::JoinSet;
 
-use super::summary::{TabState, TabSummaries, TabSummary};
+use super::Options;
 use super::tab::Tab;
-use crate::run::Options;
+use crate::tabs::{TabState, TabSummaries, TabSummary};
 use osier_protocol::{Op, SessionInfo};
 
 /// The open sessions: the one that is shown in front, the others in the order of their numbers.

@@ -1,7 +1,7 @@
 //! The command palette: every command with its category, slash command and keys.
 
-use super::{Command, CommandInfo, commands};
 use crate::action::Action;
+use crate::command::{Command, CommandInfo, commands};
 use crate::overlays::picker::Picker;
 use osier_base::text;
 use osier_protocol::AddedCommand;

@@ -1,0 +1,174 @@
+//! What commands do: each is passed on to the feature that it belongs to.
+
+use std::time::Instant;
+
+use super::App;
+use crate::command::{Category, Command, Run};
+use crate::{accounts, help, hooks, jobs, keymap, sessions, skills, tabs};
+use osier_agent::Op as AgentOp;
+use osier_term::component::Handled;
+
+impl App {
+    /// Runs a bound command: the layer in front first, then the editor, then the app. False when nobody
+    /// has a use for it now.
+    pub(super) fn command(&mut self, command: Command, now: Instant) -> bool {
+        if !self.overlays.is_empty() {
+            let handled = self.overlays.on_command(command, &mut self.outbox.cx(now));
+            return handled == Handled::Yes || self.app_command(command, now);
+        }
+        if self.transcript.is_browsing() {
+            // The one word that means something else here.
+            if command == Command::Cancel {
+                self.transcript.step_back();
+                return true;
+            }
+            return self.app_command(command, now);
+        }
+        self.prompt.on_command(command, &mut self.outbox) || self.app_command(command, now)
+    }
+
+    /// Runs a command outside of every layer; false when it does not apply now.
+    pub(super) fn app_command(&mut self, command: Command, now: Instant) -> bool {
+        let Some(info) = command.info() else {
+            return false;
+        };
+        match (info.run, info.slash) {
+            (Run::Op(op), _) => self.outbox.send(op()),
+            (Run::Effect(effect), _) => self.outbox.effect(effect()),
+            (Run::Actions(actions), _) => {
+                for action in actions() {
+                    self.outbox.act(action);
+                }
+            }
+            (Run::Feature, _) => {
+                let applies = self.feature_command(command, info.category, now);
+                return applies.unwrap_or_default();
+            }
+            (Run::Arguments, Some(slash)) => {
+                let text = format!("/{} ", slash.name);
+                self.prompt.editor.set_text(&text);
+            }
+            (Run::Component | Run::Arguments, _) => return false,
+        }
+        true
+    }
+
+    /// Runs a command of a feature: whether it applies now; `None` when no feature has it.
+    pub(super) fn feature_command(
+        &mut self,
+        command: Command,
+        category: Category,
+        now: Instant,
+    ) -> Option<bool> {
+        match category {
+            Category::Prompt | Category::Run => self.prompt_command(command, now),
+            Category::Tabs => {
+                let is_remote = self.footer.is_remote();
+                self.tabs
+                    .on_command(command, is_remote, &mut self.overlays, &mut self.outbox)
+                    .then_some(true)
+            }
+            Category::Conversation if command == Command::Search => {
+                self.search
+                    .open(&mut self.transcript, &mut self.overlays, &mut self.outbox);
+                Some(true)
+            }
+            Category::Conversation => self
+                .transcript
+                .on_command(command, &mut self.outbox)
+                .then_some(true),
+            Category::Application => self.application_command(command, now),
+            _ => self.list_command(command).then_some(true),
+        }
+    }
+
+    fn prompt_command(&mut self, command: Command, now: Instant) -> Option<bool> {
+        let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
+        match command {
+            Command::Stash => {
+                self.stash
+                    .stash_or_list(&mut self.prompt, &self.keymap, overlays, outbox);
+            }
+            Command::StashList => self.stash.open(overlays, outbox),
+            Command::HistorySearch => self.prompt.open_history(overlays),
+            Command::ExternalEditor => self.prompt.edit_externally(outbox),
+            Command::Complete if overlays.is_empty() => self.prompt.complete(outbox),
+            Command::Complete => return Some(false),
+            Command::Skills => skills::open(overlays, outbox),
+            Command::Interrupt => self.interrupt(),
+            Command::Answer => return Some(self.questions.enter(overlays)),
+            Command::RetryModel => self.models.open_retry(overlays, outbox),
+            Command::Permissions => {
+                self.permissions
+                    .open(self.footer.permissions, overlays, outbox);
+            }
+            Command::ToggleTodo => self.todo.toggle(),
+            Command::Jobs => jobs::open(overlays, outbox, now),
+            _ => return None,
+        }
+        Some(true)
+    }
+
+    /// Opens the list of a feature; false when the command does not.
+    fn list_command(&mut self, command: Command) -> bool {
+        let new_tab = self.is_engaged();
+        let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
+        match command {
+            Command::ModelPicker => self.models.open(&self.footer, overlays, outbox),
+            Command::Login => accounts::open(false, overlays, outbox),
+            Command::Logout => accounts::open(true, overlays, outbox),
+            Command::NewSession => tabs::new_session(new_tab, outbox),
+            Command::SessionPicker => {
+                let (open, joins) = (self.tabs.open_files(), self.footer.is_remote());
+                sessions::open(open, joins, overlays);
+            }
+            Command::ShowSession => sessions::describe(outbox),
+            Command::TakeOver => self.footer.presence.take_over(outbox),
+            Command::Keymap => keymap::open(&self.keymap, self.plugins.keys(), overlays),
+            Command::Tools => self.tools.open(overlays, outbox),
+            Command::Servers => self.servers.open(overlays, outbox),
+            Command::Hooks => hooks::open(overlays, outbox),
+            Command::Tree => self.tree.open(&self.session.id, overlays),
+            _ => return false,
+        }
+        true
+    }
+
+    fn application_command(&mut self, command: Command, now: Instant) -> Option<bool> {
+        let added = self.prompt.editor.commands();
+        match command {
+            Command::Palette => help::open_palette(&self.keymap, added, &mut self.overlays),
+            Command::Help => {
+                help::open(&self.keymap, added, self.plugins.keys(), &mut self.overlays)
+            }
+            Command::ClearOrExit => self.clear_or_exit(now),
+            Command::Exit if self.prompt.editor.is_empty() => self.quit(),
+            Command::Exit => return Some(false),
+            Command::Quit => self.quit(),
+            _ => return None,
+        }
+        Some(true)
+    }
+
+    /// Stops the run. Messages queued here return to the editor first.
+    fn interrupt(&mut self) {
+        if self.activity.is_idle() {
+            return;
+        }
+        let is_own = self.footer.presence.writer().is_none();
+        if is_own && self.prompt.has_queued() {
+            self.outbox.tell(AgentOp::RecallQueue);
+        }
+        self.outbox.tell(AgentOp::Abort);
+    }
+
+    fn clear_or_exit(&mut self, now: Instant) {
+        if !self.prompt.editor.is_empty() {
+            self.prompt.editor.clear();
+        } else if !self.activity.is_idle() {
+            self.interrupt();
+        } else if self.tabs.confirms_exit(now, &mut self.outbox) {
+            self.quit();
+        }
+    }
+}

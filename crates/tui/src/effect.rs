@@ -1,0 +1,92 @@
+//! What the interface wants from the world outside its state.
+
+use std::path::PathBuf;
+
+use osier_protocol::Opening;
+use osier_term::input::KeyPress;
+
+/// One request to the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    Copy(String),
+    /// Read the picture in the clipboard; it comes back through `attach` of the app, its text as a paste.
+    ReadPicture,
+    /// Attach these files; they come back through `attach` of the app.
+    ReadPictures(Vec<PathBuf>),
+    /// Read the clipboard; its text comes back through `pasted` of the app.
+    ReadClipboard,
+    /// Show this address in the browser.
+    Open(String),
+    Suspend,
+    /// Edit this text in an external editor; the answer comes back through `edited` of the app.
+    ExternalEditor(String),
+    /// Edit a file of the working directory, at a line.
+    EditFile {
+        path: String,
+        line: usize,
+    },
+    /// Show this text in an external program.
+    View {
+        text: String,
+        with: Viewer,
+    },
+    Repaint,
+    /// A run ended or an answer is needed.
+    Notify(String),
+    /// Show this theme without choosing it; without a name, the chosen one again.
+    PreviewTheme(Option<String>),
+    /// Load this theme and keep it in the settings.
+    LoadTheme(String),
+    /// List the settings; the answer comes back through `show_settings` of the app.
+    PickSetting,
+    /// Write a setting of the user and take it over; without a value it is taken out of the file.
+    WriteSetting {
+        name: String,
+        value: Option<String>,
+    },
+    /// Write a binding into the user's keymap and take it over.
+    Bind(NewBinding),
+    /// List the themes; the answer comes back through `pick_theme` of the app.
+    PickTheme,
+    /// Read settings, themes and keymaps again.
+    ReloadAppearance,
+    /// Something about the sessions that are open.
+    Tabs(TabRequest),
+    Quit,
+}
+
+/// A program that shows a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Viewer {
+    /// `$VISUAL` or `$EDITOR`.
+    Editor,
+    /// `$PAGER`.
+    Pager,
+}
+
+/// A binding that is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBinding {
+    pub context: String,
+    pub keys: Vec<KeyPress>,
+    /// Empty: the keys are taken away.
+    pub action: String,
+}
+
+/// A request about the tabs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TabRequest {
+    /// Start a new session in a new tab.
+    Begin,
+    /// Open a stored session in a new tab.
+    Open {
+        target: String,
+        /// Where it works; here when not set.
+        cwd: Option<String>,
+        opening: Opening,
+    },
+    /// Show the tab with this number.
+    Show(usize),
+    /// Close the tab with this number; its session stays stored.
+    Close(usize),
+}

@@ -1,0 +1,185 @@
+//! Draws the prompt: queued messages, the rule with the mode, the text, the list that completes, and the last
+//! attached picture.
+
+use ratatui::layout::{Position, Rect};
+
+use super::Prompt;
+use super::attachments::label;
+use crate::command::Command;
+use crate::layout::Areas;
+use crate::surface::Surface;
+use osier_base::text;
+use osier_term::face::Token;
+use osier_term::images;
+use osier_term::images::{ImageStore, RowState};
+use osier_term::keymap::Keymap;
+use osier_term::row::{Row, Span};
+
+/// The mark before the prompt.
+const PROMPT_MARK: &str = "❯ ";
+/// Rows of the list that completes.
+const COMPLETION_ROWS: u16 = 8;
+/// Cells of the picture above the editor.
+const PREVIEW: (u16, u16) = (28, 7);
+/// Rows that the conversation keeps beside it.
+const LEFT_OVER: u16 = 6;
+
+impl Prompt {
+    /// Rows that the text wants on a screen of this width.
+    pub(crate) fn height(&mut self, width: u16, limit: u16) -> u16 {
+        let width = width.saturating_sub(text::width(PROMPT_MARK) as u16);
+        self.editor.height(width, limit)
+    }
+
+    /// Rows that the queued messages want.
+    pub(crate) fn queue_height(&self) -> u16 {
+        self.queue.height()
+    }
+
+    pub(crate) fn draw_queue(
+        &self,
+        areas: Areas,
+        keymap: &Keymap<Command>,
+        surface: &mut Surface<'_>,
+    ) {
+        let rows = self
+            .queue
+            .rows(areas.queue.width, areas.queue.height, keymap);
+        surface.paint(&rows, areas.queue);
+    }
+
+    /// Draws the rule and the text; returns where the cursor belongs. A linear screen has a word for the rule.
+    pub(crate) fn draw_editor(
+        &mut self,
+        areas: Areas,
+        linear: bool,
+        surface: &mut Surface<'_>,
+    ) -> Position {
+        let is_shell = self.editor.is_shell();
+        let mark_width = text::width(PROMPT_MARK) as u16;
+        let area = Rect {
+            x: areas.editor.x + mark_width,
+            width: areas.editor.width.saturating_sub(mark_width),
+            ..areas.editor
+        };
+        self.area = area;
+        let (rows, cursor) = self.editor.rows(area.width, area.height);
+        surface.paint(&rows, area);
+        let (border, mark) = if is_shell {
+            (Token::Warning, Token::Warning)
+        } else {
+            (Token::Border, Token::Accent)
+        };
+        let (above, below) = self.editor.hidden_rows();
+        let mut rule = "─".repeat(usize::from(areas.rule.width));
+        if linear {
+            "Message:".clone_into(&mut rule);
+        }
+        if above + below > 0 {
+            let note = format!("── {above} rows above, {below} below ");
+            let rest = usize::from(areas.rule.width).saturating_sub(text::width(&note));
+            rule = format!("{note}{}", "─".repeat(rest));
+        }
+        let rule = self.with_mode(Row::plain(rule, border), border, areas.rule.width);
+        surface.paint(&[rule], areas.rule);
+        let mark_area = Rect {
+            width: mark_width,
+            height: 1,
+            ..areas.editor
+        };
+        surface.paint(&[Row::plain(PROMPT_MARK, mark)], mark_area);
+        Position {
+            x: area.x + cursor.0,
+            y: area.y + cursor.1,
+        }
+    }
+
+    /// The rule above the editor with its mode at the right.
+    fn with_mode(&self, rule: Row, border: Token, width: u16) -> Row {
+        let Some(label) = self.editor.modal().label() else {
+            return rule;
+        };
+        let label = format!(" {label} ");
+        let room = usize::from(width).saturating_sub(text::width(&label) + 2);
+        let line = text::take_width(&rule.text(), room).to_owned();
+        Row::new(vec![
+            Span::new(line, border),
+            Span::new(label, Token::Accent),
+            Span::new("──", border),
+        ])
+    }
+
+    /// The cell of the text at a cell of the screen; none outside of the editor.
+    pub(crate) fn editor_cell(&self, x: u16, y: u16) -> Option<(u16, u16)> {
+        let area = self.area;
+        let is_inside = (area.top()..area.bottom()).contains(&y) && x < area.right();
+        is_inside.then(|| (x.saturating_sub(area.x), y - area.y))
+    }
+
+    /// The list above the editor.
+    pub(crate) fn draw_completion(&mut self, areas: Areas, surface: &mut Surface<'_>) {
+        let Some(list) = self.editor.completion() else {
+            return;
+        };
+        let room = areas.rule.y.saturating_sub(areas.transcript.y);
+        let height = u16::try_from(list.len())
+            .unwrap_or(u16::MAX)
+            .min(room)
+            .min(COMPLETION_ROWS);
+        let area = Rect {
+            y: areas.rule.y - height,
+            height,
+            ..areas.rule
+        };
+        let rows = list.rows(usize::from(area.width), usize::from(height));
+        surface.paint(&rows, area);
+    }
+
+    /// Shows the picture of the last chip above the editor.
+    pub(crate) fn draw_attached(
+        &self,
+        areas: Areas,
+        pictures: &mut ImageStore,
+        surface: &mut Surface<'_>,
+    ) {
+        let Some(cell) = pictures.cell() else {
+            return;
+        };
+        let room = areas
+            .transcript
+            .height
+            .saturating_sub(LEFT_OVER)
+            .min(PREVIEW.1);
+        let last = self.editor.attachments().pop().filter(|_| room >= 3);
+        let Some(file) = last.and_then(|number| self.attachments.find(number)) else {
+            return;
+        };
+        let most = (PREVIEW.0.min(areas.transcript.width / 2), room - 1);
+        let rows = images::rows(&file.content, cell, most).unwrap_or_default();
+        let mut shown = vec![Row::plain(label(file), Token::Muted)];
+        for row in rows {
+            let Some(part) = row.image.as_deref().copied() else {
+                continue;
+            };
+            match pictures.row(part) {
+                RowState::Missing => pictures.request(part.image, &file.content),
+                // What is painted over cells would have to be taken away again at every key.
+                RowState::Blank | RowState::Ready(_, Some(_)) => {}
+                RowState::Ready(spans, None) => {
+                    let mut row = Row::new(vec![Span::new(" ", Token::Text)]);
+                    row.spans.extend(spans.iter().cloned());
+                    shown.push(row);
+                    continue;
+                }
+            }
+            shown.push(Row::default());
+        }
+        let height = shown.len() as u16;
+        let area = Rect {
+            y: areas.status.y.saturating_sub(height),
+            height,
+            ..areas.transcript
+        };
+        surface.paint(&shown, area);
+    }
+}

@@ -1,0 +1,42 @@
+//! Where a frame is painted.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Color;
+
+use osier_term::frame::Links;
+use osier_term::row::Row;
+use osier_term::theme::Theme;
+use osier_term::widgets::paint::paint_rows;
+
+/// The cells of a frame, their links and their colours.
+#[derive(Debug)]
+pub(crate) struct Surface<'a> {
+    pub(crate) buffer: &'a mut Buffer,
+    pub(crate) links: &'a Links,
+    pub(crate) theme: &'a Theme,
+}
+
+impl Surface<'_> {
+    pub(crate) fn paint(&mut self, rows: &[Row], area: Rect) {
+        paint_rows(rows, area, self.buffer, self.links, |face| {
+            self.theme.style(face)
+        });
+    }
+
+    /// Gives cells that have no colours of their own those of the theme.
+    pub(crate) fn paint_ground(&mut self) {
+        let base = self.theme.base();
+        if base.fg.is_none() && base.bg.is_none() {
+            return;
+        }
+        for cell in &mut self.buffer.content {
+            if cell.fg == Color::Reset {
+                cell.fg = base.fg.unwrap_or_default();
+            }
+            if cell.bg == Color::Reset {
+                cell.bg = base.bg.unwrap_or_default();
+            }
+        }
+    }
+}
