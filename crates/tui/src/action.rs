@@ -1,10 +1,10 @@
 //! What components and features want done. `app/apply.rs` is the only place that does it.
 
 use crate::command::Command;
-use crate::effect::Effect;
+use crate::effect::{Effect, StoredSession};
 use crate::tree::TreeMemory;
 use osier_protocol::questions::Answer;
-use osier_protocol::{DiffRange, Mark, Op, Opening, Reviewed, TreeOp};
+use osier_protocol::{DiffRange, Mark, Op, Reviewed, TreeOp};
 
 /// One intent.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +32,7 @@ pub(crate) enum Action {
     },
     /// Opens a stored session; one that is open already is shown.
     OpenSession {
-        target: String,
-        /// Where it works; here when not set.
-        cwd: Option<String>,
-        opening: Opening,
+        stored: StoredSession,
         /// Always in a new tab.
         new_tab: bool,
     },

@@ -111,9 +111,9 @@ impl ContextView {
             .window
             .saturating_sub(report.used)
             .saturating_sub(report.reserve);
-        rows.push(count_row("░", Token::Muted, ("free", ""), free, width));
-        let kept = ("reserved for output", "");
-        rows.push(count_row("▒", Token::Border, kept, report.reserve, width));
+        rows.push(count_row("░", Token::Muted, "free", "", free, width));
+        let (name, reserve) = ("reserved for output", report.reserve);
+        rows.push(count_row("▒", Token::Border, name, "", reserve, width));
         rows.push(Row::default());
         rows.extend(self.outlook(width));
         rows.extend(self.cache.rows(width));
@@ -124,7 +124,7 @@ impl ContextView {
         for (name, size) in &report.largest {
             let name = text::single_line(name.trim().lines().next().unwrap_or_default());
             let name = text::unticked(&name);
-            rows.push(count_row(" ", Token::Muted, (&name, ""), *size, width));
+            rows.push(count_row(" ", Token::Muted, &name, "", *size, width));
         }
         rows
     }
@@ -190,9 +190,8 @@ impl CacheFigures {
             rows.push(Row::plain(format!("   {line}"), Token::Muted));
             return rows;
         }
-        let row = |name: &str, note: &str, count| {
-            count_row(" ", Token::Muted, (name, note), count, width)
-        };
+        let row =
+            |name: &str, note: &str, count| count_row(" ", Token::Muted, name, note, count, width);
         let gave = |rate: f64| format!("{:.0}% from cache", rate * 100.0);
         if let Some(rate) = self.last.hit_rate() {
             rows.push(row("last call", &gave(rate), self.last.context_tokens()));
@@ -216,17 +215,11 @@ fn part_row(part: WindowPart, width: usize) -> Row {
     };
     let name = format!("{} · {}", part.kind.name(), part.count);
     let token = token(part.kind);
-    count_row("█", token, (&name, &goes), part.tokens, width)
+    count_row("█", token, &name, &goes, part.tokens, width)
 }
 
 /// A sign, a name, a note and a number at the right edge.
-fn count_row(
-    sign: &str,
-    token: Token,
-    (name, note): (&str, &str),
-    count: u64,
-    width: usize,
-) -> Row {
+fn count_row(sign: &str, token: Token, name: &str, note: &str, count: u64, width: usize) -> Row {
     let count = format!("{:>7}", tokens(count));
     let room = width.saturating_sub(text::width(&count) + text::width(note) + 5);
     let name = text::truncate(name, room).into_owned();

@@ -73,18 +73,23 @@ pub struct NewBinding {
     pub action: String,
 }
 
+/// A stored session to open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSession {
+    /// Its path, its id or the start of it, or its name.
+    pub target: String,
+    /// Where it works; here when not set.
+    pub cwd: Option<String>,
+    pub opening: Opening,
+}
+
 /// A request about the tabs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TabRequest {
     /// Start a new session in a new tab.
     Begin,
     /// Open a stored session in a new tab.
-    Open {
-        target: String,
-        /// Where it works; here when not set.
-        cwd: Option<String>,
-        opening: Opening,
-    },
+    Open(StoredSession),
     /// Show the tab with this number.
     Show(usize),
     /// Close the tab with this number; its session stays stored.

@@ -52,6 +52,6 @@ mod welcome;
 pub use app::{App, AppOptions};
 pub use appearance::{Appearance, ThemeChoice, check_files};
 pub use command::Command;
-pub use effect::{Effect, NewBinding, TabRequest, Viewer};
+pub use effect::{Effect, NewBinding, StoredSession, TabRequest, Viewer};
 pub use run::{Elsewhere, Open, Options, run, run_over};
 pub use tabs::{TabState, TabSummaries, TabSummary};

@@ -5,7 +5,6 @@ use std::time::Instant;
 use super::App;
 use crate::action::Action;
 use crate::prompt::Submission;
-use crate::tabs::StoredSession;
 use crate::{keymap, review, sessions};
 
 impl App {
@@ -51,18 +50,8 @@ impl App {
                 overlays.pop();
             }
             Action::OfferInUse { target } => sessions::offer_in_use(&target, overlays),
-            Action::OpenSession {
-                target,
-                cwd,
-                opening,
-                new_tab,
-            } => {
+            Action::OpenSession { stored, new_tab } => {
                 let new_tab = new_tab || self.is_engaged();
-                let stored = StoredSession {
-                    target,
-                    cwd,
-                    opening,
-                };
                 self.tabs.open_session(stored, new_tab, &mut self.outbox);
             }
             Action::ShowSessionNumber(number) => self.tabs.go_to(number, outbox),

@@ -139,7 +139,7 @@ impl App {
         match command {
             Command::Palette => help::open_palette(&self.keymap, added, &mut self.overlays),
             Command::Help => {
-                help::open(&self.keymap, added, self.plugins.keys(), &mut self.overlays)
+                help::open(&self.keymap, added, self.plugins.keys(), &mut self.overlays);
             }
             Command::ClearOrExit => self.clear_or_exit(now),
             Command::Exit if self.prompt.editor.is_empty() => self.quit(),

@@ -140,7 +140,7 @@ impl App {
     }
 
     fn on_tree(&mut self, event: &TreeEvent, now: Instant) {
-        let cx = TreeContext {
+        let mut cx = TreeContext {
             session: &self.session,
             editor: &mut self.prompt.editor,
             transcript: &mut self.transcript,
@@ -150,7 +150,7 @@ impl App {
             outbox: &mut self.outbox,
             now,
         };
-        self.tree.on_event(event, cx);
+        self.tree.on_event(event, &mut cx);
         compaction::on_tree_event(event, &mut self.overlays, &mut self.outbox);
         context::on_event(event, &mut self.overlays);
         let (transcript, activity) = (&mut self.transcript, &mut self.activity);

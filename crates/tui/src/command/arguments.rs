@@ -2,6 +2,7 @@
 
 use super::slash::Parsed;
 use crate::action::Action;
+use crate::effect::StoredSession;
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
 use osier_protocol::{
@@ -78,9 +79,11 @@ pub(super) fn show_tab(argument: &str) -> Parsed {
 
 pub(super) fn open_session(id: &str, new_tab: bool) -> Action {
     Action::OpenSession {
-        target: id.to_owned(),
-        cwd: None,
-        opening: Opening::Itself,
+        stored: StoredSession {
+            target: id.to_owned(),
+            cwd: None,
+            opening: Opening::Itself,
+        },
         new_tab,
     }
 }

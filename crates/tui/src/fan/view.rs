@@ -160,7 +160,7 @@ impl FanView {
         if let Some(error) = &state.error {
             Wrap::new(width).text(&text::sanitize(error), Token::Error, &mut rows);
         }
-        rows.extend(written(&state.text, &[], (width, usize::MAX)));
+        rows.extend(written(&state.text, &[], width, usize::MAX));
         for (path, changes) in &state.files {
             rows.extend(changed_file(path, changes, width));
         }

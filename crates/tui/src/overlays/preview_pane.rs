@@ -73,7 +73,7 @@ pub(crate) fn fit(mut row: Row, width: usize) -> Row {
 }
 
 /// What a model wrote, laid out in at most `height` rows of this width behind `indent`.
-pub(crate) fn written(source: &str, indent: &[Span], (width, height): (usize, usize)) -> Vec<Row> {
+pub(crate) fn written(source: &str, indent: &[Span], width: usize, height: usize) -> Vec<Row> {
     let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();
     let width = width.saturating_sub(columns).max(1);
     let mut markdown = Markdown::from_text(source);

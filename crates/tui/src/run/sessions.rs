@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::screen::Screen;
 use super::tab::Tab;
 use crate::app::{App, AppOptions};
-use crate::effect::TabRequest;
+use crate::effect::{StoredSession, TabRequest};
 use osier_agent::Subscription;
 use osier_hub::OpenOptions;
 use osier_protocol::{Event, Op, Opening};
@@ -39,12 +39,8 @@ impl fmt::Debug for Open {
 impl Screen {
     pub(super) fn on_tab_request(&mut self, request: TabRequest) {
         match request {
-            TabRequest::Begin => self.begin(None, Opening::Itself),
-            TabRequest::Open {
-                target,
-                cwd,
-                opening,
-            } => self.begin(Some((target, cwd)), opening),
+            TabRequest::Begin => self.begin(None),
+            TabRequest::Open(stored) => self.begin(Some(stored)),
             TabRequest::Show(number) => {
                 self.tabs.show(number);
                 self.shown();
@@ -60,14 +56,17 @@ impl Screen {
     }
 
     /// Opens a new session or a stored one and shows it.
-    fn begin(&mut self, target: Option<(String, Option<String>)>, opening: Opening) {
+    fn begin(&mut self, stored: Option<StoredSession>) {
         let front = &self.tabs.front.app;
-        let (session, cwd) = target.unzip();
+        let is_new = stored.is_none();
+        let (session, cwd, opening) = match stored {
+            Some(stored) => (Some(stored.target), stored.cwd, stored.opening),
+            None => (None, None, Opening::Itself),
+        };
         // If its directory is gone, the session opens in the current one.
-        let stored = cwd.flatten().map(PathBuf::from).filter(|cwd| cwd.is_dir());
+        let stored = cwd.map(PathBuf::from).filter(|cwd| cwd.is_dir());
         let here = PathBuf::from(&front.session.cwd);
         let here = Some(here).filter(|here| here.is_absolute());
-        let is_new = session.is_none();
         let wanted = OpenOptions {
             cwd: stored.or(here),
             session,

@@ -1,6 +1,7 @@
 //! A session that another osier has: what can be done with it here.
 
 use crate::action::Action;
+use crate::effect::StoredSession;
 use crate::overlays::picker::Picker;
 use osier_protocol::Opening;
 use osier_term::widgets::columns::Columns;
@@ -34,9 +35,11 @@ pub(super) fn picker(target: &str) -> Picker {
     let take = move |key: &str| {
         let chosen = CHOICES.iter().find(|(label, ..)| *label == key);
         let action = chosen.map(|(_, opening, _)| Action::OpenSession {
-            target: target.clone(),
-            cwd: None,
-            opening: *opening,
+            stored: StoredSession {
+                target: target.clone(),
+                cwd: None,
+                opening: *opening,
+            },
             new_tab: false,
         });
         action.into_iter().collect()

@@ -305,9 +305,8 @@ impl SessionsView {
             let preview = self.preview.as_ref();
             let preview = preview.filter(|(path, _)| *path == found.session.path);
             if let Some((_, preview)) = preview {
-                let room = (width, height);
                 for said in &preview.first {
-                    rows.extend(text_rows(said, side, room));
+                    rows.extend(text_rows(said, side, width, height));
                 }
                 if !preview.last.is_empty() {
                     let mut more = Row::new(indent.to_vec());
@@ -315,7 +314,7 @@ impl SessionsView {
                     rows.push(more);
                 }
                 for said in &preview.last {
-                    rows.extend(text_rows(said, side, room));
+                    rows.extend(text_rows(said, side, width, height));
                 }
             }
         }
@@ -372,7 +371,7 @@ fn facts(found: &FoundSession) -> Vec<String> {
 }
 
 /// The text of a message, as far as it fits.
-fn text_rows(said: &PreviewLine, side: &str, (width, height): (usize, usize)) -> Vec<Row> {
+fn text_rows(said: &PreviewLine, side: &str, width: usize, height: usize) -> Vec<Row> {
     let side = Span::new(side, Token::Border);
     let (mark, token) = match said.source {
         TextSource::Prompt => ("❯ ", Token::UserMarker),
@@ -394,7 +393,7 @@ fn text_rows(said: &PreviewLine, side: &str, (width, height): (usize, usize)) ->
                 .text(line, Token::User, &mut rows);
         }
     } else {
-        rows = written(&said.text, &rest, (width, height + 1));
+        rows = written(&said.text, &rest, width, height + 1);
         if let Some(span) = rows.first_mut().and_then(|row| row.spans.get_mut(1)) {
             span.clone_from(&first[1]);
         }

@@ -7,6 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::action::Action;
 use crate::command::Command;
+use crate::effect::StoredSession;
 use crate::overlays::preview_pane::edit;
 use osier_protocol::{
     FoundSession, IndexOp, Mark, Op, Opening, Preview, SessionQuery, SessionState, Sort,
@@ -221,9 +222,11 @@ impl SessionsView {
         let action = match self.number_of(path) {
             None if is_elsewhere && !self.joins => Action::OfferInUse { target },
             _ => Action::OpenSession {
-                target,
-                cwd: Some(found.session.cwd.clone()),
-                opening: Opening::Itself,
+                stored: StoredSession {
+                    target,
+                    cwd: Some(found.session.cwd.clone()),
+                    opening: Opening::Itself,
+                },
                 new_tab: new_tab || is_elsewhere,
             },
         };

@@ -7,7 +7,7 @@ use super::summary::{TabState, TabSummaries, TabSummary};
 use super::{leaving, list};
 use crate::activity::TOAST_TIME;
 use crate::command::Command;
-use crate::effect::{Effect, TabRequest};
+use crate::effect::{Effect, StoredSession, TabRequest};
 use crate::outbox::Outbox;
 use crate::overlays::{self, Overlays};
 use osier_protocol::{Op, Opening};
@@ -24,15 +24,6 @@ pub(crate) struct TabControl {
     summaries: TabSummaries,
     /// When Ctrl+C was pressed on an empty editor: a second one exits.
     exit_armed: Option<Instant>,
-}
-
-/// A stored session to open.
-#[derive(Debug)]
-pub(crate) struct StoredSession {
-    pub(crate) target: String,
-    /// Where it works; here when not set.
-    pub(crate) cwd: Option<String>,
-    pub(crate) opening: Opening,
 }
 
 /// The toast about an event in a background tab.
@@ -121,26 +112,20 @@ impl TabControl {
     /// Opens a stored session: in this tab, or in a new one when `new_tab` is set. When it is open already, its tab is
     /// shown.
     pub(crate) fn open_session(&self, stored: StoredSession, new_tab: bool, outbox: &mut Outbox) {
-        let StoredSession {
-            target,
-            cwd,
-            opening,
-        } = stored;
-        let open = self.summaries.find(&target).map(|entry| entry.number);
-        if let (Some(number), Opening::Itself) = (open, opening) {
+        let open = self.summaries.find(&stored.target);
+        let open = open.map(|entry| entry.number);
+        if let (Some(number), Opening::Itself) = (open, stored.opening) {
             if number == self.summaries.shown {
                 return outbox.toast("already in this session", false);
             }
             return outbox.effect(Effect::Tabs(TabRequest::Show(number)));
         }
         if new_tab {
-            let request = TabRequest::Open {
-                target,
-                cwd,
-                opening,
-            };
-            return outbox.effect(Effect::Tabs(request));
+            return outbox.effect(Effect::Tabs(TabRequest::Open(stored)));
         }
+        let StoredSession {
+            target, opening, ..
+        } = stored;
         outbox.send(Op::ResumeSession { target, opening });
     }
 

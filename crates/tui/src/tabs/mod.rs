@@ -8,6 +8,6 @@ mod leaving;
 mod list;
 mod summary;
 
-pub(crate) use control::{StoredSession, TabControl, alert, new_session};
+pub(crate) use control::{TabControl, alert, new_session};
 pub(crate) use summary::line;
 pub use summary::{TabState, TabSummaries, TabSummary};

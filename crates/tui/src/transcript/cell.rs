@@ -376,7 +376,8 @@ fn user_rows(message: &UserMessage, width: u16, style: CellStyle) -> Vec<Row> {
             rows.extend(picture_rows(
                 &attachment.content,
                 cell,
-                (width, PROMPT_ROWS),
+                width,
+                PROMPT_ROWS,
                 &bar,
             ));
         }
@@ -391,7 +392,8 @@ fn user_rows(message: &UserMessage, width: u16, style: CellStyle) -> Vec<Row> {
 pub(super) fn picture_rows(
     base64: &str,
     cell: (u16, u16),
-    (width, height): (u16, u16),
+    width: u16,
+    height: u16,
     indent: &[Span],
 ) -> Vec<Row> {
     let columns: usize = indent.iter().map(|span| text::width(&span.text)).sum();

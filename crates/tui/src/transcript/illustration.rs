@@ -100,7 +100,7 @@ impl Illustration {
             (File::Failed(reason), _) => vec![label(&format!(": {reason}"))],
             (File::Read(base64), Some(cell)) => {
                 let mut rows: Vec<Row> = named.then(|| label("")).into_iter().collect();
-                rows.extend(picture_rows(base64, cell, (width, ROWS), &[]));
+                rows.extend(picture_rows(base64, cell, width, ROWS, &[]));
                 rows
             }
             _ => Vec::new(),

@@ -127,14 +127,14 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
         rows.push(Row::default());
         let mark = [Span::new("❯ ", Token::UserMarker)];
         let rest = [Span::new("  ", Token::UserMarker)];
-        wrapped(&facts.prompt, width, (&mark, &rest), Token::User, &mut rows);
+        wrapped(&facts.prompt, width, &mark, &rest, Token::User, &mut rows);
     }
     rows.push(Row::default());
     let answer = match facts.answer.trim() {
         "" => "(no answer)",
         answer => answer,
     };
-    rows.extend(written(answer, &[], (width, usize::MAX)));
+    rows.extend(written(answer, &[], width, usize::MAX));
     for (path, changes) in &facts.files {
         let path = Path::new(path);
         rows.extend(changed_file(
@@ -169,7 +169,8 @@ fn count(number: usize, noun: &str) -> String {
 fn wrapped(
     source: &str,
     width: usize,
-    (first, rest): (&[Span], &[Span]),
+    first: &[Span],
+    rest: &[Span],
     token: Token,
     rows: &mut Vec<Row>,
 ) {

@@ -168,11 +168,18 @@ struct Building<'a> {
     children: Vec<u32>,
     /// Entries below it that are shown.
     below: Vec<u32>,
-    roots: (u32, u32),
+    roots: Siblings,
     on_path: Vec<bool>,
     hidden: Vec<bool>,
     rows: Vec<FlatRow>,
     row_of: Vec<u32>,
+}
+
+/// Entries with one parent, or without any.
+#[derive(Clone, Copy)]
+struct Siblings {
+    first: u32,
+    count: u32,
 }
 
 /// A row that is still to be made.
@@ -231,7 +238,10 @@ impl<'a> Building<'a> {
             next_sibling: vec![NONE; count],
             children: vec![0; count],
             below: vec![0; count],
-            roots: (NONE, 0),
+            roots: Siblings {
+                first: NONE,
+                count: 0,
+            },
             on_path,
             hidden,
             rows: Vec::new(),
@@ -256,7 +266,7 @@ impl<'a> Building<'a> {
                 continue;
             }
             let (first, count) = match self.parents[number] {
-                NONE => (&mut self.roots.0, &mut self.roots.1),
+                NONE => (&mut self.roots.first, &mut self.roots.count),
                 parent => {
                     let parent = parent as usize;
                     (&mut self.first_child[parent], &mut self.children[parent])
@@ -270,14 +280,17 @@ impl<'a> Building<'a> {
     /// Makes the rows, a branch behind the other.
     fn walk(&mut self, folded: &HashSet<u32>) {
         let mut stack = Vec::new();
-        self.wait_for((self.roots.0, self.roots.1), (0, NONE), &mut stack);
+        self.wait_for(self.roots, 0, NONE, &mut stack);
         while let Some(waiting) = stack.pop() {
             let number = waiting.number;
             let row = self.rows.len() as u32;
             let head = if waiting.is_head { row } else { waiting.head };
             let place = number as usize;
-            let children = (self.first_child[place], self.children[place]);
-            let is_folded = children.1 > 0 && folded.contains(&number);
+            let children = Siblings {
+                first: self.first_child[place],
+                count: self.children[place],
+            };
+            let is_folded = children.count > 0 && folded.contains(&number);
             self.row_of[place] = row;
             self.rows.push(FlatRow {
                 number,
@@ -287,23 +300,18 @@ impl<'a> Building<'a> {
                 is_head: waiting.is_head,
                 is_last: waiting.is_last,
                 folded: if is_folded { self.below[place] } else { 0 },
-                has_children: children.1 > 0,
+                has_children: children.count > 0,
             });
             if !is_folded {
-                self.wait_for(children, (waiting.level, head), &mut stack);
+                self.wait_for(children, waiting.level, head, &mut stack);
             }
         }
     }
 
-    fn wait_for(
-        &self,
-        (first, count): (u32, u32),
-        (level, head): (u32, u32),
-        stack: &mut Vec<Waiting>,
-    ) {
-        let branches = count > 1;
+    fn wait_for(&self, siblings: Siblings, level: u32, head: u32, stack: &mut Vec<Waiting>) {
+        let branches = siblings.count > 1;
         let from = stack.len();
-        let mut number = first;
+        let mut number = siblings.first;
         while number != NONE {
             let next = self.next_sibling[number as usize];
             stack.push(Waiting {

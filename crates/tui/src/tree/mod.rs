@@ -105,7 +105,7 @@ impl Tree {
     }
 
     /// Applies an event of the tree.
-    pub(crate) fn on_event(&mut self, event: &TreeEvent, cx: TreeContext<'_>) {
+    pub(crate) fn on_event(&mut self, event: &TreeEvent, cx: &mut TreeContext<'_>) {
         match event {
             TreeEvent::Tree { outline, .. } => {
                 if let Some(view) = view(cx.overlays) {

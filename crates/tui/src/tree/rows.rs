@@ -133,7 +133,7 @@ impl TreeView {
             self.flat.next_rails(place, &mut rails);
             let shown = self.flat.rows[place];
             self.want(shown.number);
-            rows.push(self.row(shown, (&rails, pan), width, place == selected));
+            rows.push(self.row(shown, &rails, pan, width, place == selected));
         }
         rows
     }
@@ -141,7 +141,8 @@ impl TreeView {
     fn row(
         &self,
         shown: FlatRow,
-        (rails, pan): (&[bool], usize),
+        rails: &[bool],
+        pan: usize,
         width: usize,
         is_selected: bool,
     ) -> Row {
@@ -273,7 +274,7 @@ impl TreeView {
             let indent = [Span::new(side, Token::Border)];
             let tag = number.and_then(|number| Some(self.outline.get(number)?.tag));
             let (said, literal) = parts(tag, &glimpse.text);
-            rows.extend(written(said, &indent, (width, height)));
+            rows.extend(written(said, &indent, width, height));
             if !said.is_empty() && !literal.is_empty() {
                 rows.push(Row::new(indent.to_vec()));
             }

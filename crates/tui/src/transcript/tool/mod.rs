@@ -1,0 +1,252 @@
+//! The cell of a tool call, from the moment its name streams in to its result. `view` has a table of how each
+//! tool's call and result are shown; a tool that is not in it shows its arguments and its text. `header` draws the
+//! call, `result` what it gave.
+
+mod header;
+mod result;
+mod view;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use osier_agent::{Output, ToolResultMessage, ToolUpdate};
+use osier_base::ansi::{Run, carried};
+use osier_base::text;
+use osier_llm::{ContentBlock, ToolCall};
+use osier_session::subagents::TaskDetails;
+use osier_term::face::Token;
+use osier_term::highlight::{Highlighted, Highlighter};
+use osier_term::row::{Row, Span};
+use osier_term::widgets::diff;
+
+use super::cell::{CellStyle, picture_rows};
+use super::output::{Painted, tail_rows};
+use super::task;
+use view::ToolView;
+
+/// Rows of output shown while collapsed.
+const FOLDED_ROWS: usize = 5;
+/// Rows of a picture.
+const FOLDED_PICTURE_ROWS: u16 = 10;
+const EXPANDED_PICTURE_ROWS: u16 = 30;
+/// Bytes of live output kept; the result brings what matters.
+const LIVE_LIMIT: usize = 64 * 1024;
+
+/// Where the call is in its life.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Phase {
+    /// Its arguments stream in.
+    Streaming,
+    Running,
+    Done(Arc<ToolResultMessage>),
+}
+
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ToolCell {
+    pub call_id: String,
+    pub name: String,
+    pub arguments: Value,
+    /// Raw arguments while they stream.
+    pub raw: String,
+    pub phase: Phase,
+    live: Output,
+    /// Where the result is coloured: what is stored is not.
+    colours: Box<[Run]>,
+    /// The syntax of its diff.
+    syntax: diff::Syntax,
+    /// How far the running call is.
+    status: String,
+    /// What happened in the agent inside of it.
+    nested: TaskDetails,
+}
+
+impl ToolCell {
+    /// A call whose arguments begin to stream.
+    pub(crate) fn streaming(call_id: String, name: String) -> Self {
+        Self {
+            call_id,
+            name,
+            arguments: Value::Null,
+            raw: String::new(),
+            phase: Phase::Streaming,
+            live: Output::default(),
+            colours: Box::default(),
+            syntax: diff::Syntax::default(),
+            status: String::new(),
+            nested: TaskDetails::default(),
+        }
+    }
+
+    /// A call of a stored message.
+    pub(crate) fn stored(call: &ToolCall) -> Self {
+        let mut cell = Self::streaming(call.id.clone(), call.name.clone());
+        cell.arguments = call.arguments.clone();
+        if let Some(raw) = &call.arguments_error {
+            cell.raw.clone_from(raw);
+        }
+        cell
+    }
+
+    /// About how many bytes of text it holds.
+    pub(crate) fn weight(&self) -> usize {
+        let result = match &self.phase {
+            Phase::Done(result) => {
+                let blocks = result.result.content.iter();
+                let text = blocks.map(|block| match block {
+                    ContentBlock::Text { text } => text.len(),
+                    ContentBlock::Image { data, .. } => data.len(),
+                });
+                text.sum::<usize>() + weight_of(&result.details)
+            }
+            Phase::Streaming | Phase::Running => 0,
+        };
+        result + self.raw.len() + weight_of(&self.arguments)
+    }
+
+    /// More output of the running call.
+    pub(crate) fn update(&mut self, update: &ToolUpdate) {
+        match update {
+            ToolUpdate::Status { text } => self.status = text::single_line(text),
+            ToolUpdate::Agent { event } => self.nested.on_event(event),
+            // The screen is no editor and has none.
+            ToolUpdate::Terminal { .. } => {}
+            ToolUpdate::Output(output) => self.live.append(output, LIVE_LIMIT),
+        }
+    }
+
+    /// The call's end. Live output is no longer needed.
+    pub(crate) fn finish(&mut self, result: Arc<ToolResultMessage>) {
+        let live = std::mem::take(&mut self.live);
+        self.colours = carried(&live.text, &live.colours, &result_text(&result)).into();
+        self.phase = Phase::Done(result);
+        self.nested = TaskDetails::default();
+        self.status = String::new();
+        // Arguments that never became an object are shown as far as they came.
+        if !self.arguments.is_null() {
+            self.raw.clear();
+        }
+    }
+
+    /// What the call gave so far.
+    pub(crate) fn output(&self) -> Cow<'_, str> {
+        match &self.phase {
+            Phase::Done(result) => match result.details.get("diff").and_then(Value::as_str) {
+                Some(patch) => Cow::Borrowed(patch),
+                None => result_text(result),
+            },
+            Phase::Streaming | Phase::Running => Cow::Borrowed(&self.live.text),
+        }
+    }
+
+    /// What the call is about: the command, the file, the pattern.
+    pub(crate) fn command(&self) -> Option<String> {
+        let view = ToolView::of(&self.name)?;
+        Some(self.arguments.get(view.subject)?.as_str()?.to_owned())
+    }
+
+    /// Sends the lines of its diff to be coloured.
+    pub(crate) fn request_highlight(&mut self, highlighter: &mut Highlighter) {
+        let Phase::Done(result) = &self.phase else {
+            return;
+        };
+        if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
+            let path = self.arguments.get("file_path").and_then(Value::as_str);
+            self.syntax
+                .request(patch, path.unwrap_or_default(), highlighter);
+        }
+    }
+
+    /// Takes colours that came back; whether they were for its diff.
+    pub(crate) fn apply_highlight(&mut self, highlighted: &Highlighted) -> bool {
+        self.syntax.apply(highlighted)
+    }
+
+    /// The files of the pictures it gave, in base64.
+    pub(super) fn pictures(&self) -> impl Iterator<Item = &str> {
+        let content = match &self.phase {
+            Phase::Done(result) => result.result.content.as_slice(),
+            Phase::Streaming | Phase::Running => &[],
+        };
+        content.iter().filter_map(|block| match block {
+            ContentBlock::Image { data, .. } => Some(data.as_str()),
+            ContentBlock::Text { .. } => None,
+        })
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(&self.phase, Phase::Done(result) if !result.status.is_success())
+    }
+
+    /// Whether the call has changed files in a way that is known.
+    pub(crate) fn changed_files(&self) -> bool {
+        matches!(&self.phase, Phase::Done(result) if result.details.get("diff").is_some())
+    }
+
+    /// The rows at a width; with pictures where a cell is known to have so many pixels.
+    pub(crate) fn rows(&self, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
+        let view = ToolView::of(&self.name);
+        let mut rows = if style.linear {
+            self.spoken_header(view, width, expanded)
+        } else {
+            self.header_rows(view, width, expanded)
+        };
+        let indent = [Span::new("  ", Token::ToolOutput)];
+        let body_width = width;
+        match &self.phase {
+            Phase::Streaming => {}
+            Phase::Running => {
+                rows.extend(task::rows(&self.nested, width, expanded));
+                let live = Painted::from(&self.live);
+                rows.extend(tail_rows(live, body_width, &indent, FOLDED_ROWS));
+                if !self.status.is_empty() {
+                    let status = format!("  {}", self.status);
+                    let status = text::truncate(&status, usize::from(width));
+                    rows.push(Row::plain(status, Token::Muted));
+                }
+            }
+            Phase::Done(result) => {
+                if let Some(details) = task::details(result) {
+                    rows.extend(task::rows(&details, width, expanded));
+                }
+                self.result_rows(view, result, body_width, expanded, &mut rows);
+                let height = if expanded {
+                    EXPANDED_PICTURE_ROWS
+                } else {
+                    FOLDED_PICTURE_ROWS
+                };
+                if let Some(cell) = style.cell {
+                    for base64 in self.pictures() {
+                        rows.extend(picture_rows(base64, cell, width, height, &indent));
+                    }
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// Bytes of the strings in a value.
+fn weight_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(weight_of).sum(),
+        Value::Object(fields) => fields.values().map(weight_of).sum(),
+        _ => 0,
+    }
+}
+
+fn result_text(result: &ToolResultMessage) -> Cow<'_, str> {
+    if let [ContentBlock::Text { text }] = result.result.content.as_slice() {
+        return Cow::Borrowed(text);
+    }
+    let parts = result.result.content.iter().map(|block| match block {
+        ContentBlock::Text { text } => text.clone(),
+        ContentBlock::Image { mime_type, data } => {
+            format!("[{mime_type}, {} bytes]", data.len() / 4 * 3)
+        }
+    });
+    Cow::Owned(parts.collect::<Vec<_>>().join("\n"))
+}

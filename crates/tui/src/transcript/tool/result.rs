@@ -1,0 +1,64 @@
+//! The rows of what a call gave.
+
+use serde_json::Value;
+
+use super::view::{Collapsed, ToolView};
+use super::{FOLDED_ROWS, ToolCell, result_text};
+use crate::transcript::output::{Painted, head_rows, tail_rows};
+use osier_agent::ToolResultMessage;
+use osier_term::face::Token;
+use osier_term::row::{Row, Span};
+use osier_term::widgets::diff;
+
+/// Rows of a diff shown while collapsed.
+const FOLDED_DIFF_ROWS: usize = 16;
+/// Rows of a diff shown while unfolded; the view of changes shows all of it.
+const EXPANDED_DIFF_ROWS: usize = 1000;
+/// Bytes of a result that are laid out when unfolded.
+const EXPANDED_LIMIT: usize = 256 * 1024;
+
+impl ToolCell {
+    /// Rows of what the call gave: its diff, else its text.
+    pub(super) fn result_rows(
+        &self,
+        view: Option<&ToolView>,
+        result: &ToolResultMessage,
+        width: u16,
+        expanded: bool,
+        rows: &mut Vec<Row>,
+    ) {
+        let indent = [Span::new("  ", Token::ToolOutput)];
+        if let Some(patch) = result.details.get("diff").and_then(Value::as_str) {
+            let limit = if expanded {
+                EXPANDED_DIFF_ROWS
+            } else {
+                FOLDED_DIFF_ROWS
+            };
+            let layout = diff::DiffLayout::Unified;
+            let shown = diff::highlighted_rows(patch, width, limit, layout, &self.syntax);
+            rows.extend(shown);
+            return;
+        }
+        let failed = !result.status.is_success();
+        let collapsed = match view.map_or(Collapsed::End, |view| view.collapsed) {
+            Collapsed::Nothing if failed => Collapsed::End,
+            collapsed => collapsed,
+        };
+        if !expanded && collapsed == Collapsed::Nothing {
+            return;
+        }
+        let text = result_text(result);
+        let output = Painted {
+            text: &text,
+            colours: &self.colours,
+        }
+        .without_exit_code(result);
+        if expanded {
+            rows.extend(output.head(EXPANDED_LIMIT).rows(width, &indent));
+        } else if collapsed == Collapsed::Start {
+            rows.extend(head_rows(output, width, &indent, FOLDED_ROWS));
+        } else {
+            rows.extend(tail_rows(output, width, &indent, FOLDED_ROWS));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! How the calls and results of each tool are shown.
+
+use serde_json::Value;
+
+use osier_base::text;
+use osier_protocol::TodoList;
+
+/// How a tool is shown.
+pub(super) struct ToolView {
+    pub(super) name: &'static str,
+    /// The argument that says most.
+    pub(super) subject: &'static str,
+    /// The text after it.
+    pub(super) more: fn(&Value) -> String,
+    pub(super) collapsed: Collapsed,
+}
+
+impl ToolView {
+    /// How the tool with this name is shown, when the table has it.
+    pub(super) fn of(name: &str) -> Option<&'static Self> {
+        VIEWS.iter().find(|view| view.name == name)
+    }
+}
+
+/// What a result shows while it is collapsed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collapsed {
+    /// Only its header, unless it failed.
+    Nothing,
+    Start,
+    End,
+}
+
+const VIEWS: &[ToolView] = &[
+    ToolView {
+        name: "bash",
+        subject: "command",
+        more: |_| String::new(),
+        collapsed: Collapsed::End,
+    },
+    ToolView {
+        name: "edit",
+        subject: "file_path",
+        more: |_| String::new(),
+        collapsed: Collapsed::Nothing,
+    },
+    ToolView {
+        name: "find",
+        subject: "pattern",
+        more: place,
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
+        name: "grep",
+        subject: "pattern",
+        more: place,
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
+        name: "ls",
+        subject: "path",
+        more: |_| String::new(),
+        collapsed: Collapsed::Nothing,
+    },
+    ToolView {
+        name: "read",
+        subject: "file_path",
+        more: range,
+        collapsed: Collapsed::Nothing,
+    },
+    ToolView {
+        name: "task",
+        subject: "prompt",
+        more: |_| String::new(),
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
+        name: "todo",
+        subject: "",
+        more: plan,
+        collapsed: Collapsed::Nothing,
+    },
+    ToolView {
+        name: "write",
+        subject: "file_path",
+        more: |_| String::new(),
+        collapsed: Collapsed::Nothing,
+    },
+];
+
+/// ` in src (*.rs)`: where something is looked for.
+fn place(arguments: &Value) -> String {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let path = text("path").map(|path| format!(" in {path}"));
+    let glob = text("glob").map(|glob| format!(" ({glob})"));
+    path.unwrap_or_default() + &glob.unwrap_or_default()
+}
+
+/// How far the list is.
+fn plan(arguments: &Value) -> String {
+    let list = TodoList::of(arguments).unwrap_or_default();
+    text::single_line(&list.summary())
+}
+
+/// `:10-19`: the lines that are read.
+fn range(arguments: &Value) -> String {
+    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+    let from = number("offset").unwrap_or(1);
+    match (number("offset"), number("limit")) {
+        (None, None) => String::new(),
+        (_, Some(limit)) => format!(":{from}-{}", from + limit.saturating_sub(1)),
+        (_, None) => format!(":{from}-"),
+    }
+}
