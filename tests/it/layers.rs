@@ -48,6 +48,54 @@ const AGENT_LAYERS: &[&str] = &[
     "agent",
 ];
 
+/// The modules of the crate `tui`, lowest layer first. `action` and `command` name each other.
+const SCREEN_LAYERS: &[&str] = &[
+    "activity",
+    "effect",
+    "layout",
+    "styled_lines",
+    "surface",
+    "todo",
+    "welcome",
+    "action",
+    "command",
+    "outbox",
+    "overlays",
+    "presence",
+    "footer",
+    "transcript",
+    "plugins",
+    "accounts",
+    "appearance",
+    "checkpoints",
+    "context",
+    "hooks",
+    "jobs",
+    "permissions",
+    "prompt",
+    "compaction",
+    "keymap",
+    "help",
+    "mcp",
+    "models",
+    "mouse",
+    "questions",
+    "review",
+    "search",
+    "sessions",
+    "settings",
+    "skills",
+    "stash",
+    "tabs",
+    "tools",
+    "transfer",
+    "tree",
+    "fan",
+    "usage",
+    "app",
+    "run",
+];
+
 /// The files that implement the app of the screen, below `crates/tui/src`.
 const APP_FILES: [&str; 7] = [
     "app/apply.rs",
@@ -115,8 +163,22 @@ fn files_stay_small() {
 
 #[test]
 fn agent_modules_import_only_lower_layers() {
-    let root = Path::new("crates/agent/src");
-    let layer = |name: &str| AGENT_LAYERS.iter().position(|layer| *layer == name);
+    let checked = imports_point_down("crates/agent/src", AGENT_LAYERS, |_, _| false);
+    assert!(checked > 50, "the imports were not found");
+}
+
+#[test]
+fn screen_modules_import_only_lower_layers() {
+    let allowed = |own: &str, other: &str| own == other || (own, other) == ("action", "command");
+    let checked = imports_point_down("crates/tui/src", SCREEN_LAYERS, allowed);
+    assert!(checked > 300, "the imports were not found");
+}
+
+/// Checks that the modules of a crate import only lower layers and what is `allowed`; returns how many imports there
+/// are.
+fn imports_point_down(root: &str, layers: &[&str], allowed: impl Fn(&str, &str) -> bool) -> usize {
+    let root = Path::new(root);
+    let layer = |name: &str| layers.iter().position(|layer| *layer == name);
     let mut checked = 0;
     let mut faults = Vec::new();
     for source in sources() {
@@ -124,20 +186,33 @@ fn agent_modules_import_only_lower_layers() {
             continue;
         };
         let first = path.iter().next().and_then(|name| name.to_str()).unwrap();
-        let Some(own) = layer(first.trim_end_matches(".rs")) else {
+        let name = first.trim_end_matches(".rs");
+        let Some(own) = layer(name) else {
             assert_eq!(first, "lib.rs", "the module has no layer");
             continue;
         };
         for import in source.code.split("crate::").skip(1) {
-            let module = import.split(|char: char| !char.is_alphanumeric()).next();
-            checked += 1;
-            if module.and_then(layer).is_none_or(|other| other >= own) {
-                faults.push(format!("{} imports {module:?}", path.display()));
+            for module in imported(import) {
+                checked += 1;
+                let is_lower = layer(module).is_some_and(|other| other < own);
+                if !is_lower && !allowed(name, module) {
+                    faults.push(format!("{} imports `{module}`", path.display()));
+                }
             }
         }
     }
     assert_eq!(faults, Vec::<String>::new());
-    assert!(checked > 50, "the imports were not found");
+    checked
+}
+
+/// The modules that the text behind `crate::` names: one, or those of a list in braces.
+fn imported(import: &str) -> Vec<&str> {
+    let Some(list) = import.strip_prefix('{') else {
+        return words(import).take(1).collect();
+    };
+    let list = list.split('}').next().unwrap_or_default();
+    let modules = list.split(',').map(str::trim);
+    modules.filter_map(|module| words(module).next()).collect()
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use crate::command::Command;
 use crate::effect::{Effect, StoredSession};
-use crate::tree::TreeMemory;
 use osier_protocol::questions::Answer;
 use osier_protocol::{DiffRange, Mark, Op, Reviewed, TreeOp};
 
@@ -57,8 +56,6 @@ pub(crate) enum Action {
     ReloadChanges,
     /// Reverts rejected changes and sends the review to the model.
     SendReview(Vec<Reviewed>),
-    /// Remembers the state of the tree view.
-    RememberTree(TreeMemory),
     /// Answers the question `id` and closes its dialog.
     Answer {
         id: String,

@@ -1,6 +1,6 @@
 //! The last line: where, which model, how full, what it cost. Settings choose the parts and their order.
 
-use super::presence::Presence;
+use crate::presence::Presence;
 use osier_agent::AgentMessage;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};

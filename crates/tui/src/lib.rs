@@ -39,6 +39,7 @@ mod sessions;
 mod settings;
 mod skills;
 mod stash;
+mod styled_lines;
 mod surface;
 mod tabs;
 mod todo;

@@ -3,9 +3,10 @@
 use crate::command::Command;
 use crate::footer::Footer;
 use crate::outbox::Outbox;
+use crate::styled_lines;
 use crate::transcript::Transcript;
-use osier_protocol::{Event, Op, PluginKey, StyledLine, StyledSpan};
-use osier_term::face::{Emphasis, Face, Token};
+use osier_protocol::{Event, Op, PluginKey, StyledLine};
+use osier_term::face::Token;
 use osier_term::keymap::Keymap;
 use osier_term::row::{Row, Span};
 
@@ -32,7 +33,7 @@ impl PluginView {
     pub(crate) fn widget_rows(&self) -> Vec<Row> {
         let lines = self.widgets.iter().flat_map(|(_, lines)| lines);
         let rows = lines.take(WIDGET_ROWS).map(|line| {
-            let mut row = row(line);
+            let mut row = styled_lines::row(line);
             row.spans.insert(0, Span::new("  ", Token::Text));
             row
         });
@@ -113,39 +114,6 @@ impl PluginView {
     pub(crate) fn keys(&self) -> &[PluginKey] {
         &self.keys
     }
-}
-
-/// A line of a plugin in the colours of the theme.
-pub(crate) fn row(line: &StyledLine) -> Row {
-    Row::new(line.iter().map(span).collect())
-}
-
-fn span(span: &StyledSpan) -> Span {
-    let token = match span.style.as_str() {
-        "muted" => Token::Muted,
-        "accent" => Token::Accent,
-        "title" => Token::Title,
-        "success" => Token::Success,
-        "warning" => Token::Warning,
-        "error" => Token::Error,
-        "added" => Token::DiffAdded,
-        "removed" => Token::DiffRemoved,
-        "code" => Token::Code,
-        _ => Token::Text,
-    };
-    let face = Face::from(token);
-    let face = if span.bold {
-        face.emphasised(Emphasis::BOLD)
-    } else {
-        face
-    };
-    Span::new(span.text.clone(), face)
-}
-
-/// Lines that are stored with a message of a plugin, when it has any.
-pub(crate) fn stored_rows(details: &serde_json::Value) -> Option<Vec<Row>> {
-    let lines: Vec<StyledLine> = serde_json::from_value(details.get("lines")?.clone()).ok()?;
-    (!lines.is_empty()).then(|| lines.iter().map(row).collect())
 }
 
 /// The bound keys of plugins, for help.

@@ -16,7 +16,7 @@ const TALL: u16 = 30;
 /// The list as it is shown. Changed by events and one key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TodoView {
-    pub list: TodoList,
+    list: TodoList,
     /// What the person chose; by the height of the screen until then.
     collapsed: Option<bool>,
     /// Rows of the screen as of the last frame.
@@ -24,6 +24,10 @@ pub(crate) struct TodoView {
 }
 
 impl TodoView {
+    pub(crate) fn set(&mut self, list: &TodoList) {
+        self.list.clone_from(list);
+    }
+
     /// Collapses or expands it.
     pub(crate) fn toggle(&mut self) {
         self.collapsed = Some(!self.is_collapsed());

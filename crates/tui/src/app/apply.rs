@@ -64,7 +64,6 @@ impl App {
                 sessions::mark(&self.session.id, mark, on, outbox);
             }
             Action::Move { op, files } => self.tree.move_to(op, files, outbox),
-            Action::RememberTree(memory) => self.tree.remember(memory),
             Action::ShowChanges(range) => self.changes.read(range, outbox),
             Action::ReloadChanges => self.changes.reload(overlays, outbox),
             Action::SendReview(pieces) => {

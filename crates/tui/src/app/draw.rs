@@ -21,13 +21,9 @@ impl App {
     pub fn draw(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         self.transcript.take_placed();
         let screen = buffer.area;
-        let cursor = if layout::fits(screen) {
-            let cursor = self.draw_main(buffer, links, now);
-            if self.overlays.is_empty() {
-                cursor
-            } else {
-                self.draw_overlays(buffer, links, now)
-            }
+        let fits = layout::fits(screen);
+        let cursor = if fits {
+            self.draw_all(buffer, links, now)
         } else {
             None
         };
@@ -36,15 +32,15 @@ impl App {
             links,
             theme: &self.theme,
         };
-        if !layout::fits(screen) {
+        if !fits {
             draw_too_small(screen, &mut surface);
         }
         surface.paint_ground();
         cursor
     }
 
-    /// Paints the main screen; returns where its cursor belongs.
-    fn draw_main(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
+    /// Paints the main screen and the overlays; returns where the cursor belongs.
+    fn draw_all(&mut self, buffer: &mut Buffer, links: &Links, now: Instant) -> Option<Position> {
         let screen = buffer.area;
         let limit = layout::editor_limit(screen.height);
         let editor_rows = self.prompt.height(screen.width, limit);
@@ -56,7 +52,6 @@ impl App {
         );
         let widgets = layout::split_bottom(&mut areas.transcript, self.plugins.widget_height());
         let todo = layout::split_bottom(&mut areas.transcript, self.todo.lay_out(screen.height));
-        let status = self.status_right(now);
         let mut surface = Surface {
             buffer,
             links,
@@ -77,10 +72,11 @@ impl App {
         if todo.height > 0 {
             surface.paint(&self.todo.rows(todo.width), todo);
         }
-        let row = self
-            .activity
-            .row(now, areas.status.width, status.as_deref());
-        surface.paint(&[row], areas.status);
+        // After the conversation: it counts the rows below the viewport.
+        let right = self.status_right(now);
+        let width = areas.status.width;
+        let status = self.activity.row(now, width, right.as_deref());
+        surface.paint(&[status], areas.status);
         self.prompt.draw_queue(areas, &self.keymap, &mut surface);
         self.questions
             .draw(areas.questions, &self.keymap, &mut surface);
@@ -95,7 +91,11 @@ impl App {
                 .hints_after(&self.contexts(), &self.pending_keys);
             hints::draw(&next, self.plugins.keys(), areas, &mut surface);
         }
-        self.main_cursor(buffer, areas, cursor)
+        if self.overlays.is_empty() {
+            self.main_cursor(buffer, areas, cursor)
+        } else {
+            self.draw_overlays(buffer, links, now)
+        }
     }
 
     /// Paints the overlays over the main screen; returns where the cursor belongs.

@@ -96,7 +96,7 @@ impl App {
             }
             Event::Stash { prompts } => self.stash.set_prompts(prompts, overlays),
             Event::UnsentFound { text } => self.prompt.restore_draft(text, outbox),
-            Event::Todo { list } => self.todo.list.clone_from(list),
+            Event::Todo { list } => self.todo.set(list),
             Event::Jobs { jobs } => {
                 self.footer.jobs = jobs::running(jobs);
                 jobs::set_jobs(jobs, overlays, outbox, now);

@@ -21,7 +21,7 @@ const PROMPT_MARK: &str = "❯ ";
 const COMPLETION_ROWS: u16 = 8;
 /// Cells of the picture above the editor.
 const PREVIEW: (u16, u16) = (28, 7);
-/// Rows that the conversation keeps beside it.
+/// Rows that the conversation keeps next to it.
 const LEFT_OVER: u16 = 6;
 
 impl Prompt {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::plugins::stored_rows;
+use crate::styled_lines::stored_rows;
 
 use super::cell::{Body, Cell};
 use super::shell::ShellCell;

@@ -9,7 +9,9 @@ mod flat;
 mod rows;
 mod view;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Instant;
 
 use crate::activity::{Activity, Work};
@@ -24,14 +26,13 @@ use compare::CompareView;
 pub(crate) use compare::changed_file;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::{Event, FilesAt, Op, SessionInfo, TreeEvent, TreeOp};
-pub(crate) use view::TreeMemory;
-use view::{ID, TreeView};
+use view::{ID, TreeMemory, TreeView};
 
 /// The tree of the session while its overlay is closed.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     /// The state of the overlay when it was last open.
-    memory: TreeMemory,
+    memory: Rc<RefCell<TreeMemory>>,
     /// A move is on its way; whether its files were asked for.
     move_files: Option<bool>,
 }
@@ -84,18 +85,14 @@ fn prefill(prompt: Option<&UserMessage>, editor: &mut Editor) {
 impl Tree {
     /// Opens the tree of a session.
     pub(crate) fn open(&mut self, session: &str, overlays: &mut Overlays) {
-        if self.memory.session != session {
-            self.memory = TreeMemory {
+        if self.memory.borrow().session != session {
+            let memory = TreeMemory {
                 session: session.to_owned(),
                 ..TreeMemory::default()
             };
+            self.memory = Rc::new(RefCell::new(memory));
         }
-        overlays.push_modal(ID, TreeView::new(self.memory.clone()));
-    }
-
-    /// Remembers the state of the overlay.
-    pub(crate) fn remember(&mut self, memory: TreeMemory) {
-        self.memory = memory;
+        overlays.push_modal(ID, TreeView::new(Rc::clone(&self.memory)));
     }
 
     /// Moves; with `files`, their changes follow for review, else a note when they differ.

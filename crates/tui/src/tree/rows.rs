@@ -93,7 +93,10 @@ impl TreeView {
     fn title(&self, width: usize) -> Row {
         let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let mut row = Row::plain(" Tree ", bold);
-        row.push(format!("· {} ", self.memory.filter.name()), Token::Muted);
+        row.push(
+            format!("· {} ", self.memory.borrow().filter.name()),
+            Token::Muted,
+        );
         if !self.query.is_empty() {
             let state = if self.searching { "…" } else { "" };
             let query = text::single_line(&self.query);

@@ -1,6 +1,8 @@
 //! The overlay: what is selected, folded, filtered and sought, and what the keys do to it.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
@@ -25,13 +27,13 @@ const KEPT: usize = 2_000;
 pub(super) const LEVEL: usize = 3;
 
 /// What outlives the overlay.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct TreeMemory {
+#[derive(Debug, Default)]
+pub(super) struct TreeMemory {
     /// Id of the session it belongs to.
-    pub session: String,
+    pub(super) session: String,
     /// Ids of the entries below which all is folded away.
-    pub folded: HashSet<String>,
-    pub filter: Filter,
+    pub(super) folded: HashSet<String>,
+    pub(super) filter: Filter,
 }
 
 /// What is being typed.
@@ -49,7 +51,8 @@ pub(crate) struct TreeView {
     pub(super) flat: Flat,
     /// The rows are those of an earlier state.
     stale: bool,
-    pub(super) memory: TreeMemory,
+    /// The feature has it too: it remains when the overlay closes.
+    pub(super) memory: Rc<RefCell<TreeMemory>>,
     folded: HashSet<u32>,
     found: Option<HashSet<u32>>,
     pub(super) searching: bool,
@@ -76,7 +79,7 @@ pub(crate) struct TreeView {
 
 impl TreeView {
     /// An empty tree that asks for its outline.
-    pub(crate) fn new(memory: TreeMemory) -> Self {
+    pub(super) fn new(memory: Rc<RefCell<TreeMemory>>) -> Self {
         let mut view = Self {
             outline: Arc::default(),
             flat: Flat::default(),
@@ -140,17 +143,19 @@ impl TreeView {
             return;
         }
         self.outline = Arc::clone(outline);
-        let numbers: HashMap<&str, u32> = if self.memory.folded.is_empty() {
+        let memory = self.memory.borrow();
+        let numbers: HashMap<&str, u32> = if memory.folded.is_empty() {
             HashMap::new()
         } else {
             let all = 0..self.outline.end();
             all.filter_map(|number| Some((self.outline.get(number)?.id, number)))
                 .collect()
         };
-        let folded = self.memory.folded.iter();
+        let folded = memory.folded.iter();
         self.folded = folded
             .filter_map(|id| numbers.get(id.as_str()).copied())
             .collect();
+        drop(memory);
         if self.selected.is_none() {
             self.selected = self.outline.leaf;
         }
@@ -198,7 +203,7 @@ impl TreeView {
         self.flat = Flat::new(
             &self.outline,
             &Choice {
-                filter: self.memory.filter,
+                filter: self.memory.borrow().filter,
                 folded: &self.folded,
                 found: self.found.as_ref(),
             },
@@ -257,7 +262,7 @@ impl TreeView {
         }
     }
 
-    fn fold(&mut self, fold: bool, cx: &mut Cx<'_, Action>) {
+    fn fold(&mut self, fold: bool) {
         self.settle();
         let row = self.selected_row();
         let Some(shown) = self.flat.rows.get(row).copied() else {
@@ -282,13 +287,12 @@ impl TreeView {
         };
         if fold {
             self.folded.insert(number);
-            self.memory.folded.insert(id);
+            self.memory.borrow_mut().folded.insert(id);
         } else {
             self.folded.remove(&number);
-            self.memory.folded.remove(&id);
+            self.memory.borrow_mut().folded.remove(&id);
         }
         self.stale = true;
-        cx.push(Action::RememberTree(self.memory.clone()));
     }
 
     fn id_of(&self, number: Option<u32>) -> Option<String> {
@@ -512,8 +516,8 @@ impl Component<Command, Action> for TreeView {
             Command::Last => self.select(usize::MAX),
             Command::PreviousPrompt => self.step_prompt(false),
             Command::NextPrompt => self.step_prompt(true),
-            Command::Fold => self.fold(true, cx),
-            Command::Unfold => self.fold(false, cx),
+            Command::Fold => self.fold(true),
+            Command::Unfold => self.fold(false),
             Command::PanLeft => self.shift -= 1,
             Command::PanRight => self.shift += 1,
             Command::Accept => self.go(false, false, cx),
@@ -530,9 +534,9 @@ impl Component<Command, Action> for TreeView {
             Command::TreeDelete => self.hide(true, cx),
             Command::TreeRestore => self.hide(false, cx),
             Command::TreeFilter => {
-                self.memory.filter = self.memory.filter.next();
+                let mut memory = self.memory.borrow_mut();
+                memory.filter = memory.filter.next();
                 self.stale = true;
-                cx.push(Action::RememberTree(self.memory.clone()));
             }
             Command::Search => self.typing = Typing::Query(LineInput::new(self.query.clone())),
             Command::Cancel | Command::Interrupt | Command::ClearOrExit
