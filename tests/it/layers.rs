@@ -212,7 +212,8 @@ fn imported(import: &str) -> Vec<&str> {
     };
     let list = list.split('}').next().unwrap_or_default();
     let modules = list.split(',').map(str::trim);
-    modules.filter_map(|module| words(module).next()).collect()
+    let modules = modules.filter_map(|module| words(module).next());
+    modules.filter(|module| !module.is_empty()).collect()
 }
 
 #[test]
