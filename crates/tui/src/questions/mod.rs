@@ -228,3 +228,55 @@ fn describe(question: &Question) -> String {
     let origin = text::unticked(&text::single_line(&question.origin));
     format!("{origin}: {title}{about}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::action::Action;
+
+    fn question(id: &str) -> Question {
+        Question {
+            id: id.to_owned(),
+            origin: "the tool `x`".to_owned(),
+            title: "Continue?".to_owned(),
+            subject: None,
+            kind: QuestionKind::Confirm,
+        }
+    }
+
+    fn asked(id: &str) -> Event {
+        Event::QuestionAsked {
+            question: Box::new(question(id)),
+        }
+    }
+
+    #[test]
+    fn a_question_is_a_notification_only_without_the_focus() {
+        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        for (id, focused, count) in [("a", true, 0), ("b", false, 1), ("b", false, 0)] {
+            questions.on_event(&asked(id), focused, &mut overlays, &mut outbox);
+            assert_eq!(outbox.take_notifications().len(), count);
+        }
+        assert_eq!(questions.height(), 2);
+    }
+
+    #[test]
+    fn an_answer_to_a_withdrawn_question_is_not_sent() {
+        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        for id in ["a", "b"] {
+            questions.on_event(&asked(id), true, &mut overlays, &mut outbox);
+        }
+        assert!(questions.enter(&mut overlays));
+        let closed = Event::QuestionClosed { id: "a".to_owned() };
+        questions.on_event(&closed, true, &mut overlays, &mut outbox);
+        assert!(overlays.is_empty());
+        assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
+        let refuse = || Answer::Refuse { reason: None };
+        questions.answer("a".to_owned(), refuse(), &mut overlays, &mut outbox);
+        assert_eq!(outbox.take_ops(), []);
+        questions.answer("b".to_owned(), refuse(), &mut overlays, &mut outbox);
+        assert_eq!(outbox.take_ops().len(), 1);
+    }
+}

@@ -129,3 +129,47 @@ pub(crate) fn send(
 fn diff_view(overlays: &mut Overlays) -> Option<&mut DiffView> {
     overlays.get_mut(ID)?.as_any()?.downcast_mut()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rejected() -> Vec<Reviewed> {
+        vec![Reviewed {
+            path: "a".to_owned(),
+            hunk: "@@".to_owned(),
+            rejected: true,
+            comment: String::new(),
+        }]
+    }
+
+    #[test]
+    fn only_the_answer_to_the_last_request_is_shown() {
+        let (mut changes, mut overlays) = (Changes::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        changes.read(DiffRange::Session, &mut outbox);
+        changes.read(DiffRange::Head, &mut outbox);
+        assert_eq!(outbox.take_ops().len(), 2);
+        for (request, shown) in [(1, 0), (2, 1)] {
+            let event = CheckpointEvent::FileDiffs {
+                request,
+                range: DiffRange::Head,
+                known: true,
+                files: Vec::new(),
+            };
+            changes.on_event(&event, false, &mut overlays, &mut outbox);
+            assert_eq!(outbox.take_actions().len(), shown);
+        }
+        changes.reload(&mut overlays, &mut outbox);
+        assert_eq!(outbox.take_ops(), []);
+    }
+
+    #[test]
+    fn a_review_with_rejected_changes_is_sent_when_nothing_runs() {
+        let (mut overlays, mut outbox) = (Overlays::default(), Outbox::default());
+        send(rejected(), false, &mut overlays, &mut outbox);
+        assert_eq!(outbox.take_ops(), []);
+        send(rejected(), true, &mut overlays, &mut outbox);
+        assert_eq!(outbox.take_ops().len(), 1);
+    }
+}

@@ -203,3 +203,25 @@ fn lines(description: &Description) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_cannot_be_opened_is_replaced_by_one_that_offers_what_to_do() {
+        let (mut sessions, mut overlays) = (Sessions::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        let mut transcript = Transcript::new(false);
+        sessions.set_failed("in use", Some("/s/1.jsonl"), &mut outbox);
+        assert_eq!(outbox.take_ops(), [Op::NewSession]);
+        sessions.show_failure(&mut transcript, &mut overlays);
+        assert!(transcript.is_empty() && overlays.contains(in_use::ID));
+        overlays.pop();
+        sessions.show_failure(&mut transcript, &mut overlays);
+        assert!(overlays.is_empty());
+        sessions.set_failed("no such session", None, &mut outbox);
+        sessions.show_failure(&mut transcript, &mut overlays);
+        assert!(!transcript.is_empty() && overlays.is_empty());
+    }
+}

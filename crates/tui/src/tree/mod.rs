@@ -174,3 +174,48 @@ impl Tree {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_requested_once_after_a_move() {
+        let (mut tree, mut outbox) = (Tree::default(), Outbox::default());
+        let moved = TreeEvent::Moved {
+            from: None,
+            leaf: None,
+            messages: Vec::new(),
+            at_start: true,
+            count: 0,
+            prompt: Some(UserMessage {
+                text: "again".to_owned(),
+                ..UserMessage::default()
+            }),
+        };
+        let mut editor = Editor::new();
+        for (files, expected) in [
+            (Some(true), vec![preview(FilesAt::Here)]),
+            (Some(false), vec![checkpoints::compare()]),
+            (None, Vec::new()),
+        ] {
+            if let Some(files) = files {
+                tree.move_to(TreeOp::UndoPrompt, files, &mut outbox);
+                assert_eq!(outbox.take_ops(), [Op::Tree(TreeOp::UndoPrompt)]);
+            }
+            let mut cx = TreeContext {
+                session: &SessionInfo::default(),
+                editor: &mut editor,
+                transcript: &mut Transcript::new(false),
+                activity: &mut Activity::default(),
+                footer: &mut Footer::default(),
+                overlays: &mut Overlays::default(),
+                outbox: &mut outbox,
+                now: Instant::now(),
+            };
+            tree.on_event(&moved, &mut cx);
+            assert_eq!(outbox.take_ops(), expected);
+        }
+        assert_eq!(editor.text(), "again");
+    }
+}
