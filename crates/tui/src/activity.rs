@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use osier_agent::Event as AgentEvent;
 use osier_base::text;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span, sentence};
@@ -19,7 +20,7 @@ const TIME_COLUMNS: usize = 5;
 
 /// The current activity.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Work {
+enum Work {
     #[default]
     Idle,
     /// A run is on since then.
@@ -41,7 +42,7 @@ pub(crate) enum Work {
 /// The state of the line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
-    pub work: Work,
+    work: Work,
     reduced_motion: bool,
     /// Nothing changes by itself: it would be read again.
     linear: bool,
@@ -75,18 +76,72 @@ impl Activity {
         self.work == Work::Idle
     }
 
-    /// Since when a run is on, also while a failed call waits.
-    pub(crate) fn run_since(&self) -> Option<Instant> {
-        match self.work {
-            Work::Working { since } | Work::Retrying { since, .. } => Some(since),
-            _ => None,
+    /// A run of the agent, or a call of a model outside of one, begins.
+    pub(crate) fn begin(&mut self, now: Instant) {
+        self.work = Work::Working { since: now };
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.work = Work::Idle;
+    }
+
+    /// A run has ended; a command of the user may continue. Returns since when the run was on.
+    pub(crate) fn settle(&mut self, runs_shell: bool, now: Instant) -> Option<Instant> {
+        let since = self.run_since();
+        self.work = if runs_shell {
+            Work::Shell { since: now }
+        } else {
+            Work::Idle
+        };
+        since
+    }
+
+    /// A command of the user begins; a run has priority.
+    pub(crate) fn begin_shell(&mut self, now: Instant) {
+        if self.is_idle() {
+            self.work = Work::Shell { since: now };
         }
     }
 
-    /// The call that failed is answered.
+    pub(crate) fn end_shell(&mut self) {
+        if matches!(self.work, Work::Shell { .. }) {
+            self.work = Work::Idle;
+        }
+    }
+
+    /// A failed call is tried again later.
+    pub(crate) fn begin_retry(&mut self, event: &AgentEvent, now: Instant) {
+        if let AgentEvent::RetryScheduled {
+            attempt,
+            max_attempts,
+            delay_ms,
+            status,
+        } = event
+        {
+            let delay = Duration::from_millis(*delay_ms);
+            self.work = Work::Retrying {
+                since: self.run_since().unwrap_or(now),
+                until: now + delay,
+                delay,
+                attempt: *attempt,
+                attempts: *max_attempts,
+                reason: status.message().to_owned(),
+            };
+        }
+    }
+
+    /// The call that failed is tried again.
     pub(crate) fn end_retry(&mut self) {
         if let Work::Retrying { since, .. } = self.work {
             self.work = Work::Working { since };
+        }
+    }
+
+    /// Since when a run is on, also while a failed call waits.
+    fn run_since(&self) -> Option<Instant> {
+        match self.work {
+            Work::Working { since } | Work::Retrying { since, .. } => Some(since),
+            Work::Idle | Work::Shell { .. } => None,
         }
     }
 
@@ -116,7 +171,6 @@ impl Activity {
         [toast, tick].into_iter().flatten().min()
     }
 
-    /// The row at `now`, with `right` at its right edge.
     /// Whether a toast is shown.
     pub(crate) fn has_toast(&self, now: Instant) -> bool {
         self.toast.as_ref().is_some_and(|toast| toast.until > now)
@@ -135,6 +189,7 @@ impl Activity {
         Some(Row::new(sentence(&text, token)))
     }
 
+    /// The row at `now`, with `right` at its right edge.
     pub(crate) fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
         let mut row = Row::default();
         if let Some(since) = self.since() {

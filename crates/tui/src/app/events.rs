@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::App;
-use crate::activity::Work;
 use crate::effect::Effect;
 use crate::presence::Presence;
 use crate::tree::TreeContext;
@@ -71,14 +70,8 @@ impl App {
                 self.footer.role = role.map(|role| (role, *level));
                 self.footer.level = *level;
             }
-            Event::ShellStart { .. } if self.activity.is_idle() => {
-                self.activity.work = Work::Shell { since: now };
-            }
-            Event::ShellEnd { .. } => {
-                if matches!(self.activity.work, Work::Shell { .. }) {
-                    self.activity.work = Work::Idle;
-                }
-            }
+            Event::ShellStart { .. } => self.activity.begin_shell(now),
+            Event::ShellEnd { .. } => self.activity.end_shell(),
             Event::Files { paths, .. } => self.prompt.editor.set_files(Arc::clone(paths)),
             Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),
             Event::Workspace { cwd, branch } => {
@@ -123,7 +116,7 @@ impl App {
         self.prompt.set_session(&session.cwd);
         self.footer.session_name.clone_from(&session.name);
         self.footer.read_only = session.read_only;
-        self.activity.work = Work::Idle;
+        self.activity.end();
         self.footer.context_tokens = 0;
         for stored in messages {
             self.footer.count(&stored.message);
@@ -206,27 +199,12 @@ impl App {
     fn on_agent(&mut self, event: &AgentEvent, now: Instant) -> bool {
         let outbox = &mut self.outbox;
         match event {
-            AgentEvent::AgentStart => self.activity.work = Work::Working { since: now },
+            AgentEvent::AgentStart => self.activity.begin(now),
             AgentEvent::TurnStart { .. } | AgentEvent::MessageUpdate { .. } => {
                 self.activity.end_retry();
                 return false;
             }
-            AgentEvent::RetryScheduled {
-                attempt,
-                max_attempts,
-                delay_ms,
-                status,
-            } => {
-                let delay = Duration::from_millis(*delay_ms);
-                self.activity.work = Work::Retrying {
-                    since: self.activity.run_since().unwrap_or(now),
-                    until: now + delay,
-                    delay,
-                    attempt: *attempt,
-                    attempts: *max_attempts,
-                    reason: status.message().to_owned(),
-                };
-            }
+            AgentEvent::RetryScheduled { .. } => self.activity.begin_retry(event, now),
             AgentEvent::Tools { tools } => self.tools.set(tools, &mut self.overlays),
             AgentEvent::AgentSettled { outcome } => self.settled(outcome, now),
             AgentEvent::CompactionStart { .. } | AgentEvent::CompactionEnd { .. } => {
@@ -262,12 +240,7 @@ impl App {
     /// A run has ended.
     fn settled(&mut self, outcome: &RunOutcome, now: Instant) {
         self.prompt.on_settled(outcome);
-        let since = self.activity.run_since();
-        self.activity.work = if self.transcript.runs_shell() {
-            Work::Shell { since: now }
-        } else {
-            Work::Idle
-        };
+        let since = self.activity.settle(self.transcript.runs_shell(), now);
         let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
         if long && !self.focused && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {

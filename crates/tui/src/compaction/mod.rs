@@ -4,7 +4,7 @@ mod view;
 
 use std::time::Instant;
 
-use crate::activity::{Activity, Work};
+use crate::activity::Activity;
 use crate::footer::Footer;
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
@@ -49,13 +49,13 @@ pub(crate) fn on_event(
     match event {
         AgentEvent::CompactionStart { reason } => {
             if *reason == CompactionReason::Manual {
-                activity.work = Work::Working { since: now };
+                activity.begin(now);
             }
             outbox.toast("summarizing the earlier conversation", false);
         }
         AgentEvent::CompactionEnd { reason, outcome } => {
             if *reason == CompactionReason::Manual {
-                activity.work = Work::Idle;
+                activity.end();
             }
             show_outcome(outcome, transcript, footer, outbox);
         }

@@ -4,7 +4,7 @@ mod view;
 
 use std::time::Instant;
 
-use crate::activity::{Activity, Work};
+use crate::activity::Activity;
 use crate::checkpoints;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
@@ -23,7 +23,7 @@ pub(crate) fn on_event(
 ) {
     match event {
         TreeEvent::FanStarted { models } => {
-            activity.work = Work::Working { since: now };
+            activity.begin(now);
             let view = FanView::new(models);
             overlays.push_modal(view::ID, view);
         }
@@ -37,7 +37,7 @@ pub(crate) fn on_event(
             if fan_view(overlays).is_none() {
                 return;
             }
-            activity.work = Work::Idle;
+            activity.end();
             if lanes.is_empty() {
                 overlays.remove(view::ID);
             } else if let Some(view) = fan_view(overlays) {

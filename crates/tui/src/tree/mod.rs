@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::activity::{Activity, Work};
+use crate::activity::Activity;
 use crate::checkpoints;
 use crate::command::preview;
 use crate::footer::Footer;
@@ -131,7 +131,7 @@ impl Tree {
             TreeEvent::Moved {
                 messages, prompt, ..
             } => {
-                cx.activity.work = Work::Idle;
+                cx.activity.end();
                 cx.footer.context_tokens = 0;
                 for stored in messages {
                     cx.footer.show_tokens(&stored.message);
@@ -145,11 +145,11 @@ impl Tree {
                 cx.outbox.toast(text, false);
             }
             TreeEvent::BranchSummaryStart => {
-                cx.activity.work = Work::Working { since: cx.now };
+                cx.activity.begin(cx.now);
                 cx.outbox.toast("summarizing the previous branch", false);
             }
             TreeEvent::BranchSummaryFailed { message } => {
-                cx.activity.work = Work::Idle;
+                cx.activity.end();
                 let text = format!("not moved: {message}");
                 cx.transcript.notice(Severity::Warning, &text);
             }
