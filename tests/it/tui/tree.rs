@@ -281,8 +281,8 @@ async fn fan_shows_lanes_and_applies_one() {
         assert!(shown.contains("notes.txt +1 -0"), "{shown}");
         assert!(!screen.work().join("notes.txt").exists());
         screen.press("right enter").until(moved).await;
-        assert!(screen.work().join("notes.txt").exists());
         screen.shows("applied: 1 file written").await;
+        assert!(screen.work().join("notes.txt").exists());
         assert!(screen.conversation().contains("It is done."));
     }
 }

@@ -204,7 +204,8 @@ impl SessionsView {
 
     /// Opens the selected session, now or when what is typed is answered.
     fn accept(&mut self, new_tab: bool) -> Vec<Action> {
-        if !self.found.current {
+        let is_pending = !self.found.ready && self.found.sessions.is_empty();
+        if !self.found.current || is_pending {
             self.hurried = Some(new_tab);
             return Vec::new();
         }
@@ -431,5 +432,39 @@ impl Component<Command, Action> for SessionsView {
 
     fn as_any(&mut self) -> Option<&mut dyn std::any::Any> {
         Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepting_before_the_index_is_read_opens_the_session_when_it_is_found() {
+        let mut view = SessionsView::new();
+        let nothing = Found {
+            current: true,
+            ..Found::default()
+        };
+        assert_eq!(view.set_found(view.request, nothing), []);
+        assert_eq!(view.accept(true), []);
+        view.set_indexing(1, 2, false, 1);
+        let found = Found {
+            sessions: vec![FoundSession::default()],
+            total: 1,
+            current: true,
+            ready: true,
+            ..Found::default()
+        };
+        let opens = Action::OpenSession {
+            stored: StoredSession {
+                target: String::new(),
+                cwd: Some(String::new()),
+                opening: Opening::Itself,
+            },
+            new_tab: true,
+        };
+        let actions = view.set_found(view.request, found);
+        assert_eq!(actions, [Action::CloseLayer, opens]);
     }
 }
