@@ -77,7 +77,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &json!(2),
                 "prompt",
                 "invalid_parameters",
-                "`prompt` needs `message`: a text",
+                "`prompt` requires `message`: a string",
             ),
         ),
         (
