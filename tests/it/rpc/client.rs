@@ -107,7 +107,7 @@ async fn program_that_cannot_start_reports_the_reason() {
     let error = Client::start(&missing, DismissQuestions).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`/no/such/program` cannot be started: no such program"
+        "cannot start `/no/such/program`: no such program"
     );
     let wrong = invocation(&home, &["--permissions", "sometimes"]);
     let error = Client::start(&wrong, DismissQuestions).await.unwrap_err();
@@ -189,7 +189,7 @@ async fn slow_call_times_out() {
     while !matches!(events.next().await, Some(Event::SessionOpened { .. })) {}
     let hasty = client.clone().with_timeout(Duration::from_millis(1));
     let error = hasty.bash("sleep 3600").await.unwrap_err();
-    assert_eq!(error.to_string(), "`bash` was not answered within 1ms");
+    assert_eq!(error.to_string(), "`bash` timed out after 1ms");
     client.call::<Value>("abort_bash", json!({})).await.unwrap();
     assert!(client.state().await.is_ok());
 }

@@ -77,7 +77,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &json!(2),
                 "prompt",
                 "invalid_parameters",
-                "`prompt` needs `message`: a text",
+                "`prompt` requires `message`: a string",
             ),
         ),
         (
@@ -95,7 +95,7 @@ fn faults() -> [(&'static str, Value); 9] {
                 &json!(4),
                 "prompt",
                 "invalid_parameters",
-                "`images`: image 1 is no base64: Invalid symbol 37, offset 0.",
+                "`images`: image 1 is not valid Base64: Invalid symbol 37, offset 0.",
             ),
         ),
         (

@@ -100,7 +100,10 @@ fn unanswered_request_times_out_as_dismissed() {
     assert_eq!(ended(&mut wire), "denied");
     reply(&mut wire, json!({"id": request["id"], "confirmed": true}));
     let fault = wire.event("response")["error"].take();
-    assert!(fault.as_str().unwrap().starts_with("no request"), "{fault}");
+    assert!(
+        fault.as_str().unwrap().starts_with("no question"),
+        "{fault}"
+    );
 }
 
 #[test]
