@@ -98,7 +98,6 @@ impl OpenSession {
     ) -> Result<Self, OpenError> {
         let Opened { store, ending } = open_store(setup, choice).await?;
         let info = describe(setup, &store, ending.as_ref()).await?;
-        let indexed = info.contents.is_some();
         let history = ending.as_ref().map(|ending| {
             let leaf = ending.leaf.clone();
             Arc::new(StoredHistory::new(store.clone(), leaf)) as Arc<dyn History>
@@ -167,7 +166,7 @@ impl OpenSession {
             files,
             mcp,
             subagents,
-            indexed,
+            indexed: info.contents.is_some(),
             stored,
             info,
             state,
