@@ -33,7 +33,7 @@ export async function compareBranches(item, conversation) {
         text: facts.answer,
         facts: columnFacts(facts),
         files: Object.entries(facts.files).map(([path, changes]) => [sessionPath(path), changes]),
-        actions: press ? [{ label: "Switch to this branch", name: `Switch to branch ${other.place}`, kind: "primary", press }] : [],
+        actions: press ? [{ label: "Switch to this branch", name: `Switch to this branch: ${other.place}`, kind: "primary", press }] : [],
       });
     dialog.showOnly("here", other.id);
     const next = others[(others.indexOf(other) + 1) % others.length];

@@ -78,7 +78,7 @@ await play(async (stage, serve) => {
       await board.getByRole("button", { name: /^Compare with branch/ }).click();
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-branches-compared`);
-    await board.getByRole("button", { name: /^Switch to branch/ }).click();
+    await board.getByRole("button", { name: /^Switch to this branch/ }).click();
     await page.locator(".answer", { hasText: "A plan" }).waitFor();
     await page.context().close();
     await server.stop();

@@ -246,5 +246,7 @@ export async function play(act) {
   } finally {
     await stage.close();
     for (const server of servers) if (server.process.exitCode === null) server.process.kill("SIGKILL");
+    // A model server that a failed script left open would keep this process running.
+    if (process.exitCode) process.exit();
   }
 }
