@@ -38,6 +38,7 @@ impl Event {
             | Self::Stash { .. }
             | Self::Usage { .. }
             | Self::Status { .. }
+            | Self::About { .. }
             | Self::Questions { .. }
             | Self::Context { .. }
             | Self::Hooks { .. } => Delivery::Answer,

@@ -1,10 +1,10 @@
 //! Events that a session sends to its clients.
 
 use crate::{
-    Account, AddedCommand, CheckpointEvent, Client, ContextPart, HookInfo, HookRun, IndexEvent,
-    JobInfo, ModelInfo, PermissionMode, PluginKey, Question, Role, RuleInfo, SandboxMode,
-    SearchHit, ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending, Stashed, Status,
-    StoredMessage, StyledLine, TodoList, TransferEvent, TreeEvent,
+    About, Account, AddedCommand, CheckpointEvent, Client, ContextPart, HookInfo, HookRun,
+    IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey, Question, Role, RuleInfo,
+    SandboxMode, SearchHit, ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending,
+    Stashed, Status, StoredMessage, StyledLine, TodoList, TransferEvent, TreeEvent,
 };
 use osier_agent::{Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;
@@ -122,6 +122,8 @@ pub enum Event {
     Usage { spending: Box<Spending> },
     /// Answer to `get_state`.
     Status { status: Box<Status> },
+    /// Answer to `get_about`.
+    About { about: Box<About> },
     /// Answer to `list_accounts`.
     Accounts { accounts: Vec<Account> },
     /// A sign-in waits for the user: to open `url`, to type `user_code` there, or to enter a key or the

@@ -19,6 +19,7 @@
 //!
 //! The crate contains data only. `osier_session` processes the requests; docs/rpc.md lists all commands and events.
 
+mod about;
 mod accounts;
 mod branches;
 mod checkpoints;
@@ -54,6 +55,7 @@ mod transfer;
 mod tree;
 mod window;
 
+pub use about::*;
 pub use accounts::*;
 pub use branches::*;
 pub use checkpoints::*;

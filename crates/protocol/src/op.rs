@@ -177,6 +177,9 @@ osier_base::requests! {
         /// Return the model, session, queues, usage and permissions, after all earlier requests were processed.
         #[request(State, None, command "get_state" => Status)]
         GetStatus,
+        /// Return the version, the platform and the folders of osier.
+        #[request(State, None => About)]
+        GetAbout,
         /// List the providers, whether each has a key, and how to sign in.
         #[request(Models, None => Accounts)]
         ListAccounts,

@@ -8,7 +8,7 @@ use osier_agent::{RunOutcome, Severity};
 use osier_base::process::Invocation;
 use osier_llm::Script;
 use osier_protocol::questions::{Answer, Grant};
-use osier_protocol::{Event, Op, PageAt, PermissionMode};
+use osier_protocol::{About, Event, Op, PageAt, PermissionMode};
 use osier_rpc::answers::Disposition;
 use osier_rpc::{
     CallError, Client, DismissQuestions, EndReason, ErrorCode, QuestionHandler, UiRequest, serve,
@@ -68,6 +68,28 @@ async fn request_returns_the_event_that_answers_it() {
     );
     assert_eq!(client.request(&Op::AbortShell).await.unwrap(), None);
     client.shut_down().await.unwrap();
+}
+
+#[tokio::test]
+async fn about_names_the_version_and_the_folders() {
+    let home = Home::new();
+    let run = invocation(&home, &[]);
+    let (client, _events) = Client::start(&run, DismissQuestions).await.unwrap();
+    let answer = client.request(&Op::GetAbout).await.unwrap();
+    let Some(Event::About { about }) = answer else {
+        panic!("{answer:?}");
+    };
+    let folder = home.home().to_string_lossy().into_owned();
+    assert_eq!(
+        *about,
+        About {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            platform: [std::env::consts::OS, std::env::consts::ARCH].join(" "),
+            config: folder.clone(),
+            data: folder,
+            cwd: home.work().to_string_lossy().into_owned(),
+        }
+    );
 }
 
 #[tokio::test]

@@ -141,6 +141,7 @@ fn look(wire: &mut RpcProcess) {
     let stats = wire.call("get_session_stats", json!({}));
     assert_eq!(stats["sessionId"], state["sessionId"]);
     wire.call("get_usage", json!({}));
+    wire.call("get_about", json!({}));
     wire.call("get_context", json!({}));
     wire.call("describe_session", json!({}));
 }

@@ -9,6 +9,7 @@ const QUERIES: &[(&str, &str)] = &[
     ("list_sessions", "sessions"),
     ("get_usage", "usage"),
     ("get_status", "status"),
+    ("get_about", "about"),
     ("list_files", "files"),
     ("list_history", "history"),
     ("stash_prompt", "stash"),

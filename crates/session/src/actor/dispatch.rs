@@ -356,6 +356,7 @@ impl Actor {
             Op::DropStashed { stashed } => self.stash.delete(stashed, &self.emitter).await,
             Op::GetUsage => self.get_usage(),
             Op::GetStatus => self.get_status(),
+            Op::GetAbout => self.get_about(),
             Op::ListAccounts => Accounts::of(&self.setup).publish(&self.emitter),
             Op::Login { provider, method } => {
                 let done = self.callback(Completion::LoginEnded);

@@ -8,8 +8,8 @@ use crate::jobs::JobView;
 use crate::open_session::OpenSession;
 use crate::status::{self, GeneralStatus, SessionStatus, StoredStatus};
 use osier_agent::ShellRun;
-use osier_protocol::Event;
 use osier_protocol::questions::Request;
+use osier_protocol::{About, Event};
 
 impl Actor {
     pub(super) fn get_usage(&self) {
@@ -55,6 +55,17 @@ impl Actor {
         });
         let status = stored.complete(general, session);
         self.publish(Event::Status { status });
+    }
+
+    pub(super) fn get_about(&self) {
+        let about = Box::new(About {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            platform: [std::env::consts::OS, std::env::consts::ARCH].join(" "),
+            config: self.setup.folders.config.to_string_lossy().into_owned(),
+            data: self.setup.folders.data.to_string_lossy().into_owned(),
+            cwd: self.setup.cwd.to_string_lossy().into_owned(),
+        });
+        self.publish(Event::About { about });
     }
 
     pub(super) fn list_jobs(&self) {
