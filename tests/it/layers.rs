@@ -65,6 +65,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "footer",
     "transcript",
     "plugins",
+    "about",
     "accounts",
     "appearance",
     "checkpoints",

@@ -5,6 +5,7 @@
 //! palette or a slash command starts. The app is drawn only when something has changed, and only while the
 //! terminal accepts bytes.
 
+mod about;
 mod accounts;
 mod action;
 mod activity;

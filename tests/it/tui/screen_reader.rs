@@ -152,7 +152,7 @@ async fn screens_have_no_decoration() {
     screen.type_text("/");
     screen.press("down down");
     assert!(
-        read(&mut screen).starts_with("close"),
+        read(&mut screen).starts_with("clone"),
         "{}",
         screen.screen()
     );

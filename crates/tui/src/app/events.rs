@@ -8,8 +8,8 @@ use crate::effect::Effect;
 use crate::presence::Presence;
 use crate::tree::TreeContext;
 use crate::{
-    accounts, checkpoints, compaction, context, fan, hooks, jobs, sessions, skills, transfer, tree,
-    usage,
+    about, accounts, checkpoints, compaction, context, fan, hooks, jobs, sessions, skills,
+    transfer, tree, usage,
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
@@ -164,6 +164,7 @@ impl App {
                     .on_event(event, keymap, footer, &mut self.transcript);
             }
             Event::Context { parts } => skills::refresh(parts, overlays),
+            Event::About { about } => about::open(about, overlays),
             Event::Usage { spending } => usage::show(spending, &mut self.transcript),
             Event::Accounts { accounts } => accounts::refresh(accounts, overlays),
             Event::LoginStarted { .. } => accounts::open_login(event, overlays),

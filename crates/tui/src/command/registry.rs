@@ -214,6 +214,8 @@ commands! {
             .feature().key_only();
         Help "help" "Show keyboard shortcuts and commands"
             .feature().slash("help").slash_alias("keys");
+        About "about" "Show version, platform and folders"
+            .op(|| Op::GetAbout).slash("about");
         Redraw "redraw" "Redraw the screen"
             .effect(|| Effect::Repaint);
         Suspend "suspend" "Suspend osier; `fg` resumes it"
