@@ -80,7 +80,7 @@ async fn headless_example_prints_the_answer_of_a_server() {
     let (address, token) = access.expect("an address and a token");
     let mut answer = String::new();
     let outcome = headless::ask(address, token, "What does it do?", |delta| {
-        answer.push_str(delta)
+        answer.push_str(delta);
     })
     .await;
     assert_eq!(outcome.expect("an answer"), "\"completed\"");

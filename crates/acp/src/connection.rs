@@ -15,6 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::jsonrpc::{self, AcpClient, Incoming, Outgoing, decode, encode, error, invalid_params};
 use crate::mcp_servers;
+use crate::prompt;
 use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
 use osier_index::SessionIndex;
 use osier_rpc::LINE_LIMIT;
@@ -223,6 +224,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             "session/load" => self.open(id, OpenKind::Load, decode(params)?)?,
             "session/resume" => self.open(id, OpenKind::Resume, decode(params)?)?,
             "session/prompt" => {
+                let params = prompt::complete(params);
                 self.command(params, |request| SessionCommand::Prompt(id, request))?;
             }
             "session/set_mode" => {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use agent_client_protocol_schema::v1::{self as acp, CLIENT_METHOD_NAMES as NAMES};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, TryFutureExt as _};
-use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
 use crate::jsonrpc::AcpClient;
 use osier_base::path::canonical_key;
@@ -170,7 +170,7 @@ impl Terminal for EditorTerminal {
 
     fn output(&self) -> BoxFuture<'_, Result<(String, bool), String>> {
         self.request(NAMES.terminal_output)
-            .map_ok(|response: acp::TerminalOutputResponse| (response.output, response.truncated))
+            .map_ok(|response: TerminalOutput| (response.output, response.truncated))
             .boxed()
     }
 
@@ -180,6 +180,14 @@ impl Terminal for EditorTerminal {
             .map(drop::<Result<IgnoredAny, _>>)
             .boxed()
     }
+}
+
+/// The response to `terminal/output`. Some editors omit `truncated`.
+#[derive(Deserialize)]
+struct TerminalOutput {
+    output: String,
+    #[serde(default)]
+    truncated: bool,
 }
 
 fn exit(status: &acp::TerminalExitStatus) -> Exit {

@@ -5,6 +5,7 @@ use std::path::Path;
 use agent_client_protocol_schema::v1 as acp;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 
 use crate::jsonrpc::invalid_params;
 use osier_agent::{Attachment, AttachmentKind};
@@ -27,6 +28,26 @@ pub(super) fn convert(blocks: Vec<acp::ContentBlock>) -> acp::Result<(String, Ve
         }
     }
     Ok((texts.join("\n"), attachments))
+}
+
+/// Adds the required fields of content blocks that osier does not use and some editors omit.
+pub(super) fn complete(mut params: Value) -> Value {
+    let blocks = params.get_mut("prompt").and_then(Value::as_array_mut);
+    for block in blocks.into_iter().flatten() {
+        let (fields, names): (_, &[&str]) = match block["type"].as_str() {
+            Some("text") => (Some(block), &["text"]),
+            Some("image") => (Some(block), &["data", "mimeType"]),
+            Some("resource_link") => (Some(block), &["uri", "name"]),
+            Some("resource") => (block.get_mut("resource"), &["uri"]),
+            _ => (None, &[]),
+        };
+        if let Some(fields) = fields.and_then(Value::as_object_mut) {
+            for name in names {
+                fields.entry(*name).or_insert_with(|| "".into());
+            }
+        }
+    }
+    params
 }
 
 fn path_or_url(uri: &str) -> &str {
@@ -89,6 +110,26 @@ mod tests {
             preview: None,
         };
         assert_eq!(attachments, [document]);
+    }
+
+    #[test]
+    fn fields_without_use_may_be_missing() {
+        let short = json!({"prompt": [
+            {"type": "text"},
+            {"type": "image", "data": "aa"},
+            {"type": "resource_link", "uri": "a"},
+            {"type": "resource", "resource": {"text": "b"}},
+            "no object",
+        ]});
+        let whole = json!({"prompt": [
+            {"type": "text", "text": ""},
+            {"type": "image", "data": "aa", "mimeType": ""},
+            {"type": "resource_link", "uri": "a", "name": ""},
+            {"type": "resource", "resource": {"text": "b", "uri": ""}},
+            "no object",
+        ]});
+        assert_eq!(complete(short), whole);
+        assert_eq!(complete(json!("no object")), json!("no object"));
     }
 
     #[test]

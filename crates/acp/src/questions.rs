@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use agent_client_protocol_schema::v1 as acp;
+use serde::Deserialize;
 
 use crate::elicitation;
 use crate::jsonrpc::AcpClient;
@@ -46,12 +47,31 @@ pub(super) async fn ask(
     }
     let params = acp::RequestPermissionRequest::new(session.clone(), call, options);
     let method = acp::CLIENT_METHOD_NAMES.session_request_permission;
-    let response: Result<acp::RequestPermissionResponse, _> = client.request(method, params).await;
-    match response.map(|response| response.outcome) {
-        Ok(acp::RequestPermissionOutcome::Selected(selected)) => {
-            answer(&selected.option_id.0, &question.kind)
+    let response: Result<PermissionResponse, _> = client.request(method, params).await;
+    response.map_or(Answer::Dismissed, |response| {
+        response.outcome.answer(&question.kind)
+    })
+}
+
+/// The response to `session/request_permission`. Some editors omit the name of the outcome.
+#[derive(Deserialize)]
+struct PermissionResponse {
+    outcome: PermissionOutcome,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PermissionOutcome {
+    outcome: Option<String>,
+    option_id: Option<String>,
+}
+
+impl PermissionOutcome {
+    fn answer(&self, kind: &QuestionKind) -> Answer {
+        match (self.outcome.as_deref(), &self.option_id) {
+            (None | Some("selected"), Some(option)) => answer(option, kind),
+            _ => Answer::Dismissed,
         }
-        _ => Answer::Dismissed,
     }
 }
 
@@ -93,6 +113,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn outcome_may_be_unnamed_but_not_cancelled() {
+        let kind = QuestionKind::Confirm;
+        let answer = |outcome| {
+            let outcome: PermissionOutcome = serde_json::from_value(outcome).unwrap();
+            outcome.answer(&kind)
+        };
+        let selected = json!({"outcome": "selected", "optionId": "yes"});
+        assert_eq!(answer(selected), Answer::Yes);
+        assert_eq!(answer(json!({"optionId": "yes"})), Answer::Yes);
+        let cancelled = json!({"outcome": "cancelled", "optionId": "yes"});
+        assert_eq!(answer(cancelled), Answer::Dismissed);
+        assert_eq!(answer(json!({"outcome": "cancelled"})), Answer::Dismissed);
+    }
 
     #[test]
     fn option_becomes_an_answer() {

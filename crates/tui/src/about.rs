@@ -35,10 +35,9 @@ fn picker(about: &About) -> Picker {
         keywords: value.clone(),
         dimmed: false,
     });
-    let report: String = rows
-        .iter()
+    let report = rows
         .map(|(name, value)| format!("{name}: {value}\n"))
-        .collect();
+        .concat();
     let copy = move |_: &str| vec![Action::Effect(Effect::Copy(report.clone()))];
     Picker::new("About osier", "", items.into(), Box::new(copy))
         .with_columns(COLUMNS)

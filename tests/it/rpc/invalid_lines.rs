@@ -25,87 +25,45 @@ fn fault(id: &Value, command: &str, code: &str, error: &str) -> Value {
 
 /// Invalid lines and their responses.
 fn faults() -> [(&'static str, Value); 9] {
+    let none = Value::Null;
+    let of = |id: Value, command: &str, text: &str| fault(&id, command, "invalid_parameters", text);
+    let parse = |id: &Value, text: &str| fault(id, "parse", "parse", text);
+    let not_json = "the line is not valid JSON: expected ident at line 1 column 2";
+    let no_type = "the object has no `type` with the name of a command";
+    let id_type = "`id` must be a string or an integer";
+    let unknown = "unknown command `promt`; did you mean `prompt`?";
+    let missing = "`prompt` requires `message`: a string";
+    let loud = "unknown parameter `loud` of `prompt`; expected one of `message`, `images`, `attachments`, \
+                `streamingBehavior`";
+    let image = "`images`: image 1 is not valid Base64: Invalid symbol 37, offset 0.";
+    let wrong = "a parameter has the wrong type; `osier rpc --schema` describes the parameters";
     [
-        (
-            "not json",
-            fault(
-                &Value::Null,
-                "parse",
-                "parse",
-                "the line is not valid JSON: expected ident at line 1 column 2",
-            ),
-        ),
+        ("not json", parse(&none, not_json)),
         (
             r#"["prompt"]"#,
-            fault(
-                &Value::Null,
-                "parse",
-                "parse",
-                "the line is not a JSON object",
-            ),
+            parse(&none, "the line is not a JSON object"),
         ),
-        (
-            r#"{"id":"a"}"#,
-            fault(
-                &json!("a"),
-                "parse",
-                "parse",
-                "the object has no `type` with the name of a command",
-            ),
-        ),
-        (
-            r#"{"id":{},"type":"abort"}"#,
-            fault(
-                &Value::Null,
-                "parse",
-                "parse",
-                "`id` must be a string or an integer",
-            ),
-        ),
+        (r#"{"id":"a"}"#, parse(&json!("a"), no_type)),
+        (r#"{"id":{},"type":"abort"}"#, parse(&none, id_type)),
         (
             r#"{"id":1,"type":"promt","message":"hi"}"#,
-            fault(
-                &json!(1),
-                "promt",
-                "unknown_command",
-                "unknown command `promt`; did you mean `prompt`?",
-            ),
+            fault(&json!(1), "promt", "unknown_command", unknown),
         ),
         (
             r#"{"id":2,"type":"prompt"}"#,
-            fault(
-                &json!(2),
-                "prompt",
-                "invalid_parameters",
-                "`prompt` requires `message`: a string",
-            ),
+            of(json!(2), "prompt", missing),
         ),
         (
             r#"{"id":3,"type":"prompt","message":"hi","loud":true}"#,
-            fault(
-                &json!(3),
-                "prompt",
-                "invalid_parameters",
-                "unknown parameter `loud` of `prompt`; expected one of `message`, `images`, `attachments`, `streamingBehavior`",
-            ),
+            of(json!(3), "prompt", loud),
         ),
         (
             r#"{"id":4,"type":"prompt","message":"hi","images":[{"data":"%%%%"}]}"#,
-            fault(
-                &json!(4),
-                "prompt",
-                "invalid_parameters",
-                "`images`: image 1 is not valid Base64: Invalid symbol 37, offset 0.",
-            ),
+            of(json!(4), "prompt", image),
         ),
         (
             r#"{"id":5,"type":"read_transcript","page":{"at":"nowhere"}}"#,
-            fault(
-                &json!(5),
-                "read_transcript",
-                "invalid_parameters",
-                "a parameter has the wrong type; `osier rpc --schema` describes the parameters",
-            ),
+            of(json!(5), "read_transcript", wrong),
         ),
     ]
 }

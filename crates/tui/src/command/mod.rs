@@ -218,6 +218,14 @@ impl Command {
     }
 }
 
+impl Command {
+    /// The key of a plugin as `Display` writes it. Keymaps cannot name it.
+    pub(crate) fn plugin_from_name(name: &str) -> Option<Self> {
+        let number = name.strip_prefix("plugin_key_")?.parse().ok()?;
+        Some(Self::Plugin(number))
+    }
+}
+
 impl fmt::Display for Command {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -41,14 +41,22 @@ pub(super) fn picker(keymap: &Keymap<Command>, plugin_keys: &[PluginKey]) -> Pic
     let items = entries.iter().map(item).collect();
     let split = |key: &str| {
         let (context, name) = key.split_once(' ')?;
-        Some((context.to_owned(), Command::from_name(name)?))
+        let command = Command::from_name(name).or_else(|| Command::plugin_from_name(name))?;
+        Some((context.to_owned(), command))
     };
     Picker::new(
         "Keyboard shortcuts",
         "no command matches",
         items,
         Box::new(move |key| {
-            let capture = |(context, command)| Action::CaptureKeys { context, command };
+            let capture = |(context, command)| match command {
+                Command::Plugin(_) => Action::Toast {
+                    text: "the plugin chooses this key; unbind it here, or change it in the plugin"
+                        .to_owned(),
+                    error: false,
+                },
+                command => Action::CaptureKeys { context, command },
+            };
             split(key).map(capture).into_iter().collect()
         }),
     )
