@@ -246,6 +246,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn key_of_a_plugin_is_found_by_its_name_but_keymaps_cannot_bind_it() {
+        let name = Command::Plugin(12).to_string();
+        assert_eq!(Command::plugin_from_name(&name), Some(Command::Plugin(12)));
+        assert_eq!(Command::from_name(&name), None);
+        assert_eq!(Command::plugin_from_name("plugin_key_x"), None);
+        assert_eq!(Command::plugin_from_name("palette"), None);
+    }
+
+    #[test]
     fn names_are_unique_and_lead_to_their_commands() {
         let mut names = Command::names();
         for (name, command) in &names {
