@@ -144,9 +144,9 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 };
                 runtime()?.block_on(commands::mcp::run(command.clone(), &context, &mut out))
             }
-            Some(Command::Rpc(args)) if args.schema => out
-                .write_all(schema::TEXT.as_bytes())
-                .map(|()| Exit::Success),
+            Some(Command::Rpc(args)) if args.schema => {
+                schema::write(&mut out).map(|()| Exit::Success)
+            }
             Some(Command::Config { command }) => {
                 let setup = config.setup()?;
                 let problems = config.all_problems(&setup);

@@ -333,6 +333,71 @@ async fn server_that_requires_authorization_needs_login() {
     open.close().await;
 }
 
+/// A server at `/mcp/`. Requests to `/mcp` are redirected there, those to `/away` to `other`.
+fn redirecting(other: String) -> WebServer {
+    WebServer::start(move |asked, _| {
+        let redirect = |to: &str| {
+            let header = format!("location: {to}\r\n");
+            plain("307 Temporary Redirect", &header, "")
+        };
+        let path = asked.line.split(' ').nth(1).unwrap_or_default();
+        match path {
+            "/mcp" => redirect("/mcp/"),
+            "/away" => redirect(&other),
+            _ if !asked.line.starts_with("POST") => plain("405 Method Not Allowed", "", ""),
+            _ => open_server_answer(&asked.json()),
+        }
+    })
+}
+
+/// What a server without tools answers.
+fn open_server_answer(message: &Value) -> Vec<u8> {
+    let result = match message["method"].as_str() {
+        Some("initialize") => json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "moved", "version": "1"},
+        }),
+        Some("tools/list") => json!({"tools": []}),
+        Some(method) if method.starts_with("notifications/") => {
+            return plain("202 Accepted", "", "");
+        }
+        _ => {
+            let error = json!({"code": -32601, "message": "unknown"});
+            return answer(
+                "200 OK",
+                &json!({"jsonrpc": "2.0", "id": message["id"], "error": error}),
+            );
+        }
+    };
+    answer(
+        "200 OK",
+        &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}),
+    )
+}
+
+#[tokio::test]
+async fn redirects_are_followed_within_the_server_only() {
+    let other = WebServer::start(|asked, _| open_server_answer(&asked.json()));
+    let server = redirecting(format!("{}/mcp", other.url()));
+    for headers in [json!({}), json!({"Authorization": "Bearer secret"})] {
+        for (path, expected) in [("mcp", ServerState::Ready), ("away", ServerState::Failed)] {
+            let place = TestProject::new();
+            let url = format!("{}/{path}", server.url());
+            config(&place, &json!({"web": {"url": url, "headers": headers}}));
+            let mut open = open(&place, Script::new()).await;
+            let settled = state(&mut open, ServerState::is_settled).await;
+            assert_eq!(
+                settled.state, expected,
+                "{path} {headers}: {:?}",
+                settled.error
+            );
+            open.close().await;
+        }
+    }
+    assert_eq!(other.lines(), [""; 0]);
+}
+
 #[tokio::test]
 async fn invalid_file_is_reported_in_one_line() {
     let place = TestProject::new();

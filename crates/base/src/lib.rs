@@ -12,6 +12,7 @@
 //! - [`text`] measures, cuts and sanitizes untrusted text; [`ansi`] extracts its colours; [`redact`] removes keys.
 //! - [`atomic_file`] replaces files atomically; [`locked_json`] shares small files between processes; [`jsonl`] reads
 //!   and appends JSON lines.
+//! - [`diff`] compares texts by line or by word.
 //! - [`process`] runs commands and kills them with all their descendants.
 //! - [`problem::Problem`] is an error in a user's file with its position.
 //!
@@ -22,6 +23,7 @@ pub mod ansi;
 pub mod atomic_file;
 pub mod browser;
 pub mod clock;
+pub mod diff;
 pub mod folders;
 pub mod foreground;
 pub mod hex;

@@ -122,14 +122,11 @@ async fn start(
         Launch::Url { url, headers, .. } => {
             let mut http = StreamableHttpClientTransportConfig::with_uri(url.as_str());
             http.custom_headers = header_map(headers)?;
-            if http.custom_headers.contains_key("authorization") {
-                let transport = StreamableHttpClientTransport::from_config(http);
-                client.clone().serve_with_lifecycle(transport, mode).await
-            } else {
-                let authorised = logins.client(config).await.map_err(ConnectError::Failed)?;
-                let transport = StreamableHttpClientTransport::with_client(authorised, http);
-                client.clone().serve_with_lifecycle(transport, mode).await
-            }
+            let has_authorization = http.custom_headers.contains_key("authorization");
+            let http_client = logins.client(url, has_authorization).await;
+            let http_client = http_client.map_err(ConnectError::Failed)?;
+            let transport = StreamableHttpClientTransport::with_client(http_client, http);
+            client.clone().serve_with_lifecycle(transport, mode).await
         }
     };
     started.map_err(|error| {

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt as _};
+use reqwest::StatusCode;
+use reqwest::redirect::{Action, Attempt, Policy};
 use rmcp::transport::auth::{
     AuthClient, AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationRequest,
     AuthorizationSession, CredentialRefreshGuard, CredentialStore, StoredCredentials,
@@ -14,6 +16,9 @@ use serde_json::json;
 
 use super::config::{Launch, ServerConfig};
 use osier_llm::auth::{CredentialFile, FileError, LockedFile, Loopback, Page, Store};
+
+/// Maximum redirects of one request.
+const REDIRECTS: usize = 5;
 
 /// The path that the browser is redirected to.
 const CALLBACK: &str = "/callback";
@@ -71,20 +76,24 @@ impl Logins {
         }
     }
 
-    /// A client that authenticates with the stored tokens of the server, if there are any.
+    /// A client for the server. It uses the stored tokens of the server, if there are any, unless the configuration
+    /// `has_authorization` of its own.
     pub(super) async fn client(
         &self,
-        config: &ServerConfig,
+        url: &str,
+        has_authorization: bool,
     ) -> Result<AuthClient<reqwest::Client>, String> {
-        let Launch::Url { url, .. } = &config.launch else {
-            return Err("it has no URL".to_owned());
+        let manager = if has_authorization {
+            new_manager(url).await?
+        } else {
+            let mut manager = self.manager(url).await?;
+            // Without a sign-in, this makes no network request.
+            let known = manager.initialize_from_store().await;
+            known.map_err(|error| format!("cannot use its sign-in: {error}"))?;
+            manager
         };
-        let mut manager = self.manager(url).await?;
-        // Without a sign-in, this makes no network request.
-        let known = manager.initialize_from_store().await;
-        known.map_err(|error| format!("cannot use its sign-in: {error}"))?;
         let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
+            .redirect(Policy::custom(follow_within_origin))
             .connect_timeout(std::time::Duration::from_secs(10))
             .build();
         let client = client.map_err(|error| error.to_string())?;
@@ -92,9 +101,7 @@ impl Logins {
     }
 
     async fn manager(&self, url: &str) -> Result<AuthorizationManager, String> {
-        osier_llm::http::choose_cryptography();
-        let manager = AuthorizationManager::new(url).await;
-        let mut manager = manager.map_err(|error| error.to_string())?;
+        let mut manager = new_manager(url).await?;
         manager.set_credential_store(self.vault(url));
         Ok(manager)
     }
@@ -258,6 +265,28 @@ impl TokenFile {
             }
         }
         self.file.change(change).await
+    }
+}
+
+async fn new_manager(url: &str) -> Result<AuthorizationManager, String> {
+    osier_llm::http::choose_cryptography();
+    let manager = AuthorizationManager::new(url).await;
+    manager.map_err(|error| error.to_string())
+}
+
+/// Follows redirects that keep the request and its origin, such as from `/mcp` to `/mcp/`. Others would give the
+/// token to another server.
+fn follow_within_origin(attempt: Attempt<'_>) -> Action {
+    let keeps_request = matches!(
+        attempt.status(),
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+    );
+    let first = attempt.previous().first();
+    let keeps_origin = first.is_some_and(|first| first.origin() == attempt.url().origin());
+    if keeps_request && keeps_origin && attempt.previous().len() <= REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
     }
 }
 

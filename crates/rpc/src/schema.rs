@@ -1,8 +1,17 @@
 //! The JSON schema of every command, answer and event. A test generates it from the types and stores it as a file, so
 //! that the program contains only the text.
 
-/// `docs/rpc.schema.json`.
-pub const TEXT: &str = include_str!("../../../docs/rpc.schema.json");
+use std::io;
+
+use flate2::read::ZlibDecoder;
+
+/// `docs/rpc.schema.json`, compressed by the build script.
+const COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rpc.schema.json.zlib"));
+
+/// Writes the schema of RPC, `docs/rpc.schema.json`.
+pub fn write(out: &mut impl io::Write) -> io::Result<()> {
+    io::copy(&mut ZlibDecoder::new(COMPRESSED), out).map(drop)
+}
 
 #[cfg(test)]
 #[cfg(feature = "schema")]
@@ -50,6 +59,14 @@ mod tests {
             "{before}<!-- commands -->\n{commands}<!-- /commands -->\n{between}<!-- events -->\n{events}<!-- /events -->\n{after}"
         );
         check_file("docs/rpc.md", &expected);
+    }
+
+    #[test]
+    fn the_written_schema_is_the_file() {
+        let mut written = Vec::new();
+        write(&mut written).unwrap();
+        let file = include_bytes!("../../../docs/rpc.schema.json");
+        assert!(written == file, "the build script compressed another file");
     }
 
     #[test]

@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::time::Duration;
 
-use similar::{ChangeTag, DiffOp, TextDiff};
-
+use osier_base::diff::{ChangeTag, DiffOp, compare, group_diff_ops};
 use osier_base::text::head_bytes;
 
 /// Unchanged lines shown around a change.
@@ -58,18 +57,15 @@ pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
     // A carriage return alone does not end a line, as in other diffs.
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
     let (old_lines, new_lines) = (lines(part.old), lines(part.new));
-    let compared = TextDiff::configure()
-        .newline_terminated(true)
-        .timeout(TIMEOUT)
-        .diff_slices(&old_lines, &new_lines);
+    let operations = compare(&old_lines, &new_lines, Some(TIMEOUT));
     let mut writer = Writer {
         diff,
         lines: 0,
         first_line: part.first_line,
         full: false,
     };
-    for group in compared.grouped_ops(CONTEXT) {
-        writer.hunk(&compared, &group);
+    for group in group_diff_ops(operations, CONTEXT) {
+        writer.hunk(&old_lines, &new_lines, &group);
     }
     writer.end()
 }
@@ -127,7 +123,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn hunk(&mut self, compared: &TextDiff<'_, '_, str>, group: &[DiffOp]) {
+    fn hunk(&mut self, old_lines: &[&str], new_lines: &[&str], group: &[DiffOp]) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else {
             return;
         };
@@ -136,7 +132,7 @@ impl Writer {
         self.line(&format!("@@ -{old} +{new} @@\n"));
         for operation in group {
             self.count(operation);
-            for change in compared.iter_changes(operation) {
+            for change in operation.iter_changes(old_lines, new_lines) {
                 let sign = match change.tag() {
                     ChangeTag::Equal => ' ',
                     ChangeTag::Delete => '-',

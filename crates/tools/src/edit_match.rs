@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use similar::{DiffTag, TextDiff};
+use osier_base::diff::{DiffTag, compare};
 
 use super::edit_view::View;
 use super::line_window::count_newlines;
@@ -315,8 +315,7 @@ fn hunks(edit: &Edit, pattern: &str) -> Vec<Hunk> {
     let start_of = |line: usize| line_starts.get(line).copied().unwrap_or(pattern.len());
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
-    TextDiff::from_slices(&old_lines, &new_lines)
-        .ops()
+    compare(&old_lines, &new_lines, None)
         .iter()
         .filter(|operation| operation.tag() != DiffTag::Equal)
         .map(|operation| {

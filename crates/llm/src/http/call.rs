@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{timeout, timeout_at};
 
 use super::client::{Clients, Way};
 use super::fault::{self, Peer};
@@ -33,8 +33,6 @@ const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 
 /// Bytes of a stream without events that are kept for the error text.
 const HEAD_BYTES: usize = 1024;
-/// Maximum bytes of one batch, if they are available at once.
-const BATCH_BYTES: usize = 32 * 1024;
 
 /// How often the connection's task can run before a read counts as having no more data.
 const TURNS: usize = 2;
@@ -198,14 +196,12 @@ impl Call {
     async fn read(&mut self, mut reading: Box<Reading>) {
         let idle = self.clients.options.idle_timeout;
         let mut out = Vec::new();
-        let mut room = BATCH_BYTES;
         loop {
             reading.pace.rest().await;
             let key = self.request.api_key.as_ref();
-            reading.receive(idle, key, &mut out, &mut room).await;
+            reading.receive(idle, key, &mut out).await;
             let can_wait = !out.is_empty() && out.iter().all(is_deferrable);
-            let is_due = Instant::now() >= reading.pace.batch();
-            if reading.decoder.ended() || room == 0 || !can_wait || is_due {
+            if reading.decoder.ended() || !can_wait || reading.pace.is_due() {
                 break;
             }
         }
@@ -251,13 +247,7 @@ async fn run_ready_tasks() {
 
 impl Reading {
     /// Reads the available data. Waits for data if the batch is empty, otherwise until the batch is due.
-    async fn receive(
-        &mut self,
-        idle: Duration,
-        key: Option<&Secret>,
-        out: &mut Vec<StreamEvent>,
-        room: &mut usize,
-    ) {
+    async fn receive(&mut self, idle: Duration, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
         // Usually data is available, and no timer is needed.
         let mut chunk = match self.response.chunk().now_or_never() {
             Some(chunk) => Ok(chunk),
@@ -269,15 +259,12 @@ impl Reading {
         };
         loop {
             match chunk {
-                Ok(Ok(Some(bytes))) => {
-                    *room = room.saturating_sub(bytes.len());
-                    self.take(&bytes, out);
-                }
+                Ok(Ok(Some(bytes))) => self.take(&bytes, out),
                 Ok(Ok(None)) => self.finish(key, out),
                 Ok(Err(error)) => self.decoder.fail(fault::cut(&error, &self.host), out),
                 Err(_) => self.decoder.fail(fault::silence(&self.host, idle), out),
             }
-            if *room == 0 || self.decoder.ended() {
+            if self.decoder.ended() || self.pace.is_due() {
                 return;
             }
             // The connection provides one chunk at a time: its task runs to provide the next.

@@ -34,6 +34,11 @@ impl Pace {
         self.batch
     }
 
+    /// Whether the next batch is due.
+    pub(super) fn is_due(&self) -> bool {
+        Instant::now() >= self.batch
+    }
+
     /// Records that a batch was delivered.
     pub(super) fn delivered(&mut self) {
         self.batch = Instant::now() + BATCH_INTERVAL;

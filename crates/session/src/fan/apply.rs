@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
-use similar::TextDiff;
 
 use super::copy::{Copy, copy_file};
 use super::stamps::{Stamp, Stamps};
 use osier_protocol::FileChanges;
+use osier_tools::diff::unified;
 
 /// The maximum bytes of a file with a diff.
 const DIFF_BYTES: u64 = 512 * 1024;
@@ -54,25 +54,11 @@ fn diff(path: &Path, old: Option<String>, new: Option<String>) -> FileChanges {
             ..FileChanges::default()
         };
     };
-    let diff = TextDiff::from_lines(&old, &new);
-    let (mut added, mut removed) = (0, 0);
-    for change in diff.iter_all_changes() {
-        match change.tag() {
-            similar::ChangeTag::Insert => added += 1,
-            similar::ChangeTag::Delete => removed += 1,
-            similar::ChangeTag::Equal => {}
-        }
-    }
-    let name = path.to_string_lossy();
-    let diff = diff
-        .unified_diff()
-        .context_radius(3)
-        .header(&name, &name)
-        .to_string();
+    let diff = unified(&path.to_string_lossy(), Some(&old), &new);
     FileChanges {
-        added,
-        removed,
-        diff,
+        added: diff.added,
+        removed: diff.removed,
+        diff: diff.text,
     }
 }
 

@@ -2,12 +2,11 @@
 
 mod syntax;
 
-use similar::{ChangeTag, TextDiff};
-
 use crate::face::{Face, Token};
 use crate::row::{Row, Span};
 use crate::wrap::Wrap;
-use osier_base::text::{expand_tabs, graphemes, sanitize};
+use osier_base::diff::{ChangeTag, compare_words};
+use osier_base::text::{expand_tabs, sanitize};
 
 pub use syntax::Syntax;
 use syntax::with_syntax;
@@ -307,33 +306,6 @@ impl DiffPainter<'_> {
     }
 }
 
-/// Splits a line into words, blanks and single punctuation marks.
-fn split_words(line: &str) -> Vec<&str> {
-    #[derive(PartialEq)]
-    enum Class {
-        Word,
-        Blank,
-        Mark,
-    }
-    let class = |cluster: &str| match cluster.chars().next() {
-        Some(char) if char.is_alphanumeric() || char == '_' => Class::Word,
-        Some(char) if char.is_whitespace() => Class::Blank,
-        _ => Class::Mark,
-    };
-    let mut starts: Vec<usize> = Vec::new();
-    let mut open = Class::Mark;
-    for (at, cluster) in graphemes(line) {
-        let is = class(cluster);
-        if is == Class::Mark || is != open {
-            starts.push(at);
-        }
-        open = is;
-    }
-    let ends = starts.iter().skip(1).copied().chain([line.len()]);
-    let ranges = starts.iter().zip(ends);
-    ranges.map(|(start, end)| &line[*start..end]).collect()
-}
-
 /// One side of a changed line, with the words that only it has highlighted.
 fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
     let (own, token, word) = match side {
@@ -344,21 +316,19 @@ fn words(old: &str, new: &str, side: ChangeTag) -> Vec<Span> {
         return vec![Span::new(&*clean(own), token)];
     }
     let (old, new) = (clean(old), clean(new));
-    let (old_words, new_words) = (split_words(&old), split_words(&new));
-    let diff = TextDiff::configure().diff_slices(&old_words, &new_words);
+    let compared = compare_words(&old, &new);
     // Lines with little in common are clearer without highlighted words.
-    let is_similar = diff.ratio() > 0.4;
+    let is_similar = compared.similarity > 0.4;
     let is_shown = |tag: ChangeTag| tag == side || tag == ChangeTag::Equal;
-    let changes = diff.iter_all_changes();
-    let shown = changes.filter(|change| is_shown(change.tag()));
+    let shown = compared.words.into_iter().filter(|(tag, _)| is_shown(*tag));
     shown
-        .map(|change| {
-            let face = if change.tag() == side && is_similar {
+        .map(|(tag, text)| {
+            let face = if tag == side && is_similar {
                 Face::from(word).on(word)
             } else {
                 Face::from(token)
             };
-            Span::new(change.value(), face)
+            Span::new(text, face)
         })
         .collect()
 }
@@ -410,16 +380,6 @@ mod tests {
             (words(&rows[0]), words(&rows[1])),
             (vec!["1".into()], vec!["2".into()])
         );
-    }
-
-    #[test]
-    fn word_diff_splits_at_identifier_boundaries() {
-        assert_eq!(
-            split_words("let _a1 =  f(x);"),
-            ["let", " ", "_a1", " ", "=", "  ", "f", "(", "x", ")", ";"]
-        );
-        assert_eq!(split_words("漢字 e\u{301}"), ["漢字", " ", "e\u{301}"]);
-        assert!(split_words("").is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use similar::{ChangeTag, TextDiff};
+use osier_base::diff::{ChangeTag, compare_words};
 
 use super::escape::{clean, escape_clean};
 use super::theme::Highlighter;
@@ -173,17 +173,17 @@ fn words(old: &str, new: &str, side: ChangeTag) -> String {
     if old.len() + new.len() > WORD_LIMIT {
         return escape_clean(own);
     }
-    let diff = TextDiff::from_words(old, new);
+    let compared = compare_words(old, new);
     // Lines that share little are clearer without marks.
-    if diff.ratio() <= 0.4 {
+    if compared.similarity <= 0.4 {
         return escape_clean(own);
     }
     let mut html = String::new();
-    for change in diff.iter_all_changes() {
-        let text = escape_clean(change.value());
-        if change.tag() == ChangeTag::Equal {
+    for (tag, word) in compared.words {
+        let text = escape_clean(word);
+        if tag == ChangeTag::Equal {
             html.push_str(&text);
-        } else if change.tag() == side {
+        } else if tag == side {
             let _ = write!(html, "<b>{text}</b>");
         }
     }
@@ -215,6 +215,6 @@ mod tests {
         );
         assert_eq!(counts(patch), (2, 1));
         let patch = "@@ -1 +1 @@\n-let a = 1;\n+let a = 2;\n";
-        assert!(diff(patch).contains("-let a = <b>1;</b>"));
+        assert!(diff(patch).contains("-let a = <b>1</b>;"));
     }
 }
