@@ -47,7 +47,7 @@ pub(super) struct AttachArgs {
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
 
-    /// Read the server's token from this file instead of `OSIER_SERVE_TOKEN`
+    /// Read the access token of the server from this file [default: the variable `OSIER_SERVE_TOKEN`]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use super::exit::Exit;
+use osier_base::text::counted;
 use osier_proxy::{LlmProxy, Users, UsersError};
 use osier_session::SessionSetup;
 
@@ -69,11 +70,11 @@ pub(super) fn users(command: &UsersCommand, setup: &SessionSetup) -> Result<Exit
                 let limit = row.limit.map(|limit| format!(" of ${limit:.2}"));
                 let _ = writeln!(
                     out,
-                    "{}  this month ${:.4}{}, {} calls, {} tokens; total ${:.4}",
+                    "{}  this month ${:.4}{}, {}, {} tokens; total ${:.4}",
                     row.name,
                     row.month.cost,
                     limit.unwrap_or_default(),
-                    row.month.calls,
+                    counted(row.month.calls, "call", "calls"),
                     row.month.tokens,
                     row.all.cost,
                 );

@@ -45,7 +45,23 @@ fn message(error: &clap::Error) -> String {
     let what = what.unwrap_or_else(|| one_line(error));
     match suggestion {
         Some(name) => format!("{what}; did you mean `{name}`?"),
-        None => format!("{what}; see `osier --help`"),
+        None => format!("{what}; see `{} --help`", command_name(error)),
+    }
+}
+
+/// The command whose arguments are invalid, with its parents: `osier mcp add`.
+fn command_name(error: &clap::Error) -> String {
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
+    let usage = usage.unwrap_or_default();
+    let words = usage
+        .split_whitespace()
+        .skip_while(|word| *word == "Usage:");
+    let names: Vec<&str> = words
+        .take_while(|word| word.starts_with(|first: char| first.is_ascii_lowercase()))
+        .collect();
+    match names.as_slice() {
+        [] => "osier".to_owned(),
+        names => names.join(" "),
     }
 }
 
@@ -109,7 +125,11 @@ mod tests {
             (
                 "mcp add",
                 "the following required arguments were not provided: <NAME>; <COMMAND|URL>...; \
-                 see `osier --help`",
+                 see `osier mcp add --help`",
+            ),
+            (
+                "doctor --json",
+                "unknown argument `--json`; see `osier doctor --help`",
             ),
             (
                 "--print --json",

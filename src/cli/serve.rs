@@ -35,7 +35,8 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "PATH")]
     pub unix: Option<PathBuf>,
 
-    /// Read the token from this file; create it if it does not exist
+    /// Read the access token from this file; if it does not exist, create it with a new token [default: `serve.token`
+    /// in the data directory]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 
@@ -89,7 +90,7 @@ pub(super) enum ServeCommand {
         #[arg(value_name = "SERVER")]
         target: Option<String>,
 
-        /// Read the server's token from this file instead of `OSIER_SERVE_TOKEN`
+        /// Read the access token of the server from this file [default: the variable `OSIER_SERVE_TOKEN`]
         #[arg(long, value_name = "FILE")]
         token_file: Option<PathBuf>,
     },

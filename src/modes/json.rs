@@ -19,6 +19,9 @@ use osier_session::SessionHandle;
 
 use osier_protocol::Prompt;
 
+/// The types of input lines.
+const TYPES: [&str; 3] = ["message", "interrupt", "answer"];
+
 /// A line of input.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -36,7 +39,10 @@ enum Input {
 
 /// Text, or a list of text blocks.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`content` must be a string or a list of `{\"type\":\"text\",\"text\":\"…\"}`"
+)]
 enum Content {
     Text(String),
     Blocks(Vec<TextBlock>),
@@ -189,7 +195,7 @@ fn read_line(
     if line.trim_ascii().is_empty() {
         return Ok(());
     }
-    match serde_json::from_slice(line) {
+    match parse_line(line) {
         Ok(Input::Message { content }) => {
             queue.push_back(Prompt {
                 text: content.into_text(),
@@ -208,6 +214,26 @@ fn read_line(
         )?,
     }
     Ok(())
+}
+
+/// Parses a line of input. The error names the part that is wrong and what is expected.
+fn parse_line(line: &[u8]) -> Result<Input, String> {
+    let value: Value =
+        serde_json::from_slice(line).map_err(|error| format!("not valid JSON: {error}"))?;
+    let valid = TYPES.map(|name| format!("`{name}`")).join(", ");
+    match value.get("type").and_then(Value::as_str) {
+        Some(kind) if TYPES.contains(&kind) => {}
+        Some(kind) => return Err(format!("unknown type `{kind}`; expected one of {valid}")),
+        None => {
+            return Err(format!(
+                "not an object with a `type`; expected one of {valid}"
+            ));
+        }
+    }
+    if let Some(answer) = value.get("answer") {
+        Answer::deserialize(answer).map_err(|error| format!("`answer`: {error}"))?;
+    }
+    Input::deserialize(value).map_err(|error| error.to_string())
 }
 
 fn write_event(output: &mut dyn Write, event: &Event) -> io::Result<()> {

@@ -83,7 +83,7 @@ async fn handle_events(
 ) -> io::Result<Option<RunOutcome>> {
     while let Some(event) = events.recv().await {
         match event {
-            Event::HostNotice { severity, text, .. } => {
+            Event::Notice { severity, text, .. } => {
                 write_notice(sinks.log, severity, &text, options);
             }
             // Do not continue in a session other than the requested one.

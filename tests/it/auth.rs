@@ -156,7 +156,7 @@ async fn token_endpoint_errors_do_not_contain_the_code() {
         (
             "200 OK",
             "{}",
-            "`HOST` is not a sign-in server: there is no `access_token`",
+            "`HOST` is not a sign-in server: the response has no `access_token`",
         ),
         ("200 OK", "[1]", "`HOST` is not a sign-in server: [1]"),
         (

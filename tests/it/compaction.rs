@@ -306,7 +306,7 @@ async fn compaction_can_be_interrupted_and_prompts_wait_for_it() {
     open.host.send(compact.clone());
     open.until(started).await;
     open.host.send(compact);
-    open.until(|event| matches!(event, Event::HostNotice { .. }))
+    open.until(|event| matches!(event, Event::Notice { .. }))
         .await;
     open.prompt("two");
     gate.open();

@@ -100,9 +100,9 @@ async fn context_lists_tokens_of_every_part_and_reports_problems() {
     );
     let mut open = place.open(SessionChoice::New, Script::always("ok")).await;
     let told = open
-        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .until(|event| matches!(event, Event::Notice { .. }))
         .await;
-    let Some(Event::HostNotice { text, .. }) = told.last() else {
+    let Some(Event::Notice { text, .. }) = told.last() else {
         panic!("nothing was told");
     };
     assert!(

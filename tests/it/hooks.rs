@@ -88,7 +88,7 @@ fn result(events: &[Event]) -> (String, bool) {
 
 fn notices(events: &[Event]) -> Vec<(Severity, String)> {
     let notices = events.iter().filter_map(|event| match event {
-        Event::HostNotice { severity, text, .. } => Some((*severity, text.clone())),
+        Event::Notice { severity, text, .. } => Some((*severity, text.clone())),
         _ => None,
     });
     notices.collect()
@@ -103,7 +103,7 @@ fn outcome(events: &[Event]) -> RunOutcome {
 
 async fn noticed(open: &mut OpenSession, part: &str) -> String {
     let seen = open
-        .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains(part)))
+        .until(|event| matches!(event, Event::Notice { text, .. } if text.contains(part)))
         .await;
     notices(&seen).pop().unwrap().1
 }

@@ -167,12 +167,27 @@ fn an_invalid_input_line_causes_an_error_event_only() {
     let turns = json!([{"steps": [{"text": "hello"}]}]);
     let mut running = home.scripted(&turns).arg("--json").start();
     for (line, reason) in [
-        ("nonsense", "expected ident at line 1 column 2"),
+        (
+            "nonsense",
+            "not valid JSON: expected ident at line 1 column 2",
+        ),
+        (
+            "[]",
+            "not an object with a `type`; expected one of `message`, `interrupt`, `answer`",
+        ),
         (
             r#"{"type":"massage"}"#,
-            "unknown variant `massage`, expected one of `message`, `interrupt`, `answer`",
+            "unknown type `massage`; expected one of `message`, `interrupt`, `answer`",
         ),
         (r#"{"type":"message"}"#, "missing field `content`"),
+        (
+            r#"{"type":"message","content":7}"#,
+            r#"`content` must be a string or a list of `{"type":"text","text":"…"}`"#,
+        ),
+        (
+            r#"{"type":"answer","id":"q","answer":{"type":"maybe"}}"#,
+            "`answer`: unknown variant `maybe`, expected one of `allow`, `refuse`, `yes`",
+        ),
     ] {
         running.say(line);
         let answered = running.until(|event| event["type"] == "error");

@@ -84,7 +84,7 @@ fn offered(open: &OpenSession) -> Vec<String> {
 
 fn notices(events: &[Event]) -> Vec<String> {
     let texts = events.iter().filter_map(|event| match event {
-        Event::HostNotice { text, .. } => Some(text.clone()),
+        Event::Notice { text, .. } => Some(text.clone()),
         _ => None,
     });
     texts.collect()
@@ -409,7 +409,7 @@ async fn invalid_file_is_reported_in_one_line() {
     let script = Script::new().turn(|turn| turn.text("here"));
     let mut open = open(&place, script).await;
     let events = open
-        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .until(|event| matches!(event, Event::Notice { .. }))
         .await;
     let told = notices(&events);
     assert!(told[0].contains("mcp.json:2:18: "), "{told:?}");

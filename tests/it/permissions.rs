@@ -297,9 +297,9 @@ async fn plan_mode_denies_writes_of_every_tool() {
     }
     open.prompt("/scribble");
     let seen = open
-        .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains("writer: ")))
+        .until(|event| matches!(event, Event::Notice { text, .. } if text.contains("writer: ")))
         .await;
-    let Some(Event::HostNotice { text, .. }) = seen.last() else {
+    let Some(Event::Notice { text, .. }) = seen.last() else {
         panic!("nothing was told");
     };
     assert_ne!(text, "writer: exit 0");

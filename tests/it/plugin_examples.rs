@@ -221,7 +221,7 @@ async fn router_selects_the_model_by_its_rules() {
     let mut open = open(&place, SessionChoice::New, Script::always("I am one.")).await;
     open.prompt("/route translate script/other.json");
     open.until(|event| {
-        matches!(event, Event::HostNotice { text, .. } if text.contains("goes to script/other.json"))
+        matches!(event, Event::Notice { text, .. } if text.contains("goes to script/other.json"))
     })
     .await;
     open.run("hello").await;

@@ -36,7 +36,7 @@ async fn open(place: &TestProject, script: Script) -> OpenSession {
 /// The notices among events, with their severities.
 fn notices(events: &[Event]) -> Vec<(Severity, String)> {
     let notices = events.iter().filter_map(|event| match event {
-        Event::HostNotice { severity, text, .. } => Some((*severity, text.clone())),
+        Event::Notice { severity, text, .. } => Some((*severity, text.clone())),
         _ => None,
     });
     notices.collect()
@@ -59,7 +59,7 @@ fn bash(command: &str) -> Value {
 
 async fn noticed(open: &mut OpenSession, part: &str) -> String {
     let seen = open
-        .until(|event| matches!(event, Event::HostNotice { text, .. } if text.contains(part)))
+        .until(|event| matches!(event, Event::Notice { text, .. } if text.contains(part)))
         .await;
     notices(&seen).pop().unwrap().1
 }
@@ -157,7 +157,7 @@ async fn tool_streams_succeeds_fails_and_is_interrupted() {
     let failure = "the plugin `test` failed: test.lua:6: nothing to count";
     assert_eq!(results[2], (failure.to_owned(), false));
     assert!(
-        results[0].0.contains("do not fit its schema"),
+        results[0].0.contains("Invalid arguments for"),
         "{results:?}"
     );
     let streamed = events.iter().any(|event| {

@@ -370,9 +370,9 @@ async fn missing_session_is_an_error_and_a_new_one_can_be_opened() {
         opening: Opening::Itself,
     });
     let events = open
-        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .until(|event| matches!(event, Event::Notice { .. }))
         .await;
-    let Some(Event::HostNotice { text, .. }) = events.last() else {
+    let Some(Event::Notice { text, .. }) = events.last() else {
         panic!("{events:?}");
     };
     assert_eq!(

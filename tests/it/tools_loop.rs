@@ -158,20 +158,20 @@ async fn unknown_tool_error_lists_known_tools() {
     assert_eq!(
         refusal(script).await,
         (
-            "result c: There is no tool `grep`. The tools are: echo.".into(),
+            "result c: Unknown tool `grep`. Available tools: echo.".into(),
             ToolStatus::ToolNotFound
         )
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn invalid_arguments_error_has_the_schema_path() {
+async fn invalid_arguments_error_names_the_argument() {
     let script = Script::new().turn(|turn| turn.tool("echo", json!({"text": 5})).with_id("c"));
     let (told, status) = refusal(script).await;
     assert_eq!(
         told,
-        "result c: The arguments of `echo` do not fit its schema. `/text`: 5 is not of type \"string\" \
-         (schema path `/properties/text/type`). Call it again with valid arguments."
+        "result c: Invalid arguments for `echo`: `text`: 5 is not of type \"string\". \
+         The tool was not run; call it again with valid arguments."
     );
     let ToolStatus::InvalidParameters { path, .. } = status else {
         panic!("{status:?}");
@@ -185,9 +185,8 @@ async fn all_argument_errors_are_reported_together() {
     let (told, _) = refusal(script).await;
     assert_eq!(
         told,
-        "result c: The arguments of `echo` do not fit its schema. arguments: Additional properties are \
-         not allowed ('txt' was unexpected) (schema path `/additionalProperties`); arguments: \"text\" is \
-         a required property (schema path `/required`). Call it again with valid arguments."
+        "result c: Invalid arguments for `echo`: Additional properties are not allowed ('txt' was unexpected); \
+         \"text\" is a required property. The tool was not run; call it again with valid arguments."
     );
 }
 
@@ -247,7 +246,7 @@ async fn a_tool_that_is_not_offered_is_unknown() {
     assert_eq!(stage.provider.requests()[0].context.tools, []);
     assert_eq!(
         stage.last_request().last().unwrap(),
-        "result c: There is no tool `echo`. The tools are: ."
+        "result c: Unknown tool `echo`. No tools are available."
     );
 }
 
@@ -444,7 +443,7 @@ async fn a_call_can_be_allowed_denied_and_rewritten() {
     });
     let (asked, told) = broken.await;
     assert_eq!(asked, ["A asked a"]);
-    assert!(told.contains("/properties/text/type"), "{told}");
+    assert!(told.contains("`text`: 1 is not of type"), "{told}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -72,10 +72,10 @@ impl OpenSession {
 
     async fn noticed(&mut self) -> String {
         let seen = self
-            .until(|event| matches!(event, Event::HostNotice { .. }))
+            .until(|event| matches!(event, Event::Notice { .. }))
             .await;
         match seen.last() {
-            Some(Event::HostNotice { text, .. }) => text.clone(),
+            Some(Event::Notice { text, .. }) => text.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -211,7 +211,7 @@ async fn undone_prompts_are_returned_and_redone() {
     open.tree(TreeOp::UndoPrompt);
     assert_eq!(open.moved().await.1.as_deref(), Some("one"));
     open.tree(TreeOp::UndoPrompt);
-    assert_eq!(open.noticed().await, "there is no earlier prompt");
+    assert_eq!(open.noticed().await, "no earlier prompt on this branch");
     open.tree(TreeOp::RedoPrompt);
     assert_eq!(open.moved().await.0, ["one", "first"]);
     open.tree(TreeOp::RedoPrompt);

@@ -175,11 +175,11 @@ async fn invalid_calls_return_errors_to_the_model() {
         "{results:?}"
     );
     assert!(
-        results[0].1.contains("schema path `/required`"),
+        results[0].1.contains("is a required property"),
         "{}",
         results[0].1
     );
-    assert_eq!(results[1].1, "There is no tool `sing`. The tools are: say.");
+    assert_eq!(results[1].1, "Unknown tool `sing`. Available tools: say.");
     assert!(
         results[2].1.contains("not a complete JSON object"),
         "{}",

@@ -51,8 +51,15 @@ pub(super) fn internal_error(message: impl Into<String>) -> Error {
 
 /// Decodes the parameters of a request or notification.
 pub(super) fn decode<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
-    serde_json::from_value(params)
-        .map_err(|cause| invalid_params(format!("invalid parameters: {cause}")))
+    serde_path_to_error::deserialize(params).map_err(|error| {
+        let path = error.path().to_string();
+        let cause = error.into_inner();
+        invalid_params(match path.as_str() {
+            // The parameters themselves.
+            "." => format!("invalid parameters: {cause}"),
+            path => format!("invalid parameter `{path}`: {cause}"),
+        })
+    })
 }
 
 /// Encodes a message as one line. This fails only for a path that is not UTF-8.

@@ -92,6 +92,9 @@ pub(super) fn set_option(request: &acp::SetSessionConfigOptionRequest) -> Result
     let value = request.value.as_value_id().map_or("", |value| &*value.0);
     match &*request.config_id.0 {
         MODE => set_mode(value),
+        MODEL if value.is_empty() => {
+            Err("missing model; expected a value of the option `model`".to_owned())
+        }
         MODEL => Ok(Op::SelectModel {
             reference: value.to_owned(),
         }),
@@ -119,7 +122,10 @@ pub(super) fn set_mode(name: &str) -> Result<Op, String> {
 
 fn unknown(kind: &str, value: &str, valid: &[&str]) -> String {
     let valid = valid.join("`, `");
-    format!("unknown {kind} `{value}`; expected one of `{valid}`")
+    match value {
+        "" => format!("missing {kind}; expected one of `{valid}`"),
+        value => format!("unknown {kind} `{value}`; expected one of `{valid}`"),
+    }
 }
 
 fn model_option(model: &ModelInfo) -> acp::SessionConfigSelectOption {

@@ -69,7 +69,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known
         .into_iter()
         .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()) / 3 + 1)
+        .filter(|(distance, candidate)| {
+            let longest = candidate.len().max(name.len());
+            distance * 3 <= longest + 1
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -113,5 +116,9 @@ mod tests {
         );
         assert_eq!(nearest("Undo", ["undo"]), Some("undo"));
         assert_eq!(nearest("colour", ["theme", "model"]), None);
+        // In a short name, a few letters make another name.
+        assert_eq!(nearest("foo", ["op"]), None);
+        assert_eq!(nearest("fly", ["fold", "fan"]), None);
+        assert_eq!(nearest("oq", ["op"]), Some("op"));
     }
 }

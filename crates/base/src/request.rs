@@ -173,9 +173,10 @@ parameter_types! {
 /// assert_eq!(parameters, [("percent", true), ("fadeSeconds", false)]);
 /// ```
 ///
-/// `#[request(GROUP, EFFECT [if FLAG] [+ session] [, command "NAME"] [, also "ALIAS" | …] [=> Event | …])]`:
-/// `if` names a flag without which there is no effect, `+ session` makes the request wait until the session
-/// file is read. A field with a `serde` attribute is optional. `flatten Variant(Enum);` before the rows adds
+/// `#[request(GROUP, EFFECT [if FLAG] [+ session] [, wire "NAME"] [, command "NAME"] [, also "ALIAS" | …]
+/// [=> Event | …])]`: `if` names a flag without which there is no effect, `+ session` makes the request wait until
+/// the session file is read, `wire` is the `type` if it differs from the variant. An event whose `type` differs from
+/// its variant is named by its `type`, as a string. A field with a `serde` attribute is optional. `flatten Variant(Enum);` before the rows adds
 /// the requests of another enum.
 #[macro_export]
 macro_rules! requests {
@@ -186,9 +187,10 @@ macro_rules! requests {
                 $(#[doc = $doc:literal])*
                 #[request(
                     $group:ident, $effect:ident $(if $flag:ident)? $(+ $session:ident)?
+                    $(, wire $wire:literal)?
                     $(, command $command:literal)?
                     $(, also $($alias:literal)|+)?
-                    $(=> $($reply:ident)|+)?
+                    $(=> $($reply:tt)|+)?
                 )]
                 $variant:ident $({
                     $(
@@ -209,6 +211,7 @@ macro_rules! requests {
         $visibility enum $enum {
             $(
                 $(#[doc = $doc])*
+                $(#[serde(rename = $wire)])?
                 $variant $({
                     $(
                         $(#[doc = $field_doc])*
@@ -227,7 +230,7 @@ macro_rules! requests {
         impl $enum {
             const ROWS: &'static [$crate::request::Request] = &[
                 $($crate::request::Request {
-                    name: $crate::request_name!(snake, $variant),
+                    name: $crate::request_name!(wire $variant $($wire)?),
                     command: $crate::request_name!(option $($command)?),
                     aliases: &[$($($alias),+)?],
                     group: $crate::request::Group::$group,
@@ -300,6 +303,15 @@ macro_rules! request_name {
     };
     (not $($any:tt)*) => {
         false
+    };
+    (wire $name:ident) => {
+        $crate::request_name!(snake, $name)
+    };
+    (wire $name:ident $wire:literal) => {
+        $wire
+    };
+    (snake, $name:literal) => {
+        $name
     };
     ($case:ident, $name:ident) => {{
         const NAME: &str = stringify!($name);

@@ -4,6 +4,7 @@
 //! `sanitize` runs before it is drawn, so that none of its control sequences reach the terminal.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -13,6 +14,20 @@ pub const TAB_WIDTH: usize = 4;
 
 /// Maximum bytes of a control sequence's parameters that are parsed.
 const LONGEST_PARAMETERS: usize = 256;
+
+/// A count with its noun: `1 entry`, `2 entries`. `count` may be formatted already.
+///
+/// ```
+/// use osier_base::text::counted;
+///
+/// assert_eq!(counted(1, "entry", "entries"), "1 entry");
+/// assert_eq!(counted("12k", "token", "tokens"), "12k tokens");
+/// ```
+pub fn counted(count: impl Display, one: &str, many: &str) -> String {
+    let count = count.to_string();
+    let noun = if count == "1" { one } else { many };
+    format!("{count} {noun}")
+}
 
 /// Width of `text` in terminal cells. Control characters have none.
 pub fn width(text: &str) -> usize {

@@ -36,7 +36,7 @@ struct Collected {
 }
 
 impl Collected {
-    /// An unreadable directory stands for its contents. Deleted files are skipped.
+    /// An unreadable directory represents its contents. Deleted files are skipped.
     fn unreadable(&mut self, root: &Path, error: &ignore::Error) {
         let gone = error
             .io_error()

@@ -7,7 +7,7 @@ use osier_session::StartError;
 /// Why a session could not be opened. The texts are shown to users.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("there is no session `{id}`")]
+    #[error("no session with the id `{id}`")]
     Unknown { id: String },
     /// The session exists but cannot be opened: another process has it open, or its file is unreadable.
     #[error("{message}")]

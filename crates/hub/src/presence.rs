@@ -201,7 +201,7 @@ impl Presence {
                 write_lock.request = None;
                 write_lock.starting &= with_agent;
             }
-            Event::HostNotice {
+            Event::Notice {
                 severity: Severity::Warning | Severity::Error,
                 request: Some(request),
                 ..
@@ -412,7 +412,7 @@ mod tests {
             clients.join(identity("bob", None)),
         );
         assert_eq!(clients.authorize(Some(anna), &prompt(), 7, false), Ok(None));
-        let notice = Event::HostNotice {
+        let notice = Event::Notice {
             severity: Severity::Warning,
             text: "no session is open".to_owned(),
             request: Some(7),

@@ -345,7 +345,7 @@ impl SharedSession {
         let notice = state.presence.authorize(by, op, request, is_running)?;
         state.publish_presence();
         if let Some(text) = notice {
-            state.publish(Event::HostNotice {
+            state.publish(Event::Notice {
                 severity: Severity::Info,
                 text,
                 request: None,

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::IndexError;
 use super::schema::SessionIndex;
 use super::walk::walk;
+use osier_base::text::counted;
 use osier_store::{header_from_name, load};
 
 /// One problem of a session file.
@@ -57,8 +58,8 @@ pub fn check(
             }
         };
         if loaded.damaged > 0 {
-            let what = format!("{} damaged lines", loaded.damaged);
-            tell(what, "osier skips them; the rest opens as usual");
+            let what = counted(loaded.damaged, "damaged line", "damaged lines");
+            tell(what, "osier skips damaged lines; the rest opens as usual");
         }
         if loaded.torn_bytes > 0 {
             let what = format!(
@@ -68,8 +69,11 @@ pub fn check(
             tell(what, "the next write moves them to a separate file");
         }
         if loaded.reattached > 0 {
-            let what = format!("{} entries with a missing parent", loaded.reattached);
-            tell(what, "osier attaches them to the preceding entries");
+            let what = format!(
+                "{} with a missing parent",
+                counted(loaded.reattached, "entry", "entries")
+            );
+            tell(what, "osier attaches each one to the entry before it");
         }
         if let Some(other) = ids.insert(loaded.header.id.clone(), path.clone()) {
             let what = format!("it has the same id as `{}`", other.display());

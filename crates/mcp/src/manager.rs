@@ -333,7 +333,7 @@ impl Manager {
                         ),
                         Ok(false) => (
                             Severity::Warning,
-                            format!("there is no sign-in to the MCP server `{}`", config.name),
+                            format!("not signed in to the MCP server `{}`", config.name),
                         ),
                         Err(error) => (Severity::Error, error),
                     };

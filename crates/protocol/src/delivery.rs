@@ -34,7 +34,7 @@ impl Event {
             | Self::Sessions { .. }
             | Self::Files { .. }
             | Self::History { .. }
-            | Self::UnsentFound { .. }
+            | Self::DraftFound { .. }
             | Self::Stash { .. }
             | Self::Usage { .. }
             | Self::Status { .. }
@@ -58,7 +58,7 @@ impl Event {
             | Self::HookRan { .. }
             | Self::Connection { .. }
             | Self::Presence { .. }
-            | Self::HostNotice { .. }
+            | Self::Notice { .. }
             | Self::Transfer(
                 TransferEvent::SessionExported { .. } | TransferEvent::SessionImported { .. },
             )

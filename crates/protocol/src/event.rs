@@ -115,7 +115,8 @@ pub enum Event {
     /// Answer to `list_history`, oldest first.
     History { prompts: Vec<String> },
     /// Answer to `find_unsent`: the draft in the prompt editor when the last run of osier ended.
-    UnsentFound { text: Parts },
+    #[serde(rename = "unsent_found")]
+    DraftFound { text: Parts },
     /// All stashed prompts, newest first. The answer to every request about the stash.
     Stash { prompts: Vec<Stashed> },
     /// Answer to `get_usage`.
@@ -185,7 +186,7 @@ pub enum Event {
     Workspace { cwd: String, branch: Option<String> },
     /// The state of the connection to a remote session. Sent by the client side, never by a session.
     Connection {
-        state: LineState,
+        state: ConnectionState,
         /// The error, or the address of the server.
         detail: String,
     },
@@ -202,7 +203,8 @@ pub enum Event {
         you: Option<u64>,
     },
     /// A message for the user that does not belong to a run.
-    HostNotice {
+    #[serde(rename = "host_notice")]
+    Notice {
         severity: Severity,
         text: String,
         /// The number of the request it belongs to, if any.
@@ -235,7 +237,7 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum LineState {
+pub enum ConnectionState {
     Connecting,
     Connected,
     /// Reconnects automatically.

@@ -1,6 +1,7 @@
 //! The result of an import, with what could not be imported.
 
 use crate::ImportSource;
+use osier_base::text::counted;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -59,7 +60,10 @@ impl Imported {
         if self.known {
             let newer = match self.newer {
                 0 => String::new(),
-                newer => format!(", and the file now contains {newer} more entries"),
+                newer => {
+                    let newer = counted(newer, "more entry", "more entries");
+                    format!(", and the file now contains {newer}")
+                }
             };
             lines.push(format!(
                 "`{}` was imported before as {}{newer}",
@@ -69,12 +73,12 @@ impl Imported {
             return lines;
         }
         lines.push(format!(
-            "imported from {} as {}: {} prompts, {} answers, {} tool results",
+            "imported from {} as {}: {}, {}, {}",
             report.source.name(),
             self.id,
-            report.prompts,
-            report.answers,
-            report.tool_results
+            counted(report.prompts, "prompt", "prompts"),
+            counted(report.answers, "answer", "answers"),
+            counted(report.tool_results, "tool result", "tool results")
         ));
         for dropped in &report.dropped {
             lines.push(format!(
@@ -90,8 +94,8 @@ impl Imported {
                 ""
             };
             lines.push(format!(
-                "{} damaged lines were skipped: {}{more}",
-                report.damaged,
+                "skipped {}: {}{more}",
+                counted(report.damaged, "damaged line", "damaged lines"),
                 numbers.join(", ")
             ));
         }

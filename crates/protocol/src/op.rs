@@ -144,15 +144,15 @@ osier_base::requests! {
             text: String,
         },
         /// Store the draft in the prompt editor, so that a crash does not lose it. An empty text removes it.
-        #[request(Drafts, None)]
-        KeepUnsent {
+        #[request(Drafts, None, wire "keep_unsent")]
+        SaveDraft {
             /// the draft
             text: Parts,
         },
         /// Return the draft that an earlier run left in this session, or in a session of this directory that was
         /// never stored.
-        #[request(Drafts, None => UnsentFound)]
-        FindUnsent,
+        #[request(Drafts, None, wire "find_unsent" => "unsent_found")]
+        FindDraft,
         /// Stash a prompt. Every session can restore it.
         #[request(Drafts, None => Stash)]
         StashPrompt {

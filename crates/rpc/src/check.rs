@@ -3,11 +3,16 @@
 
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use osier_base::problem::nearest;
 use osier_base::request::{Kind, Parameter};
+use osier_protocol::Op;
 
 use super::command::Command;
+
+const SCHEMA_HINT: &str = "`osier rpc --schema` describes all requests and their types";
 
 /// Returns the parameters with aliases resolved and `null` values removed.
 pub(super) fn check(
@@ -36,11 +41,73 @@ pub(super) fn check(
     let required = command.parameters.iter().filter(|field| field.required);
     for field in required {
         if !checked.contains_key(field.name) {
-            let (name, kind) = (field.name, phrase(field.kind));
-            return Err(format!("`{}` requires `{name}`: {kind}", command.name));
+            return Err(missing(command.name, field));
         }
     }
     Ok(checked)
+}
+
+/// Parses a request. The error names the parameter that is missing or invalid.
+pub(super) fn parse_op(op: &Value) -> Result<Op, String> {
+    Op::deserialize(op).map_err(|_| op_error(op))
+}
+
+/// What is wrong with a request. serde reports only that no variant of `Op` matches.
+fn op_error(op: &Value) -> String {
+    let Some(name) = op.get("type").and_then(Value::as_str) else {
+        return "the request has no `type` with its name".to_owned();
+    };
+    let requests = Op::requests();
+    let Some(request) = requests.iter().find(|request| request.name == name) else {
+        let hint = match nearest(name, requests.iter().map(|request| request.name)) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => SCHEMA_HINT.to_owned(),
+        };
+        return format!("unknown request `{name}`; {hint}");
+    };
+    let value = |parameter: &Parameter| op.get(parameter.name).filter(|value| !value.is_null());
+    for parameter in request.parameters {
+        match value(parameter) {
+            None if parameter.required => return missing(name, parameter),
+            Some(value) if !fits(parameter.kind, value) => return mismatch(parameter),
+            _ => {}
+        }
+    }
+    // Every value has the right JSON type; the content of a list or an object is wrong.
+    let nested = request.parameters.iter().filter(|parameter| {
+        let is_nested = matches!(parameter.kind, Kind::List(_) | Kind::Object(_));
+        is_nested && value(parameter).is_some()
+    });
+    let nested: Vec<&Parameter> = nested.collect();
+    let is_valid_without = |parameter: &Parameter| {
+        let mut rest = op.clone();
+        let fields = rest.as_object_mut();
+        fields.is_some_and(|fields| fields.shift_remove(parameter.name).is_some())
+            && Op::deserialize(&rest).is_ok()
+    };
+    let wrong = match nested.as_slice() {
+        [only] => Some(*only),
+        several => several.iter().copied().find(|one| is_valid_without(one)),
+    };
+    match wrong.map(|parameter| (parameter.name, parameter.kind)) {
+        Some((field, Kind::Object(kind))) => {
+            format!("`{field}` is not a valid `{kind}`; {SCHEMA_HINT}")
+        }
+        Some((field, Kind::List(kind))) => {
+            format!("`{field}` contains an invalid `{kind}`; {SCHEMA_HINT}")
+        }
+        _ => format!("a parameter of `{name}` is invalid; {SCHEMA_HINT}"),
+    }
+}
+
+fn missing(command: &str, parameter: &Parameter) -> String {
+    let (name, kind) = (parameter.name, phrase(parameter.kind));
+    format!("`{command}` requires `{name}`: {kind}")
+}
+
+fn mismatch(parameter: &Parameter) -> String {
+    let (name, kind) = (parameter.name, phrase(parameter.kind));
+    format!("`{name}` must be {kind}")
 }
 
 fn unknown(command: &Command, name: &str) -> String {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::check::check;
+use super::check::{check, parse_op};
 use super::command::{Command, FirstStep, Start};
 use super::frame::{ErrorCode, EventMode, Greeting, Id, Request, Response};
 use super::pending::{PendingCommand, Progress};
@@ -119,7 +119,7 @@ impl Dispatcher {
                 request,
                 with_agent,
             } => return self.op_ended(*request, *with_agent),
-            Event::HostNotice {
+            Event::Notice {
                 severity,
                 text,
                 request: Some(request),
@@ -184,12 +184,11 @@ impl Dispatcher {
             return self.respond(&response.failed(ErrorCode::DuplicateId, error));
         }
         let Some(command) = find_command(&response.command) else {
-            let hint = nearest(&response.command).map(|known| format!("; did you mean `{known}`?"));
-            let error = format!(
-                "unknown command `{}`{}",
-                response.command,
-                hint.unwrap_or_default()
-            );
+            let hint = match nearest(&response.command) {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => "`hello` returns all commands".to_owned(),
+            };
+            let error = format!("unknown command `{}`; {hint}", response.command);
             return self.respond(&response.failed(ErrorCode::UnknownCommand, error));
         };
         let started = check(command, request.parameters)
@@ -370,7 +369,7 @@ impl Dispatcher {
             EventMode::Changes => {
                 self.write_tagged("ui_request", &UiRequest::notice(severity, text));
             }
-            EventMode::All => self.write_line(&Event::HostNotice {
+            EventMode::All => self.write_line(&Event::Notice {
                 severity,
                 text: text.to_owned(),
                 request: None,
@@ -402,7 +401,7 @@ impl Dispatcher {
                 return;
             }
             Event::QuestionClosed { id } => drop(self.questions.close(id)),
-            Event::HostNotice { severity, text, .. }
+            Event::Notice { severity, text, .. }
             | Event::Agent(osier_agent::Event::Notice { severity, text })
                 if self.event_mode == EventMode::Changes =>
             {
@@ -462,7 +461,5 @@ enum CommandStart {
 /// The op with this name and these fields.
 fn op_of(name: &str, mut fields: Map<String, Value>) -> Result<Op, String> {
     fields.insert("type".to_owned(), json!(name));
-    serde_json::from_value(Value::Object(fields)).map_err(|_| {
-        "a parameter has the wrong type; `osier rpc --schema` describes the parameters".to_owned()
-    })
+    parse_op(&Value::Object(fields))
 }

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::check::parse_op;
 use super::command::FirstStep;
 use super::tracked_state::TrackedState;
 use osier_agent::Attachment;
@@ -62,21 +63,21 @@ pub(super) fn queue_mode(parameters: &Parameters, _: &TrackedState) -> Result<Fi
         "steering": mode("steering"),
         "followUp": mode("followUp"),
     });
-    parse_op(set)
+    request(&set)
 }
 
 pub(super) fn steering_mode(
     parameters: &Parameters,
     _: &TrackedState,
 ) -> Result<FirstStep, String> {
-    parse_op(json!({"type": "set_queue_mode", "steering": parameters.get("mode")}))
+    request(&json!({"type": "set_queue_mode", "steering": parameters.get("mode")}))
 }
 
 pub(super) fn follow_up_mode(
     parameters: &Parameters,
     _: &TrackedState,
 ) -> Result<FirstStep, String> {
-    parse_op(json!({"type": "set_queue_mode", "followUp": parameters.get("mode")}))
+    request(&json!({"type": "set_queue_mode", "followUp": parameters.get("mode")}))
 }
 
 /// A model by its full name, by provider and id, or by part of a name.
@@ -101,7 +102,7 @@ pub(super) fn models(parameters: &Parameters, _: &TrackedState) -> Result<FirstS
     if models.and_then(Value::as_array).is_some_and(Vec::is_empty) {
         return Err("`models` must contain at least one model".to_owned());
     }
-    parse_op(json!({"type": "set_models", "models": models}))
+    request(&json!({"type": "set_models", "models": models}))
 }
 
 pub(super) fn export_html(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
@@ -120,32 +121,30 @@ pub(super) fn export_html(parameters: &Parameters, _: &TrackedState) -> Result<F
 
 /// The op has the job in `id`, which is the command's id on the wire.
 pub(super) fn follow_job(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
-    parse_op(json!({"type": "follow_job", "id": parameters.get("jobId")}))
+    request(&json!({"type": "follow_job", "id": parameters.get("jobId")}))
 }
 
 pub(super) fn kill_job(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
-    parse_op(json!({"type": "kill_job", "id": parameters.get("jobId")}))
+    request(&json!({"type": "kill_job", "id": parameters.get("jobId")}))
 }
 
 /// The op has the question in `id`, which is the command's id on the wire.
 pub(super) fn answer(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
     let (id, answer) = (parameters.get("questionId"), parameters.get("answer"));
-    parse_op(json!({"type": "answer_question", "id": id, "answer": answer}))
+    request(&json!({"type": "answer_question", "id": id, "answer": answer}))
 }
 
 /// Any op, unchanged.
 pub(super) fn any(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
-    parse_op(parameters.get("op").cloned().unwrap_or_default())
+    request(parameters.get("op").unwrap_or(&Value::Null))
 }
 
 fn op(op: osier_agent::Op) -> FirstStep {
     FirstStep::Request(Op::Agent(op))
 }
 
-fn parse_op(op: Value) -> Result<FirstStep, String> {
-    let op = serde_json::from_value(op);
-    op.map(FirstStep::Request)
-        .map_err(|error| error.to_string())
+fn request(op: &Value) -> Result<FirstStep, String> {
+    parse_op(op).map(FirstStep::Request)
 }
 
 fn message(parameters: &Parameters) -> Result<(String, Vec<Attachment>), String> {

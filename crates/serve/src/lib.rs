@@ -78,7 +78,7 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
 /// How long requests may take to finish when the server shuts down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How a server listens and whom it accepts.
+/// How a server listens and which clients it accepts.
 #[derive(Debug)]
 pub struct Options {
     pub listen: Listen,

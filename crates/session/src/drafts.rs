@@ -75,7 +75,7 @@ impl Drafts {
                 // Otherwise it would look like a draft when the next prompt is the last one.
                 forget(&folders.drafts(), store.id());
             } else {
-                emitter.post(Event::UnsentFound { text: draft.text });
+                emitter.post(Event::DraftFound { text: draft.text });
             }
         });
     }

@@ -46,7 +46,7 @@ impl Emitter {
 
     /// Publishes an event at once.
     pub(crate) fn publish(&self, mut event: Event) {
-        if let (Event::HostNotice { request, .. }, Some(active)) = (&mut event, &self.request) {
+        if let (Event::Notice { request, .. }, Some(active)) = (&mut event, &self.request) {
             *request = Some(active.number);
         }
         self.publisher.publish(event);
@@ -121,7 +121,7 @@ impl Drop for ActiveRequest {
 }
 
 fn notice(severity: Severity, text: impl Into<String>) -> Event {
-    Event::HostNotice {
+    Event::Notice {
         severity,
         text: text.into(),
         request: None,

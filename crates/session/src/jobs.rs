@@ -63,5 +63,5 @@ impl JobView {
 }
 
 fn unknown(id: &str) -> String {
-    format!("there is no job `{id}`")
+    format!("no background job with the id `{id}`")
 }

@@ -2,7 +2,7 @@
 //! read.
 //!
 //! The last line gives the leaf; from there the parents are followed backwards. Anything unusual (a torn or damaged
-//! line, a missing parent, a newer version) is left to the full index.
+//! line, a missing parent, a newer version) needs the full index.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

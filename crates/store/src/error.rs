@@ -83,7 +83,7 @@ fn process(pid: Option<u32>) -> String {
 fn near_matches(near: &[String]) -> String {
     match near {
         [] => String::new(),
-        _ => format!("; near: {}", shown(near)),
+        _ => format!("; similar: {}", shown(near)),
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
                     query: "ab".into(),
                     near: vec!["abc".into(), "abd".into()],
                 },
-                "no session matches `ab`; near: `abc`, `abd`",
+                "no session matches `ab`; similar: `abc`, `abd`",
             ),
         ];
         for (error, expected) in cases {

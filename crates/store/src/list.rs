@@ -152,7 +152,7 @@ impl SessionDirectory {
     }
 }
 
-/// Two projects can share a directory name; the header tells them apart.
+/// Two projects can share a directory name; the header distinguishes them.
 fn is_in(session: &SessionSummary, scope: Scope<'_>) -> bool {
     match scope {
         // A damaged header has no directory, but the file is still in the project's folder.

@@ -11,7 +11,7 @@ use osier_protocol::{Entry, EntryKind, Tag};
 /// The state at an entry of the tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    /// Provider and model id: the last choice, else the last one that answered.
+    /// Provider and model id: the last selected model, else the last model that answered.
     pub model: Option<(String, String)>,
     pub thinking_level: Option<ThinkingLevel>,
     /// The session's name; it does not depend on the entry.

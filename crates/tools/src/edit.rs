@@ -25,7 +25,7 @@ use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file;
 use osier_base::atomic_file::{Options, WriteError};
 use osier_base::path::resolve_existing;
-use osier_base::text::head_bytes;
+use osier_base::text::{counted, head_bytes};
 use osier_llm::ToolSpec;
 
 /// Limits of the diff that the model receives.
@@ -287,11 +287,7 @@ fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
 /// The result for the model.
 fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
     let count: usize = applied.matches.iter().map(|found| found.count).sum();
-    let places = if count == 1 {
-        "1 place"
-    } else {
-        &format!("{count} places")
-    };
+    let places = counted(count, "place", "places");
     let mut text = format!(
         "Changed {places} in `{name}` (+{} -{} lines)\n",
         diff.added, diff.removed

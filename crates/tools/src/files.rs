@@ -1,5 +1,5 @@
 //! The paths that `@` completes: everything below the working directory that is not in .gitignore. The walk
-//! runs off the async threads, is bounded, and stops when nobody waits for it.
+//! runs off the async threads, is bounded, and stops when no caller waits for it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -19,6 +19,7 @@ use super::ordered_jobs::in_order;
 use super::walk::{Problems, Root, entries, names_hidden};
 use super::workspace::Workspace;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_base::text::counted;
 use osier_llm::ToolSpec;
 
 /// Default number of matches.
@@ -212,10 +213,14 @@ impl Plan {
         let cut = listing.is_full();
         let mut notices = Vec::new();
         if aborted {
-            notices.push(format!("[interrupted after {matches} matches]"));
+            notices.push(format!(
+                "[interrupted after {}]",
+                counted(matches, "match", "matches")
+            ));
         } else if more || cut {
             notices.push(format!(
-                "[the first {matches} matches; there are more. Narrow pattern, path or glob{}]",
+                "[stopped after {}; there are more: narrow the pattern, path or glob{}]",
+                counted(matches, "match", "matches"),
                 if cut { "" } else { ", or raise limit" }
             ));
         } else if matches == 0 {
@@ -427,11 +432,11 @@ mod tests {
         bench.put("b", numbered(1..=9));
         let arguments = json!({"pattern": "[357]", "limit": 4, "context": 1});
         let expected = "a\n2-2\n3:3\n4-4\n5:5\n6-6\n7:7\n8-8\n\nb\n2-2\n3:3\n4-4\n\
-            [the first 4 matches; there are more. Narrow pattern, path or glob, or raise limit]\n";
+            [stopped after 4 matches; there are more: narrow the pattern, path or glob, or raise limit]\n";
         assert_eq!(grep(&bench, arguments).await, expected);
         let arguments = json!({"pattern": "[357]", "limit": 1});
         let expected = "a\n3:3\n\
-            [the first 1 matches; there are more. Narrow pattern, path or glob, or raise limit]\n";
+            [stopped after 1 match; there are more: narrow the pattern, path or glob, or raise limit]\n";
         assert_eq!(grep(&bench, arguments).await, expected);
         let all = bench
             .run("grep", json!({"pattern": "[357]", "limit": 6}))
@@ -514,7 +519,7 @@ mod tests {
         let cancel = CancellationToken::new();
         let output = bench.run_with("grep", arguments, &cancel, updates).await;
         assert!(text(&output).len() < 51 * 1024);
-        let notice = "there are more. Narrow pattern, path or glob]\n";
+        let notice = "there are more: narrow the pattern, path or glob]\n";
         assert!(text(&output).ends_with(notice));
         assert_eq!(output.details["truncated"], true);
         let sent = sent.lock().unwrap();
@@ -535,10 +540,7 @@ mod tests {
         let arguments = json!({"pattern": "needle"});
         let output = bench.run_with("grep", arguments, &cancel, updates).await;
         assert_eq!(output.status, ToolStatus::Aborted);
-        assert_eq!(
-            text(&output),
-            "a\n1:needle\n[interrupted after 1 matches]\n"
-        );
+        assert_eq!(text(&output), "a\n1:needle\n[interrupted after 1 match]\n");
     }
 
     #[tokio::test]

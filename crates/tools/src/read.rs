@@ -24,6 +24,7 @@ use crate::image;
 use crate::image::ImageError;
 use osier_agent::{Concurrency, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use osier_base::path::{nearest, resolve_existing};
+use osier_base::text::counted;
 use osier_llm::{ContentBlock, ToolSpec};
 
 /// Limits of one call.
@@ -90,7 +91,10 @@ enum ReadError {
     LargeImage { path: String, size: u64 },
     #[error("the image `{path}` {source}; inspect it with bash: `file`, `xxd | head`")]
     Image { path: String, source: ImageError },
-    #[error("offset {offset} is past the end of `{path}`, which has {total} lines")]
+    #[error(
+        "offset {offset} is past the end of `{path}`, which has {}",
+        counted(total, "line", "lines")
+    )]
     PastEnd {
         path: String,
         offset: u64,
@@ -410,7 +414,7 @@ mod tests {
             (
                 "settings.rs",
                 2,
-                "offset 2 is past the end of `settings.rs`, which has 1 lines",
+                "offset 2 is past the end of `settings.rs`, which has 1 line",
             ),
             (
                 "binary",

@@ -1,16 +1,16 @@
-//! What components and features want done. `app/apply.rs` is the only place that does it.
+//! Actions that components and features request. Only `app/apply.rs` executes them.
 
 use crate::command::Command;
 use crate::effect::{Effect, StoredSession};
 use osier_protocol::questions::Answer;
 use osier_protocol::{DiffRange, Mark, Op, Reviewed, TreeOp};
 
-/// One intent.
+/// One action.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
-    /// As if its key had been pressed outside of every layer.
+    /// Runs a command, as its key does outside of every layer.
     Run(Command),
-    /// Sends an op to the host.
+    /// Sends an op to the session.
     Tell(Op),
     /// Requests something of the program.
     Effect(Effect),
@@ -18,18 +18,18 @@ pub(crate) enum Action {
     Submit {
         follow_up: bool,
     },
-    /// Puts text into the editor in place of what is there.
+    /// Replaces the text in the editor.
     SetEditor {
         text: String,
     },
     CloseLayer,
-    /// Goes elsewhere in the tree.
+    /// Moves to another entry of the tree.
     Move {
         op: TreeOp,
         /// With `files`, the list of file changes opens for review; else a notice appears when files differ.
         files: bool,
     },
-    /// Opens a stored session; one that is open already is shown.
+    /// Opens a stored session. If it is open already, shows its tab.
     OpenSession {
         stored: StoredSession,
         /// Always in a new tab.
@@ -37,16 +37,16 @@ pub(crate) enum Action {
     },
     /// Shows the open session with this number.
     ShowSessionNumber(usize),
-    /// Closes the open session with this number, when nothing is cut off by that or the person agrees.
+    /// Closes the tab with this number; asks first if that would stop a run.
     CloseSession(usize),
     /// Restores a stashed prompt in the editor.
     RestoreStashed(String),
-    /// Pins or archives the session that is shown, or no longer.
+    /// Pins or archives the shown session, or reverts that.
     MarkSession {
         mark: Mark,
         on: bool,
     },
-    /// Asks what to do with a session that another osier has.
+    /// Asks what to do with a session that is open in another osier.
     OfferInUse {
         target: String,
     },
@@ -66,18 +66,18 @@ pub(crate) enum Action {
         id: String,
         draft: Vec<String>,
     },
-    /// What can be done with an MCP server, and what is known of it.
+    /// Shows the details of an MCP server and its actions.
     ShowServer(String),
-    /// Appearance for this text in the conversation.
+    /// Searches the conversation for this text.
     Search(String),
-    /// Goes to the next hit above, or below.
+    /// Selects the next match above, or below.
     StepSearch {
         older: bool,
     },
     EndSearch,
-    /// Offers the model a tool, or no longer.
+    /// Enables or disables a tool.
     ToggleTool(String),
-    /// Changes a setting: to the next of its values, or by what is typed then.
+    /// Changes a setting: to its next value, or in an editor.
     EditSetting(String),
     /// Waits for the keys of a command in a context.
     CaptureKeys {

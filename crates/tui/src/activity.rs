@@ -1,8 +1,7 @@
 //! The status line: working, waiting to retry, or idle.
 //!
-//! It changes several times a second for as long as the model works, over lines that are paid by the byte:
-//! spinner and clock share a face, so that no colour goes out, and nothing beside a number moves when it gets
-//! another digit.
+//! While the model works, it changes several times a second, also over slow connections. To send few bytes, spinner and
+//! clock share a face, so that a change needs no colour codes, and nothing moves when a number gets another digit.
 
 use std::time::{Duration, Instant};
 

@@ -167,8 +167,8 @@ impl ContextView {
             "Nothing to compact yet".to_owned()
         } else {
             format!(
-                "Compacting now summarizes {} messages ({} tokens), leaves {} ({})",
-                goes.0,
+                "Compacting now summarizes {} ({} tokens), leaves {} ({})",
+                text::counted(goes.0, "message", "messages"),
                 tokens(goes.1),
                 stays.0,
                 tokens(stays.1)

@@ -1,4 +1,4 @@
-//! What the interface wants from the world outside its state.
+//! Side effects that the interface requests from the program.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use osier_term::input::KeyPress;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     Copy(String),
-    /// Read the picture in the clipboard; it comes back through `attach` of the app, its text as a paste.
+    /// Read the image in the clipboard. The app receives it in `attach`; text is pasted.
     ReadPicture,
-    /// Attach these files; they come back through `attach` of the app.
+    /// Read these files. The app receives them in `attach`.
     ReadPictures(Vec<PathBuf>),
-    /// Read the clipboard; its text comes back through `pasted` of the app.
+    /// Read the clipboard. The app receives its text in `pasted`.
     ReadClipboard,
     /// Show this address in the browser.
     Open(String),
     Suspend,
-    /// Edit this text in an external editor; the answer comes back through `edited` of the app.
+    /// Edit this text in an external editor. The app receives the result in `edited`.
     ExternalEditor(String),
     /// Edit a file of the working directory, at a line.
     EditFile {
@@ -35,18 +35,18 @@ pub enum Effect {
     Notify(String),
     /// Show this theme without choosing it; without a name, the chosen one again.
     PreviewTheme(Option<String>),
-    /// Load this theme and keep it in the settings.
+    /// Load this theme and save it in the settings.
     LoadTheme(String),
-    /// List the settings; the answer comes back through `show_settings` of the app.
+    /// List the settings. The app receives them in `show_settings`.
     PickSetting,
-    /// Write a setting of the user and take it over; without a value it is taken out of the file.
+    /// Write a setting of the user and apply it; without a value, remove it from the file.
     WriteSetting {
         name: String,
         value: Option<String>,
     },
-    /// Write a binding into the user's keymap and take it over.
+    /// Write a binding to the user's keymap and apply it.
     Bind(NewBinding),
-    /// List the themes; the answer comes back through `pick_theme` of the app.
+    /// List the themes. The app receives them in `pick_theme`.
     PickTheme,
     /// Read settings, themes and keymaps again.
     ReloadAppearance,

@@ -4,7 +4,7 @@ use crate::presence::Presence;
 use osier_agent::AgentMessage;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
-use osier_protocol::{LineState, ModelInfo, PermissionMode, Role, SandboxMode, Spending};
+use osier_protocol::{ConnectionState, ModelInfo, PermissionMode, Role, SandboxMode, Spending};
 use osier_settings::FooterPart;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
@@ -39,7 +39,7 @@ pub struct Footer {
     /// The tabs, when there are several: which is shown, and the state of the others.
     pub sessions: Vec<Span>,
     /// The connection to a remote session.
-    pub line: Option<(LineState, String)>,
+    pub connection: Option<(ConnectionState, String)>,
     /// Others who are in the session.
     pub presence: Presence,
     /// What confines commands.
@@ -69,7 +69,7 @@ impl Default for Footer {
             jobs: 0,
             plugins: String::new(),
             sessions: Vec::new(),
-            line: None,
+            connection: None,
             presence: Presence::default(),
             left: FooterPart::LEFT.to_vec(),
             right: FooterPart::RIGHT.to_vec(),
@@ -138,7 +138,7 @@ impl Footer {
 
     /// Whether the session runs on a server: it continues without this terminal.
     pub(crate) fn is_remote(&self) -> bool {
-        self.line.is_some()
+        self.connection.is_some()
     }
 
     /// One row, never wider than `width`. The right side is cut last; then what matters least
@@ -252,15 +252,15 @@ impl Footer {
     }
 
     fn connection(&self) -> Vec<Span> {
-        let Some((state, place)) = &self.line else {
+        let Some((state, server)) = &self.connection else {
             return Vec::new();
         };
-        let place = text::truncate(place, PLUGIN_COLUMNS);
+        let server = text::truncate(server, PLUGIN_COLUMNS);
         match state {
-            LineState::Connected => {
-                let mut spans = spans_of(format!("on {place}"), Token::Footer);
-                let company = self.presence.words();
-                if !company.is_empty() {
+            ConnectionState::Connected => {
+                let mut spans = spans_of(format!("on {server}"), Token::Footer);
+                let clients = self.presence.words();
+                if !clients.is_empty() {
                     let is_other = self.presence.writer().is_some();
                     let token = if is_other {
                         Token::Working
@@ -269,12 +269,14 @@ impl Footer {
                     };
                     let between = if self.linear { ", " } else { "  " };
                     spans.push(Span::new(between, Token::Footer));
-                    spans.push(Span::new(company, token));
+                    spans.push(Span::new(clients, token));
                 }
                 spans
             }
-            LineState::Connecting => spans_of(format!("connecting to {place}"), Token::Working),
-            LineState::Lost => spans_of(format!("disconnected: {place}"), Token::Warning),
+            ConnectionState::Connecting => {
+                spans_of(format!("connecting to {server}"), Token::Working)
+            }
+            ConnectionState::Lost => spans_of(format!("disconnected: {server}"), Token::Warning),
         }
     }
 
@@ -286,8 +288,7 @@ impl Footer {
     fn jobs(&self) -> Vec<Span> {
         match self.jobs {
             0 => Vec::new(),
-            1 => spans_of("1 job".to_owned(), Token::Working),
-            jobs => spans_of(format!("{jobs} jobs"), Token::Working),
+            jobs => spans_of(text::counted(jobs, "job", "jobs"), Token::Working),
         }
     }
 
@@ -427,11 +428,11 @@ mod tests {
     fn a_lost_connection_is_shown() {
         let mut footer = Footer {
             model_hint: "m/m".into(),
-            line: Some((LineState::Connected, "box".into())),
+            connection: Some((ConnectionState::Connected, "box".into())),
             ..Footer::default()
         };
         assert_eq!(footer.row(20).text(), "         on box  m/m");
-        footer.line = Some((LineState::Lost, "no answer".into()));
+        footer.connection = Some((ConnectionState::Lost, "no answer".into()));
         assert_eq!(footer.row(30).text(), "  disconnected: no answer  m/m");
     }
 

@@ -70,7 +70,7 @@ pub(crate) fn split_bottom(area: &mut Rect, rows: u16) -> Rect {
     }
 }
 
-/// Columns beside a box below which it takes them all: parts of words at its sides are only noise.
+/// With fewer columns next to a box, the box takes the full width: fragments of words at its sides are only noise.
 const MARGINS: u16 = 40;
 
 /// A box in the middle of `screen` for an overlay that wants this size.

@@ -17,7 +17,7 @@ const TALL: u16 = 30;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TodoView {
     list: TodoList,
-    /// What the person chose; by the height of the screen until then.
+    /// The choice of the user; before that, it depends on the height of the screen.
     collapsed: Option<bool>,
     /// Rows of the screen as of the last frame.
     screen: u16,

@@ -3,6 +3,7 @@
 use crate::footer::tokens;
 use crate::transcript::Transcript;
 use osier_agent::Severity;
+use osier_base::text::counted;
 use osier_llm::Usage;
 use osier_protocol::{ModelSpending, Spending};
 
@@ -21,8 +22,8 @@ fn lines(spending: &Spending) -> Vec<String> {
     let calls: u64 = spending.models.iter().map(|model| model.calls).sum();
     let mut lines = vec![format!(
         "session: {}, {}; {}",
-        counted(calls, "model call"),
-        counted(spending.tool_calls, "tool call"),
+        counted(calls, "model call", "model calls"),
+        counted(spending.tool_calls, "tool call", "tool calls"),
         used(&spending.total)
     )];
     lines.extend(spending.models.iter().map(line));
@@ -30,7 +31,7 @@ fn lines(spending: &Spending) -> Vec<String> {
 }
 
 fn line(model: &ModelSpending) -> String {
-    let mut line = format!("{}: {}", model.model, counted(model.calls, "call"));
+    let mut line = format!("{}: {}", model.model, counted(model.calls, "call", "calls"));
     if model.failures > 0 {
         line = format!("{line} ({} failed)", model.failures);
     }
@@ -42,11 +43,6 @@ fn line(model: &ModelSpending) -> String {
         }
     }
     line
-}
-
-fn counted(count: u64, what: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{ending}")
 }
 
 fn used(usage: &Usage) -> String {

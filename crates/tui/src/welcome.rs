@@ -104,8 +104,8 @@ fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
 fn works(model: &ModelInfo) -> (String, Token) {
     let name = format!("{}/{}", model.provider, model.id);
     if model.provider == "demo" {
-        let text = "No API key and no local server found: running a scripted demo. /login to sign in; `osier doctor` \
-                    lists other options.";
+        let text = "No API key or local model server found, so osier runs a scripted demo. /login to sign in; \
+                    `osier doctor` shows other ways.";
         return (text.to_owned(), Token::Warning);
     }
     match model.key {

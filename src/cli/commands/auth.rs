@@ -122,7 +122,11 @@ fn login(accounts: &Accounts, args: &LoginArgs, out: &mut dyn Write) -> Result<E
     let name = match &args.provider {
         Some(name) => name.clone(),
         None if terminal => ask_provider(accounts, out)?,
-        None => return Err("no provider; name one, as in `osier auth login openrouter`".to_owned()),
+        None => {
+            return Err(
+                "missing argument PROVIDER; for example `osier auth login openrouter`".to_owned(),
+            );
+        }
     };
     let account = accounts.get(&name)?;
     let method = args.device.then_some(Method::Device);
@@ -167,7 +171,7 @@ fn ask_provider(accounts: &Accounts, out: &mut dyn Write) -> Result<String, Stri
     prompt(out, "Provider: ")?;
     read_line()
         .filter(|line| !line.is_empty())
-        .ok_or_else(|| "no provider".to_owned())
+        .ok_or_else(|| "no provider entered; sign-in canceled".to_owned())
 }
 
 /// Stores a key from the terminal, without echo, or from a pipe.

@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Subcommand;
 
 use crate::cli::exit::{Exit, usage_error};
+use osier_base::text::counted;
 use osier_checkpoint::{PruneOptions, Pruned, prune};
 
 #[derive(Debug, Clone, Copy, Subcommand)]
@@ -55,14 +56,18 @@ pub(in crate::cli) fn run(
     };
     writeln!(
         out,
-        "{verb}: {removed} objects, {}; remaining: {kept} objects, {}, for {sessions} sessions",
+        "{verb}: {}, {}; remaining: {}, {}, for {}",
+        counted(removed, "object", "objects"),
         size(removed_bytes),
-        size(kept_bytes)
+        counted(kept, "object", "objects"),
+        size(kept_bytes),
+        counted(sessions, "session", "sessions")
     )?;
     if forgotten > 0 {
         writeln!(
             out,
-            "the limit excludes the checkpoints of {forgotten} sessions"
+            "the limit excludes the checkpoints of {}",
+            counted(forgotten, "session", "sessions")
         )?;
     }
     Ok(Exit::Success)

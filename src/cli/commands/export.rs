@@ -9,6 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
+use osier_base::text::counted;
 use osier_protocol::{ExportFormat, ExportScope, ExportSummary, Exported};
 use osier_store::{Reading, SessionDirectory, SessionError};
 use osier_transfer::{ExportOptions, HtmlThemes, TransferError, export, export_to};
@@ -125,9 +126,9 @@ fn described(exported: &Exported) -> String {
         branches => format!(", {branches} branches"),
     };
     format!(
-        "{} ({} entries{branches}, {} KB)",
+        "{} ({}{branches}, {} KB)",
         path.display(),
-        summary.entries,
+        counted(summary.entries, "entry", "entries"),
         bytes.div_ceil(1024)
     )
 }

@@ -115,6 +115,21 @@ fn mode_and_options_are_set() {
             "unknown mode `fly`; expected one of `yolo`, `ask`, `plan`"
         )
     );
+    let none = json!({"sessionId": session, "modeId": ""});
+    let (_, message) = editor.call_error("session/set_mode", none);
+    assert_eq!(
+        message,
+        "missing mode; expected one of `yolo`, `ask`, `plan`"
+    );
+    let number = json!({"sessionId": session, "modeId": 7});
+    let (code, message) = editor.call_error("session/set_mode", number);
+    assert_eq!(
+        (code, message.as_str()),
+        (
+            -32602,
+            "invalid parameter `modeId`: invalid type: integer `7`, expected a string"
+        )
+    );
     let set = |id: &str, value: &str| json!({"sessionId": session, "configId": id, "value": value});
     let chosen = editor.call(
         "session/set_config_option",

@@ -297,12 +297,12 @@ fn auth_stores_keys_and_shows_only_their_last_characters() {
         (
             vec!["auth", "login"],
             2,
-            "osier: no provider; name one, as in `osier auth login openrouter`\n",
+            "osier: missing argument PROVIDER; for example `osier auth login openrouter`\n",
         ),
         (
             vec!["auth", "login", "antropic"],
             2,
-            "osier: there is no provider `antropic`: did you mean `anthropic`?\n",
+            "osier: unknown provider `antropic`; did you mean `anthropic`?\n",
         ),
         (
             vec!["auth", "login", "groq"],

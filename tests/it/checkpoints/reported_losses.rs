@@ -41,9 +41,9 @@ async fn restore_without_recorded_objects_changes_no_file() {
     std::fs::remove_dir_all(place.data().join("checkpoints")).unwrap();
     open.host.send(Op::Checkpoint(restore(&first[0], true)));
     let events = open
-        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .until(|event| matches!(event, Event::Notice { .. }))
         .await;
-    let Some(Event::HostNotice { text, .. }) = events.last() else {
+    let Some(Event::Notice { text, .. }) = events.last() else {
         panic!("{events:?}");
     };
     assert!(text.contains("is missing in"), "{text}");

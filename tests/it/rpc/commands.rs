@@ -186,11 +186,11 @@ fn walk(wire: &mut RpcProcess) {
     let moved = wire.call("move_to", json!({"entryId": second}));
     assert_eq!(moved["prompt"]["text"], "two");
     let refused = wire.refused("move_to", json!({"entryId": "nothing"}));
-    assert_eq!(refused, "there is no entry `nothing` in this session");
+    assert_eq!(refused, "no entry `nothing` in this session");
     wire.call("branch", json!({"entryId": leaf}));
     wire.call("label_entry", json!({"entryId": first, "label": "start"}));
     let refused = wire.refused("label_entry", json!({"entryId": "nothing", "label": "x"}));
-    assert_eq!(refused, "there is no entry `nothing` in this session");
+    assert_eq!(refused, "no entry `nothing` in this session");
     let refused = wire.refused("hide_branch", json!({"entryId": first, "hidden": true}));
     assert!(
         refused.starts_with("cannot delete the current branch"),
@@ -217,7 +217,7 @@ fn compact(wire: &mut RpcProcess) {
     let summary = done["summary"].as_str().unwrap();
     assert!(summary.starts_with("a summary\n"), "{summary}");
     let refused = wire.refused("store_summary", json!({"summary": "all of it"}));
-    assert_eq!(refused, "there is no summary to store");
+    assert_eq!(refused, "no summary to store; `/compact` creates one");
     wire.call("drop_summary", json!({}));
     let set = wire.call("set_auto_compaction", json!({"enabled": false}));
     assert_eq!(set, json!({"enabled": false}));
@@ -235,7 +235,7 @@ fn fan(wire: &mut RpcProcess) {
     let taken = wire.call("take_lane", json!({"lane": 1}));
     assert_eq!(taken["lane"], 1);
     let refused = wire.refused("take_lane", json!({"lane": 0}));
-    assert_eq!(refused, "there is no lane to apply: run `/fan` first");
+    assert_eq!(refused, "no lane to apply; run `/fan` first");
     wire.call("end_fan", json!({}));
 }
 
@@ -280,7 +280,10 @@ fn choose_models(wire: &mut RpcProcess) {
     assert!(refused.contains("no such model"), "{refused}");
     wire.refused("set_model", json!({}));
     let refused = wire.refused("cycle_model", json!({}));
-    assert_eq!(refused, "there is no other model with a key to cycle to");
+    assert_eq!(
+        refused,
+        "no other model with an API key to switch to; `/login` signs in to a provider"
+    );
     wire.call("set_model", json!({"model": "script/model.json"}));
     let refused = wire.refused("switch_role", json!({}));
     assert!(
@@ -342,10 +345,10 @@ fn use_tools(wire: &mut RpcProcess) {
     assert_eq!(wire.answer(slow)["data"]["cancelled"], true);
     assert_eq!(wire.call("list_jobs", json!({})), json!({"jobs": []}));
     let refused = wire.refused("follow_job", json!({"jobId": "1"}));
-    assert_eq!(refused, "there is no job `1`");
+    assert_eq!(refused, "no background job with the id `1`");
     wire.call("follow_job", json!({}));
     let refused = wire.refused("kill_job", json!({"jobId": "1"}));
-    assert_eq!(refused, "there is no job `1`");
+    assert_eq!(refused, "no background job with the id `1`");
     let tools = wire.call("list_tools", json!({}));
     assert!(tools["tools"].as_array().unwrap().len() > 5);
     let offered = |tools: &Value| {

@@ -24,7 +24,7 @@ fn fault(id: &Value, command: &str, code: &str, error: &str) -> Value {
 }
 
 /// Invalid lines and their responses.
-fn faults() -> [(&'static str, Value); 9] {
+fn faults() -> [(&'static str, Value); 11] {
     let none = Value::Null;
     let of = |id: Value, command: &str, text: &str| fault(&id, command, "invalid_parameters", text);
     let parse = |id: &Value, text: &str| fault(id, "parse", "parse", text);
@@ -36,7 +36,9 @@ fn faults() -> [(&'static str, Value); 9] {
     let loud = "unknown parameter `loud` of `prompt`; expected one of `message`, `images`, `attachments`, \
                 `streamingBehavior`";
     let image = "`images`: image 1 is not valid Base64: Invalid symbol 37, offset 0.";
-    let wrong = "a parameter has the wrong type; `osier rpc --schema` describes the parameters";
+    let wrong = "`page` is not a valid `PageAt`; `osier rpc --schema` describes all requests and their types";
+    let no_op = "unknown request `promt`; did you mean `prompt`?";
+    let no_text = "`prompt` requires `text`: a string";
     [
         ("not json", parse(&none, not_json)),
         (
@@ -64,6 +66,14 @@ fn faults() -> [(&'static str, Value); 9] {
         (
             r#"{"id":5,"type":"read_transcript","page":{"at":"nowhere"}}"#,
             of(json!(5), "read_transcript", wrong),
+        ),
+        (
+            r#"{"id":6,"type":"op","op":{"type":"promt"}}"#,
+            of(json!(6), "op", no_op),
+        ),
+        (
+            r#"{"id":7,"type":"op","op":{"type":"prompt"}}"#,
+            of(json!(7), "op", no_text),
         ),
     ]
 }

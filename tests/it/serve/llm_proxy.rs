@@ -79,8 +79,8 @@ fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
     let listed = home.cli().args(["serve", "users", "list"]).run().stdout;
     assert_eq!(
         listed,
-        "ann  this month $0.0160 of $0.01, 1 calls, 16 tokens; total $0.0160\n\
-         bob  this month $0.0160, 1 calls, 16 tokens; total $0.0160\n"
+        "ann  this month $0.0160 of $0.01, 1 call, 16 tokens; total $0.0160\n\
+         bob  this month $0.0160, 1 call, 16 tokens; total $0.0160\n"
     );
 
     // A user's token cannot open sessions, and lists only available models.

@@ -101,7 +101,7 @@ fn take_over_changes_the_active_writer() {
     assert_eq!(by_request.status, 409);
     let error = json!({"code": "occupied", "type": "occupied", "message": text});
     assert_eq!(by_request.json(), json!({"error": error}));
-    // It was connected for that time.
+    // The client of the HTTP request was connected until its response.
     let three = [client(1, "anna"), client(2, "bob"), client(3, "a program")];
     let expected = json!({"clients": three, "writer": 1, "you": 2});
     assert_eq!(presence(&mut bob), expected);

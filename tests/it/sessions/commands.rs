@@ -102,10 +102,7 @@ fn list_search_show_info_and_path_describe_sessions() {
         .collect();
     assert_eq!(kinds, ["user", "assistant"]);
     let info = ok(&home, ["info", &id]);
-    assert!(
-        info.contains("1 prompts, 1 answers, 0 tool calls"),
-        "{info}"
-    );
+    assert!(info.contains("1 prompt, 1 answer, 0 tool calls"), "{info}");
     assert_eq!(
         lines(&ok(&home, ["info", "--json", &id]))[0]["id"],
         id.as_str()
@@ -175,9 +172,9 @@ fn check_reports_damage() {
     assert_eq!(found.code, Some(1));
     let name = home.normal(&files[0].to_string_lossy());
     assert!(
-        found
-            .stdout
-            .contains(&format!("{name}: 1 damaged lines; osier skips them")),
+        found.stdout.contains(&format!(
+            "{name}: 1 damaged line; osier skips damaged lines"
+        )),
         "{}",
         found.stdout
     );

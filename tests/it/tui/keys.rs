@@ -90,6 +90,43 @@ async fn colon_opens_the_palette_in_normal_mode_only() {
 }
 
 #[tokio::test]
+async fn ex_commands_of_vim_run_their_equivalent_or_nothing_that_changes_the_session() {
+    for quit in ["q", "q!", "wq", "x", "qa"] {
+        let mut screen = with("vim").start().await;
+        screen.press("esc").type_text(&format!(":{quit}"));
+        screen.press("enter");
+        assert_eq!(screen.effects, [Effect::Quit], "{quit}");
+    }
+    let mut screen = with("vim").start().await;
+    screen.press("esc").type_text(":w").press("enter");
+    let saved = "sessions are saved automatically";
+    assert!(screen.screen().contains(saved), "{}", screen.screen());
+    screen.type_text(":help").press("enter");
+    let help = "Keyboard shortcuts";
+    assert!(screen.screen().contains(help), "{}", screen.screen());
+    for other in [
+        "r", "d", "s", "u", "y", "bd", "sp", "vs", "wn", "%s/a/b/", "noh",
+    ] {
+        let mut screen = with("vim").start().await;
+        screen.press("esc").type_text(&format!(":{other}"));
+        for text in [
+            "Continue a failed run",
+            "Quit",
+            "Fork",
+            "Stop the model",
+            "Close the tab",
+            "Go back to",
+        ] {
+            assert!(
+                !screen.screen().contains(text),
+                "{other}: {}",
+                screen.screen()
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn emacs_keys_take_a_numeric_prefix() {
     let mut screen = with("emacs").start().await;
     screen.press("alt+3").type_text("ab");

@@ -97,7 +97,7 @@ async fn escape_cancels_the_sign_in() {
     assert_eq!(server.log(), Vec::<String>::new());
     screen
         .send("/login nobody")
-        .shows("there is no provider nobody")
+        .shows("unknown provider nobody")
         .await;
 }
 

@@ -80,7 +80,7 @@ async fn favourites_are_first_and_cycled() {
     screen.press("ctrl+l").type_text("anvil-large");
     screen.press("ctrl+s").hides("★").await;
     screen.press("esc").press("ctrl+p");
-    screen.shows("there is no other model").await;
+    screen.shows("no other model with an API key").await;
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn model_without_a_key_is_selected_with_a_warning() {
         .send("/model bolt/anvil-clone")
         .shows("bolt/anvil-clone")
         .await;
-    screen.shows("! there is no key for bolt").await;
+    screen.shows("! no API key for bolt").await;
     screen.send("/model nothing-like-it").shows("✗").await;
     assert!(
         screen.footer().ends_with("bolt/anvil-clone"),

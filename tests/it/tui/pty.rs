@@ -268,13 +268,13 @@ fn tour_fixes_a_failing_test_and_says_it_is_scripted() {
         .start();
     program.shows("demo/tour");
     program.write("show me\r");
-    program.shows("I am not a language model: I am a script inside osier");
+    program.shows("This is a scripted demo, not a language model");
     program.shows("exit 1");
     program.shows("● edit ");
     program.shows("s/--*/-/g");
-    program.shows("What you saw was scripted");
+    program.shows("The answers were scripted");
     program.write("\x1b[1;5H");
-    program.shows("Welcome to the tour.");
+    program.shows("This is a scripted demo");
     program.write("\x1b[1;5F");
     program.hides("esc to interrupt");
     program.shows("All checks pass.");

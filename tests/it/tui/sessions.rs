@@ -188,5 +188,5 @@ async fn session_list_covers_all_directories_and_is_sorted() {
     screen.press("ctrl+t").shows("all directories").await;
     screen.press("ctrl+o").shows("created").await;
     screen.press("esc");
-    screen.send("/session").shows("entries, 1 branches, ").await;
+    screen.send("/session").shows("entries, 1 branch, ").await;
 }

@@ -115,7 +115,7 @@ async fn entries_are_labelled_and_branches_hidden_and_shown() {
     // The current branch cannot be hidden.
     screen.press("G x");
     screen
-        .until(|event| matches!(event, Event::HostNotice { .. }))
+        .until(|event| matches!(event, Event::Notice { .. }))
         .await;
     assert!(screen.screen().contains("try something else"));
 }

@@ -68,7 +68,7 @@ await play(async (stage, serve) => {
   await page.keyboard.press("Enter");
   await page.locator("dialog.question").waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Allow");
-  // A closed question stays open and can be reopened.
+  // The dialog is closed: the question is still pending, and the dialog can be opened again.
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Answer:/ }).focus();
   await page.keyboard.press("Enter");

@@ -56,10 +56,10 @@ await play(async (stage, serve) => {
     assert.deepEqual(await faults(page), []);
     await picture(page, `${name}-compared`);
 
-    // Closed, it waits above the prompt editor.
+    // After the dialog is closed, a line above the prompt editor reopens it.
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Compare 3 answers" }).waitFor();
-    // A reloaded page shows them, too.
+    // A reloaded page shows the lanes, too.
     await page.reload();
     await page.getByRole("button", { name: "Compare 3 answers" }).click();
     assert.match(await lane("broken").innerText(), /Failed[\s\S]*out of order/);

@@ -122,7 +122,7 @@ await play(async (stage, serve) => {
   await ready(page);
   assert.notEqual(await ground(), light);
 
-  // A name for the session, and the list of them.
+  // Renaming the session, and the session list.
   await page
     .locator("#side")
     .getByRole("button", { name: /^Actions for/ })

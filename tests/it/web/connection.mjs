@@ -1,4 +1,4 @@
-// A lost connection: missed events arrive once after it is restored; without a server the page still opens.
+// A lost connection: missed events arrive once after it is restored; the page also opens while the server is down.
 
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
@@ -74,7 +74,7 @@ await play(async (stage, serve) => {
     [],
   );
   assert.ok(kept.includes("/"));
-  // Refused connections are expected here.
+  // Failed connections are expected here.
   stage.faults = stage.faults.filter(
     (fault) => !/ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|WebSocket|Failed to load|ERR_EMPTY/.test(fault),
   );

@@ -57,7 +57,7 @@ await play(async (stage, serve) => {
     assert.equal(read("new.txt"), "new\n");
 
     file("notes.md", "# Notes\n\nBy hand once more.\n");
-    // Files changed by hand too, if selected; by keyboard.
+    // By keyboard: files that were changed by hand are restored only if selected.
     await back(page.locator(".user").first());
     await row("notes.md").waitFor();
     await dialog.getByRole("checkbox").focus();

@@ -1,4 +1,4 @@
-// A long session: its end shows at once, earlier messages load while scrolling, and nothing moves.
+// A long session: its end shows at once, earlier messages load while scrolling, and the visible part does not move.
 
 import assert from "node:assert/strict";
 import { DESKTOP, PHONE, play, ready } from "./support.mjs";

@@ -1,4 +1,4 @@
-// Two clients of one session: one writes, the other sees who, takes over, and either can stop the run.
+// Two clients of one session: the second sees who has control, takes control, and both can stop the run.
 
 import assert from "node:assert/strict";
 import { DESKTOP, PHONE, faults, picture, play, ready, say, settled } from "./support.mjs";
@@ -32,7 +32,7 @@ await play(async (stage, serve) => {
   await say(two, "of the other");
   await two.locator(".toast", { hasText: "browser on Linux has control" }).waitFor();
   assert.equal(await two.inputValue("#prompt"), "of the other");
-  // A reloaded page shows it, too.
+  // A reloaded page shows the active writer, too.
   await two.reload();
   await ready(two);
   await shows(two, "2 connected · browser on Linux has control");

@@ -40,7 +40,7 @@ impl Session {
                 self.update(acp::SessionUpdate::SessionInfoUpdate(info))
                     .await;
             }
-            Event::HostNotice {
+            Event::Notice {
                 severity,
                 text,
                 request,

@@ -102,7 +102,10 @@ async fn check(turn: Turn<'_>, call: &ToolCall, stop_reason: StopReason) -> Chec
     let tools = turn.core.state().tools.clone();
     let Some(tool) = tools.get(&call.name) else {
         let known = tools.offered().join(", ");
-        let text = format!("There is no tool `{}`. The tools are: {known}.", call.name);
+        let text = match known.as_str() {
+            "" => format!("Unknown tool `{}`. No tools are available.", call.name),
+            known => format!("Unknown tool `{}`. Available tools: {known}.", call.name),
+        };
         return Check::Refused(ToolOutput::failed(ToolStatus::ToolNotFound, text));
     };
     let mut arguments = call.arguments.clone();
@@ -139,10 +142,9 @@ fn refuse_invalid(toolbox: &Toolbox, name: &str, arguments: &Value) -> Option<To
     let status = toolbox.validate(name, arguments).err()?;
     let text = match &status {
         ToolStatus::InvalidParameters { message, .. } => format!(
-            "The arguments of `{name}` do not fit its schema. {message}. \
-             Call it again with valid arguments."
+            "Invalid arguments for `{name}`: {message}. The tool was not run; call it again with valid arguments."
         ),
-        _ => format!("There is no tool `{name}`."),
+        _ => format!("Unknown tool `{name}`."),
     };
     Some(ToolOutput::failed(status, text))
 }

@@ -102,16 +102,11 @@ impl Toolbox {
         let mut messages = Vec::new();
         for error in validator.iter_errors(arguments) {
             path.get_or_insert_with(|| error.schema_path().to_string());
-            let pointer = error.instance_path().to_string();
-            let argument = if pointer.is_empty() {
-                "arguments".to_owned()
-            } else {
-                format!("`{pointer}`")
-            };
-            messages.push(format!(
-                "{argument}: {error} (schema path `{}`)",
-                error.schema_path()
-            ));
+            let argument = argument_name(&error.instance_path().to_string());
+            messages.push(match argument.as_str() {
+                "" => error.to_string(),
+                argument => format!("`{argument}`: {error}"),
+            });
         }
         match path {
             None => Ok(()),
@@ -121,6 +116,22 @@ impl Toolbox {
             }),
         }
     }
+}
+
+/// A JSON pointer as a model writes the argument: `/edits/0/text` as `edits[0].text`.
+fn argument_name(pointer: &str) -> String {
+    let mut name = String::new();
+    for part in pointer.split('/').skip(1) {
+        if part.parse::<usize>().is_ok() {
+            name.push_str(&format!("[{part}]"));
+        } else {
+            if !name.is_empty() {
+                name.push('.');
+            }
+            name.push_str(part);
+        }
+    }
+    name
 }
 
 fn address(tool: &Arc<dyn Tool>) -> *const () {

@@ -278,7 +278,7 @@ mod tests {
         let seen = seen(&call(name, arguments.clone()), Path::new("/work"));
         assert!(seen.names.iter().any(|known| known == name));
         let mut back = ours(name, &seen.input);
-        // Paths come back absolute.
+        // Paths are absolute.
         for key in ["file_path", "path"] {
             if let Some(path) = back.get_mut(key) {
                 let text = path.as_str().unwrap_or_default();

@@ -160,7 +160,7 @@ impl Answer {
     pub(super) fn lacks(&self, field: &str) -> SignInError {
         SignInError::Garbage {
             host: self.host.clone(),
-            came: format!("there is no `{field}`"),
+            came: format!("the response has no `{field}`"),
         }
     }
 

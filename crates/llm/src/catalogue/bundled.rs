@@ -191,7 +191,7 @@ fn tour() -> Model {
     Model {
         provider: DEMO.to_owned(),
         id: "tour".to_owned(),
-        name: "Tour (a script, no model)".to_owned(),
+        name: "Scripted demo (no model)".to_owned(),
         api: Api::Scripted,
         base_url: String::new(),
         context_window: 200_000,

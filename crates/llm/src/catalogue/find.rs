@@ -36,14 +36,15 @@ pub enum FindError {
     Unknown { wanted: String, near: Vec<String> },
     #[error("`{level}` is not a thinking level (off, minimal, low, medium, high, xhigh, max)")]
     Level { level: String },
-    #[error("no model is named")]
+    #[error("the model name is empty")]
     Empty,
 }
 
 fn near_text(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!("; near: {}", near.join(", ")),
+    match near.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!("; did you mean `{only}`?"),
+        Some((last, others)) => format!("; did you mean `{}` or `{last}`?", others.join("`, `")),
     }
 }
 
@@ -417,11 +418,11 @@ mod tests {
     #[test]
     fn not_found_error_suggests_similar_names() {
         for (wanted, expected) in [
-            ("", "no model is named"),
+            ("", "the model name is empty"),
             ("zzz", "unknown model `zzz`"),
             (
                 "anthropic/claude-sonet-5-5",
-                "unknown model `anthropic/claude-sonet-5-5`; near: anthropic/claude-sonnet-5-5, anthropic/claude-sonnet-5, anthropic/claude-sonnet-4-5",
+                "unknown model `anthropic/claude-sonet-5-5`; did you mean `anthropic/claude-sonnet-5-5`, `anthropic/claude-sonnet-5` or `anthropic/claude-sonnet-4-5`?",
             ),
             (
                 "claude-opus-5-5:hihg",

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-/// Queries and the events that answer them.
+/// Queries without a number, and the events that answer them. A test compares them with the requests of the
+/// protocol.
 const QUERIES: &[(&str, &str)] = &[
     ("list_sessions", "sessions"),
     ("get_usage", "usage"),
@@ -22,7 +23,6 @@ const QUERIES: &[(&str, &str)] = &[
     ("get_context", "context_report"),
     ("describe_session", "session_described"),
     ("get_state", "state"),
-    ("read_log", "stored_entries"),
 ];
 
 /// Ops that must not be executed twice, and the events that answer them.
@@ -111,7 +111,47 @@ impl AnswerFilter {
 
 #[cfg(test)]
 mod tests {
+    use osier_base::request::Effect;
+    use osier_protocol::Op;
+
     use super::*;
+
+    /// Events for every client, although a query returns them. The last one never leaves this machine.
+    const SHARED: &[&str] = &[
+        "models",
+        "jobs",
+        "permissions",
+        "mcp_servers",
+        "tools",
+        "session_renamed",
+        "session_exported",
+        "model_selected",
+        "entry_labelled",
+        "session_deleted",
+        "unsent_found",
+    ];
+
+    #[test]
+    fn every_query_of_the_protocol_is_listed() {
+        let is_query = |request: &osier_base::request::Request| {
+            let is_numbered = request.parameters.iter().any(|one| one.name == "request");
+            request.effect == Effect::None && !is_numbered
+        };
+        let mut expected = Vec::new();
+        for request in Op::requests() {
+            if let [answer] = request.replies
+                && is_query(request)
+                && !SHARED.contains(answer)
+                && *answer != request.name
+            {
+                expected.push((request.name, *answer));
+            }
+        }
+        let mut listed = QUERIES.to_vec();
+        listed.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(listed, expected);
+    }
 
     #[test]
     fn each_client_accepts_only_its_own_answers() {

@@ -14,7 +14,7 @@ use super::{AttachOptions, Target};
 use crate::PROTOCOL;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::questions::Question;
-use osier_protocol::{Event, LineState, Op};
+use osier_protocol::{ConnectionState, Event, Op};
 use osier_session::RemoteSession;
 
 /// First delay before a reconnection; each further delay is twice as long.
@@ -72,7 +72,7 @@ impl RemoteConnection {
 
     pub(super) async fn run(mut self) {
         let mut delay = FIRST_DELAY;
-        self.publish_state(LineState::Connecting, self.target.label());
+        self.publish_state(ConnectionState::Connecting, self.target.label());
         loop {
             let connected = tokio::select! {
                 connected = connect(&self.target, &self.options) => connected,
@@ -100,7 +100,7 @@ impl RemoteConnection {
                 }
             };
             self.ops.answers.clear();
-            self.publish_state(LineState::Lost, reason);
+            self.publish_state(ConnectionState::Lost, reason);
             match self.wait(delay).await {
                 WaitResult::Elapsed => delay = (delay * 2).min(MAX_DELAY),
                 WaitResult::UserInput => delay = FIRST_DELAY,
@@ -287,7 +287,7 @@ impl RemoteConnection {
             if !snapshot.is_null() {
                 self.apply_snapshot(snapshot);
             }
-            return self.publish_state(LineState::Connected, self.target.label());
+            return self.publish_state(ConnectionState::Connected, self.target.label());
         }
         let id = payload["id"].as_u64();
         let op = self.ops.complete(id);
@@ -394,12 +394,12 @@ impl RemoteConnection {
         self.session.publish(event);
     }
 
-    fn publish_state(&self, state: LineState, detail: String) {
+    fn publish_state(&self, state: ConnectionState, detail: String) {
         self.session.publish(Event::Connection { state, detail });
     }
 
     fn notice(&self, severity: Severity, text: impl Into<String>) {
-        self.session.publish(Event::HostNotice {
+        self.session.publish(Event::Notice {
             severity,
             text: text.into(),
             request: None,

@@ -68,7 +68,7 @@ impl PendingOps {
     /// Handles an op. It stays pending until it is answered.
     pub(super) fn handle(&mut self, op: &Op) -> OpAction {
         match op {
-            Op::KeepUnsent { text } => {
+            Op::SaveDraft { text } => {
                 self.is_draft_sent = text.is_empty() && self.has_typed_text();
                 if !self.is_draft_sent {
                     self.record_draft(text);
@@ -81,14 +81,14 @@ impl PendingOps {
                 }
                 self.prepare(op).map_or(OpAction::Nothing, OpAction::Send)
             }
-            Op::FindUnsent => self.find().map_or(OpAction::Nothing, OpAction::Answered),
+            Op::FindDraft => self.find().map_or(OpAction::Nothing, OpAction::Answered),
             op => self.prepare(op).map_or(OpAction::Nothing, OpAction::Send),
         }
     }
 
     /// Handles an op without a connection: it is sent later, unless too many ops wait already.
     pub(super) fn handle_offline(&mut self, op: &Op) -> Option<Event> {
-        if self.pending.len() >= MAX_OFFLINE && !matches!(op, Op::KeepUnsent { .. }) {
+        if self.pending.len() >= MAX_OFFLINE && !matches!(op, Op::SaveDraft { .. }) {
             return None;
         }
         match self.handle(op) {
@@ -184,7 +184,7 @@ impl PendingOps {
                 is_new: false,
             },
         )?;
-        (found.cwd == self.server).then_some(Event::UnsentFound { text: found.text })
+        (found.cwd == self.server).then_some(Event::DraftFound { text: found.text })
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
         };
         let mut ops = PendingOps::new("there".to_owned(), Some(folder.path().to_owned()));
         ops.session = Some("1".to_owned());
-        ops.handle(&Op::KeepUnsent { text: "ha".into() });
+        ops.handle(&Op::SaveDraft { text: "ha".into() });
         assert_eq!(stored(1).await, Some("ha".into()));
         let text = "half a thought".to_owned();
         ops.handle_offline(&Op::AddHistory { text: text.clone() });
@@ -213,7 +213,7 @@ mod tests {
             text,
             attachments: Vec::new(),
         }));
-        ops.handle_offline(&Op::KeepUnsent { text: "".into() });
+        ops.handle_offline(&Op::SaveDraft { text: "".into() });
         assert_eq!(stored(60).await, Some("half a thought".into()));
         ops.complete(Some(1));
         assert_eq!(stored(60).await, Some("half a thought".into()));

@@ -131,7 +131,7 @@ impl Accounts {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => format!("expected one of {}", names.join(", ")),
             };
-            format!("there is no provider `{provider}`: {suggestion}")
+            format!("unknown provider `{provider}`; {suggestion}")
         };
         let found = accounts.iter().find(|account| account.provider == provider);
         found.cloned().ok_or_else(unknown)

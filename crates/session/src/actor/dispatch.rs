@@ -340,12 +340,12 @@ impl Actor {
                 self.drafts.sent(&text);
                 self.history.add(&text, &self.emitter);
             }
-            Op::KeepUnsent { text } => {
+            Op::SaveDraft { text } => {
                 if let Some(session) = &self.session {
                     self.drafts.save(session.store.id(), text);
                 }
             }
-            Op::FindUnsent => {
+            Op::FindDraft => {
                 if let Some(session) = &self.session {
                     let last = session.last_stored.clone();
                     self.drafts.find(&session.store, last, &self.emitter);

@@ -205,7 +205,7 @@ impl Actor {
     /// Applies the files of a lane and continues on its branch.
     async fn apply_lane(&mut self, number: usize, force: bool) {
         if !self.fan.has_lanes() {
-            let text = "there is no lane to apply: run `/fan` first";
+            let text = "no lane to apply; run `/fan` first";
             return self.notice(Severity::Warning, text);
         }
         let Some(session) = &self.session else { return };

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::copy::{Copy, copy_file};
 use super::stamps::{Stamp, Stamps};
+use osier_base::text::counted;
 use osier_protocol::FileChanges;
 use osier_tools::diff::unified;
 
@@ -27,7 +28,7 @@ pub(crate) struct Applied {
 /// Why a lane was not applied, or not completely.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApplyError {
-    #[error("{} files have changed in the working directory meanwhile", .0.len())]
+    #[error("{} changed in the working directory meanwhile", counted(.0.len(), "file", "files"))]
     Conflicts(Vec<PathBuf>),
     #[error("cannot write `{}`: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },

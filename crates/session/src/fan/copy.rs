@@ -119,10 +119,7 @@ async fn git(directory: &Path, arguments: Vec<OsString>) -> Result<QuietOutput, 
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    Err(last
-        .unwrap_or("there is no error message")
-        .trim()
-        .to_owned())
+    Err(last.unwrap_or("no error message").trim().to_owned())
 }
 
 /// Arguments of git; `last` can contain spaces.

@@ -106,7 +106,7 @@ impl FanState {
     ) -> Option<AppliedLane> {
         let is_lane = |lane: &Lane| lane.state.lane == number;
         if !self.ended.as_ref()?.lanes.iter().any(is_lane) {
-            emitter.notice(Severity::Warning, format!("there is no lane {number}"));
+            emitter.notice(Severity::Warning, format!("no lane {number}"));
             return None;
         }
         let (fan, cwd) = (self.ended.take()?, cwd.to_owned());
@@ -203,7 +203,7 @@ impl Fan {
 
     fn notice(&self, severity: Severity, text: String) {
         let request = None;
-        self.publish(Event::HostNotice {
+        self.publish(Event::Notice {
             severity,
             text,
             request,
@@ -317,7 +317,7 @@ impl Fan {
         }
         let found = tokio::task::spawn_blocking(move || Target::LastPrompt.find(&index)).await;
         let (parent, prompt) = found.unwrap_or_else(|error| Err(error.to_string()))?;
-        let prompt = prompt.ok_or("there is no prompt to send: `/fan MODEL MODEL -- PROMPT`")?;
+        let prompt = prompt.ok_or("no prompt to send; use `/fan MODEL MODEL -- PROMPT`")?;
         Ok((parent, prompt))
     }
 

@@ -367,7 +367,7 @@ impl Models {
     /// The warning for a model without a key.
     pub(crate) fn missing_key(&self, model: &Model) -> String {
         if self.server.is_some() {
-            return "there is no token for the osier server: `/login proxy` takes one, \
+            return "no token for the osier server; enter one with `/login proxy`, \
                     or set OSIER_PROXY_TOKEN"
                 .to_owned();
         }
@@ -380,7 +380,7 @@ impl Models {
             Some(names) => format!("set {names}, or add a key to models.json"),
             None => "add a key to models.json".to_owned(),
         };
-        format!("there is no key for {}: {suggestion}", model.provider)
+        format!("no API key for {}; {suggestion}", model.provider)
     }
 
     /// The price of the model `PROVIDER/ID`, if it is known.

@@ -15,7 +15,7 @@ pub(super) const SCRIPT_PROVIDER: &str = "script";
 /// `PROVIDER/ID` of the tour.
 pub const TOUR: &str = "demo/tour";
 
-/// A provider that finds the script of a model when it is first called. The tour's scratch copy lives
+/// A provider that finds the script of a model when it is first called. The sample project of the demo exists
 /// as long as the provider.
 pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
     let cwd = cwd.to_owned();
@@ -23,7 +23,7 @@ pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
     ScriptedProvider::default().with_loader(Arc::new(move |model: &Model| {
         if model.reference() == TOUR {
             let folder = tour::scratch_copy()
-                .map_err(|error| format!("cannot create the scratch copy of the tour: {error}"))?;
+                .map_err(|error| format!("cannot create the files of the demo: {error}"))?;
             let script = tour::script(folder.path());
             scratch
                 .lock()

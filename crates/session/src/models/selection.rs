@@ -106,7 +106,7 @@ impl ModelSelection {
         if next.is_none() {
             emitter.notice(
                 Severity::Warning,
-                "there is no other model with a key to cycle to",
+                "no other model with an API key to switch to; `/login` signs in to a provider",
             );
         }
         Some((next?, None))

@@ -1,6 +1,5 @@
-//! `demo/tour`: a scripted model that demonstrates osier without a key. The script is fixed; the
-//! loop, the tools and the files are real. It works on a copy of a small sample project, never on the
-//! user's files.
+//! `demo/tour`: a scripted model that demonstrates osier without a key. The answers are fixed; the tool calls and
+//! the files are real. It works on a copy of a small sample project, never on the user's files.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +22,7 @@ const SAMPLE: &[(&str, &str)] = &[
     ("test.sh", include_str!("../../../../assets/tour/test.sh")),
 ];
 
-/// How fast the script types: characters a piece, and the pause before each.
+/// The speed of the script: characters per delta, and the pause before each delta.
 const PACE: (usize, Duration) = (4, Duration::from_millis(12));
 
 /// Copies the sample project into a new folder that is removed with the returned value.
@@ -37,32 +36,32 @@ pub(crate) fn scratch_copy() -> io::Result<TempDir> {
     Ok(folder)
 }
 
-/// The script of the tour over the sample project in `folder`.
+/// The script of the demo, for the sample project in `folder`.
 pub fn script(folder: &Path) -> Script {
     let place = folder.display();
     let file = |name: &str| folder.join(name).to_string_lossy().into_owned();
     Script::new()
         .turn(|turn| {
             let turn = say(turn, &format!(
-                "Welcome to the tour. I am **not a language model**: I am a script inside osier, so I say the \
-                 same whatever you ask. The loop, the tools and the files are real. I work in a scratch copy \
-                 of a small project in `{place}`; your own files stay untouched.\n\nFirst I look around."
+                "This is a **scripted demo**, not a language model: it shows the same answers whatever you type. \
+                 The tool calls and the files are real. They are in `{place}`, a temporary copy of a sample \
+                 project; your own files are not touched.\n\nFirst, I list the files and read the README."
             ));
             usage(turn.tool("bash", json!({"command": format!("cd {place} && ls -l")}))
                 .tool("read", json!({"file_path": file("README.md")})), 900, 120)
         })
         .turn(|turn| {
-            let turn = think(turn, "The README says that one check fails. I run them all.");
+            let turn = think(turn, "The README says that one check fails. I run all checks.");
             usage(turn.tool("bash", json!({"command": format!("sh {place}/test.sh")})), 1_150, 60)
         })
         .turn(|turn| {
-            let turn = say(turn, "One check fails: two separators become two dashes. The code is next.");
+            let turn = say(turn, "One check fails: two separators become two dashes. Next, I read the code.");
             usage(turn.tool("read", json!({"file_path": file("slug.sh")})), 1_300, 50)
         })
         .turn(|turn| {
-            let turn = think(turn, "`s/--/-/g` turns each pair into one dash, so four become two. \
-                                    `s/--*/-/g` takes the whole run.");
-            let turn = say(turn, "The replacement takes pairs of dashes, not runs of them.");
+            let turn = think(turn, "`s/--/-/g` replaces each pair with one dash, so four dashes become two. \
+                                    `s/--*/-/g` replaces any number of dashes with one.");
+            let turn = say(turn, "The expression replaces pairs of dashes. It must replace any number of them.");
             usage(turn.tool("edit", json!({
                 "file_path": file("slug.sh"),
                 "old_string": "s/--/-/g",
@@ -71,24 +70,24 @@ pub fn script(folder: &Path) -> Script {
         })
         .turn(|turn| usage(turn.tool("bash", json!({"command": format!("sh {place}/test.sh")})), 1_700, 40))
         .turn(|turn| {
-            let turn = say(turn, "All checks pass. I leave a note about it.");
+            let turn = say(turn, "All checks pass. I write a note about the change.");
             usage(turn.tool("write", json!({
                 "file_path": file("NOTES.md"),
-                "content": "# Notes\n\n- `slug.sh` squeezed pairs of dashes; it squeezes runs now.\n",
+                "content": "# Notes\n\n- `slug.sh` replaced only pairs of dashes; now it replaces any number of them.\n",
             })), 1_850, 70)
         })
         .turn(|turn| usage(say(turn, &format!(
-            "Done: the failing check was found, the cause edited, and the checks pass.\n\n\
-             | step | tool |\n|---|---|\n| look around | `bash`, `read` |\n| fix | `edit` |\n\
-             | prove | `bash` |\n| note | `write` |\n\n\
-             What you saw was scripted; the work was not: `diff` what is in `{place}`. To continue with a real model:\n\n\
-             1. set a key, e.g. `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, or start Ollama,\n\
-             2. press `ctrl+l` and pick a model,\n\
-             3. say what you want done."
+            "Done: I found the failing check and fixed its cause. All checks pass.\n\n\
+             | step | tool |\n|---|---|\n| read the project | `bash`, `read` |\n| fix the bug | `edit` |\n\
+             | run the checks | `bash` |\n| write a note | `write` |\n\n\
+             The answers were scripted, but the files in `{place}` really changed. To use a real model:\n\n\
+             1. Sign in with `/login`, set a key such as `ANTHROPIC_API_KEY`, or start Ollama.\n\
+             2. Press `ctrl+l` and choose a model.\n\
+             3. Describe your task."
         )), 2_000, 210))
         .turn(|turn| {
-            let turn = say(turn, "I am only the tour's script and have nothing more to show. Press `ctrl+l` to \
-                                  pick a real model; `demo/tour` starts again with the next session.");
+            let turn = say(turn, "The demo has ended. Press `ctrl+l` to choose a model, or `/login` to sign in to a \
+                                  provider. A new session starts the demo again.");
             usage(turn, 2_100, 40).repeat()
         })
 }
@@ -101,7 +100,7 @@ fn think(turn: Turn, text: &str) -> Turn {
     turn.thinking(text).paced(PACE.0, PACE.1)
 }
 
-/// Counts as a small model might report them, so that the footer can be seen at work.
+/// Token counts of plausible size, so that the footer has something to show.
 fn usage(turn: Turn, input: u64, output: u64) -> Turn {
     turn.usage(Usage {
         input,

@@ -266,9 +266,10 @@ impl TreeState {
             Some(_) => cx
                 .emitter
                 .notice(Severity::Warning, "an empty summary is not stored"),
-            None => cx
-                .emitter
-                .notice(Severity::Warning, "there is no summary to store"),
+            None => cx.emitter.notice(
+                Severity::Warning,
+                "no summary to store; `/compact` creates one",
+            ),
         }
     }
 
@@ -381,7 +382,7 @@ impl TreeState {
     fn has_entry(&self, entry_id: &str, emitter: &Emitter) -> bool {
         let known = self.store.index().read(|tree| tree.has_entry(entry_id));
         if !known {
-            let text = format!("there is no entry `{entry_id}` in this session");
+            let text = format!("no entry `{entry_id}` in this session");
             emitter.notice(Severity::Error, text);
         }
         known

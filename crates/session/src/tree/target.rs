@@ -27,11 +27,11 @@ impl Target {
             Self::Before(Some(id)) | Self::After(Some(id)) => id.clone(),
             Self::LastPrompt => index
                 .read(|tree| tree.last_of(Tag::User))
-                .ok_or("there is no earlier prompt")?,
+                .ok_or("no earlier prompt on this branch")?,
         };
         let entry = index
             .read(|tree| tree.get(&id))
-            .ok_or_else(|| format!("there is no entry `{id}` in this session"))?;
+            .ok_or_else(|| format!("no entry `{id}` in this session"))?;
         if matches!(self, Self::After(_)) {
             return Ok((Some(id), None));
         }

@@ -107,7 +107,7 @@ async fn session_is_found_by_path_id_or_name() {
     assert_eq!(candidates.len(), 2);
     assert_eq!(
         find("parser").unwrap_err().to_string(),
-        "no session matches `parser`; near: `Fix the parser`"
+        "no session matches `parser`; similar: `Fix the parser`"
     );
     let typo = format!("{}x", &one.id()[..30]);
     let Err(SessionError::NotFound { near, .. }) = find(&typo) else {

@@ -45,7 +45,14 @@ pub struct Select {
     /// Index in `shown` of the first visible item.
     top: usize,
     matcher: Matcher,
+    /// Queries with the keys of the items that they put first.
+    aliases: Vec<(&'static str, String)>,
+    /// Keys of the items that are found only by the starts of their words.
+    by_word: Vec<String>,
 }
+
+/// Letters of a query from which on it finds items by the starts of their words.
+const WORD_QUERY: usize = 3;
 
 impl Select {
     /// Creates a list with one detail at the right edge.
@@ -59,6 +66,8 @@ impl Select {
             selected: 0,
             top: 0,
             matcher: Matcher::new(Config::DEFAULT),
+            aliases: Vec::new(),
+            by_word: Vec::new(),
         };
         select.filter_items();
         select
@@ -68,6 +77,18 @@ impl Select {
     #[must_use]
     pub fn with_columns(self, columns: Columns) -> Self {
         Self { columns, ..self }
+    }
+
+    /// Sets queries that put the item with a key first, even if its text does not match.
+    #[must_use]
+    pub fn with_aliases(self, aliases: Vec<(&'static str, String)>) -> Self {
+        Self { aliases, ..self }
+    }
+
+    /// Finds the items with these keys only by the starts of their words, not by scattered letters.
+    #[must_use]
+    pub fn with_by_word(self, by_word: Vec<String>) -> Self {
+        Self { by_word, ..self }
     }
 
     /// Replaces the items and keeps the selection if its item is still there.
@@ -185,16 +206,25 @@ impl Select {
             return;
         }
         let pattern = Pattern::parse(&self.query, CaseMatching::Smart, Normalization::Smart);
+        let query = self.query.trim();
+        let alias = self.aliases.iter().find(|(alias, _)| *alias == query);
         let mut buffer = Vec::new();
         let mut text = String::new();
         let mut scored: Vec<(u32, usize)> = Vec::new();
         for (index, item) in self.items.iter().enumerate() {
+            if alias.is_some_and(|(_, key)| *key == item.key) {
+                scored.push((u32::MAX, index));
+                continue;
+            }
             text.clear();
             // The columns before the label are searched as part of it.
             let before = self.columns.before(&item.details);
             for part in before.chain([item.label.as_str(), &item.keywords]) {
                 text.push_str(part);
                 text.push(' ');
+            }
+            if self.by_word.contains(&item.key) && !starts_words(query, &text) {
+                continue;
             }
             let haystack = Utf32Str::new(&text, &mut buffer);
             if let Some(score) = pattern.score(haystack, &mut self.matcher) {
@@ -218,6 +248,20 @@ impl Select {
             })
             .collect();
     }
+}
+
+/// Whether every word of the query begins a word of the text.
+fn starts_words(query: &str, text: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|char: char| !char.is_alphanumeric());
+        let words = words.filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let (query, text) = (words(query), words(text));
+    query.iter().map(String::len).sum::<usize>() >= WORD_QUERY
+        && query
+            .iter()
+            .all(|typed| text.iter().any(|word| word.starts_with(typed)))
 }
 
 fn measure(items: &[Item]) -> ColumnWidths {
@@ -300,6 +344,34 @@ mod tests {
         assert_eq!(list.selected(), None);
         list.set_query("");
         assert_eq!(list.len(), 3);
+    }
+
+    #[test]
+    fn alias_puts_its_item_first() {
+        let mut list = select(&["write a note", "quit"]).with_aliases(vec![("wq", "quit".into())]);
+        let first = |list: &Select| list.selected().map(|item| item.label.clone());
+        list.set_query("w");
+        assert_eq!(first(&list).as_deref(), Some("write a note"));
+        list.set_query("wq");
+        assert_eq!(first(&list).as_deref(), Some("quit"));
+    }
+
+    #[test]
+    fn scattered_letters_do_not_find_an_item_that_is_found_by_word() {
+        let mut list =
+            select(&["run: retry now", "show now"]).with_by_word(vec!["run: retry now".into()]);
+        for (query, count) in [
+            ("", 2),
+            ("now", 2),
+            ("ret", 1),
+            ("run ret", 1),
+            ("re", 0),
+            ("rnow", 0),
+            ("unet", 0),
+        ] {
+            list.set_query(query);
+            assert_eq!(list.len(), count, "{query}");
+        }
     }
 
     #[test]

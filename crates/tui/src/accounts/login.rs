@@ -1,5 +1,5 @@
-//! The dialog of a running sign-in: where to go, what to type there, and a line for what comes back. A
-//! key is never drawn.
+//! The dialog of a running sign-in: the address, the code to type there, and an input line for the code or key that
+//! the user received. A key is never drawn.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

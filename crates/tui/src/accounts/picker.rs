@@ -1,4 +1,4 @@
-//! Choosing whom to sign in to, or whom to sign out of.
+//! The list of providers for signing in and out.
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;

@@ -14,7 +14,7 @@ impl App {
         self.apply_actions(now);
     }
 
-    /// Does what components and features asked for, until nothing more is asked.
+    /// Applies the actions of components and features until there are no more.
     pub(super) fn apply_actions(&mut self, now: Instant) {
         loop {
             let actions = self.outbox.take_actions();

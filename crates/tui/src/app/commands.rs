@@ -9,8 +9,8 @@ use osier_agent::Op as AgentOp;
 use osier_term::component::Handled;
 
 impl App {
-    /// Runs a bound command: the layer in front first, then the editor, then the app. False when nobody
-    /// has a use for it now.
+    /// Runs a bound command: the layer in front first, then the editor, then the app. False if the
+    /// command does not apply now.
     pub(super) fn command(&mut self, command: Command, now: Instant) -> bool {
         if !self.overlays.is_empty() {
             let handled = self.overlays.on_command(command, &mut self.outbox.cx(now));

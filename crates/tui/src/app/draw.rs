@@ -152,8 +152,8 @@ impl App {
         self.transcript.status(&self.keymap)
     }
 
-    /// The cursor of the main screen: in the list that completes when one has gone into it, at what is picked
-    /// while the conversation is browsed, else where one types.
+    /// The cursor of the main screen: on the selected completion, on the selected block in browse mode, else in the
+    /// editor.
     fn main_cursor(&self, buffer: &mut Buffer, areas: Areas, typing: Position) -> Option<Position> {
         let browses = self.transcript.is_browsing();
         if !self.linear {

@@ -13,7 +13,7 @@ use crate::{
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
-use osier_protocol::{Event, LineState, SessionInfo, StoredMessage, TreeEvent};
+use osier_protocol::{ConnectionState, Event, SessionInfo, StoredMessage, TreeEvent};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -88,7 +88,7 @@ impl App {
                 sessions::on_event(event, &mut self.transcript, overlays, outbox);
             }
             Event::Stash { prompts } => self.stash.set_prompts(prompts, overlays),
-            Event::UnsentFound { text } => self.prompt.restore_draft(text, outbox),
+            Event::DraftFound { text } => self.prompt.restore_draft(text, outbox),
             Event::Todo { list } => self.todo.set(list),
             Event::Jobs { jobs } => {
                 self.footer.jobs = jobs::running(jobs);
@@ -101,10 +101,10 @@ impl App {
                 you,
             } => self.footer.presence = Presence::of(clients, *writer, *you),
             Event::Connection { state, detail } => {
-                if *state == LineState::Lost {
+                if *state == ConnectionState::Lost {
                     self.footer.presence = Presence::default();
                 }
-                self.footer.line = Some((*state, text::single_line(detail)));
+                self.footer.connection = Some((*state, text::single_line(detail)));
             }
             Event::ShutDown => outbox.effect(Effect::Quit),
             event => self.on_account(event),

@@ -56,7 +56,7 @@ pub(super) fn draw_layer(
     linear::compact(buffer, &mut places);
     let [selected, cursor] = places;
     let selected = selected.map(|at| linear::first_alphanumeric(buffer, at));
-    // A line that narrows a list is typed without looking; any other is where one is.
+    // In a list, the cursor is on the selected item, not in the query; elsewhere it is in the input line.
     match cursor {
         Some(cursor) if layers.typed().is_none() => Some(cursor),
         cursor => selected.or(cursor).or(Some(area.as_position())),

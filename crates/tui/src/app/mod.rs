@@ -327,7 +327,7 @@ impl App {
         self.outbox.redraw(found || scrolled);
     }
 
-    /// Takes what belongs to the terminal from the tab that was shown.
+    /// Takes over the state that belongs to the terminal from the tab that was shown.
     pub(crate) fn take_terminal_from(&mut self, from: &mut Self) {
         std::mem::swap(&mut self.highlighter, &mut from.highlighter);
         std::mem::swap(&mut self.pictures, &mut from.pictures);

@@ -72,7 +72,7 @@ impl Appearance {
         (theme.adapted(&self.colours), problems)
     }
 
-    /// Which of the two in `DARK/LIGHT` is meant now.
+    /// The theme of `DARK/LIGHT` that suits the terminal now.
     fn chosen<'a>(&self, name: &'a str) -> &'a str {
         match name.split_once('/') {
             Some((_, light)) if self.colours.is_dark() == Some(false) => light,

@@ -2,6 +2,7 @@
 
 use crate::action::Action;
 use crate::overlays::picker::Picker;
+use osier_base::text;
 use osier_protocol::{ChangeKind, CheckpointOp, FileChange, FilesAt, Op};
 use osier_term::widgets::columns::Columns;
 use osier_term::widgets::select::Item;
@@ -57,10 +58,7 @@ pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
 
 /// `1 file`, `2 files`.
 pub(crate) fn files(count: usize) -> String {
-    match count {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    }
+    text::counted(count, "file", "files")
 }
 
 fn choice(key: &str, label: String) -> Item {

@@ -93,6 +93,10 @@ pub struct CommandInfo {
     pub slash: Option<Slash>,
     pub(crate) run: Run,
     key_only: bool,
+    /// Queries that put it first in the palette: Vim's names for it.
+    pub(crate) queries: &'static [&'static str],
+    /// The palette lists it only for a query of the starts of its words.
+    pub(crate) by_word: bool,
 }
 
 impl CommandInfo {
@@ -111,6 +115,8 @@ impl CommandInfo {
             slash: None,
             run: Run::Component,
             key_only: false,
+            queries: &[],
+            by_word: false,
         }
     }
 
@@ -137,6 +143,18 @@ impl CommandInfo {
     /// Leaves it out of the palette: it makes sense only as a key.
     const fn key_only(mut self) -> Self {
         self.key_only = true;
+        self
+    }
+
+    /// Puts it first in the palette for these queries.
+    const fn queries(mut self, queries: &'static [&'static str]) -> Self {
+        self.queries = queries;
+        self
+    }
+
+    /// Leaves it out of the palette while the query only resembles it: it changes the session or ends something.
+    const fn by_word(mut self) -> Self {
+        self.by_word = true;
         self
     }
 

@@ -55,7 +55,8 @@ commands! {
         HistorySearch "history_search" "Search the prompt history"
             .feature();
         ExternalEditor "external_editor" "Edit the prompt in $VISUAL or $EDITOR"
-            .feature();
+            .feature()
+            .queries(&["e", "edit"]);
         AttachPicture "attach_picture" "Attach the image in the clipboard, or paste its text"
             .effect(|| Effect::ReadPicture);
         Complete "complete" "Complete the path, file or command"
@@ -65,21 +66,25 @@ commands! {
     }
     Run {
         Interrupt "interrupt" "Stop the model and its commands"
-            .feature();
+            .feature()
+            .by_word();
         Answer "answer" "Answer the pending question"
             .feature();
         RetryRun "retry" "Continue a failed run; with a model, retry as a branch"
             .op(|| Op::Agent(AgentOp::Continue))
-            .slash_with("retry", "[MODEL]", arguments::retry);
+            .slash_with("retry", "[MODEL]", arguments::retry)
+            .by_word();
         RetryModel "retry_model" "Retry the last prompt with another model"
             .feature();
         FanOut "fan" "Run several models side by side"
             .typed("fan", "MODEL MODEL … [-- PROMPT]", arguments::fan);
         Compact "compact" "Summarize the earlier conversation"
             .op(|| Op::Tree(TreeOp::Compact { instructions: None, review: true }))
-            .slash_with("compact", "[INSTRUCTIONS]", arguments::compact);
+            .slash_with("compact", "[INSTRUCTIONS]", arguments::compact)
+            .by_word();
         CyclePermissions "cycle_permissions" "Switch to the next permission mode"
-            .op(|| Op::CyclePermissions);
+            .op(|| Op::CyclePermissions)
+            .by_word();
         Permissions "permissions" "Change the permission mode and rules"
             .feature()
             .slash_with("permissions", "[MODE]", arguments::permissions)
@@ -94,17 +99,21 @@ commands! {
             .feature()
             .slash_with("model", "[NAME]", arguments::model);
         CycleModel "cycle_model" "Switch to the next favourite model"
-            .op(|| Op::CycleModel { backward: false });
+            .op(|| Op::CycleModel { backward: false })
+            .by_word();
         CycleModelBackward "cycle_model_backward" "Switch to the previous favourite model"
-            .op(|| Op::CycleModel { backward: true });
+            .op(|| Op::CycleModel { backward: true })
+            .by_word();
         CycleThinking "cycle_thinking" "Switch to the next thinking level"
             .op(|| Op::CycleThinkingLevel)
             .slash_with("thinking", "[LEVEL]", arguments::thinking)
-            .values(|| ThinkingLevel::ALL.map(ThinkingLevel::name).to_vec());
+            .values(|| ThinkingLevel::ALL.map(ThinkingLevel::name).to_vec())
+            .by_word();
         CycleRole "cycle_role" "Switch to the model of the other role"
             .op(|| Op::SwitchRole { role: None })
             .slash_with("role", "[plan|edit [MODEL]]", arguments::role)
-            .values(|| vec!["plan", "edit"]);
+            .values(|| vec!["plan", "edit"])
+            .by_word();
         RefreshModels "refresh_models" "Fetch newly published models and prices"
             .op(|| Op::RefreshModels).slash("refresh");
     }
@@ -118,10 +127,14 @@ commands! {
     }
     Session {
         NewSession "new_session" "Start a new session; during a run, in a new tab"
-            .feature().slash("new");
+            .feature().slash("new")
+            .by_word();
         SessionPicker "session_picker" "Resume a session"
             .feature()
             .slash_with("resume", "[ID]", |id| Ok(vec![arguments::open_session(id, false)]));
+        Save "save" "Save the session; this happens automatically"
+            .actions(|| vec![Action::Toast { text: "sessions are saved automatically".to_owned(), error: false }])
+            .queries(&["w", "w!", "wa", "write", "save"]);
         RenameSession "rename_session" "Rename the session; without a name, clear the name"
             .typed("name", "[TEXT]", arguments::rename);
         ShowSession "session_info" "Show the session's file, counts and cost"
@@ -133,22 +146,28 @@ commands! {
         Pin "pin" "Pin the session in the list, or unpin it"
             .actions(|| vec![Action::MarkSession { mark: Mark::Pinned, on: true }])
             .slash_with("pin", "[off]", |argument| arguments::mark(argument, Mark::Pinned))
-            .values(|| vec!["off"]);
+            .values(|| vec!["off"])
+            .by_word();
         Archive "archive" "Archive the session, or unarchive it"
             .actions(|| vec![Action::MarkSession { mark: Mark::Archived, on: true }])
             .slash_with("archive", "[off]", |argument| arguments::mark(argument, Mark::Archived))
-            .values(|| vec!["off"]);
+            .values(|| vec!["off"])
+            .by_word();
         Fork "fork" "Fork a new session from before the last prompt"
-            .op(|| Op::Tree(TreeOp::Fork { entry_id: None })).slash("fork");
+            .op(|| Op::Tree(TreeOp::Fork { entry_id: None })).slash("fork")
+            .by_word();
         CloneSession "clone" "Copy the branch into a new session"
-            .op(|| Op::Tree(TreeOp::Clone)).slash("clone");
+            .op(|| Op::Tree(TreeOp::Clone)).slash("clone")
+            .by_word();
         Export "export" "Export the session as HTML, Markdown or JSON lines"
             .actions(|| vec![arguments::export_to("")])
-            .slash_with("export", "[FILE]", |argument| Ok(vec![arguments::export_to(argument)]));
+            .slash_with("export", "[FILE]", |argument| Ok(vec![arguments::export_to(argument)]))
+            .by_word();
         Import "import" "Import a session from osier, pi, Claude Code or Codex"
             .typed("import", "FILE", arguments::import);
         TakeOver "take_over" "Take control from another client"
-            .feature().slash("takeover");
+            .feature().slash("takeover")
+            .by_word();
     }
     Tabs {
         OpenSessions "open_sessions" "List tabs"
@@ -167,7 +186,8 @@ commands! {
         PreviousWaiting "previous_waiting" "Go to the previous tab that needs attention"
             .feature();
         CloseSession "close_session" "Close the tab; the session stays stored"
-            .feature().slash("close");
+            .feature().slash("close")
+            .by_word();
         Session1 "session_1" "Go to tab 1"
             .feature().key_only();
         Session2 "session_2" "Go to tab 2"
@@ -213,19 +233,22 @@ commands! {
         Palette "palette" "Show the command palette"
             .feature().key_only();
         Help "help" "Show keyboard shortcuts and commands"
-            .feature().slash("help").slash_alias("keys");
+            .feature().slash("help").slash_alias("keys")
+            .queries(&["h", "help"]);
         About "about" "Show version, platform and folders"
             .op(|| Op::GetAbout).slash("about");
         Redraw "redraw" "Redraw the screen"
             .effect(|| Effect::Repaint);
         Suspend "suspend" "Suspend osier; `fg` resumes it"
-            .effect(|| Effect::Suspend);
+            .effect(|| Effect::Suspend)
+            .by_word();
         ClearOrExit "clear_or_exit" "Clear the prompt; twice in a row, quit"
             .feature().key_only();
         Exit "exit" "Quit when the prompt is empty"
             .feature().key_only();
         Quit "quit" "Quit osier"
-            .feature().slash("quit");
+            .feature().slash("quit")
+            .by_word().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
     }
     Conversation {
         CopyAnswer "copy_answer" "Copy the last answer"
@@ -296,13 +319,15 @@ commands! {
             .slash_with("undo", "[files|both]", |argument| {
                 let files = arguments::preview(FilesAt::LastPrompt);
                 arguments::step(argument, TreeOp::UndoPrompt, files)
-            });
+            })
+            .by_word();
         RedoPrompt "redo_prompt" "Redo what `/undo` reverted, with files or not"
             .actions(|| vec![Action::Move { op: TreeOp::RedoPrompt, files: false }])
             .slash_with("redo", "[files|both]", |argument| {
                 let files = Op::Checkpoint(CheckpointOp::UndoRestore);
                 arguments::step(argument, TreeOp::RedoPrompt, files)
-            });
+            })
+            .by_word();
         PreviousFile "previous_file" "Go to the previous file";
         NextFile "next_file" "Go to the next file";
         PreviousHunk "previous_hunk" "Go to the previous change";

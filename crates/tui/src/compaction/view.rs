@@ -10,6 +10,7 @@ use crate::layout::centred;
 use crate::overlays::frame;
 use crate::overlays::frame::boxed;
 use crate::prompt::editing::edit_area;
+use osier_base::text;
 use osier_protocol::{Op, TreeOp};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::Token;
@@ -68,7 +69,8 @@ impl Component<Command, Action> for SummaryView {
             unchanged,
         } = self.numbers;
         let numbers = format!(
-            "{summarized} messages summarized · {unchanged} unchanged · context {} tokens",
+            "{} summarized · {unchanged} unchanged · context {} tokens",
+            text::counted(summarized, "message", "messages"),
             tokens(tokens_before)
         );
         let keys = frame::hints(view.keymap, "summary", HINTS);

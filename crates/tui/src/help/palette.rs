@@ -12,8 +12,17 @@ pub(super) const ID: &str = "palette";
 
 /// The picker over commands, built in or added.
 pub(super) fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker {
-    let commands = commands().filter(|info| info.in_palette());
-    let commands = commands.map(|info| item(info, keymap));
+    let listed: Vec<&CommandInfo> = commands().filter(|info| info.in_palette()).collect();
+    let key = |info: &CommandInfo| info.name.to_owned();
+    let aliases = listed.iter().flat_map(|info| {
+        let slash = info.slash.map(|slash| slash.name);
+        let queries = slash.into_iter().chain(info.queries.iter().copied());
+        queries.map(|query| (query, key(info)))
+    });
+    let aliases = aliases.collect();
+    let by_word = listed.iter().filter(|info| info.by_word);
+    let by_word = by_word.map(|info| key(info)).collect();
+    let commands = listed.iter().map(|info| item(info, keymap));
     let added = added.iter().map(|command| Item {
         key: format!("/{}", command.name),
         label: text::single_line(&command.description),
@@ -23,7 +32,7 @@ pub(super) fn picker(keymap: &Keymap<Command>, added: &[AddedCommand]) -> Picker
     });
     let items = commands.chain(added).collect();
     let picker = Picker::new("Commands", "no command matches", items, Box::new(run));
-    picker.taking("run")
+    picker.finding(aliases, by_word).taking("run")
 }
 
 fn item(info: &CommandInfo, keymap: &Keymap<Command>) -> Item {

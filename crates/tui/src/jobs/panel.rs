@@ -50,7 +50,7 @@ pub(super) struct Jobs {
     output: Output,
     /// A first key asked to kill this one.
     doomed: Option<String>,
-    /// The output takes the place of the list.
+    /// The output replaces the list.
     wide: bool,
 }
 
@@ -106,7 +106,7 @@ impl Jobs {
         Handled::Yes
     }
 
-    /// Kills the selected job when it is asked for the second time.
+    /// Kills the selected job when the key is pressed twice.
     fn kill(&mut self, cx: &mut Cx<'_, Action>) {
         let Some(job) = self.selected().filter(|job| job.running) else {
             return;

@@ -92,6 +92,17 @@ impl Picker {
         self
     }
 
+    /// Sets queries that put an item first, and the items that are found only by the starts of their words.
+    #[must_use]
+    pub(crate) fn finding(
+        mut self,
+        aliases: Vec<(&'static str, String)>,
+        by_word: Vec<String>,
+    ) -> Self {
+        self.list = self.list.with_aliases(aliases).with_by_word(by_word);
+        self
+    }
+
     /// The verb in the key hint of `enter`: `open`.
     #[must_use]
     pub(crate) fn taking(mut self, word: &'static str) -> Self {

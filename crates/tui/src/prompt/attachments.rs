@@ -26,7 +26,7 @@ const EXTENSIONS: &[&str] = &["png", "jpg", "jpeg", "gif", "webp"];
 pub(crate) struct Attachments {
     files: VecDeque<(u64, Attachment)>,
     count: u64,
-    /// The chips that were sent once in vain, because the model does not see.
+    /// Placeholders of images for which a warning was shown, because the model does not accept images.
     warned: Vec<u64>,
 }
 
@@ -127,7 +127,7 @@ fn rejection(model: Option<&ModelInfo>) -> String {
     format!("{name} does not accept images; it gets a placeholder")
 }
 
-/// The text before and behind the mark that stood for a picture of this name: its number is of another time.
+/// The text before and after the placeholder of an image with this name. The number in the placeholder may differ.
 fn cut_at_mark<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     let end = format!(": {}]", text::single_line(name));
     let mut marks = text

@@ -16,7 +16,7 @@ pub(super) const CANDIDATE_LIMIT: usize = 20;
 /// One completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
-    /// What takes the place of `Completion::range`.
+    /// The text that replaces `Completion::range`.
     pub text: String,
     pub label: String,
     pub detail: String,
@@ -81,7 +81,13 @@ pub(super) fn commands(
 ) -> Option<Completion> {
     let (range, candidates) = match word {
         Word::Command(query) => {
-            let names = slash_commands().into_iter().map(|(_, slash)| slash.name);
+            let names = slash_commands().into_iter().flat_map(|(_, slash)| {
+                // An alias is offered only to users who begin to type it.
+                let alias = slash
+                    .alias
+                    .filter(|alias| !query.is_empty() && alias.starts_with(query));
+                [Some(slash.name), alias].into_iter().flatten()
+            });
             let names = names.chain(added.iter().map(|command| command.name.as_str()));
             let candidates = ranked(query, names, |name| command_candidate(name, added));
             (0..query.len() + 1, candidates)
@@ -112,10 +118,18 @@ pub(super) fn commands(
 }
 
 fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
-    let own = find_slash(name).map(|(info, slash)| (slash.argument, info.description));
+    let own = find_slash(name).map(|(info, slash)| {
+        let description = match slash.alias {
+            Some(alias) if alias == name => {
+                format!("alias of /{}: {}", slash.name, info.description)
+            }
+            _ => info.description.to_owned(),
+        };
+        (slash.argument, description)
+    });
     let brought = || {
         let command = added.iter().find(|command| command.name == name)?;
-        Some((command.argument.as_str(), command.description.as_str()))
+        Some((command.argument.as_str(), command.description.clone()))
     };
     let (argument, description) = own.or_else(brought).unwrap_or_default();
     Candidate {
@@ -123,7 +137,7 @@ fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
         label: text::single_line(&format!("/{name} {argument}"))
             .trim_end()
             .to_owned(),
-        detail: text::single_line(description),
+        detail: text::single_line(&description),
     }
 }
 
@@ -288,6 +302,17 @@ mod tests {
             texts(commands(&word("/thin"), &[], &[])),
             (0..5, vec!["/thinking ".into()])
         );
+        let aliases = commands(&word("/beside"), &[], &[]).unwrap().candidates;
+        assert_eq!(
+            (aliases[0].label.as_str(), aliases[0].detail.as_str()),
+            (
+                "/beside [ID]",
+                "alias of /tab: Start a new session in a new tab"
+            )
+        );
+        assert_eq!(texts(commands(&word("/keys"), &[], &[])).1[0], "/keys ");
+        // Without its start, the alias is not offered.
+        assert_eq!(commands(&word("/side"), &[], &[]), None);
         assert_eq!(
             texts(commands(&word("/thinking hi"), &[], &[])),
             (10..12, vec!["high".into(), "xhigh".into()])

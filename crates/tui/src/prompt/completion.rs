@@ -44,7 +44,7 @@ pub(super) struct Completer {
     find: Option<Find>,
     /// The files are on another machine.
     elsewhere: bool,
-    /// Not set before they were asked for.
+    /// Not set before they are requested.
     models: Option<Vec<String>>,
     models_asked: bool,
     /// Prompts of MCP servers.
@@ -253,7 +253,7 @@ impl Completer {
         }
         let before = area.before_cursor().to_owned();
         let list = |name: &str| {
-            // The files are elsewhere: `@` knows them, the disk here does not.
+            // The files are on another machine: `@` lists them, the local disk does not have them.
             if self.elsewhere {
                 return Vec::new();
             }

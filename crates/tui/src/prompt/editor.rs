@@ -69,7 +69,7 @@ impl Editor {
         self.completer.close();
     }
 
-    /// The same with what was pasted as it stood.
+    /// The same, with pasted parts as placeholders.
     pub fn set_parts(&mut self, parts: &Parts) {
         self.area.set_parts(parts);
         self.modal.reset(&mut self.area);

@@ -1,5 +1,5 @@
-//! Pending questions: a line each above the editor, and the dialog of the one that was opened. A new question
-//! never takes the focus from the editor.
+//! Pending questions: a line above the editor for each, and the dialog of the open one. A new question never takes the
+//! focus from the editor.
 
 mod dialog;
 

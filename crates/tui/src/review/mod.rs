@@ -75,7 +75,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Opens the overlay, or gives the open one what it asked for.
+    /// Opens the overlay, or updates the open one.
     fn show(&self, has_branch: bool, overlays: &mut Overlays, outbox: &mut Outbox) {
         let Self {
             range,

@@ -1,6 +1,5 @@
-//! What changed in the files: a list of them, and the changes of the one that is selected. Beside each
-//! other where the screen is wide, else one above the other. Each change can be accepted, rejected and
-//! commented (`review`).
+//! The diff view: the list of changed files and the changes of the selected file. They are side by side on a wide
+//! screen, else one above the other. Each change can be accepted, rejected and commented on (`review`).
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

@@ -1,5 +1,4 @@
-//! What the interface wants from the world outside its state, and what comes back from work done beside the
-//! loop.
+//! Side effects of the interface, such as the clipboard and the browser, and the results of background work.
 
 use std::time::Instant;
 
@@ -20,7 +19,7 @@ pub(super) enum Finished {
     Opened(bool),
     /// A picture is ready to be shown.
     Picture(RenderedImage),
-    /// What tmux knows of the terminal around it.
+    /// What tmux reports about the outer terminal.
     OuterTerminal(OuterTerminal),
     /// A file for the prompt was read, or why not.
     Attached(Result<Box<Attachment>, String>),

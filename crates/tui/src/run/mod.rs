@@ -1,5 +1,5 @@
-//! Connects the app to the terminal and the host. The loop is in `screen`; what it carries out for the app is
-//! beside it.
+//! Connects the app to the terminal and the session. The loop is in `screen`; the other modules execute the effects of
+//! the app.
 
 mod appearance;
 mod attachments;
@@ -54,20 +54,20 @@ pub struct Options {
     /// Open the session picker at once.
     pub pick_session: bool,
     pub accounting: Option<File>,
-    /// The agent runs elsewhere.
+    /// The agent runs on a server.
     pub elsewhere: Option<Elsewhere>,
 }
 
-/// What is different when the agent runs elsewhere.
+/// The differences if the agent runs on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
     /// Its files are on this machine.
     pub files_are_here: bool,
-    /// What is typed to come back.
+    /// The command that reconnects.
     pub way_back: String,
 }
 
-/// Runs the interface with agents of its own until the user leaves.
+/// Runs the interface with sessions in this process until the user quits.
 pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<()> {
     setup.answers_questions = true;
     let (here, template) = (setup.clone(), setup.clone());
@@ -90,8 +90,7 @@ pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<()
     .await
 }
 
-/// Runs the interface with an agent that is there already, until the user leaves; `open` brings others of
-/// where it is.
+/// Runs the interface with an existing session until the user quits. `open` opens other sessions of the same server.
 pub async fn run_over(
     host: SessionHandle,
     events: Subscription<Event>,

@@ -1,4 +1,4 @@
-//! Pictures on the terminal: which way it shows them, and what it has to be sent beside the cells.
+//! Images on the terminal: the protocol, and the data that is sent in addition to the cells.
 
 use std::path::Path;
 use std::time::Instant;
@@ -81,7 +81,7 @@ impl Painted {
 }
 
 impl Screen {
-    /// Has pictures come back to the loop when they are ready.
+    /// Sends images to the loop when they are ready.
     pub(super) fn start_pictures(&mut self) {
         self.painted.resized(self.terminal.cell());
         if self.terminal.kind().host == TerminalHost::Tmux {

@@ -39,11 +39,11 @@ pub(super) struct Screen {
     /// The terminal has reported colours that are not applied yet.
     pub(super) colours_changed: bool,
     pub(super) painted: Painted,
-    /// What the terminal shows beside the cells.
+    /// What the terminal shows outside of the cells: title, progress, notifications.
     pub(super) attention: AttentionState,
-    /// How one more session is opened.
+    /// Opens another session.
     pub(super) open: Open,
-    /// The directory whose settings hold.
+    /// The directory whose settings apply.
     pub(super) place: PathBuf,
 }
 
@@ -132,7 +132,7 @@ impl Screen {
         }
         let front = &mut self.tabs.front;
         if front.app.take_dirty() {
-            // The end of an answer is what one waits for.
+            // Users wait for the end of an answer.
             let answered = std::mem::take(&mut front.answered);
             if answered {
                 self.clock.request_at(now);

@@ -16,10 +16,10 @@ use osier_settings::ExitOutput;
 /// Events applied between two polls of the keyboard.
 const EVENT_BATCH: usize = 512;
 
-/// A session with its state, also while another is shown.
+/// A session with its state, in the foreground or background.
 #[derive(Debug)]
 pub(crate) struct Tab {
-    /// What it is called by; it stays while the session is open.
+    /// Its number, which stays the same while the session is open.
     pub number: usize,
     pub app: Box<App>,
     pub host: SessionHandle,
@@ -27,31 +27,31 @@ pub(crate) struct Tab {
     /// Prompts of the command line that have not been sent, the next one last.
     pub prompts: Vec<Prompt>,
     running: bool,
-    /// What one waits for has come and was not drawn yet: the end of an answer, what was asked for.
+    /// Something that the user waits for was not drawn yet: the end of an answer, a requested list.
     pub answered: bool,
     /// The conversation, for the scrollback.
     pub said: Vec<String>,
-    unsent: Unsent,
+    draft: StoredDraft,
     seen: Seen,
-    /// The host has ended.
+    /// The session has ended.
     pub ended: bool,
 }
 
 /// The draft that the session has stored.
 #[derive(Debug)]
-struct Unsent {
-    /// Not set where the session has reported another.
-    kept: Option<Parts>,
-    /// It may be another now.
+struct StoredDraft {
+    /// `None` after the session has reported a draft of an earlier run.
+    saved: Option<Parts>,
+    /// The text in the editor may differ from it.
     stale: bool,
     /// The edit count of the editor when the draft was last compared.
     edits: Option<u64>,
 }
 
-impl Default for Unsent {
+impl Default for StoredDraft {
     fn default() -> Self {
         Self {
-            kept: Some(Parts::default()),
+            saved: Some(Parts::default()),
             stale: false,
             edits: None,
         }
@@ -85,7 +85,7 @@ impl Tab {
             running: false,
             answered: false,
             said: Vec::new(),
-            unsent: Unsent::default(),
+            draft: StoredDraft::default(),
             seen: Seen::default(),
             ended: false,
         }
@@ -124,28 +124,28 @@ impl Tab {
             }
             self.host.send(op);
         }
-        self.keep_unsent();
+        self.save_draft();
         prompts
     }
 
-    /// What is typed may be another text now.
+    /// The text in the editor may have changed.
     pub(crate) fn touched(&mut self) {
-        self.unsent.stale = true;
+        self.draft.stale = true;
     }
 
     /// Stores the draft when it has changed. After the op that sends the prompt.
-    fn keep_unsent(&mut self) {
-        let unsent = &mut self.unsent;
+    fn save_draft(&mut self) {
+        let draft = &mut self.draft;
         let edits = Some(self.app.prompt.editor.edits());
         // A key that only moves the cursor does not have a long text compared.
-        if !std::mem::take(&mut unsent.stale) || unsent.edits == edits {
+        if !std::mem::take(&mut draft.stale) || draft.edits == edits {
             return;
         }
-        unsent.edits = edits;
+        draft.edits = edits;
         let text = self.app.prompt.editor.parts();
-        if unsent.kept.as_ref() != Some(&text) {
-            unsent.kept = Some(text.clone());
-            self.host.send(Op::KeepUnsent { text });
+        if draft.saved.as_ref() != Some(&text) {
+            draft.saved = Some(text.clone());
+            self.host.send(Op::SaveDraft { text });
         }
     }
 
@@ -205,20 +205,20 @@ impl Tab {
         match event {
             // Typed text moves to the session; an empty editor gets the session's draft.
             Event::SessionOpened { messages, .. } => {
-                self.unsent = Unsent {
+                self.draft = StoredDraft {
                     stale: true,
-                    ..Unsent::default()
+                    ..StoredDraft::default()
                 };
-                self.host.send(Op::FindUnsent);
+                self.host.send(Op::FindDraft);
                 self.seen = Seen::default();
                 for stored in messages {
                     self.hear(&stored.message);
                 }
             }
-            // It may be cleared before this runs: that has to be stored as well.
-            Event::UnsentFound { .. } => {
-                self.unsent = Unsent {
-                    kept: None,
+            // The editor may be cleared before the next save: that must be stored as well.
+            Event::DraftFound { .. } => {
+                self.draft = StoredDraft {
+                    saved: None,
                     stale: true,
                     edits: None,
                 };
@@ -227,7 +227,7 @@ impl Tab {
                 osier_agent::Event::QueueRecalled { .. } | osier_agent::Event::AgentSettled { .. },
             )
             | Event::Tree(TreeEvent::Moved { .. } | TreeEvent::Forked { .. }) => {
-                self.unsent.stale = true;
+                self.draft.stale = true;
             }
             Event::ShellEnd { .. } => self.seen.unread = true,
             _ => {}
@@ -294,7 +294,7 @@ impl Tab {
         }
     }
 
-    /// Waits until the session, which was told to end, has ended.
+    /// Waits for the end of the session, which is shutting down.
     pub(crate) fn ending(self) -> impl Future<Output = ()> + Send + 'static {
         let (mut events, ended) = (self.events, self.ended);
         async move {

@@ -10,14 +10,14 @@ use super::tab::Tab;
 use crate::tabs::{TabState, TabSummaries, TabSummary};
 use osier_protocol::{Op, SessionInfo};
 
-/// The open sessions: the one that is shown in front, the others in the order of their numbers.
+/// The tabs: the shown one, and the others in the order of their numbers.
 #[derive(Debug)]
 pub(crate) struct Tabs {
     pub front: Tab,
     others: Vec<Tab>,
-    /// Number of the one that was in front before.
+    /// Number of the tab that was shown before.
     before: Option<usize>,
-    /// Hosts that are storing what there is.
+    /// Closed sessions that are still being stored.
     closing: JoinSet<()>,
 }
 

@@ -182,14 +182,18 @@ fn lines(description: &Description) -> Vec<String> {
         format!("file: {path}"),
         format!("directory: {}", clean(&session.cwd)),
         format!(
-            "{} entries, {} branches, {} checkpoints",
-            description.entries, description.branches, description.checkpoints
+            "{}, {}, {}",
+            text::counted(description.entries, "entry", "entries"),
+            text::counted(description.branches, "branch", "branches"),
+            text::counted(description.checkpoints, "checkpoint", "checkpoints")
         ),
     ];
     if stored {
         lines.push(format!(
-            "{} prompts, {} answers, {} tool calls",
-            session.prompts, session.answers, session.tool_calls
+            "{}, {}, {}",
+            text::counted(session.prompts, "prompt", "prompts"),
+            text::counted(session.answers, "answer", "answers"),
+            text::counted(session.tool_calls, "tool call", "tool calls")
         ));
     }
     if let Some(parent) = &session.parent {

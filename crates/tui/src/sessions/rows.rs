@@ -427,7 +427,7 @@ fn hit_row(hit: &FoundText, selected: bool, width: usize) -> Row {
     let text = &hit.text.text;
     let mut at = 0;
     for (start, end) in &hit.text.marks {
-        // Offsets from elsewhere are not trusted.
+        // Offsets from other programs are not trusted.
         let (Some(before), Some(matched)) = (text.get(at..*start), text.get(*start..*end)) else {
             break;
         };

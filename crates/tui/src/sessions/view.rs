@@ -1,4 +1,4 @@
-//! The overlay: what is asked for, what was found, what is selected, and what the keys do to it.
+//! The overlay of the session list: the query, the found sessions, the selection and the keys.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +18,16 @@ use osier_term::widgets::line_input::LineInput;
 
 pub(crate) const ID: &str = "session";
 
-/// What the host has found.
+/// The sessions that the index has found.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub sessions: Vec<FoundSession>,
-    /// Sessions that match, those that are not among these included.
+    /// All sessions that match, including those that are not loaded.
     pub total: usize,
     pub cut: bool,
-    /// There is an index to look in.
+    /// The index can be searched.
     pub ready: bool,
-    /// It is the answer to what is asked for now.
+    /// It is the answer to the current query.
     pub current: bool,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct SessionsView {
     hurried: Option<bool>,
     /// The sessions that are open here, with their numbers.
     open: Vec<(PathBuf, usize)>,
-    /// What runs elsewhere is in the server one is attached to: it is joined.
+    /// A session that is open elsewhere is on the server of this client, so it is joined.
     pub(super) joins: bool,
     /// A new name is being typed.
     pub(super) naming: Option<LineInput>,

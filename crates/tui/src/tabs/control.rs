@@ -17,7 +17,7 @@ use osier_term::row::Span;
 /// Two presses of Ctrl+C within this time quit: as long as the hint is shown.
 const EXIT_WINDOW: Duration = TOAST_TIME;
 
-/// What this tab knows of the others, and how it is left.
+/// The state of the other tabs, and the confirmation before quitting.
 #[derive(Debug, Default)]
 pub(crate) struct TabControl {
     /// The last reported summaries of the tabs.

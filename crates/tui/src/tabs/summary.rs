@@ -9,7 +9,7 @@ use osier_term::row::Span;
 /// What a session does, or wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TabState {
-    /// A question waits for the person.
+    /// A question waits for the user.
     Waiting,
     /// The last run failed and was not seen yet.
     Failed,
@@ -123,7 +123,7 @@ impl TabSummaries {
             .filter(move |entry| entry.number != shown)
     }
 
-    /// The open session that is meant by a path, an id or its start, or a name.
+    /// The open session with this path, id, start of an id, or name.
     pub fn find(&self, target: &str) -> Option<&TabSummary> {
         let target = target.trim();
         let is_path = |entry: &&TabSummary| {

@@ -175,7 +175,7 @@ fn browsing_keys(keymap: &Keymap<Command>) -> String {
     ];
     let shown = keys.iter().filter_map(|(command, meaning)| {
         let keys = keymap.keys_for("transcript", *command);
-        // The shortest key of a command is the one that browsing is for.
+        // Browse mode has single keys: the shortest key of a command is the one to show.
         let key = keys.iter().min_by_key(|key| key.len())?;
         Some(format!("{key} {meaning}"))
     });

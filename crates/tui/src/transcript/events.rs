@@ -13,7 +13,7 @@ use osier_llm::{AssistantMessage, Delta, StopReason};
 use osier_markdown::Markdown;
 use osier_protocol::{Event, StoredMessage, TreeEvent};
 
-/// Cells among which the call of a result that just came is looked for.
+/// The number of recent cells that are searched for the call of a new result.
 const RECENT: usize = 256;
 
 impl Transcript {
@@ -76,14 +76,14 @@ impl Transcript {
                 self.shells.remove(id);
                 return changed;
             }
-            Event::HostNotice { severity, text, .. } => self.notice(*severity, text),
+            Event::Notice { severity, text, .. } => self.notice(*severity, text),
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }
         true
     }
 
-    /// Adds a line for the person.
+    /// Adds a notice for the user.
     pub fn notice(&mut self, severity: Severity, text: &str) {
         self.near.notice(severity, text);
     }

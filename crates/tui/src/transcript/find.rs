@@ -17,7 +17,7 @@ impl Transcript {
         self.needle = needle;
     }
 
-    /// Brings the message stored as `entry_id` onto the screen, at once when it is here.
+    /// Scrolls to the message stored as `entry_id`, at once if it is loaded.
     pub fn go_entry(&mut self, entry_id: &str) {
         if self.strip().cells_of(entry_id).is_none() && self.near.cells_of(entry_id).is_some() {
             self.leave_away();

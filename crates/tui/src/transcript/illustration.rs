@@ -1,5 +1,5 @@
-//! Pictures that an answer names, shown below its text. What a model writes is not trusted: a picture that it
-//! brings along or that lies in the working directory is shown, an address is never asked.
+//! Images that an answer references, shown below its text. The text of a model is not trusted: images in the answer
+//! itself or in the working directory are shown, URLs are never requested.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -13,12 +13,12 @@ use osier_term::images;
 use osier_term::row::Row;
 use osier_tools::image::FILE_LIMIT;
 
-/// Most pictures of one text.
+/// The maximum number of images of one text.
 const MOST: usize = 8;
-/// Rows that one may take.
+/// The maximum number of rows of an image.
 const ROWS: u16 = 16;
 
-/// A picture, or what has become of it.
+/// An image and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Illustration {
     image: Image,
@@ -27,9 +27,9 @@ pub(super) struct Illustration {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum File {
-    /// Nobody has read it yet.
+    /// It was not read yet.
     Unread,
-    /// It is on its way.
+    /// It is being read.
     Requested,
     /// In base64.
     Read(String),
@@ -66,7 +66,7 @@ impl Illustration {
         Some(self.image.destination.clone())
     }
 
-    /// Takes a file that was read; whether it is that of this picture.
+    /// Sets the file if it belongs to this image. Returns whether it does.
     pub(super) fn take(&mut self, path: &str, read: &Result<String, String>) -> bool {
         let is_own = self.file == File::Requested && self.image.destination == path;
         if is_own {

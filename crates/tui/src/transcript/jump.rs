@@ -1,4 +1,4 @@
-//! Going elsewhere in the conversation: to its ends, and from one prompt, call, error or edit to the next,
+//! Jumps in the conversation: to its ends, and from one prompt, call, error or edit to the next,
 //! also where it is not in memory.
 
 use super::cell::{Body, Cell};
@@ -85,7 +85,7 @@ impl Transcript {
         }
     }
 
-    /// What was looked for in vain since the last call.
+    /// The landmark that was not found since the last call.
     pub fn take_missed(&mut self) -> Option<String> {
         self.missed.take()
     }

@@ -53,20 +53,20 @@ enum Position {
 pub struct Transcript {
     /// The end of the conversation: what happens is added here.
     near: Strip,
-    /// Another place that is read; the position is in it.
+    /// A separate part of the conversation; if it is set, the position is in it.
     away: Option<Strip>,
-    /// The page that is on its way.
+    /// The requested page.
     asked: Option<PageRequest>,
-    /// Numbers the pages that were asked for.
+    /// The number of the last requested page.
     requests: u64,
     ops: Vec<Op>,
-    /// What is marked wherever it shows.
+    /// The search text that is highlighted.
     needle: Option<Needle>,
     /// What is selected, by mouse or by lines.
     selection: Option<Selection>,
     /// The block that is picked.
     pick: Option<Pick>,
-    /// What was looked for in vain.
+    /// The landmark that was not found.
     missed: Option<String>,
     position: Position,
     style: CellStyle,
@@ -74,15 +74,15 @@ pub struct Transcript {
     viewport: (u16, u16),
     /// The assistant's message that streams: its id, and the cell of each block.
     open: Option<OpenMessage>,
-    /// The newest message that is no assistant's.
+    /// The newest message that is not from the assistant.
     started: Option<Started>,
     /// Cells of the user's commands that have not ended, by id.
     shells: HashMap<String, usize>,
-    /// What came while the reader was elsewhere.
+    /// What arrived below the visible part.
     below: Option<Below>,
-    /// Files of pictures that came into view.
+    /// Image files that became visible.
     wanted: Vec<String>,
-    /// Whether a session was ever shown; what was reported before belongs to all of them.
+    /// Whether a session was shown before; earlier notices belong to all sessions.
     opened: bool,
     /// Keys belong to the transcript, not to the editor.
     browsing: bool,
@@ -93,12 +93,12 @@ pub struct Transcript {
 #[derive(Debug)]
 struct OpenMessage {
     id: String,
-    /// What it is stored as, once it is.
+    /// The id of its entry, once it is stored.
     entry: Option<Arc<str>>,
     blocks: Vec<usize>,
 }
 
-/// A message that came whole and is not known to be stored yet.
+/// A complete message that is not stored yet, as far as the transcript knows.
 #[derive(Debug)]
 struct Started {
     id: String,
@@ -151,7 +151,7 @@ impl Transcript {
         self.away.as_mut().unwrap_or(&mut self.near)
     }
 
-    /// Goes back to the end of the conversation; what was asked for the other place is not awaited.
+    /// Returns to the end of the conversation; pending pages of the separate part are ignored.
     fn leave_away(&mut self) {
         if self.away.take().is_some() {
             self.unmark();

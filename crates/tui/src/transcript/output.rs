@@ -147,8 +147,14 @@ pub(super) fn head_rows(
     rows.truncate(limit);
     match (hidden_lines, cut) {
         (0, 0) => {}
-        (0, cut) => rows.push(Row::plain(format!("  … {cut} rows below"), Token::Muted)),
-        (lines, _) => rows.push(Row::plain(format!("  … {lines} lines below"), Token::Muted)),
+        (0, cut) => rows.push(Row::plain(
+            format!("  … {} below", text::counted(cut, "row", "rows")),
+            Token::Muted,
+        )),
+        (lines, _) => rows.push(Row::plain(
+            format!("  … {} below", text::counted(lines, "line", "lines")),
+            Token::Muted,
+        )),
     }
     rows
 }
@@ -176,8 +182,14 @@ pub(crate) fn tail_rows(
     let mut shown = Vec::with_capacity(limit + 1);
     match (hidden_lines, cut) {
         (0, 0) => {}
-        (0, cut) => shown.push(Row::plain(format!("  … {cut} rows above"), Token::Muted)),
-        (lines, _) => shown.push(Row::plain(format!("  … {lines} lines above"), Token::Muted)),
+        (0, cut) => shown.push(Row::plain(
+            format!("  … {} above", text::counted(cut, "row", "rows")),
+            Token::Muted,
+        )),
+        (lines, _) => shown.push(Row::plain(
+            format!("  … {} above", text::counted(lines, "line", "lines")),
+            Token::Muted,
+        )),
     }
     shown.extend(rows.into_iter().skip(cut));
     shown

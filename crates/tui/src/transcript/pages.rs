@@ -14,11 +14,11 @@ use osier_protocol::{Landmark, Op, PageAt, StoredMessage};
 /// Bytes of text, about, that a strip may hold before cells far away are dropped.
 const BUDGET: usize = 2 << 20;
 
-/// Cells that are kept on each side of the screen, at least; otherwise as many as it has rows, which is
-/// two screens: a cell has two rows or more.
+/// The minimum number of cells that stay in memory on each side of the screen. On a taller screen it is the number of
+/// its rows; because a cell has at least two rows, that is at least two screens.
 const KEPT_CELLS: usize = 24;
 
-/// What a page is for when it comes.
+/// What to do with a page when it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// It extends the loaded part upward.
@@ -29,7 +29,7 @@ pub(super) enum Purpose {
     Start,
     /// Its first landmark in that direction goes to the top of the screen.
     Landmark { landmark: Landmark, down: bool },
-    /// This entry goes on the screen.
+    /// Scrolls to this entry.
     Show { entry: Arc<str> },
 }
 
@@ -351,7 +351,7 @@ mod tests {
             Self { all, transcript }
         }
 
-        /// Answers what was asked for, until nothing is.
+        /// Answers all pending requests.
         fn answer(&mut self) {
             loop {
                 let ops = self.transcript.take_ops();

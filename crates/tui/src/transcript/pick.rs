@@ -163,7 +163,7 @@ impl Transcript {
         }
     }
 
-    /// Brings the picked block onto the screen: whole if it fits, else its first rows.
+    /// Scrolls to the selected block: to all of it if it fits, else to its first rows.
     fn show_pick(&mut self) {
         let Some((cell, rows)) = self.picked_rows() else {
             return;

@@ -33,12 +33,12 @@ pub(super) struct Selection {
     anchor: Place,
     head: Place,
     unit: Unit,
-    /// It has gone on from where the mouse went down.
+    /// The mouse has moved since the button was pressed.
     is_shown: bool,
 }
 
 impl Selection {
-    /// The cells are others by `count` places; `None` when one of its own is gone.
+    /// The selection after the cells moved by `count`; `None` if one of its cells was removed.
     pub(super) fn shifted(mut self, count: isize) -> Option<Self> {
         self.anchor.cell = self.anchor.cell.checked_add_signed(count)?;
         self.head.cell = self.head.cell.checked_add_signed(count)?;

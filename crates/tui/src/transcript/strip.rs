@@ -68,7 +68,7 @@ impl Strip {
         self.cells.len() - 1
     }
 
-    /// Adds a line for the person.
+    /// Adds a notice for the user.
     pub(super) fn notice(&mut self, severity: Severity, text: &str) {
         let notice = Notice {
             severity,

@@ -108,7 +108,7 @@ impl Transcript {
         {
             self.position = match &self.away {
                 None => Position::Follow,
-                // What comes below is on its way.
+                // The page below is already requested.
                 Some(away) => {
                     let end = (away.cells.len(), 0);
                     self.moved_up(end, usize::from(self.viewport.1))
@@ -121,7 +121,7 @@ impl Transcript {
         self.prefetch();
     }
 
-    /// Moves by a page, keeping two rows of the old one in sight beside the prompt above.
+    /// Moves by a page. Two rows of the previous page stay visible, in addition to the prompt header.
     pub fn page(&mut self, down: bool) {
         let page = isize::try_from(self.viewport.1.saturating_sub(2).max(1)).unwrap_or(1);
         if down {
@@ -341,7 +341,7 @@ impl Transcript {
     }
 }
 
-/// Paints a row of a picture: its cells where they are ready, else blanks. `Err` when nobody has asked for it.
+/// Paints a row of a picture: its cells where they are ready, else blanks. `Err` if it was not requested.
 fn paint_part(
     painter: &mut Painter<'_, impl Fn(Face) -> Style>,
     row: &Row,

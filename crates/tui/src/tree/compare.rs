@@ -116,8 +116,8 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
     };
     let numbers = format!(
         "{} · {} · ↑{} ↓{}{cost} · {}",
-        count(facts.messages, "message"),
-        count(facts.tool_calls, "tool call"),
+        text::counted(facts.messages, "message", "messages"),
+        text::counted(facts.tool_calls, "tool call", "tool calls"),
         tokens(facts.usage.context_tokens()),
         tokens(facts.usage.output),
         clock::human_duration(facts.duration_ms),
@@ -159,11 +159,6 @@ pub(crate) fn changed_file(path: &Path, changes: &FileChanges, width: usize) -> 
     let columns = u16::try_from(width).unwrap_or(u16::MAX);
     rows.extend(diff::rows(&changes.diff, columns, usize::MAX));
     rows
-}
-
-fn count(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 fn wrapped(

@@ -123,7 +123,7 @@ impl Flat {
         self.on_path.get(number as usize).copied().unwrap_or(false)
     }
 
-    /// Whether the entry was deleted, or hangs on one that was.
+    /// Whether the entry or one of its ancestors was hidden.
     pub(crate) fn is_hidden(&self, number: u32) -> bool {
         self.hidden.get(number as usize).copied().unwrap_or(false)
     }

@@ -33,7 +33,7 @@ use view::{ID, TreeMemory, TreeView};
 pub(crate) struct Tree {
     /// The state of the overlay when it was last open.
     memory: Rc<RefCell<TreeMemory>>,
-    /// A move is on its way; whether its files were asked for.
+    /// The pending move in the tree: whether it includes the files.
     move_files: Option<bool>,
 }
 

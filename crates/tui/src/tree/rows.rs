@@ -1,5 +1,5 @@
-//! Drawing the tree: the list with its lines, and the selected entry beside it, below it where the screen
-//! is narrow. Only rows on the screen are looked at.
+//! Draws the tree: the list with its lines, and the selected entry to the right of it, or below it on a narrow screen.
+//! Only visible rows are computed.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -254,7 +254,7 @@ impl TreeView {
         row
     }
 
-    /// What the selected entry says, as far as it was asked for.
+    /// The loaded text of the selected entry.
     fn preview(&self, selected: usize, area: Rect, is_beside: bool) -> Vec<Row> {
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let side = if is_beside { "│ " } else { " " };

@@ -19,14 +19,14 @@ use osier_term::widgets::line_input::LineInput;
 
 pub(crate) const ID: &str = "tree";
 
-/// Bytes of an entry that are asked for: enough for the preview.
+/// Bytes of an entry that are requested: enough for the preview.
 const GLIMPSE: usize = 2_000;
-/// Appearance at entries that are kept.
+/// The maximum number of previews in memory.
 const KEPT: usize = 2_000;
 /// Columns of a level.
 pub(super) const LEVEL: usize = 3;
 
-/// What outlives the overlay.
+/// The state that remains when the overlay closes.
 #[derive(Debug, Default)]
 pub(super) struct TreeMemory {
     /// Id of the session it belongs to.
@@ -49,9 +49,9 @@ pub(super) enum Typing {
 pub(crate) struct TreeView {
     pub(super) outline: Arc<Outline>,
     pub(super) flat: Flat,
-    /// The rows are those of an earlier state.
+    /// The rows must be computed again.
     stale: bool,
-    /// The feature has it too: it remains when the overlay closes.
+    /// Shared with the feature, so that it remains when the overlay closes.
     pub(super) memory: Rc<RefCell<TreeMemory>>,
     folded: HashSet<u32>,
     found: Option<HashSet<u32>>,
@@ -134,7 +134,7 @@ impl TreeView {
         std::mem::take(&mut self.ops)
     }
 
-    /// Takes an outline, or what follows the one that is here.
+    /// Sets the outline, or appends to it.
     pub(crate) fn set_outline(&mut self, outline: &Arc<Outline>) {
         self.stale = true;
         if outline.first() > 0 {
@@ -381,7 +381,7 @@ impl TreeView {
         let target = if hidden {
             self.selected
         } else {
-            // What was deleted last comes back first.
+            // The entry that was hidden last is restored first.
             let selected = self.selected.filter(|number| self.flat.is_hidden(*number));
             let above = selected.and_then(|number| {
                 let hidden = &self.outline.hidden;

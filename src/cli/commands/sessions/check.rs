@@ -4,6 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
+use osier_base::text::counted;
 use osier_index::check;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -28,9 +29,10 @@ pub(super) fn run(options: Options, context: &mut SessionsContext<'_>) -> Comman
         }
     }
     if !options.json {
+        let sessions = counted(files, "session", "sessions");
         let summary = match findings.len() {
-            0 => format!("{files} sessions, no damage"),
-            count => format!("{files} sessions, {count} problems"),
+            0 => format!("{sessions}, no damage"),
+            count => format!("{sessions}, {}", counted(count, "problem", "problems")),
         };
         context.print(&summary)?;
     }

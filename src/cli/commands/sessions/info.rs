@@ -3,6 +3,7 @@
 use super::table::{directory, money, plain, size, time, tokens};
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
+use osier_base::text::counted;
 use osier_index::describe;
 
 #[derive(Debug, Clone, clap::Args)]
@@ -42,15 +43,20 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
         (
             "contents",
             format!(
-                "{} prompts, {} answers, {} tool calls",
-                row.prompts, row.answers, row.tool_calls
+                "{}, {}, {}",
+                counted(row.prompts, "prompt", "prompts"),
+                counted(row.answers, "answer", "answers"),
+                counted(row.tool_calls, "tool call", "tool calls")
             ),
         ),
         ("forked from", row.parent.clone().unwrap_or_default()),
         ("labels", plain(&row.labels.join(", "))),
     ];
     if row.damaged > 0 {
-        lines.push(("damaged", format!("{} lines, skipped", row.damaged)));
+        lines.push((
+            "damaged",
+            format!("{}, skipped", counted(row.damaged, "line", "lines")),
+        ));
     }
     let total = format!("{} tokens {}", tokens(row.tokens), money(row.cost));
     lines.push(("total", total));
@@ -59,10 +65,10 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
     }
     for model in &models {
         let line = format!(
-            "{:<12} {}: {} calls, {} tokens {}",
+            "{:<12} {}: {}, {} tokens {}",
             "",
             plain(&model.model),
-            model.calls,
+            counted(model.calls, "call", "calls"),
             tokens(model.tokens()),
             money(model.cost)
         );

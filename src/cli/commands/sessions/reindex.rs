@@ -4,6 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CommandResult, ProgressMeter, SessionsContext};
 use crate::cli::exit::Exit;
+use osier_base::text::counted;
 use osier_index::Outcome;
 
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -18,7 +19,8 @@ pub(super) fn run(_options: Options, context: &mut SessionsContext<'_>) -> Comma
     meter.end();
     match outcome {
         Outcome::Done { read } => {
-            context.print(&format!("indexed {read} sessions"))?;
+            let sessions = counted(read, "session", "sessions");
+            context.print(&format!("indexed {sessions}"))?;
             Ok(Exit::Success)
         }
         Outcome::Busy => Err(

@@ -4,6 +4,7 @@ use super::filter::FilterArgs;
 use super::table::{money, plain, render, tokens};
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
+use osier_base::text::counted;
 use osier_index::Depth;
 use osier_protocol::ModelCost;
 
@@ -42,7 +43,7 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
         cost: costs.iter().map(|cost| cost.cost).sum(),
         model: String::new(),
     };
-    rows.push(row(&format!("{total} sessions"), &all));
+    rows.push(row(&counted(total, "session", "sessions"), &all));
     let headers = ["CALLS", "INPUT", "OUTPUT", "CACHED", "COST", "MODEL"];
     for line in render(
         &headers,

@@ -17,7 +17,7 @@ use osier_term::row::{Row, Span};
 pub(super) struct Choose {
     lines: Vec<Line>,
     selected: usize,
-    /// Rules that "always" would remember, and the one that is shown.
+    /// The patterns that can be allowed, and the one that is shown.
     patterns: Vec<String>,
     pattern: usize,
 }
@@ -92,11 +92,9 @@ impl Choose {
         }
     }
 
-    pub(super) fn hint(&self) -> &'static str {
-        match self.patterns.len() {
-            0 | 1 => "enter select",
-            _ => "enter select · ←→ rule",
-        }
+    /// The key hint of the keys that select another pattern, if there are several.
+    pub(super) fn pattern_hint(&self) -> Option<&'static str> {
+        (self.patterns.len() > 1).then_some("←→ pattern")
     }
 
     pub(super) fn rows(&self, inner: usize) -> Painted {

@@ -1,5 +1,5 @@
-//! The dialog of a question: what it is about, and what can be answered. It is entered with a key of its
-//! own, and no key answers before it has been on the screen: what was typed ahead decides nothing.
+//! The dialog of a question: its subject and the possible answers. A key opens it, and it ignores keys until it is on
+//! the screen, so that keys typed in advance cannot answer it.
 
 mod choose;
 mod fields;
@@ -43,7 +43,7 @@ const SUBJECT_ROWS: usize = 5000;
 pub(super) struct Dialog {
     question: Question,
     body: Body,
-    /// It has been drawn: before that no key answers.
+    /// It was drawn; before that, keys are ignored.
     shown: bool,
     /// Rows of the subject at the width they were laid out for.
     subject: Option<(usize, Vec<Row>)>,
@@ -55,7 +55,7 @@ pub(super) struct Dialog {
     cursor: Option<Position>,
 }
 
-/// What is answered with.
+/// The input for the answer.
 #[derive(Debug)]
 enum Body {
     Choose(Choose),
@@ -63,15 +63,15 @@ enum Body {
     Fields(Fields),
 }
 
-/// What an input did to the body.
+/// The effect of a key on the body.
 #[derive(Debug)]
 enum Step {
     /// It was used.
     Stay,
-    /// It means nothing here.
+    /// It has no effect here.
     Unused,
     Answer(Answer),
-    /// Another way to answer takes its place.
+    /// Shows another input.
     Become(Box<Body>),
     Act(Action),
 }
@@ -176,13 +176,25 @@ impl Dialog {
         };
         let mut parts = vec![
             match &self.body {
-                Body::Choose(choose) => choose.hint(),
+                Body::Choose(_) => "enter select",
                 Body::Write(write) => write.hint(),
                 Body::Fields(fields) => fields.hint(),
             }
             .to_owned(),
         ];
         parts.retain(|part| !part.is_empty());
+        let dismiss = match &self.question.kind {
+            QuestionKind::Permission { .. } => "deny",
+            _ => "skip",
+        };
+        let named = [
+            (Command::Cancel, "answer later"),
+            (Command::Dismiss, dismiss),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(command, word)| Some(format!("{} {word}", key(command)?)));
+        parts.extend(named);
         if self
             .subject
             .as_ref()
@@ -190,11 +202,9 @@ impl Dialog {
         {
             parts.push("pgup/pgdn scroll".to_owned());
         }
-        let named = [(Command::Cancel, "later"), (Command::Dismiss, "dismiss")];
-        let named = named
-            .into_iter()
-            .filter_map(|(command, word)| Some(format!("{} {word}", key(command)?)));
-        parts.extend(named);
+        if let Body::Choose(choose) = &self.body {
+            parts.extend(choose.pattern_hint().map(str::to_owned));
+        }
         parts
     }
 }
@@ -238,7 +248,7 @@ impl Component<Command, Action> for Dialog {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.shown = true;
         let width = centred(area, WIDTH, 1).width;
-        // A column of air on either side.
+        // An empty column on each side.
         let inner = usize::from(width.saturating_sub(4)).max(1);
         let title = self.title_rows(inner);
         let subject = self.lay_out_subject(inner);
@@ -249,7 +259,7 @@ impl Component<Command, Action> for Dialog {
             Body::Fields(fields) => fields.rows(inner),
         };
         // Borders and title always; then the body, of which at least what has the focus; then the
-        // subject; then air between them.
+        // subject; then an empty row between them.
         let room = most.saturating_sub(2 + title.len());
         let wanted_subject = subject.min(room.saturating_sub(body.rows.len()).max(room / 4));
         let (first, shown) = window(&body, room - wanted_subject);
@@ -371,7 +381,7 @@ impl Dialog {
     }
 }
 
-/// A row between two sides with a column of air.
+/// A row between two borders, with an empty column on each side.
 fn padded(mut row: Row, inner: usize) -> Row {
     row.spans.insert(0, Span::new(" ", Token::Text));
     boxed(row, inner + 2)

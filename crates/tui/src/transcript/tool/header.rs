@@ -168,7 +168,7 @@ fn shorten_subject(subject: &str, width: u16) -> String {
     let first = text::truncate(first, columns * 2);
     match lines.count() {
         0 => first.into_owned(),
-        more => format!("{first} (+{more} lines)"),
+        more => format!("{first} (+{})", text::counted(more, "line", "lines")),
     }
 }
 

@@ -31,10 +31,10 @@ const FOLDED_ROWS: usize = 5;
 /// Rows of a picture.
 const FOLDED_PICTURE_ROWS: u16 = 10;
 const EXPANDED_PICTURE_ROWS: u16 = 30;
-/// Bytes of live output kept; the result brings what matters.
+/// The maximum bytes of live output in memory; the result contains the important part.
 const LIVE_LIMIT: usize = 64 * 1024;
 
-/// Where the call is in its life.
+/// The state of the call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Phase {
     /// Its arguments stream in.

@@ -88,7 +88,7 @@ const VIEWS: &[ToolView] = &[
     },
 ];
 
-/// ` in src (*.rs)`: where something is looked for.
+/// The searched path and files: ` in src (*.rs)`.
 fn place(arguments: &Value) -> String {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let path = text("path").map(|path| format!(" in {path}"));
