@@ -21,6 +21,7 @@ fn which() -> Question {
         subject: None,
         kind: QuestionKind::Select {
             choices: choices.to_vec(),
+            other: false,
         },
     }
 }

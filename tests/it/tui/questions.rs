@@ -260,14 +260,18 @@ async fn choice_is_selected_by_number_or_arrows() {
         label: name.to_uppercase(),
         description: String::new(),
     });
-    let select = || {
+    let select = |other| {
         question(QuestionKind::Select {
             choices: choices.to_vec(),
+            other,
         })
     };
     let text = |text: &str| Answer::Text { text: text.into() };
-    assert_eq!(answered(select(), "2").await, text("green"));
-    assert_eq!(answered(select(), "up enter").await, text("blue"));
+    assert_eq!(answered(select(false), "2").await, text("green"));
+    assert_eq!(answered(select(false), "up enter").await, text("blue"));
+    // Another answer: an empty one is not sent, and `esc` returns to the choices.
+    let keys = "up enter enter x esc o r e d enter";
+    assert_eq!(answered(select(true), keys).await, text("red"));
     assert_eq!(
         answered(question(QuestionKind::Confirm), "y").await,
         Answer::Yes
