@@ -1,4 +1,4 @@
-//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo.
+//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -21,6 +21,7 @@
 //! ```
 
 mod arguments;
+mod ask_user;
 pub mod attachment;
 mod bash;
 pub mod details;
@@ -89,7 +90,7 @@ pub struct BuiltIn {
 pub const SUBAGENT: &str = "task";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 8] = [
+pub const BUILT_IN: [BuiltIn; 9] = [
     BuiltIn {
         name: "read",
         label: "Read",
@@ -154,6 +155,14 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         main_argument: "",
         make: |_| Arc::new(todo::TodoTool),
     },
+    BuiltIn {
+        name: "ask_user",
+        label: "Ask",
+        read_only: true,
+        asks_user: true,
+        main_argument: "",
+        make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
+    },
 ];
 
 /// An unknown tool name.
@@ -213,7 +222,7 @@ mod tests {
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo";
+        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user";
         assert_eq!(error.hint(), hint);
     }
 
