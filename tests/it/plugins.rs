@@ -229,7 +229,7 @@ async fn commands_keys_questions_status_and_widgets_are_events() {
             panic!("nothing was asked");
         };
         assert_eq!(question.origin, "the plugin `test`");
-        if let QuestionKind::Select { choices } = &question.kind {
+        if let QuestionKind::Select { choices, .. } = &question.kind {
             assert_eq!(
                 (choices[1].value.as_str(), choices[1].label.as_str()),
                 ("b", "blue")

@@ -46,6 +46,21 @@ fn tools_change_files_and_only_the_last_answer_is_printed() {
 }
 
 #[test]
+fn model_that_asks_the_user_is_told_that_nobody_can_answer() {
+    let home = Home::new();
+    let question = json!({"questions": [{"question": "Which?", "options": [{"label": "a"}]}]});
+    let turns = json!([
+        {"steps": [{"tool": "ask_user", "arguments": question}]},
+        {
+            "when": {"toolResult": "Nobody can answer now. Choose yourself, and state your assumption."},
+            "steps": [{"text": "I assume a."}],
+        },
+    ]);
+    let ended = home.scripted(&turns).args(["-p", "go"]).run();
+    assert_eq!(ended, ProgramOutput::new(0, "I assume a.\n", ""));
+}
+
+#[test]
 fn prompts_run_sequentially_in_one_conversation() {
     let home = Home::new();
     let turns = json!([

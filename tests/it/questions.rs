@@ -2,8 +2,9 @@
 
 use osier_llm::Script;
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind};
-use osier_protocol::{Event, Op};
+use osier_protocol::{Event, Op, PermissionMode};
 use osier_session::SessionChoice;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::session::TestProject;
@@ -21,6 +22,7 @@ fn which() -> Question {
         subject: None,
         kind: QuestionKind::Select {
             choices: choices.to_vec(),
+            other: false,
         },
     }
 }
@@ -72,4 +74,53 @@ async fn question_without_clients_is_dismissed() {
     let cancel = CancellationToken::new();
     let answer = open.host.questions().ask(which(), &cancel).await;
     assert_eq!(answer, Answer::Dismissed);
+}
+
+#[tokio::test]
+async fn questions_of_the_model_come_one_after_the_other() {
+    let ask = |question: &str| json!({"questions": [{"question": question}]});
+    let script = Script::new()
+        .turn(|turn| {
+            turn.tool("ask_user", ask("First?"))
+                .tool("ask_user", ask("Second?"))
+        })
+        .turn(|turn| turn.when_result("a").text("Thanks."));
+    let place = TestProject::new();
+    let mut open = place
+        .open_with(SessionChoice::Unstored, script, |setup| {
+            setup.answers_questions = true;
+            // A question changes nothing, so it needs no permission.
+            setup.permissions = Some(PermissionMode::Plan);
+        })
+        .await;
+    open.prompt("go");
+    let answers = [
+        ("First?", Answer::Refuse { reason: None }),
+        ("Second?", Answer::Text { text: "a".into() }),
+    ];
+    for (title, answer) in answers {
+        let seen = open
+            .until(|event| matches!(event, Event::QuestionAsked { .. }))
+            .await;
+        let Some(Event::QuestionAsked { question }) = seen.last() else {
+            panic!("nothing was asked");
+        };
+        assert_eq!(question.title, title);
+        open.host.send(Op::ListQuestions);
+        let seen = open
+            .until(|event| matches!(event, Event::Questions { .. }))
+            .await;
+        let questions = vec![(**question).clone()];
+        assert_eq!(seen.last(), Some(&Event::Questions { questions }));
+        let id = question.id.clone();
+        open.host.send(Op::AnswerQuestion { id, answer });
+    }
+    open.settled().await;
+    let expected = [
+        "user: go",
+        r#"assistant:  [ask_user {"questions":[{"question":"First?"}]}] [ask_user {"questions":[{"question":"Second?"}]}]"#,
+        "result call_1_0: The user declined to answer. Continue with your best judgement, or say what you need to know.",
+        "result call_1_1: Second? a",
+    ];
+    assert_eq!(open.last_request(), expected);
 }

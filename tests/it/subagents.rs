@@ -75,7 +75,7 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     assert_eq!(details["turns"], 2);
     assert_eq!(details["steps"][0]["tool"], "bash");
     assert_eq!(details["steps"][0]["status"], "success");
-    // It sees only its task, and has no `task` tool.
+    // It sees only its task, and has neither `task` nor `ask_user`.
     let requests = open.provider.requests();
     let inner = &requests[1];
     assert_eq!(
@@ -86,8 +86,11 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
         let tools = requests[place].context.tools.iter();
         tools.map(|tool| tool.name.clone()).collect::<Vec<_>>()
     };
-    assert!(tools(0).contains(&"task".to_owned()));
-    assert!(!tools(1).contains(&"task".to_owned()));
+    let own = [
+        "read", "write", "edit", "bash", "grep", "find", "ls", "todo",
+    ];
+    assert_eq!(tools(0), [&own[..], &["ask_user", "task"]].concat());
+    assert_eq!(tools(1), own);
     let nested: Vec<&str> = events
         .iter()
         .filter_map(|event| match event {

@@ -31,10 +31,19 @@ function field(name, property, needed) {
 
 /** The control of a property and how its value is read. */
 function control(property, needed) {
-  const { type, enum: allowed, enumNames = [], oneOf, default: preset } = property;
-  const options =
-    oneOf?.map(({ const: value, title }) => [value, title]) ??
-    allowed?.map((value, place) => [value, enumNames[place] ?? value]);
+  const { type, default: preset } = property;
+  const several = choices(property.items ?? {});
+  if (several) {
+    const select = el(
+      "select",
+      { multiple: true },
+      several.map(([value, label]) => el("option", { value }, label ?? value)),
+    );
+    for (const option of select.options) option.selected = preset?.includes?.(option.value) ?? false;
+    const chosen = () => [...select.selectedOptions].map(({ value }) => value);
+    return [select, () => (select.selectedOptions.length || needed ? chosen() : undefined)];
+  }
+  const options = choices(property);
   if (options) {
     const select = el(
       "select",
@@ -66,4 +75,12 @@ function control(property, needed) {
     maxlength: property.maxLength,
   });
   return [input, () => (input.value === "" && !needed ? undefined : input.value)];
+}
+
+/** The values and labels to choose from, if there are any. */
+function choices({ enum: allowed, enumNames = [], oneOf, anyOf }) {
+  return (
+    (oneOf ?? anyOf)?.map(({ const: value, title }) => [value, title]) ??
+    allowed?.map((value, place) => [value, enumNames[place] ?? value])
+  );
 }

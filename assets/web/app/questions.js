@@ -166,8 +166,8 @@ const METHODS = {
     ],
     submit: () => answer({ type: "yes" }),
   }),
-  select: ({ choices }, answer) => ({
-    content: choices.map(({ value, label, description }, place) =>
+  select({ choices, other }, answer) {
+    const buttons = choices.map(({ value, label, description }, place) =>
       el(
         "button",
         {
@@ -179,9 +179,21 @@ const METHODS = {
         label || value,
         description && el("small", {}, description),
       ),
-    ),
-    buttons: [button("Dismiss", "plain", () => answer({ type: "dismissed" }))],
-  }),
+    );
+    const dismiss = button("Dismiss", "plain", () => answer({ type: "dismissed" }));
+    if (!other) return { content: buttons, buttons: [dismiss] };
+    const field = el("input", {
+      type: "text",
+      autocomplete: "off",
+      placeholder: "Other answer",
+      "aria-label": "Other answer",
+    });
+    return {
+      content: [...buttons, el("div", { class: "field" }, field)],
+      buttons: [dismiss, button("Send", "primary")],
+      submit: () => field.value.trim() && answer({ type: "text", text: field.value }),
+    };
+  },
   input: (request, answer) =>
     text(
       el("input", {

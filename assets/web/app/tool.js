@@ -14,6 +14,7 @@ const TOOLS = {
   grep: { now: "Searching", done: "Searched", what: (given) => line(given.pattern) },
   find: { now: "Looking for", done: "Looked for", what: (given) => line(given.pattern) },
   ls: { now: "Listing", done: "Listed", what: (given, cwd) => relative(given.path ?? ".", cwd) },
+  ask_user: { now: "Asking", done: "Asked", what: (given) => line(given.questions?.[0]?.question) },
   task: { now: "Working on", done: "Worked on", what: (given) => line(given.description ?? given.prompt) },
 };
 

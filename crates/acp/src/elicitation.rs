@@ -9,8 +9,11 @@ use crate::jsonrpc::AcpClient;
 use osier_protocol::form::{Field, FieldKind, Form, as_text};
 use osier_protocol::questions::{Answer, Choice, Question, QuestionKind, Subject};
 
-/// The only field of a question that is not a form.
+/// The main field of a question that is not a form.
 const ANSWER: &str = "answer";
+
+/// The field for another answer than the choices.
+const OTHER: &str = "other";
 
 /// Asks and waits, without a timeout. A question that the editor does not support is dismissed.
 pub(super) async fn ask(
@@ -57,9 +60,14 @@ fn form_schema(kind: &QuestionKind, title: &str) -> Option<Value> {
         json!({"type": "object", "properties": properties, "required": [ANSWER]})
     };
     match kind {
-        QuestionKind::Select { choices } => {
+        QuestionKind::Select { choices, other } => {
             let choices: Vec<Value> = choices.iter().map(choice).collect();
-            Some(single(json!({"type": "string", "oneOf": choices})))
+            let mut schema = single(json!({"type": "string", "oneOf": choices}));
+            if *other {
+                schema["properties"][OTHER] = json!({"type": "string", "title": "Other answer"});
+                schema["required"] = json!([]);
+            }
+            Some(schema)
         }
         QuestionKind::Input {
             placeholder,
@@ -181,12 +189,16 @@ fn answer(kind: &QuestionKind, response: &Value) -> Answer {
                 }
             }
         }
-        _ => match content[ANSWER].as_str() {
-            Some(text) => Answer::Text {
-                text: text.to_owned(),
-            },
-            None => Answer::Dismissed,
-        },
+        _ => {
+            let other = content[OTHER].as_str();
+            let other = other.filter(|text| !text.trim().is_empty());
+            match other.or(content[ANSWER].as_str()) {
+                Some(text) => Answer::Text {
+                    text: text.to_owned(),
+                },
+                None => Answer::Dismissed,
+            }
+        }
     }
 }
 
@@ -194,15 +206,20 @@ fn answer(kind: &QuestionKind, response: &Value) -> Answer {
 mod tests {
     use super::*;
 
-    #[test]
-    fn choice_is_a_form_with_one_field() {
-        let kind = QuestionKind::Select {
+    fn select(other: bool) -> QuestionKind {
+        QuestionKind::Select {
             choices: vec![Choice {
                 value: "a".to_owned(),
                 label: "The first".to_owned(),
                 description: String::new(),
             }],
-        };
+            other,
+        }
+    }
+
+    #[test]
+    fn choice_is_a_form_with_one_field() {
+        let kind = select(false);
         assert_eq!(
             form_schema(&kind, "Which?"),
             Some(json!({
@@ -222,6 +239,34 @@ mod tests {
             answer(&kind, &json!({"action": "cancel"})),
             Answer::Dismissed
         );
+    }
+
+    #[test]
+    fn other_answer_is_a_second_field() {
+        let kind = select(true);
+        let form = json!({
+            "type": "object", "required": [],
+            "properties": {
+                "answer": {
+                    "type": "string", "title": "Which?",
+                    "oneOf": [{"const": "a", "title": "The first"}],
+                },
+                "other": {"type": "string", "title": "Other answer"},
+            },
+        });
+        assert_eq!(form_schema(&kind, "Which?"), Some(form));
+        for (content, text) in [
+            (json!({"answer": "a"}), "a"),
+            (json!({"answer": "a", "other": " "}), "a"),
+            (json!({"answer": "a", "other": "neither"}), "neither"),
+            (json!({"other": "neither"}), "neither"),
+        ] {
+            let accepted = json!({"action": "accept", "content": content});
+            let text = text.to_owned();
+            assert_eq!(answer(&kind, &accepted), Answer::Text { text });
+        }
+        let empty = json!({"action": "accept", "content": {}});
+        assert_eq!(answer(&kind, &empty), Answer::Dismissed);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Rule {
 
 /// Maps the tool names of other agents to osier's.
 fn internal_name(tool: &str) -> String {
-    const NAMES: [(&str, &str); 10] = [
+    const NAMES: [(&str, &str); 11] = [
         ("Bash", "bash"),
         ("Read", "read"),
         ("Write", "write"),
@@ -97,6 +97,7 @@ fn internal_name(tool: &str) -> String {
         ("LS", "ls"),
         ("Task", "task"),
         ("TodoWrite", "todo"),
+        ("AskUserQuestion", "ask_user"),
     ];
     let known = NAMES.iter().find(|(theirs, _)| *theirs == tool);
     known.map_or(tool, |(_, ours)| ours).to_owned()

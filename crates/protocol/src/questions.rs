@@ -62,8 +62,12 @@ pub enum QuestionKind {
     },
     /// Yes or no.
     Confirm,
-    /// One of `choices`.
-    Select { choices: Vec<Choice> },
+    /// One of `choices`. With `other`, any other text is an answer too.
+    Select {
+        choices: Vec<Choice>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        other: bool,
+    },
     /// Text. `secret` text is never shown or remembered; `multiline` text has an editor.
     Input {
         placeholder: String,
@@ -110,7 +114,7 @@ pub enum Answer {
     },
     /// To `Confirm` and `Visit`: yes.
     Yes,
-    /// To `Select` with the value of a choice, to `Input` with the text.
+    /// To `Select` with the value of a choice or another text, to `Input` with the text.
     Text { text: String },
     /// To `Form`.
     Values { values: Map<String, Value> },

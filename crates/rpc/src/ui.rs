@@ -50,8 +50,12 @@ pub enum UiMethod {
     },
     /// Yes or no. Reply with `confirmed`.
     Confirm,
-    /// One of `choices`. Reply with its value as `value`.
-    Select { choices: Vec<Choice> },
+    /// One of `choices`. Reply with its value as `value`; with `other`, any other text is valid too.
+    Select {
+        choices: Vec<Choice>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        other: bool,
+    },
     /// A line of text. Reply with `value`. Never display a `secret`.
     Input {
         placeholder: String,
@@ -214,7 +218,7 @@ impl UiMethod {
                 patterns,
             },
             QuestionKind::Confirm => Self::Confirm,
-            QuestionKind::Select { choices } => Self::Select { choices },
+            QuestionKind::Select { choices, other } => Self::Select { choices, other },
             QuestionKind::Input {
                 placeholder,
                 prefill,
@@ -273,8 +277,8 @@ impl UiResponse {
                 Some(false),
                 _,
             ) => Ok(Answer::Refuse { reason }),
-            (QuestionKind::Select { choices }, _, Some(Value::String(text))) => {
-                if choices.iter().any(|choice| choice.value == text) {
+            (QuestionKind::Select { choices, other }, _, Some(Value::String(text))) => {
+                if *other || choices.iter().any(|choice| choice.value == text) {
                     return Ok(Answer::Text { text });
                 }
                 let values: Vec<String> = choices
@@ -337,13 +341,14 @@ mod tests {
 
     #[test]
     fn a_reply_matches_its_question() {
-        let select = || QuestionKind::Select {
+        let select = |other| QuestionKind::Select {
             choices: ["red", "blue"]
                 .map(|name| Choice {
                     value: name.to_owned(),
                     ..Choice::default()
                 })
                 .to_vec(),
+            other,
         };
         let text = |text: &str| Answer::Text {
             text: text.to_owned(),
@@ -374,14 +379,15 @@ mod tests {
                         .to_owned(),
                 ),
             ),
-            (select(), json!({"value": "blue"}), Ok(text("blue"))),
+            (select(false), json!({"value": "blue"}), Ok(text("blue"))),
+            (select(true), json!({"value": "green"}), Ok(text("green"))),
             (
-                select(),
+                select(false),
                 json!({"value": "green"}),
                 Err("`value` must be one of `red`, `blue`".to_owned()),
             ),
             (
-                select(),
+                select(false),
                 json!({"answer": {"type": "dismissed"}}),
                 Ok(Answer::Dismissed),
             ),

@@ -55,6 +55,11 @@ impl ToolPolicy {
         self.hooks.as_ref()
     }
 
+    /// The questions of the session, if a client can answer them.
+    pub(crate) fn questions(&self) -> Option<Questions> {
+        self.interactive.then(|| self.questions.clone())
+    }
+
     /// A workspace at `cwd` whose commands run in the sandbox, which allows writes below it.
     pub(crate) fn workspace(&self, cwd: &Path) -> Workspace {
         Workspace::new(cwd).confined(self.confinement.at(cwd))

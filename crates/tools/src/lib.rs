@@ -1,4 +1,4 @@
-//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo.
+//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -21,6 +21,7 @@
 //! ```
 
 mod arguments;
+mod ask_user;
 pub mod attachment;
 mod bash;
 pub mod details;
@@ -78,6 +79,8 @@ pub struct BuiltIn {
     pub label: &'static str,
     /// The tool changes nothing, so it runs without a question.
     pub read_only: bool,
+    /// The tool waits for an answer of the user, so subagents do not have it.
+    pub asks_user: bool,
     /// The main argument, shown next to the label.
     pub main_argument: &'static str,
     make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
@@ -87,11 +90,12 @@ pub struct BuiltIn {
 pub const SUBAGENT: &str = "task";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 8] = [
+pub const BUILT_IN: [BuiltIn; 9] = [
     BuiltIn {
         name: "read",
         label: "Read",
         read_only: true,
+        asks_user: false,
         main_argument: "file_path",
         make: |workspace| Arc::new(read::ReadTool::new(workspace)),
     },
@@ -99,6 +103,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         name: "write",
         label: "Write",
         read_only: false,
+        asks_user: false,
         main_argument: "file_path",
         make: |workspace| Arc::new(write::WriteTool::new(workspace)),
     },
@@ -106,6 +111,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         name: "edit",
         label: "Edit",
         read_only: false,
+        asks_user: false,
         main_argument: "file_path",
         make: |workspace| Arc::new(edit::EditTool::new(workspace)),
     },
@@ -113,6 +119,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         name: "bash",
         label: "Bash",
         read_only: false,
+        asks_user: false,
         main_argument: "command",
         make: |workspace| Arc::new(bash::BashTool::new(workspace)),
     },
@@ -120,6 +127,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         name: "grep",
         label: "Grep",
         read_only: true,
+        asks_user: false,
         main_argument: "pattern",
         make: |workspace| Arc::new(grep::GrepTool::new(workspace)),
     },
@@ -127,6 +135,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         name: "find",
         label: "Find",
         read_only: true,
+        asks_user: false,
         main_argument: "pattern",
         make: |workspace| Arc::new(find::FindTool::new(workspace)),
     },
@@ -134,6 +143,7 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         name: "ls",
         label: "Ls",
         read_only: true,
+        asks_user: false,
         main_argument: "path",
         make: |workspace| Arc::new(ls::LsTool::new(workspace)),
     },
@@ -141,8 +151,17 @@ pub const BUILT_IN: [BuiltIn; 8] = [
         name: "todo",
         label: "Todo",
         read_only: true,
+        asks_user: false,
         main_argument: "",
         make: |_| Arc::new(todo::TodoTool),
+    },
+    BuiltIn {
+        name: "ask_user",
+        label: "Ask",
+        read_only: true,
+        asks_user: true,
+        main_argument: "",
+        make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
     },
 ];
 
@@ -203,7 +222,7 @@ mod tests {
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo";
+        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user";
         assert_eq!(error.hint(), hint);
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, io};
 
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::file_states::Ledger;
@@ -18,6 +19,7 @@ use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;
 use osier_base::process::{Invocation, LeftRunning};
 use osier_protocol::JobInfo;
+use osier_protocol::questions::{Answer, Question, Questions};
 use osier_sandbox::Confinement;
 use serde_json::Value;
 
@@ -33,6 +35,7 @@ pub struct Workspace {
     pub(super) outputs: Arc<OutputDirectory>,
     survivors: Arc<Survivors>,
     editor: Option<Arc<dyn Editor>>,
+    questions: Option<Questions>,
 }
 
 impl Workspace {
@@ -52,6 +55,7 @@ impl Workspace {
             outputs: Arc::default(),
             survivors: Arc::default(),
             editor: None,
+            questions: None,
         }
     }
 
@@ -66,6 +70,13 @@ impl Workspace {
     #[must_use]
     pub fn within(mut self, editor: Option<Arc<dyn Editor>>) -> Self {
         self.editor = editor;
+        self
+    }
+
+    /// Lets tools ask the user; `None` when nobody can answer.
+    #[must_use]
+    pub fn with_questions(mut self, questions: Option<Questions>) -> Self {
+        self.questions = questions;
         self
     }
 
@@ -125,6 +136,12 @@ impl Workspace {
 
     pub(super) fn editor(&self) -> Option<&Arc<dyn Editor>> {
         self.editor.as_ref()
+    }
+
+    /// Asks the user and waits. `None` when nobody can answer.
+    pub async fn ask(&self, question: Question, cancel: &CancellationToken) -> Option<Answer> {
+        let questions = self.questions.as_ref()?;
+        Some(questions.ask(question, cancel).await)
     }
 
     pub(super) fn shell(&self) -> &Shell {

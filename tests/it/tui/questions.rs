@@ -1,10 +1,11 @@
 //! Questions that wait above the editor, and their dialogs.
 
+use osier_llm::Script;
 use osier_protocol::Event;
 use osier_protocol::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
 use osier_term::input::InputEvent;
 use osier_tui::Effect;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::Screen;
 
@@ -260,14 +261,18 @@ async fn choice_is_selected_by_number_or_arrows() {
         label: name.to_uppercase(),
         description: String::new(),
     });
-    let select = || {
+    let select = |other| {
         question(QuestionKind::Select {
             choices: choices.to_vec(),
+            other,
         })
     };
     let text = |text: &str| Answer::Text { text: text.into() };
-    assert_eq!(answered(select(), "2").await, text("green"));
-    assert_eq!(answered(select(), "up enter").await, text("blue"));
+    assert_eq!(answered(select(false), "2").await, text("green"));
+    assert_eq!(answered(select(false), "up enter").await, text("blue"));
+    // Another answer: an empty one is not sent, and `esc` returns to the choices.
+    let keys = "up enter enter x esc o r e d enter";
+    assert_eq!(answered(select(true), keys).await, text("red"));
     assert_eq!(
         answered(question(QuestionKind::Confirm), "y").await,
         Answer::Yes
@@ -369,4 +374,74 @@ async fn control_sequences_in_questions_are_not_drawn() {
     assert!(screen.screen().contains("the server evil: Go on?"));
     screen.press("alt+a");
     assert!(screen.screen().contains("Question from the server evil"));
+}
+
+/// A session whose model asks `questions` and reads `result`.
+async fn asked_by_model(questions: Value, result: &str) -> Screen {
+    let script = Script::new()
+        .turn(|turn| turn.tool("ask_user", json!({ "questions": questions })))
+        .turn(|turn| turn.when_result(result).text("Thanks."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    screen.send("go");
+    screen
+        .until(|event| matches!(event, Event::QuestionAsked { .. }))
+        .await
+        .shows("◐ ask_user")
+        .await;
+    screen
+}
+
+fn database() -> Value {
+    json!({"question": "Which database should the service use?", "header": "Database", "options": [
+        {"label": "PostgreSQL", "description": "The team runs it already"},
+        {"label": "SQLite", "description": "One file, no server"},
+    ]})
+}
+
+#[tokio::test]
+async fn model_asks_one_question_and_reads_the_answer() {
+    let result = "Which database should the service use? SQLite in memory";
+    let mut screen = asked_by_model(json!([database()]), result).await;
+    insta::assert_snapshot!("ask_user_waits", screen.screen());
+    screen.press("alt+a");
+    insta::assert_snapshot!("ask_user_choice", screen.screen());
+    screen.press("o").screen();
+    screen.type_text("SQLite in memory").screen();
+    insta::assert_snapshot!("ask_user_other", screen.screen());
+    screen.press("enter").settled().await;
+    let conversation = "\
+▌ go
+
+● ask_user Which database should the service use?
+  Which database should the service use? SQLite in memory
+
+Thanks.";
+    assert_eq!(screen.conversation(), conversation);
+}
+
+#[tokio::test]
+async fn model_asks_several_questions_in_one_form() {
+    let checks = json!({"question": "Which checks should CI run?", "header": "Checks",
+        "multi_select": true, "options": [{"label": "lints"}, {"label": "tests"}]});
+    let name = json!({"question": "Name the crate", "header": "Name"});
+    let result = "\
+Which database should the service use? PostgreSQL
+Which checks should CI run? tests, benches
+Name the crate: (no answer)";
+    let mut screen = asked_by_model(json!([database(), checks, name]), result).await;
+    screen.press("alt+a").screen();
+    screen.press("right tab tab right space tab");
+    screen.type_text("benches").press("up");
+    insta::assert_snapshot!("ask_user_form", screen.screen());
+    screen.press("tab tab tab enter").settled().await;
+    let conversation = "\
+▌ go
+
+● ask_user Which database should the service use? (+2 questions)
+  Which database should the service use? PostgreSQL
+  Which checks should CI run? tests, benches
+  Name the crate: (no answer)
+
+Thanks.";
+    assert_eq!(screen.conversation(), conversation);
 }

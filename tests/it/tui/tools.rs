@@ -80,7 +80,9 @@ async fn disabled_tool_is_not_offered() {
     };
     assert_eq!(
         names(&screen),
-        ["read", "write", "edit", "bash", "find", "ls", "todo"]
+        [
+            "read", "write", "edit", "bash", "find", "ls", "todo", "ask_user"
+        ]
     );
     let prompt = screen.request().context.system_prompt;
     assert!(!prompt.contains("grep, find"), "{prompt}");
@@ -91,7 +93,7 @@ async fn disabled_tool_is_not_offered() {
         .await;
     screen.press("enter").shows("✓ grep").await;
     screen.press("esc").send("again").settled().await;
-    assert_eq!(names(&screen).len(), 8);
+    assert_eq!(names(&screen).len(), 9);
 }
 
 #[tokio::test]

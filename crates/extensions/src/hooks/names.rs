@@ -17,7 +17,7 @@ struct Known {
     arguments: &'static [(&'static str, &'static str)],
 }
 
-const TOOLS: [Known; 9] = [
+const TOOLS: [Known; 10] = [
     Known {
         ours: "read",
         theirs: "Read",
@@ -89,6 +89,12 @@ const TOOLS: [Known; 9] = [
         theirs: "TodoWrite",
         also: &[],
         arguments: &[("items", "todos")],
+    },
+    Known {
+        ours: "ask_user",
+        theirs: "AskUserQuestion",
+        also: &[],
+        arguments: &[("questions", "questions")],
     },
     Known {
         ours: "task",

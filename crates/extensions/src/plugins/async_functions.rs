@@ -27,8 +27,11 @@ pub(super) fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Function
                 let cx = Arc::clone(&cx);
                 async move {
                     let choices = choices_of(from_lua(&lua, choices)?)?;
-                    let answer = ask(&cx, title, text, QuestionKind::Select { choices }).await;
-                    Ok(text_answer(answer))
+                    let kind = QuestionKind::Select {
+                        choices,
+                        other: false,
+                    };
+                    Ok(text_answer(ask(&cx, title, text, kind).await))
                 }
             },
         ),

@@ -292,7 +292,10 @@ fn workspace(
     policy: &ToolPolicy,
     context: &SessionContext,
 ) -> Arc<Workspace> {
-    let workspace = policy.workspace(&setup.cwd).within(setup.editor.clone());
+    let workspace = policy
+        .workspace(&setup.cwd)
+        .within(setup.editor.clone())
+        .with_questions(policy.questions());
     let changed = context.jobs_changed.clone();
     Arc::new(workspace.with_job_observer(jobs::observer(changed)))
 }

@@ -130,8 +130,12 @@ impl Subagents {
         };
         let definition = definition.unwrap_or_default();
         let workspace = Arc::new(self.policy.workspace(&self.cwd));
-        let tools = osier_tools::build(&workspace, definition.tools.as_deref())
+        let mut tools = osier_tools::build(&workspace, definition.tools.as_deref())
             .map_err(|error| format!("{error}: {}", error.hint()))?;
+        // Nobody watches a subagent: a question would block its caller.
+        tools.retain(|tool| {
+            osier_tools::find(&tool.spec().name).is_none_or(|known| !known.asks_user)
+        });
         let mut prompt = PROMPT.to_owned();
         if !definition.prompt.is_empty() {
             let _ = write!(prompt, "\n\n{}", definition.prompt);

@@ -38,6 +38,7 @@ enum ChoiceAction {
     Session,
     Project,
     WriteReason,
+    WriteOther,
     EditCall,
     Copy(String),
     Open(String),
@@ -64,18 +65,21 @@ impl Choose {
                 patterns.clone_from(offered);
                 permission(!patterns.is_empty())
             }
-            QuestionKind::Select { choices } => choices
-                .iter()
-                .enumerate()
-                .map(|(place, choice)| Line {
-                    key: char::from_digit(place as u32 + 1, 10),
-                    label: text::single_line(&choice.label),
-                    description: text::single_line(&choice.description),
-                    action: ChoiceAction::Answer(Answer::Text {
-                        text: choice.value.clone(),
-                    }),
-                })
-                .collect(),
+            QuestionKind::Select { choices, other } => {
+                let other = other.then(|| line('o', "Other answer", ChoiceAction::WriteOther));
+                let choices = choices.iter().enumerate();
+                choices
+                    .map(|(place, choice)| Line {
+                        key: char::from_digit(place as u32 + 1, 10),
+                        label: text::single_line(&choice.label),
+                        description: text::single_line(&choice.description),
+                        action: ChoiceAction::Answer(Answer::Text {
+                            text: choice.value.clone(),
+                        }),
+                    })
+                    .chain(other)
+                    .collect()
+            }
             QuestionKind::Visit { url } => vec![
                 line('o', "Open in browser", ChoiceAction::Open(url.clone())),
                 line('c', "Copy address", ChoiceAction::Copy(url.clone())),
@@ -204,6 +208,9 @@ impl Choose {
             ChoiceAction::Project => allow(Grant::Project { pattern: pattern() }),
             ChoiceAction::WriteReason => {
                 Step::Become(Box::new(Body::Write(Box::new(Write::reason()))))
+            }
+            ChoiceAction::WriteOther => {
+                Step::Become(Box::new(Body::Write(Box::new(Write::other()))))
             }
             ChoiceAction::EditCall => match &question.kind {
                 QuestionKind::Permission { arguments, .. } => {

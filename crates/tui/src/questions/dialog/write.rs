@@ -27,6 +27,8 @@ pub(super) struct Write {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Purpose {
     Text,
+    /// Another answer than the choices.
+    Other,
     Reason,
     /// The call's arguments; only its command where it has one.
     Call,
@@ -69,6 +71,14 @@ impl Write {
         Self {
             purpose: Purpose::Text,
             field,
+        }
+    }
+
+    /// Another answer than the choices.
+    pub(super) fn other() -> Self {
+        Self {
+            purpose: Purpose::Other,
+            field: Field::Line(area("Your answer", "")),
         }
     }
 
@@ -172,7 +182,8 @@ impl Write {
             Field::Line(area) | Field::Lines(area) => area.text(),
         };
         match self.purpose {
-            Purpose::Text => Step::Answer(Answer::Text { text }),
+            Purpose::Other if text.trim().is_empty() => Step::Stay,
+            Purpose::Text | Purpose::Other => Step::Answer(Answer::Text { text }),
             Purpose::Reason => {
                 let reason = Some(text.trim().to_owned()).filter(|reason| !reason.is_empty());
                 Step::Answer(Answer::Refuse { reason })

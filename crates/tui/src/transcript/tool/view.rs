@@ -33,6 +33,12 @@ pub(super) enum Collapsed {
 
 const VIEWS: &[ToolView] = &[
     ToolView {
+        name: "ask_user",
+        subject: "",
+        more: asked,
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
         name: "bash",
         subject: "command",
         more: |_| String::new(),
@@ -87,6 +93,19 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::Nothing,
     },
 ];
+
+/// The first question, and how many follow.
+fn asked(arguments: &Value) -> String {
+    let questions = arguments.get("questions").and_then(Value::as_array);
+    let questions = questions.map_or(&[][..], Vec::as_slice);
+    let text = |question: &Value| question.get("question")?.as_str().map(text::single_line);
+    let first = questions.first().and_then(text).unwrap_or_default();
+    match questions.len().saturating_sub(1) {
+        0 => first,
+        1 => format!("{first} (+1 question)"),
+        more => format!("{first} (+{more} questions)"),
+    }
+}
 
 /// The searched path and files: ` in src (*.rs)`.
 fn place(arguments: &Value) -> String {
