@@ -20,7 +20,9 @@ pub(super) struct Schema {
 
 impl Schema {
     pub(super) fn new() -> Self {
-        let root = serde_json::from_str(osier_rpc::schema::TEXT).expect("a schema");
+        let mut text = Vec::new();
+        osier_rpc::schema::write(&mut text).expect("a schema");
+        let root = serde_json::from_slice(&text).expect("a schema");
         let parts = HashMap::new();
         Self { root, parts }
     }

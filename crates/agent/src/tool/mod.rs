@@ -1,5 +1,6 @@
 //! Tools: their interface, and the tools of one agent.
 
+mod argument_schema;
 mod interface;
 mod selection;
 mod toolbox;

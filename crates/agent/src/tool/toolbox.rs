@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::Validator;
 use serde_json::Value;
 
+use super::argument_schema::{ArgumentSchema, Mistakes};
 use super::interface::{Tool, ToolSet};
 use crate::data::ToolStatus;
 
@@ -21,7 +21,7 @@ pub struct Toolbox {
 
 struct Slot {
     tool: Arc<dyn Tool>,
-    validator: OnceLock<Result<Validator, String>>,
+    schema: OnceLock<Result<ArgumentSchema, String>>,
 }
 
 impl Toolbox {
@@ -42,7 +42,7 @@ impl Toolbox {
             Some(slot) => Arc::clone(slot),
             None => Arc::new(Slot {
                 tool,
-                validator: OnceLock::new(),
+                schema: OnceLock::new(),
             }),
         };
         let mut names = HashSet::new();
@@ -84,54 +84,17 @@ impl Toolbox {
         let Some(slot) = self.slots.iter().find(|slot| slot.tool.spec().name == name) else {
             return Err(ToolStatus::ToolNotFound);
         };
-        let compile = || {
-            jsonschema::validator_for(&slot.tool.spec().parameters)
-                .map_err(|error| error.to_string())
-        };
-        let validator = match slot.validator.get_or_init(compile) {
-            Ok(validator) => validator,
-            Err(error) => {
-                let message = format!("the argument schema of `{name}` is invalid: {error}");
-                return Err(ToolStatus::InvalidParameters {
-                    path: String::new(),
-                    message,
-                });
-            }
-        };
-        let mut path = None;
-        let mut messages = Vec::new();
-        for error in validator.iter_errors(arguments) {
-            path.get_or_insert_with(|| error.schema_path().to_string());
-            let argument = argument_name(&error.instance_path().to_string());
-            messages.push(match argument.as_str() {
-                "" => error.to_string(),
-                argument => format!("`{argument}`: {error}"),
-            });
-        }
-        match path {
-            None => Ok(()),
-            Some(path) => Err(ToolStatus::InvalidParameters {
-                path,
-                message: messages.join("; "),
+        let compile = || ArgumentSchema::new(&slot.tool.spec().parameters);
+        let checked = match slot.schema.get_or_init(compile) {
+            Ok(schema) => schema.check(arguments),
+            Err(error) => Err(Mistakes {
+                path: String::new(),
+                message: format!("the argument schema of `{name}` is invalid: {error}"),
             }),
-        }
+        };
+        checked
+            .map_err(|Mistakes { path, message }| ToolStatus::InvalidParameters { path, message })
     }
-}
-
-/// A JSON pointer as a model writes the argument: `/edits/0/text` as `edits[0].text`.
-fn argument_name(pointer: &str) -> String {
-    let mut name = String::new();
-    for part in pointer.split('/').skip(1) {
-        if part.parse::<usize>().is_ok() {
-            name.push_str(&format!("[{part}]"));
-        } else {
-            if !name.is_empty() {
-                name.push('.');
-            }
-            name.push_str(part);
-        }
-    }
-    name
 }
 
 fn address(tool: &Arc<dyn Tool>) -> *const () {

@@ -1,0 +1,271 @@
+//! The schema of a tool's arguments. Servers and plugins bring schemas too, so what a schema refers to outside itself is not
+//! loaded.
+
+use std::error::Error;
+
+use boon::{Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use serde_json::Value;
+
+/// The URL of the schema. No document is there.
+const URL: &str = "tool:arguments";
+/// Maximum mistakes that are reported of one call.
+const REPORTED: usize = 10;
+
+/// A compiled schema.
+pub(super) struct ArgumentSchema {
+    schemas: Schemas,
+    root: SchemaIndex,
+}
+
+/// What is wrong with arguments.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Mistakes {
+    /// The path in the schema that the first one violates: `/properties/text/type`.
+    pub(super) path: String,
+    /// All of them.
+    pub(super) message: String,
+}
+
+impl ArgumentSchema {
+    /// # Errors
+    /// A message, if `schema` is no JSON schema.
+    pub(super) fn new(schema: &Value) -> Result<Self, String> {
+        compile(schema.clone()).or_else(|error| {
+            // The engine supports no look-around, which other validators do.
+            let mut rest = schema.clone();
+            remove_patterns(&mut rest);
+            compile(rest).map_err(|_| error)
+        })
+    }
+
+    pub(super) fn check(&self, arguments: &Value) -> Result<(), Mistakes> {
+        let Err(error) = self.schemas.validate(arguments, self.root) else {
+            return Ok(());
+        };
+        let mut leaves = Vec::new();
+        collect_leaves(&error, &mut leaves);
+        // Properties are checked in random order.
+        leaves.sort_by_cached_key(|leaf| leaf.instance_location.to_string());
+        let mut messages: Vec<String> = Vec::new();
+        for leaf in &leaves {
+            let message = describe(leaf);
+            if !messages.contains(&message) {
+                messages.push(message);
+            }
+        }
+        if let Some(more @ 1..) = messages.len().checked_sub(REPORTED) {
+            messages.truncate(REPORTED);
+            messages.push(format!("{more} more"));
+        }
+        Err(Mistakes {
+            path: leaves
+                .first()
+                .map(|leaf| schema_path(leaf))
+                .unwrap_or_default(),
+            message: messages.join("; "),
+        })
+    }
+}
+
+fn compile(schema: Value) -> Result<ArgumentSchema, String> {
+    let mut schemas = Schemas::new();
+    let mut compiler = Compiler::new();
+    compiler.use_loader(Box::new(NoLoader));
+    let compiled = compiler
+        .add_resource(URL, schema)
+        .and_then(|()| compiler.compile(URL, &mut schemas));
+    let root = compiled.map_err(|error| error.to_string())?;
+    Ok(ArgumentSchema { schemas, root })
+}
+
+/// Refuses every document.
+struct NoLoader;
+
+impl UrlLoader for NoLoader {
+    fn load(&self, _url: &str) -> Result<Value, Box<dyn Error>> {
+        Err("a tool's schema can only refer to itself".into())
+    }
+}
+
+/// Removes the regular expressions of a schema.
+fn remove_patterns(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            // A property with this name is an object.
+            if map.get("pattern").is_some_and(Value::is_string) {
+                map.remove("pattern");
+            }
+            map.remove("patternProperties");
+            map.values_mut().for_each(remove_patterns);
+        }
+        Value::Array(list) => list.iter_mut().for_each(remove_patterns),
+        _ => {}
+    }
+}
+
+/// The errors that have no more exact ones.
+fn collect_leaves<'e>(
+    error: &'e ValidationError<'e, 'e>,
+    leaves: &mut Vec<&'e ValidationError<'e, 'e>>,
+) {
+    if error.causes.is_empty() {
+        leaves.push(error);
+    }
+    for cause in &error.causes {
+        collect_leaves(cause, leaves);
+    }
+}
+
+fn schema_path(error: &ValidationError<'_, '_>) -> String {
+    let place = error
+        .schema_url
+        .split_once('#')
+        .map_or("", |(_, place)| place);
+    match error.kind.keyword_path() {
+        Some(keyword) => format!("{place}/{keyword}"),
+        None => place.to_owned(),
+    }
+}
+
+fn describe(error: &ValidationError<'_, '_>) -> String {
+    let text = match &error.kind {
+        ErrorKind::Required { want } => format!("missing {}", quoted(want)),
+        ErrorKind::AdditionalProperties { got } => format!("unknown {}", quoted(got)),
+        kind => kind.to_string(),
+    };
+    match argument_name(&error.instance_location.to_string()).as_str() {
+        "" => text,
+        argument => format!("`{argument}`: {text}"),
+    }
+}
+
+fn quoted(names: &[impl AsRef<str>]) -> String {
+    let names = names.iter().map(|name| format!("`{}`", name.as_ref()));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// A JSON pointer as a model writes the argument: `/edits/0/text` as `edits[0].text`.
+fn argument_name(pointer: &str) -> String {
+    let mut name = String::new();
+    for part in pointer.split('/').skip(1) {
+        if part.parse::<usize>().is_ok() {
+            name.push_str(&format!("[{part}]"));
+        } else {
+            if !name.is_empty() {
+                name.push('.');
+            }
+            name.push_str(part);
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn checked(schema: &Value, arguments: &Value) -> Result<(), (String, String)> {
+        let schema = ArgumentSchema::new(schema).unwrap();
+        schema
+            .check(arguments)
+            .map_err(|mistakes| (mistakes.path, mistakes.message))
+    }
+
+    fn edit() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "edits": {"type": "array", "items": {"$ref": "#/$defs/edit"}},
+                "times": {"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["all"]}]},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+            "$defs": {"edit": {"type": "object", "properties": {"text": {"type": "string"}}}},
+        })
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_argument() {
+        let fits = json!({"path": "a", "edits": [{"text": "b"}], "times": "all"});
+        assert_eq!(checked(&edit(), &fits), Ok(()));
+        for (arguments, path, message) in [
+            (json!({}), "/required", "missing `path`"),
+            (
+                json!({"path": "a", "file": 1, "mode": 2}),
+                "/additionalProperty",
+                "unknown `file`, `mode`",
+            ),
+            (
+                json!({"path": 1, "edits": [{}, {"text": null}]}),
+                "/$defs/edit/properties/text/type",
+                "`edits[1].text`: want string, but got null; `path`: want string, but got number",
+            ),
+            (
+                json!({"path": "a", "times": 0}),
+                "/properties/times/anyOf/0/minimum",
+                "`times`: must be >=1, but got 0; `times`: value must be 'all'",
+            ),
+        ] {
+            let mistakes = (path.to_owned(), message.to_owned());
+            assert_eq!(checked(&edit(), &arguments), Err(mistakes));
+        }
+    }
+
+    #[test]
+    fn many_mistakes_are_counted() {
+        let list = json!({"type": "array", "items": {"type": "string"}});
+        let arguments = Value::from_iter(0..25);
+        let (_, message) = checked(&list, &arguments).unwrap_err();
+        assert_eq!(message.matches("want string").count(), REPORTED);
+        assert!(message.ends_with("; 15 more"), "{message}");
+    }
+
+    #[test]
+    fn an_unsupported_pattern_is_not_checked() {
+        let schema = json!({
+            "properties": {
+                "pattern": {"type": "string", "pattern": "^(?!-)"},
+                "count": {"type": "integer"},
+            },
+        });
+        assert_eq!(
+            checked(&schema, &json!({"pattern": "-x", "count": 1})),
+            Ok(())
+        );
+        let (path, message) = checked(&schema, &json!({"pattern": 1})).unwrap_err();
+        assert_eq!(path, "/properties/pattern/type");
+        assert_eq!(message, "`pattern`: want string, but got number");
+        let supported = json!({"properties": {"name": {"pattern": "^[a-z]+$"}}});
+        let (_, message) = checked(&supported, &json!({"name": "A"})).unwrap_err();
+        assert_eq!(message, "`name`: 'A' does not match pattern '^[a-z]+$'");
+    }
+
+    #[test]
+    fn nothing_outside_the_schema_is_loaded() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("schema.json");
+        std::fs::write(&file, r#"{"type": "string"}"#).unwrap();
+        for url in [
+            format!("file://{}", file.display()),
+            "http://127.0.0.1:9/x".to_owned(),
+        ] {
+            let Err(error) = ArgumentSchema::new(&json!({"$ref": url})) else {
+                panic!("{url} was loaded");
+            };
+            assert_eq!(error, format!("error loading {url}"));
+        }
+        assert!(ArgumentSchema::new(&json!({"type": "text"})).is_err());
+    }
+
+    #[test]
+    fn endless_references_end() {
+        let endless = json!({"$ref": "#"});
+        let (_, message) = checked(&endless, &json!({})).unwrap_err();
+        assert!(message.contains("reference cycle"), "{message}");
+        let list = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
+        assert_eq!(checked(&list, &json!({"next": {"next": {}}})), Ok(()));
+    }
+}
