@@ -78,6 +78,27 @@ fn sessions_run_concurrently() {
 }
 
 #[test]
+fn invalid_parameter_is_named() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::with_session(acp(&home), &home);
+    let none = json!({"sessionId": session, "modeId": ""});
+    let (_, message) = editor.call_error("session/set_mode", none);
+    assert_eq!(
+        message,
+        "missing mode; expected one of `yolo`, `ask`, `plan`"
+    );
+    let number = json!({"sessionId": session, "modeId": 7});
+    let (code, message) = editor.call_error("session/set_mode", number);
+    assert_eq!(
+        (code, message.as_str()),
+        (
+            -32602,
+            "invalid parameter `modeId`: invalid type: integer `7`, expected a string"
+        )
+    );
+}
+
+#[test]
 fn mode_and_options_are_set() {
     let home = Home::new();
     home.file("other.json", json!({"turns": []}).to_string());
@@ -113,21 +134,6 @@ fn mode_and_options_are_set() {
         (
             -32602,
             "unknown mode `fly`; expected one of `yolo`, `ask`, `plan`"
-        )
-    );
-    let none = json!({"sessionId": session, "modeId": ""});
-    let (_, message) = editor.call_error("session/set_mode", none);
-    assert_eq!(
-        message,
-        "missing mode; expected one of `yolo`, `ask`, `plan`"
-    );
-    let number = json!({"sessionId": session, "modeId": 7});
-    let (code, message) = editor.call_error("session/set_mode", number);
-    assert_eq!(
-        (code, message.as_str()),
-        (
-            -32602,
-            "invalid parameter `modeId`: invalid type: integer `7`, expected a string"
         )
     );
     let set = |id: &str, value: &str| json!({"sessionId": session, "configId": id, "value": value});

@@ -149,7 +149,7 @@ fn argument_name(pointer: &str) -> String {
     let mut name = String::new();
     for part in pointer.split('/').skip(1) {
         if part.parse::<usize>().is_ok() {
-            name.push_str(&format!("[{part}]"));
+            name.extend(["[", part, "]"]);
         } else {
             if !name.is_empty() {
                 name.push('.');
