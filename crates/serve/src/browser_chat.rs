@@ -3,14 +3,18 @@
 //! They contain no secrets, so they need no token. Their content security policy allows them to load from and connect
 //! to this server only, allows only the Trusted Types policy `osier` to create markup, and forbids framing.
 
+use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH};
+use axum::http::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, VARY,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::ServerState;
@@ -46,7 +50,8 @@ const HEADERS: &[(&str, &str)] = &[
 struct File {
     path: &'static str,
     kind: &'static str,
-    body: &'static [u8],
+    /// Compressed by the build script, as gzip.
+    compressed: &'static [u8],
 }
 
 /// Files below `assets/web`, by kind.
@@ -55,7 +60,7 @@ macro_rules! files {
         &[$($(File {
             path: $path,
             kind: $kind,
-            body: include_bytes!(concat!("../../../assets/web", $path)),
+            compressed: include_bytes!(concat!(env!("OUT_DIR"), "/web", $path)),
         }),+),+]
     };
 }
@@ -86,8 +91,7 @@ pub(super) fn routes() -> Router<Arc<ServerState>> {
     FILES
         .iter()
         .fold(Router::new().route(LIST, get(file_list)), |router, file| {
-            let send =
-                move |headers: HeaderMap| async move { send(file.kind, file.body, &headers) };
+            let send = move |headers: HeaderMap| async move { send_file(file, &headers) };
             router.route(url_path(file), get(send))
         })
 }
@@ -101,6 +105,40 @@ fn url_path(file: &File) -> &'static str {
 fn file_list() -> Vec<u8> {
     let addresses = FILES.iter().map(|file| format!("\"{}\"", url_path(file)));
     format!("[{}]", addresses.collect::<Vec<_>>().join(",")).into_bytes()
+}
+
+/// A file, compressed if the browser accepts that.
+fn send_file(file: &'static File, headers: &HeaderMap) -> Response {
+    let accepted = headers
+        .get(ACCEPT_ENCODING)
+        .and_then(|encodings| encodings.to_str().ok());
+    let accepts_gzip = accepted.is_some_and(|encodings| {
+        let mut encodings = encodings.split(',');
+        encodings.any(|encoding| encoding.trim() == "gzip")
+    });
+    let mut response = if accepts_gzip {
+        send(file.kind, file.compressed, headers)
+    } else {
+        match decompressed(file) {
+            Ok(body) => send(file.kind, body, headers),
+            Err(error) => {
+                return (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response();
+            }
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if accepts_gzip && response.status() == StatusCode::OK {
+        let gzip = HeaderValue::from_static("gzip");
+        response.headers_mut().insert(CONTENT_ENCODING, gzip);
+    }
+    response
+}
+
+fn decompressed(file: &File) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    GzDecoder::new(file.compressed).read_to_end(&mut body)?;
+    Ok(body)
 }
 
 /// A response with an `ETag`; without a body if the browser has the file.
@@ -155,7 +193,7 @@ mod tests {
             headers.insert(IF_NONE_MATCH, known_etags.parse().unwrap());
         }
         let file = find("/");
-        send(file.kind, file.body, &headers)
+        send_file(file, &headers)
     }
 
     #[test]
@@ -198,8 +236,19 @@ mod tests {
     }
 
     #[test]
+    fn files_are_compressed_if_the_browser_accepts_it() {
+        for (accepted, compressed) in [("gzip, deflate, br", true), ("br", false)] {
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, accepted.parse().unwrap())]);
+            let response = send_file(find("/"), &headers);
+            assert_eq!(response.headers()[VARY], "accept-encoding");
+            let encoding = response.headers().get(CONTENT_ENCODING);
+            assert_eq!(encoding.is_some_and(|it| it == "gzip"), compressed);
+        }
+    }
+
+    #[test]
     fn the_page_has_no_script_or_style_of_its_own() {
-        let page = String::from_utf8_lossy(find("/").body).into_owned();
+        let page = String::from_utf8(decompressed(find("/")).unwrap()).unwrap();
         for bad in [
             "<style",
             "style=",

@@ -52,7 +52,7 @@ pub struct Select {
 }
 
 /// Letters of a query from which on it finds items by the starts of their words.
-const WORD_QUERY: usize = 3;
+const WORD_QUERY: usize = 2;
 
 impl Select {
     /// Creates a list with one detail at the right edge.
@@ -365,7 +365,8 @@ mod tests {
             ("now", 2),
             ("ret", 1),
             ("run ret", 1),
-            ("re", 0),
+            ("re", 1),
+            ("r", 0),
             ("rnow", 0),
             ("unet", 0),
         ] {
