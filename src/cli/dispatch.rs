@@ -309,7 +309,7 @@ fn run_screen(config: RunConfig, setup: SessionSetup, stdin_piped: bool) -> Resu
 /// Interrupts the run on the first signal and shuts the session down on the second.
 fn stop_on_signal(session: SessionHandle) -> tokio::task::JoinHandle<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         let (Ok(mut interrupt), Ok(mut terminate)) = (
             signal(SignalKind::interrupt()),
             signal(SignalKind::terminate()),

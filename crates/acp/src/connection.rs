@@ -350,7 +350,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         };
         self.opening += 1;
         let (client, lifecycle) = (self.client.clone(), self.lifecycle.clone());
-        tokio::spawn(session::run(setup, kind, id, client, lifecycle));
+        osier_base::task::spawn(session::run(setup, kind, id, client, lifecycle));
         Ok(())
     }
 

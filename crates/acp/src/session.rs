@@ -357,7 +357,7 @@ impl Session {
         let (client, handle) = (self.client.clone(), self.handle.clone());
         let (session, cwd) = (self.id.clone(), self.cwd.clone());
         let id = question.id.clone();
-        let task = tokio::spawn(async move {
+        let task = osier_base::task::spawn(async move {
             let answer = questions::ask(&client, &session, &question, &cwd).await;
             let id = question.id;
             handle.send(Op::AnswerQuestion { id, answer });

@@ -39,6 +39,7 @@ pub mod process;
 pub mod redact;
 pub mod request;
 pub mod signals;
+pub mod task;
 pub mod text;
 pub mod watch;
 

@@ -126,7 +126,7 @@ impl Checkpointer {
         // Unreadable entries are ignored.
         let _ = self.session.findings().await;
         let index = self.session.index().clone();
-        let entry = tokio::task::spawn_blocking(move || index.last_checkpoint()).await;
+        let entry = osier_base::task::spawn_blocking(move || index.last_checkpoint()).await;
         let checkpoint = entry
             .ok()
             .flatten()
@@ -147,7 +147,7 @@ impl Checkpointer {
         }
         let (files, latest) = (self.files.clone(), self.latest().await);
         let recorded =
-            tokio::task::spawn_blocking(move || record_state(&files, moment, latest)).await;
+            osier_base::task::spawn_blocking(move || record_state(&files, moment, latest)).await;
         let recorded = recorded.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
         match recorded {
             Ok((_, true)) => {}

@@ -119,7 +119,7 @@ impl SessionRegistry {
         }
         let data = self.0.template.folders.data.clone();
         let query = target.clone();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = osier_base::task::spawn_blocking(move || {
             let path = SessionDirectory::new(&data).find(&query).ok()?;
             summarize(&path).ok()
         });
@@ -156,7 +156,7 @@ impl SessionRegistry {
         }
         let data = self.0.template.folders.data.clone();
         let full_id = id.to_owned();
-        let found = tokio::task::spawn_blocking(move || {
+        let found = osier_base::task::spawn_blocking(move || {
             let path = SessionDirectory::new(&data).file_of(&full_id)?;
             summarize(&path).ok()
         });
@@ -278,7 +278,7 @@ impl SessionRegistry {
         let switched = move |session: &Arc<SharedSession>, id: &str| registry.switched(session, id);
         let (serving, registry) = (Arc::clone(&session).serve(events, switched), self.clone());
         let ending = Arc::clone(&session);
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             serving.await;
             registry.remove(&ending);
         });

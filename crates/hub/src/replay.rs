@@ -1,7 +1,6 @@
 //! The replay buffer: the last numbered events of a session, limited by size.
 
 use std::collections::VecDeque;
-use std::io;
 use std::sync::Arc;
 
 use osier_protocol::Event;
@@ -83,21 +82,7 @@ impl ReplayBuffer {
 
 /// Bytes of an event as JSON.
 fn size_of(event: &Event) -> usize {
-    struct Counter(usize);
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // Counting cannot fail.
-    let _ = serde_json::to_writer(&mut counter, event);
-    counter.0
+    serde_json::to_vec(event).map_or(0, |json| json.len())
 }
 
 #[cfg(test)]

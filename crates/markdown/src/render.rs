@@ -81,7 +81,7 @@ pub(super) struct Block<'a> {
 pub(super) fn render(
     source: &str,
     block: Block<'_>,
-    resolve: impl FnMut(&str) -> Option<String>,
+    resolve: &mut dyn FnMut(&str) -> Option<String>,
 ) -> (Vec<Row>, Vec<Nested>) {
     let continues = block.carry.is_some_and(|carry| carry.continues);
     let mut renderer = Renderer::new(source, block);
@@ -98,7 +98,7 @@ pub(super) fn render(
 
 pub(super) fn parse<'s>(
     source: &'s str,
-    mut resolve: impl FnMut(&str) -> Option<String>,
+    resolve: &mut dyn FnMut(&str) -> Option<String>,
 ) -> impl Iterator<Item = (Event<'s>, Range<usize>)> {
     let callback = move |broken: BrokenLink<'s>| {
         let destination = resolve(&broken.reference)?;
@@ -111,7 +111,7 @@ pub(super) fn parse<'s>(
 pub(super) fn table(
     source: &str,
     block: Block<'_>,
-    resolve: impl FnMut(&str) -> Option<String>,
+    resolve: &mut dyn FnMut(&str) -> Option<String>,
 ) -> Option<Table> {
     let mut renderer = Renderer::new(source, block);
     for (event, range) in parse(source, resolve) {

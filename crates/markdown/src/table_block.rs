@@ -120,7 +120,7 @@ impl TableBlock {
         self.unresolved.clear();
         self.marks.clear();
         let mut resolver = Resolver::new(shown);
-        let table = render::table(&self.head, self.block(), |label| resolver.find(label));
+        let table = render::table(&self.head, self.block(), &mut |label| resolver.find(label));
         let table = table.unwrap_or_default();
         self.unresolved = resolver.unresolved;
         self.needs = Needs::new(table.alignments.len());
@@ -285,7 +285,7 @@ impl TableBlock {
         }
         shown.parsed.set(shown.parsed.get() + source.len());
         let mut resolver = Resolver::new(shown);
-        let table = render::table(&source, self.block(), |label| resolver.find(label));
+        let table = render::table(&source, self.block(), &mut |label| resolver.find(label));
         for label in resolver.unresolved {
             if !self.unresolved.contains(&label) {
                 self.unresolved.push(label);

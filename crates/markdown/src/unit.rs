@@ -251,7 +251,7 @@ impl Unit {
             ..self.block(width, &text.tokens)
         };
         let mut resolver = Resolver::new(shown);
-        let (mut rows, nested) = render(&source, block, |label| resolver.find(label));
+        let (mut rows, nested) = render(&source, block, &mut |label| resolver.find(label));
         if shown.is_carried {
             rows.pop();
         }

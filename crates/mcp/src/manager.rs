@@ -114,7 +114,7 @@ impl Mcp {
             orders: orders.downgrade(),
             settle,
         };
-        let task = tokio::spawn(manager.run(ordered, received));
+        let task = osier_base::task::spawn(manager.run(ordered, received));
         Self {
             shared,
             orders,
@@ -219,7 +219,7 @@ impl Manager {
             self.setup.files.clone(),
             Arc::clone(&self.setup.environment),
         );
-        let read = tokio::task::spawn_blocking(move || config::load(&files, &environment));
+        let read = osier_base::task::spawn_blocking(move || config::load(&files, &environment));
         let Servers {
             mut servers,
             problems,
@@ -276,7 +276,7 @@ impl Manager {
             commands: commanded,
             updates: self.updates.clone(),
         };
-        let task = AbortOnDropHandle::new(tokio::spawn(task.run()));
+        let task = AbortOnDropHandle::new(osier_base::task::spawn(task.run()));
         self.entries
             .push(Entry::new(config, link, &log, commands, task));
     }
@@ -325,7 +325,7 @@ impl Manager {
             ServerAction::Logout => {
                 let (logins, config) = (self.setup.logins.clone(), Arc::clone(&entry.config));
                 let (commands, events) = (entry.commands(), self.events.clone());
-                tokio::spawn(async move {
+                osier_base::task::spawn(async move {
                     let (severity, text) = match logins.forget(&config).await {
                         Ok(true) => (
                             Severity::Info,
@@ -348,7 +348,7 @@ impl Manager {
     fn log_in(&self, entry: &Entry) {
         let (logins, config) = (self.setup.logins.clone(), Arc::clone(&entry.config));
         let (questions, orders) = (self.setup.questions.clone(), self.orders.clone());
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let outcome = tokio::time::timeout(LOGIN_TIME, sign_in(&logins, &config, &questions));
             let outcome = outcome
                 .await

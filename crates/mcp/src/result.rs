@@ -73,7 +73,7 @@ impl Parts {
         let kind = text::single_line(mime_type);
         if image::image_type(&bytes).is_some() && self.images.len() < IMAGE_LIMIT {
             let copy = bytes.clone();
-            let fitted = tokio::task::spawn_blocking(move || image::fit(copy)).await;
+            let fitted = osier_base::task::spawn_blocking(move || image::fit(copy)).await;
             if let Ok(Ok(fitted)) = fitted {
                 self.images.push(ContentBlock::Image {
                     data: STANDARD.encode(&fitted.bytes),

@@ -220,7 +220,7 @@ impl ServerTask {
         }
         let watch = CancellationToken::new();
         let _watching = watch.clone().drop_guard();
-        tokio::spawn(subscribe(connection.clone(), self.client.clone(), watch));
+        osier_base::task::spawn(subscribe(connection.clone(), self.client.clone(), watch));
         loop {
             tokio::select! {
                 _ = &mut over => return lost(),

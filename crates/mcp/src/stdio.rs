@@ -42,7 +42,7 @@ impl StdioTransport {
             stdout,
             stderr,
         } = pipes;
-        tokio::spawn(keep_errors(stderr, Arc::clone(&log)));
+        osier_base::task::spawn(keep_errors(stderr, Arc::clone(&log)));
         Ok(Self {
             child: Some(child),
             stdin: Arc::new(Mutex::new(Some(stdin))),

@@ -151,7 +151,10 @@ impl Gate {
         let workspace = Arc::clone(&self.workspace);
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         let preview = move || osier_tools::preview(&workspace, &name, &arguments);
-        let subject = tokio::task::spawn_blocking(preview).await.ok().flatten();
+        let subject = osier_base::task::spawn_blocking(preview)
+            .await
+            .ok()
+            .flatten();
         let mut title = match call.name.as_str() {
             "bash" => "Run this command?".to_owned(),
             "write" => "Write this file?".to_owned(),

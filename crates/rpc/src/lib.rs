@@ -29,7 +29,7 @@
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 //! # runtime.block_on(async {
 //! let (ours, theirs) = tokio::io::duplex(4096);
-//! tokio::spawn(async move {
+//! osier_base::task::spawn(async move {
 //!     let mut agent = BufReader::new(theirs);
 //!     let mut hello = String::new();
 //!     agent.read_line(&mut hello).await.unwrap();

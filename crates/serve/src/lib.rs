@@ -161,8 +161,9 @@ impl Server {
         } = self;
         let router = routes::router(Arc::clone(&state), listener.is_trusted());
         let (end, ended) = tokio::sync::watch::channel(false);
-        let mut serving = tokio::spawn(listener.serve(router, ended));
-        let idle_check = tokio::spawn(check_idle_sessions(state.registry.clone(), unload_after));
+        let mut serving = osier_base::task::spawn(listener.serve(router, ended));
+        let idle_check =
+            osier_base::task::spawn(check_idle_sessions(state.registry.clone(), unload_after));
         let outcome = tokio::select! {
             () = stop => None,
             () = state.stop.notified() => None,

@@ -165,7 +165,7 @@ pub(super) async fn models(
         })));
     }
     let template = server.registry.template().clone();
-    let listed = tokio::task::spawn_blocking(move || model_entries(&template));
+    let listed = osier_base::task::spawn_blocking(move || model_entries(&template));
     let models = listed.await.unwrap_or_default();
     Ok(Json(json!({"models": models})))
 }
@@ -194,7 +194,7 @@ pub(super) async fn list(State(server): State<Arc<ServerState>>) -> Json<Session
     open.sort_by_key(|session| std::cmp::Reverse(session.modified));
     let data = server.registry.template().folders.data.clone();
     let reading =
-        tokio::task::spawn_blocking(move || SessionDirectory::new(&data).newest(MAX_STORED));
+        osier_base::task::spawn_blocking(move || SessionDirectory::new(&data).newest(MAX_STORED));
     let stored = reading.await.unwrap_or_default().into_iter();
     let stored = stored
         .filter(|session| open.iter().all(|open| open.id != session.id))

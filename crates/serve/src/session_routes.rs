@@ -97,7 +97,7 @@ impl TemporaryConnection {
         let client = ClientHandle::new(session, Arc::default());
         let connection = SessionConnection::new(client, name.into(), queue.clone());
         let finished_queue = queue.clone();
-        let serving = tokio::spawn(async move {
+        let serving = osier_base::task::spawn(async move {
             connection.run(&mut received).await;
             finished_queue.finish();
         });

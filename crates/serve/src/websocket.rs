@@ -45,7 +45,7 @@ pub(super) async fn open(
 async fn serve(server: Arc<ServerState>, socket: WebSocket) {
     let (sink, stream) = socket.split();
     let queue = SendQueue::new();
-    let mut writing = tokio::spawn(write(sink, queue.clone()));
+    let mut writing = osier_base::task::spawn(write(sink, queue.clone()));
     let (sender, opened) = mpsc::unbounded_channel();
     let mut connection = Connection {
         registry: server.registry.clone(),
@@ -229,7 +229,7 @@ impl Connection {
             self.queue.clone(),
             self.opened.clone(),
         );
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let session = if join {
                 registry.join(options).await
             } else {
@@ -277,7 +277,7 @@ impl Connection {
         );
         let running = RunningConnection {
             requests,
-            _serving: AbortOnDropHandle::new(tokio::spawn(serving)),
+            _serving: AbortOnDropHandle::new(osier_base::task::spawn(serving)),
         };
         self.sessions.insert(session, running);
     }

@@ -63,11 +63,11 @@ impl ContextState {
         };
         let (plugins, folders) = (Arc::clone(plugins), plugins::folders(setup));
         // In the background: a plugin can send requests while it loads.
-        self.reading = Some(tokio::spawn(async move {
+        self.reading = Some(osier_base::task::spawn(async move {
             let context = async {
                 let load = move || ProjectContext::load(&sources);
                 match scope {
-                    Scope::Everything => tokio::task::spawn_blocking(load).await.ok(),
+                    Scope::Everything => osier_base::task::spawn_blocking(load).await.ok(),
                     Scope::Plugins => None,
                 }
             };

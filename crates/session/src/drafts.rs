@@ -62,7 +62,7 @@ impl Drafts {
     pub(crate) fn find(&self, store: &SessionStore, last: Option<String>, emitter: &Emitter) {
         let (folders, cwd) = (self.folders.clone(), self.cwd.clone());
         let (store, emitter) = (store.clone(), emitter.clone());
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let query = DraftQuery {
                 session: store.id(),
                 cwd: &cwd,

@@ -39,7 +39,7 @@ impl PromptHistory {
     /// Publishes the newest prompts.
     pub(crate) fn list(&self, emitter: &Emitter) {
         let (path, emitter) = (self.path.clone(), emitter.clone());
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let prompts = load(&path);
             emitter.post(Event::History { prompts });
         });

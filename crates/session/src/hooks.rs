@@ -96,7 +96,7 @@ impl HookRunner {
         self.source = Some(source);
         if let Some(hooks) = hooks {
             let cwd = cwd.to_owned();
-            tokio::spawn(async move { hooks.start(source.name(), &model, &cwd).await });
+            osier_base::task::spawn(async move { hooks.start(source.name(), &model, &cwd).await });
         }
     }
 
@@ -120,7 +120,7 @@ impl HookRunner {
             Event::Agent(osier_agent::Event::AgentSettled { .. }) if setup.answers_questions => {
                 let Some(hooks) = hooks.cloned() else { return };
                 let (cwd, delay) = (setup.cwd.clone(), setup.idle_after);
-                let notifying = tokio::spawn(async move {
+                let notifying = osier_base::task::spawn(async move {
                     tokio::time::sleep(delay).await;
                     hooks
                         .notify("idle_prompt", "osier is waiting for your input", &cwd)
@@ -200,5 +200,5 @@ pub(crate) fn notify_of_question(hooks: Arc<SessionHooks>, question: &Question, 
         ),
     };
     let cwd = cwd.to_owned();
-    tokio::spawn(async move { hooks.notify(kind, &message, &cwd).await });
+    osier_base::task::spawn(async move { hooks.notify(kind, &message, &cwd).await });
 }

@@ -42,7 +42,9 @@ impl JobView {
             }
         });
         match workspace.follow_job(id, updates) {
-            Some(follow) => self.followed = Some(AbortOnDropHandle::new(tokio::spawn(follow))),
+            Some(follow) => {
+                self.followed = Some(AbortOnDropHandle::new(osier_base::task::spawn(follow)))
+            }
             None => emitter.notice(Severity::Warning, unknown(id)),
         }
     }
@@ -54,7 +56,7 @@ impl JobView {
     /// Kills a job; `Event::Jobs` follows when it has ended.
     pub(crate) fn kill(id: String, workspace: &Arc<Workspace>, emitter: &Emitter) {
         let (workspace, emitter) = (Arc::clone(workspace), emitter.clone());
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             if !workspace.kill_job(&id).await {
                 emitter.post_notice(Severity::Warning, unknown(&id));
             }

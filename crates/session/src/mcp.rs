@@ -28,7 +28,7 @@ pub(crate) fn start(
     changed: Callback<ServerEvent>,
 ) -> Mcp {
     let (sender, mut news) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         while let Some(told) = news.recv().await {
             changed.call(told);
         }

@@ -109,7 +109,7 @@ impl PluginHost {
             return;
         };
         self.watcher = Some(watcher);
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             if changes.recv().await.is_some() {
                 changed.call(());
             }
@@ -120,7 +120,7 @@ impl PluginHost {
     fn send_events(&mut self, emitter: &Emitter) {
         if !self.receives_events && self.plugins.is_curious() {
             self.receives_events = true;
-            tokio::spawn(send_all(emitter.subscribe(), Arc::clone(&self.plugins)));
+            osier_base::task::spawn(send_all(emitter.subscribe(), Arc::clone(&self.plugins)));
         }
     }
 
@@ -179,7 +179,7 @@ pub(crate) fn may_run(
         arguments: json!({"command": command}),
         ..ToolCall::default()
     };
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         let answer = match gate.before_tool(&call, &CancellationToken::new()).await {
             ToolDecision::Allow => Ok(confinement.is_plan().then_some(confinement)),
             ToolDecision::Deny { reason } => Err(reason),
@@ -194,10 +194,10 @@ pub(crate) fn may_run(
 /// Sends the data of the entries of one kind.
 pub(crate) fn send_entries(store: &SessionStore, kind: String, reply: oneshot::Sender<Vec<Value>>) {
     let store = store.clone();
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         // A file that cannot be read any more has no entries.
         let _ = store.findings().await;
-        tokio::task::spawn_blocking(move || reply.send(entries(store.index(), &kind)));
+        osier_base::task::spawn_blocking(move || reply.send(entries(store.index(), &kind)));
     });
 }
 

@@ -58,7 +58,7 @@ impl UserShell {
         let cancel = CancellationToken::new();
         let updates = output_sink(id.clone(), emitter.detached());
         let (workspace, token) = (Arc::clone(workspace), cancel.clone());
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let timestamp = clock::now_ms();
             let request = ShellRequest {
                 command,

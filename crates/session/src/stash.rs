@@ -64,7 +64,7 @@ impl Stash {
         emitter: &Emitter,
         work: impl FnOnce() -> Result<Vec<Stashed>, LockedJsonError> + Send + 'static,
     ) -> bool {
-        match tokio::task::spawn_blocking(work).await {
+        match osier_base::task::spawn_blocking(work).await {
             Ok(Ok(prompts)) => {
                 emitter.post(Event::Stash { prompts });
                 true

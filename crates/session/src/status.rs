@@ -39,13 +39,13 @@ pub(crate) struct GeneralStatus {
 /// Reads the file of a session, after the agent has handled the requests before.
 pub(crate) fn read(store: &SessionStore, agent: &Agent, done: Callback<StoredStatus>) {
     let (store, agent) = (store.clone(), agent.clone());
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         agent.caught_up().await;
         // A file that cannot be read any more contributes what is known of it.
         let _ = store.findings().await;
         let id = store.id().to_owned();
         let index = store.index().clone();
-        let reading = tokio::task::spawn_blocking(move || StoredStatus::read(id, &index));
+        let reading = osier_base::task::spawn_blocking(move || StoredStatus::read(id, &index));
         done.call(reading.await.unwrap_or_default());
     });
 }

@@ -38,7 +38,7 @@ impl TodoState {
     /// Reads the list of the current branch in the background.
     pub(crate) fn read(&self, store: &SessionStore, done: Callback<StoredTodo>) {
         let (store, version) = (store.clone(), self.version);
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let result = store.index().last_result(TOOL);
             let list = result.and_then(|result| TodoList::of(&result.details));
             done.call(StoredTodo {

@@ -26,11 +26,11 @@ impl Transcript {
     /// Publishes a page. Unless the file is `indexed`, that comes first.
     pub(crate) fn read(&self, request: u64, at: PageAt, indexed: bool, emitter: Emitter) {
         let store = self.store.clone();
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             if !indexed && store.findings().await.is_err() {
                 return emitter.publish(missing_page(request));
             }
-            tokio::task::spawn_blocking(move || {
+            osier_base::task::spawn_blocking(move || {
                 let page = store.index().page(&at);
                 emitter.publish(
                     page.map_or(missing_page(request), |page| Event::TranscriptPage {
@@ -54,11 +54,11 @@ impl Transcript {
         };
         let store = self.store.clone();
         let stop = Arc::clone(&self.stop);
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             if !indexed && store.findings().await.is_err() {
                 return emitter.publish(hits(request, Vec::new(), true, false));
             }
-            tokio::task::spawn_blocking(move || {
+            osier_base::task::spawn_blocking(move || {
                 let mut publish = |found| emitter.publish(hits(request, found, false, false));
                 let cut = store.index().search(&needle, &stop, &mut publish);
                 if !stop.load(Ordering::Relaxed) {

@@ -19,10 +19,10 @@ pub(crate) fn export(
 ) {
     let (store, emitter) = (store.clone(), emitter.clone());
     let cwd = cwd.to_owned();
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         // An error of the file was published when the session was opened.
         let _ = store.findings().await;
-        let written = tokio::task::spawn_blocking(move || {
+        let written = osier_base::task::spawn_blocking(move || {
             let reading = Reading::of(store.header().clone(), store.index());
             let path = path.map(|path| resolve(&cwd, &path));
             osier_transfer::export(&reading, &cwd, path.as_deref(), &options)
@@ -47,7 +47,7 @@ pub(crate) fn import(
     done: Callback<Imported>,
 ) {
     let (path, emitter) = (resolve(&cwd, path), emitter.clone());
-    tokio::task::spawn_blocking(move || {
+    osier_base::task::spawn_blocking(move || {
         match osier_transfer::import(&data, &cwd, &path, options) {
             Ok(imported) => done.call(imported),
             Err(error) => fail(&error, &emitter),

@@ -24,10 +24,10 @@ pub(crate) fn ask(
 ) {
     let (trust, cwd) = (Trust::new(&setup.folders), setup.cwd.clone());
     let interactive = setup.answers_questions;
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         let standing = {
             let cwd = cwd.clone();
-            tokio::task::spawn_blocking(move || trust.state(&cwd)).await
+            osier_base::task::spawn_blocking(move || trust.state(&cwd)).await
         };
         let (files, changed) = match standing {
             Ok(TrustState::Undecided(files)) => (files, false),

@@ -70,10 +70,10 @@ impl Usage {
             return self.publish(models, emitter);
         };
         let store = store.clone();
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             // A file that cannot be read any more has nothing to count.
             let _ = store.findings().await;
-            tokio::task::spawn_blocking(move || {
+            osier_base::task::spawn_blocking(move || {
                 done.call(EarlierUsage {
                     spending: count(store.index(), &last),
                     session: store.id().to_owned(),
@@ -107,9 +107,9 @@ impl Usage {
     ) {
         let (store, agent, model) = (stored.store.clone(), agent.clone(), model.clone());
         let uncounted = self.uncounted(stored);
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let _ = store.findings().await;
-            tokio::task::spawn_blocking(move || {
+            osier_base::task::spawn_blocking(move || {
                 let leaf = store.index().leaf();
                 let entries = store.index().context_entries(leaf.as_deref());
                 let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());

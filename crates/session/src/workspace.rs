@@ -30,14 +30,14 @@ impl WorkingDirectory {
     /// Publishes the name of the directory and its git branch.
     pub(crate) fn describe(&self, emitter: &Emitter) {
         let (cwd, emitter) = (self.cwd.clone(), emitter.clone());
-        tokio::task::spawn_blocking(move || emitter.post(describe(&cwd)));
+        osier_base::task::spawn_blocking(move || emitter.post(describe(&cwd)));
     }
 
     /// Publishes the files below the directory. A numbered request gets one event, others also partial lists.
     pub(crate) fn list_files(&self, emitter: &Emitter) {
         let (cwd, walk) = (self.cwd.clone(), self.walk.clone());
         let emitter = emitter.clone();
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let publish = |paths: Vec<String>, complete: bool| {
                 let paths = Arc::new(paths);
                 emitter.post(Event::Files { paths, complete });

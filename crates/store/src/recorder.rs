@@ -102,7 +102,7 @@ impl History for StoredHistory {
         async move {
             self.store.findings().await.map_err(|error| stop(&error))?;
             let (index, leaf) = (self.store.index().clone(), self.leaf.clone());
-            let reading = tokio::task::spawn_blocking(move || index.context(leaf.as_deref()));
+            let reading = osier_base::task::spawn_blocking(move || index.context(leaf.as_deref()));
             reading.await.map_err(|error| StopRun {
                 message: format!("the session could not be read: {error}"),
             })

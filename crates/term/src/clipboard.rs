@@ -137,7 +137,7 @@ impl Clipboard {
             return None;
         }
         let desktop = Arc::clone(&self.desktop);
-        let work = tokio::task::spawn_blocking(move || {
+        let work = osier_base::task::spawn_blocking(move || {
             let mut desktop = desktop.lock().unwrap_or_else(PoisonError::into_inner);
             let mut clipboard = match desktop.take() {
                 Some(clipboard) => clipboard,
@@ -157,7 +157,7 @@ impl Clipboard {
     async fn copy_to_desktop(&self, text: &str) -> bool {
         let desktop = Arc::clone(&self.desktop);
         let text = text.to_owned();
-        let work = tokio::task::spawn_blocking(move || {
+        let work = osier_base::task::spawn_blocking(move || {
             let mut desktop = desktop.lock().unwrap_or_else(PoisonError::into_inner);
             let mut clipboard = match desktop.take() {
                 Some(clipboard) => clipboard,

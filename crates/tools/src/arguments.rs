@@ -50,7 +50,7 @@ where
         Ok(arguments) => arguments,
         Err(refusal) => return refusal.into(),
     };
-    match tokio::task::spawn_blocking(move || work(arguments)).await {
+    match osier_base::task::spawn_blocking(move || work(arguments)).await {
         Ok(output) => output.unwrap_or_else(ToolOutput::from),
         Err(error) => ToolOutput::error(format!("{doing} failed: {error}")),
     }

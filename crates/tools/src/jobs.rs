@@ -108,7 +108,7 @@ impl Job {
         let cancel = CancellationToken::new();
         let stopped = cancel.clone();
         let (sender, progress) = watch::channel(Progress::default());
-        let task = tokio::spawn(async move {
+        let task = osier_base::task::spawn(async move {
             let stop = async {
                 stopped.cancelled().await;
                 ShellEnd::Aborted

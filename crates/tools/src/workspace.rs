@@ -246,6 +246,8 @@ impl Survivors {
         };
         let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.retain(|task| !task.is_finished());
-        tasks.push(AbortOnDropHandle::new(tokio::spawn(left_running.stay())));
+        tasks.push(AbortOnDropHandle::new(osier_base::task::spawn(
+            left_running.stay(),
+        )));
     }
 }

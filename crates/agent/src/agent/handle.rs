@@ -27,7 +27,7 @@ impl Agent {
     pub fn spawn(config: AgentConfig) -> Self {
         let core = Arc::new(Core::new(config));
         let (commands, received) = mpsc::unbounded_channel();
-        tokio::spawn(Task::new(Arc::clone(&core), received).serve());
+        osier_base::task::spawn(Task::new(Arc::clone(&core), received).serve());
         Self { commands, core }
     }
 

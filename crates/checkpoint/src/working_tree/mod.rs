@@ -59,7 +59,7 @@ pub async fn against_head(cwd: &Path) -> Result<WorkingTree, WorkingTreeError> {
     }
     let old = git.contents(&tracked, MAX_FILE, MAX_ALL).await?;
     let root = cwd.to_owned();
-    let files = tokio::task::spawn_blocking(move || compare(&root, &tracked, &old)).await;
+    let files = osier_base::task::spawn_blocking(move || compare(&root, &tracked, &old)).await;
     let files = files.map_err(|error| WorkingTreeError::Git {
         message: error.to_string(),
     })?;

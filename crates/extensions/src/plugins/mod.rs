@@ -92,7 +92,7 @@ impl Plugins {
 
     /// Loads the plugins in `folders`; unchanged plugins keep running.
     pub async fn load(&self, folders: Vec<PathBuf>) -> Loaded {
-        let found = tokio::task::spawn_blocking(move || discover::discover(&folders));
+        let found = osier_base::task::spawn_blocking(move || discover::discover(&folders));
         let (sources, problems) = found.await.unwrap_or_default();
         for problem in problems {
             self.link.report(problem);

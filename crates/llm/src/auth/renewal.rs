@@ -56,7 +56,7 @@ impl Renewals {
         let (file, sign_in, provider) = (file.clone(), sign_in.clone(), provider.to_owned());
         let renewals = self.clone();
         let running = Arc::clone(&self.running).read_owned().await;
-        let task = tokio::spawn(async move {
+        let task = osier_base::task::spawn(async move {
             let _running = running;
             renewals
                 .renew_locked(&file, &sign_in, &provider, &used)

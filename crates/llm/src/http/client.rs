@@ -76,7 +76,7 @@ impl Clients {
 
 /// Builds a client. Runs in a blocking task because reading certificates is slow.
 pub(crate) async fn client(options: HttpOptions, way: Way) -> Result<Client, String> {
-    match tokio::task::spawn_blocking(move || build(&options, way)).await {
+    match osier_base::task::spawn_blocking(move || build(&options, way)).await {
         Ok(client) => client,
         Err(error) => Err(error.to_string()),
     }
@@ -91,7 +91,7 @@ pub fn choose_cryptography() {
 pub async fn client_to_upgrade(options: HttpOptions, address: &str) -> Result<Client, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
     let way = Way::to(&url);
-    let built = tokio::task::spawn_blocking(move || {
+    let built = osier_base::task::spawn_blocking(move || {
         let client = builder(&options, way)?.http1_only().build();
         client.map_err(|error| error.to_string())
     });

@@ -149,7 +149,7 @@ impl Client {
         let ui = task.can_answer();
         let (calls, received) = mpsc::unbounded_channel();
         let (publisher, events) = mpsc::unbounded_channel();
-        tokio::spawn(task.run(received, publisher));
+        osier_base::task::spawn(task.run(received, publisher));
         let mut client = Self {
             calls,
             greeting: Greeting::default(),

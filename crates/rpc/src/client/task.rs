@@ -63,7 +63,7 @@ where
 
     /// Owns the child process of the streams.
     pub(super) fn with_child(mut self, child: Piped, stderr: ChildStderr) -> Self {
-        self.child = Some((child, tokio::spawn(tail(stderr))));
+        self.child = Some((child, osier_base::task::spawn(tail(stderr))));
         self
     }
 
@@ -164,7 +164,7 @@ where
         };
         let (answer, replies) = (self.questions.answer(request), replies.clone());
         let name = id.clone();
-        let answering = tokio::spawn(async move {
+        let answering = osier_base::task::spawn(async move {
             let _ = replies.send(UiResponse::new(name, answer.await));
         });
         self.open_questions

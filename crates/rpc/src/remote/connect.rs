@@ -99,7 +99,7 @@ pub(super) async fn connect(
             let mut errors = pipes.stderr;
             match handshake(Box::new(stream)).await {
                 Ok(socket) => {
-                    tokio::spawn(async move {
+                    osier_base::task::spawn(async move {
                         // Later messages of ssh are discarded; the state of the connection is shown instead.
                         let _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
                     });

@@ -51,6 +51,6 @@ pub struct AttachOptions {
 /// detaches; the session continues to run on the server.
 pub fn attach(target: Target, options: AttachOptions) -> (SessionHandle, Subscription<Event>) {
     let (handle, events, remote) = SessionHandle::remote();
-    tokio::spawn(RemoteConnection::new(target, options, remote).run());
+    osier_base::task::spawn(RemoteConnection::new(target, options, remote).run());
     (handle, events)
 }

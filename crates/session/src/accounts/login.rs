@@ -28,7 +28,7 @@ impl RunningLogin {
     ) -> Self {
         let (typed, lines) = mpsc::unbounded_channel();
         let provider = account.provider.clone();
-        let task = tokio::spawn(async move {
+        let task = osier_base::task::spawn(async move {
             let method = match method {
                 None if account.methods.is_empty() => Some(LoginMethod::Key),
                 method => method,
@@ -132,7 +132,7 @@ impl Accounts {
     /// Publishes the accounts.
     pub(crate) fn publish(self, emitter: &Emitter) {
         let emitter = emitter.clone();
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let accounts = self.list().unwrap_or_default();
             emitter.post(Event::Accounts { accounts });
         });

@@ -153,7 +153,7 @@ impl Actor {
             context: ContextState::default(),
             setup,
         };
-        tokio::spawn(actor.serve(Inbox {
+        osier_base::task::spawn(actor.serve(Inbox {
             ops: received,
             jobs: finished,
             questions: pending,

@@ -147,7 +147,7 @@ impl Actor {
     fn await_index(&self, session: &OpenSession) {
         let store = session.store.clone();
         let done = self.detached_callback(|(id, findings)| Completion::Indexed(id, findings));
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let findings = store.findings().await.map_err(|error| error.to_string());
             done.call((store.id().to_owned(), findings));
         });

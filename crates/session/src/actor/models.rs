@@ -35,7 +35,7 @@ impl Actor {
         refresh_if_due(&self.setup, self.callback(Completion::Refreshed));
         if self.setup.settings.discover_local_models {
             let done = self.callback(Completion::Discovered);
-            tokio::spawn(async move { done.call(discover().await) });
+            osier_base::task::spawn(async move { done.call(discover().await) });
         }
     }
 

@@ -144,7 +144,7 @@ impl Actor {
         }
         let (store, cwd) = (session.store.clone(), self.setup.cwd.clone());
         let data = self.setup.folders.data.clone();
-        let copied = tokio::task::spawn_blocking(move || {
+        let copied = osier_base::task::spawn_blocking(move || {
             let (leaf, prompt) = target.find(store.index())?;
             let path = copy(&data, &cwd, &store, leaf.as_deref());
             let path = path.map_err(|error: SessionError| error.to_string())?;

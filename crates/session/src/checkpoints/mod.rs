@@ -75,7 +75,7 @@ pub(crate) fn apply(
         return Err(FilesError::Busy);
     }
     let files = files.cloned().ok_or(FilesError::NotRecorded)?;
-    tokio::spawn(files.serve(op, agent.clone(), emitter.clone()));
+    osier_base::task::spawn(files.serve(op, agent.clone(), emitter.clone()));
     Ok(())
 }
 
@@ -150,7 +150,7 @@ impl SessionFiles {
         emitter: &Emitter,
         work: impl FnOnce() -> Result<CheckpointEvent, CheckpointError> + Send + 'static,
     ) {
-        match tokio::task::spawn_blocking(work).await {
+        match osier_base::task::spawn_blocking(work).await {
             Ok(Ok(event)) => emitter.publish(Event::Checkpoint(event)),
             Ok(Err(error)) => emitter.post_notice(Severity::Warning, error.to_string()),
             Err(error) => emitter.post_notice(Severity::Warning, error.to_string()),
@@ -173,7 +173,7 @@ impl SessionFiles {
             let now = files.capture()?.id;
             Ok(Some(RestoredFiles::new(restored, plan.present, now)))
         };
-        let done = match tokio::task::spawn_blocking(work).await {
+        let done = match osier_base::task::spawn_blocking(work).await {
             Ok(done) => done.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };

@@ -31,7 +31,7 @@ impl SessionFiles {
                 let restored = files.revert_hunks(before, &rejected)?;
                 Ok(RestoredFiles::new(restored, before, files.capture()?.id))
             };
-            let done = match tokio::task::spawn_blocking(work).await {
+            let done = match osier_base::task::spawn_blocking(work).await {
                 Ok(done) => done.map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
             };

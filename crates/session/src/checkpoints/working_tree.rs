@@ -10,7 +10,7 @@ use osier_protocol::{CheckpointEvent, DiffRange, Event};
 /// Publishes the differences between `cwd` and `HEAD`.
 pub(crate) fn compare_with_head(request: u64, cwd: &Path, emitter: &Emitter) {
     let (cwd, emitter) = (cwd.to_owned(), emitter.clone());
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         let found = match against_head(&cwd).await {
             Ok(found) => found,
             Err(error) => return emitter.post_notice(Severity::Warning, error.to_string()),

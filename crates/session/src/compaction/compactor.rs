@@ -253,7 +253,8 @@ impl Compactor {
 
     async fn entries(&self) -> Vec<ContextEntry> {
         let (index, leaf) = (self.writer.store().index().clone(), self.writer.leaf());
-        let reading = tokio::task::spawn_blocking(move || index.context_entries(leaf.as_deref()));
+        let reading =
+            osier_base::task::spawn_blocking(move || index.context_entries(leaf.as_deref()));
         reading.await.unwrap_or_default()
     }
 

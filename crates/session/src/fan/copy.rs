@@ -64,13 +64,13 @@ impl Copy {
             target.join(prefix)
         } else {
             let (from, to) = (cwd.to_owned(), target.clone());
-            let copied = tokio::task::spawn_blocking(move || plain(&from, &to)).await;
+            let copied = osier_base::task::spawn_blocking(move || plain(&from, &to)).await;
             copied.unwrap_or(Err(CopyError::TooMany))?;
             target
         };
         fs::create_dir_all(&work).map_err(failed)?;
         let root = work.clone();
-        let stamps = tokio::task::spawn_blocking(move || Stamps::of(&root)).await;
+        let stamps = osier_base::task::spawn_blocking(move || Stamps::of(&root)).await;
         Ok(Self {
             folder,
             cwd: work,

@@ -110,7 +110,7 @@ impl FanState {
             return None;
         }
         let (fan, cwd) = (self.ended.take()?, cwd.to_owned());
-        let applying = tokio::task::spawn_blocking(move || {
+        let applying = osier_base::task::spawn_blocking(move || {
             let lane = fan.lanes.iter().find(|lane| lane.state.lane == number);
             let applied = lane.map(|lane| {
                 let stamp = clock::rfc3339(clock::now_ms()).replace(':', "-");
@@ -234,7 +234,7 @@ impl Fan {
             models: models.collect(),
         }));
         let (cwd, store) = (self.cwd.clone(), self.store.clone());
-        let before = tokio::task::spawn_blocking(move || Stamps::of(&cwd)).await;
+        let before = osier_base::task::spawn_blocking(move || Stamps::of(&cwd)).await;
         let before = Arc::new(before.map_err(|error| error.to_string())?);
         // A new branch needs a file.
         store.flush().await.map_err(|error| error.to_string())?;
@@ -277,7 +277,7 @@ impl Fan {
         });
         let mut lanes: Vec<Lane> = lanes.collect();
         let cwd = self.cwd.clone();
-        let compared = tokio::task::spawn_blocking(move || {
+        let compared = osier_base::task::spawn_blocking(move || {
             for lane in &mut lanes {
                 lane.state.files = changes(&lane.copy, &cwd);
             }
@@ -298,7 +298,7 @@ impl Fan {
         let Some(files) = &self.files else { return };
         for copy in copies {
             let (files, root) = (files.clone(), copy.cwd().to_owned());
-            let back = tokio::task::spawn_blocking(move || files.restore_copy(&root)).await;
+            let back = osier_base::task::spawn_blocking(move || files.restore_copy(&root)).await;
             if let Ok(Err(error)) = back {
                 let text = format!(
                     "cannot restore the files of a lane, it uses the current ones: {error}"
@@ -315,7 +315,7 @@ impl Fan {
             let prompt = UserMessage::new(text.clone(), clock::now_ms());
             return Ok((index.leaf(), prompt));
         }
-        let found = tokio::task::spawn_blocking(move || Target::LastPrompt.find(&index)).await;
+        let found = osier_base::task::spawn_blocking(move || Target::LastPrompt.find(&index)).await;
         let (parent, prompt) = found.unwrap_or_else(|error| Err(error.to_string()))?;
         let prompt = prompt.ok_or("no prompt to send; use `/fan MODEL MODEL -- PROMPT`")?;
         Ok((parent, prompt))

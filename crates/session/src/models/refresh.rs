@@ -108,7 +108,7 @@ pub async fn refresh(
         }
         Fetched::Whole { body, etag } => {
             // Some megabytes of JSON.
-            let read = tokio::task::spawn_blocking(move || Published::read(&body)).await;
+            let read = osier_base::task::spawn_blocking(move || Published::read(&body)).await;
             let read = read.map_err(|error| failed(error.to_string()))?;
             let Reading {
                 published,

@@ -309,9 +309,9 @@ pub(crate) fn refresh_if_due(setup: &SessionSetup, done: Callback<Result<Refresh
         return;
     };
     let (folders, http) = (setup.folders.clone(), setup.settings.http());
-    tokio::spawn(async move {
+    osier_base::task::spawn(async move {
         let due = folders.clone();
-        let due = tokio::task::spawn_blocking(move || refresh::is_due(&due)).await;
+        let due = osier_base::task::spawn_blocking(move || refresh::is_due(&due)).await;
         if due.unwrap_or(false) {
             done.call(refresh::refresh(&folders, &http, &source).await);
         }
@@ -323,7 +323,9 @@ pub(crate) fn refresh_now(setup: &SessionSetup, done: Callback<Result<Refreshed,
     let source = setup.settings.refresh_models.clone();
     let source = source.unwrap_or_else(|| SOURCE.to_owned());
     let (folders, http) = (setup.folders.clone(), setup.settings.http());
-    tokio::spawn(async move { done.call(refresh::refresh(&folders, &http, &source).await) });
+    osier_base::task::spawn(
+        async move { done.call(refresh::refresh(&folders, &http, &source).await) },
+    );
 }
 
 fn write_setting(setup: &SessionSetup, name: &str, value: Option<&str>, emitter: &Emitter) -> bool {

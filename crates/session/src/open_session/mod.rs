@@ -243,7 +243,7 @@ impl OpenSession {
         self.indexed = true;
         let index = self.store.index().clone();
         let task =
-            tokio::task::spawn_blocking(move || (index.state(), contents(&index, &findings)));
+            osier_base::task::spawn_blocking(move || (index.state(), contents(&index, &findings)));
         let (state, contents) = task.await.unwrap_or_default();
         let mut events = vec![Event::SessionIndexed { contents }];
         if state.name != self.state.name {
@@ -302,7 +302,7 @@ fn workspace(
 
 async fn open_store(setup: &SessionSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
     let place = (setup.folders.data.clone(), setup.cwd.clone());
-    let task = tokio::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
+    let task = osier_base::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
     task.await
         .map_err(|error| OpenError::Tools(error.to_string()))?
 }

@@ -122,7 +122,7 @@ impl IndexHandle {
         let (library, cancel) = (self.library.clone(), self.query.clone());
         let (flags, cwd) = (self.flags.clone(), self.cwd.clone());
         let emitter = emitter.clone();
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let flags = SessionFlags::read(&flags);
             let open = open.as_deref();
             let found = find(&library, request, &query, &flags, &cwd, open, &cancel);
@@ -136,7 +136,7 @@ impl IndexHandle {
     pub(crate) fn list(all: bool, setup: &SessionSetup, emitter: &Emitter) {
         let (data, cwd) = (setup.folders.data.clone(), setup.cwd.clone());
         let emitter = emitter.clone();
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let sessions = list(&data, &cwd, all);
             emitter.post(Event::Sessions { all, sessions });
         });
@@ -155,7 +155,7 @@ impl IndexHandle {
     /// Renames a session that is not open here.
     pub(crate) fn rename(path: PathBuf, name: String, emitter: &Emitter) {
         let emitter = emitter.clone();
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let renamed = rename(&path, Some(&name)).await;
             emitter.post(Event::Index(changed(renamed)));
         });
@@ -209,7 +209,7 @@ impl IndexHandle {
 /// Publishes the outcome of `work`.
 fn in_background(emitter: &Emitter, work: impl FnOnce() -> IndexEvent + Send + 'static) {
     let emitter = emitter.clone();
-    tokio::task::spawn_blocking(move || emitter.post(Event::Index(work())));
+    osier_base::task::spawn_blocking(move || emitter.post(Event::Index(work())));
 }
 
 fn changed(outcome: Result<(), SessionError>) -> IndexEvent {

@@ -280,10 +280,12 @@ impl TreeState {
         answer: impl FnOnce(&EntryIndex) -> TreeEvent + Send + 'static,
     ) {
         let (store, emitter) = (self.store.clone(), emitter.clone());
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             // A file that cannot be read any more answers with what is known of it.
             let _ = store.findings().await;
-            tokio::task::spawn_blocking(move || emitter.post(Event::Tree(answer(store.index()))));
+            osier_base::task::spawn_blocking(move || {
+                emitter.post(Event::Tree(answer(store.index())))
+            });
         });
     }
 
@@ -329,7 +331,7 @@ impl TreeState {
         };
         let (store, stop) = (self.store.clone(), Arc::clone(&self.stop));
         let emitter = emitter.clone();
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             let post = |entries: Vec<u32>, done: bool| {
                 emitter.post(Event::Tree(TreeEvent::TreeHits {
                     request,

@@ -154,7 +154,7 @@ impl Move {
         self.store.sync().await?;
         let (session, then) = (self.store.id().to_owned(), self.then.clone());
         let index = self.store.index().clone();
-        let read = tokio::task::spawn_blocking(move || Moved {
+        let read = osier_base::task::spawn_blocking(move || Moved {
             session,
             leaf: index.leaf(),
             from,
@@ -170,7 +170,7 @@ impl Move {
 
     async fn find(&self) -> Result<(Option<String>, Option<UserMessage>), MoveError> {
         let (index, from) = (self.store.index().clone(), self.target.clone());
-        let found = tokio::task::spawn_blocking(move || from.find(&index)).await;
+        let found = osier_base::task::spawn_blocking(move || from.find(&index)).await;
         found
             .unwrap_or_else(|error| Err(error.to_string()))
             .map_err(MoveError::Other)
@@ -185,7 +185,7 @@ impl Move {
         cancel: &CancellationToken,
     ) -> Result<Option<String>, MoveError> {
         let (index, to) = (self.store.index().clone(), target.map(str::to_owned));
-        let left = tokio::task::spawn_blocking(move || index.left_behind(to.as_deref())).await;
+        let left = osier_base::task::spawn_blocking(move || index.left_behind(to.as_deref())).await;
         let messages: Vec<AgentMessage> = left.unwrap_or_default();
         if messages.is_empty() {
             return Ok(None);

@@ -35,7 +35,7 @@ impl PromptDraftRecorder {
     /// Starts a task that writes to `folder`, which is created when needed. Requires a tokio runtime.
     pub fn new(folder: PathBuf) -> Self {
         let (latest, changes) = watch::channel(Latest::default());
-        let writing = tokio::spawn(write_all(folder, changes));
+        let writing = osier_base::task::spawn(write_all(folder, changes));
         Self { latest, writing }
     }
 
@@ -111,7 +111,7 @@ impl Writer {
     /// Writes `draft` and returns the number of bytes.
     async fn write(&mut self, draft: PromptDraft) -> usize {
         let (folder, open) = (self.folder.clone(), self.open.take());
-        let write = tokio::task::spawn_blocking(move || write_draft(&folder, open, &draft));
+        let write = osier_base::task::spawn_blocking(move || write_draft(&folder, open, &draft));
         let (open, written) = write.await.unwrap_or_default();
         self.open = open;
         written

@@ -31,7 +31,7 @@ impl Screen {
     /// Attaches files, each when it is read.
     pub(super) fn read_pictures(&self, paths: Vec<PathBuf>) {
         let results = self.results.clone();
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             for path in paths {
                 let read = attachment::load(&path).map(Box::new);
                 let read = read.map_err(|error| error.to_string());
@@ -44,7 +44,7 @@ impl Screen {
     pub(super) fn read_clipboard_picture(&self) {
         let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
         let environment = self.options.environment.clone();
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
             let found = if is_set("SSH_CONNECTION") || is_set("SSH_TTY") {
                 let text = "cannot read your clipboard over SSH: drop the image as a file, or copy it to this machine and name it with @";
@@ -77,7 +77,7 @@ async fn picture(is_set: impl Fn(&str) -> bool) -> Option<Attachment> {
         };
         if image::image_type(&output.stdout).is_some() {
             let read = move || attachment::of_bytes(Path::new("clipboard.png"), output.stdout).ok();
-            return tokio::task::spawn_blocking(read).await.ok()?;
+            return osier_base::task::spawn_blocking(read).await.ok()?;
         }
     }
     None

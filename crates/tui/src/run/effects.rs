@@ -69,7 +69,7 @@ impl Screen {
     fn open_address(&self, url: String) {
         let results = self.results.clone();
         let environment = self.options.environment.clone();
-        tokio::spawn(async move {
+        osier_base::task::spawn(async move {
             let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
             let opened = browser::open(&url, is_set).await;
             let _ = results.send(Finished::Opened(opened));
@@ -85,7 +85,7 @@ impl Screen {
             Effect::Repaint => self.repaint(),
             Effect::Copy(text) => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
-                tokio::spawn(async move {
+                osier_base::task::spawn(async move {
                     let _ = results.send(Finished::CopyResult(clipboard.copy(&text).await));
                 });
             }
@@ -93,7 +93,7 @@ impl Screen {
             Effect::ReadPictures(paths) => self.read_pictures(paths),
             Effect::ReadClipboard => {
                 let (clipboard, results) = (self.clipboard.clone(), self.results.clone());
-                tokio::spawn(async move {
+                osier_base::task::spawn(async move {
                     let _ = results.send(Finished::Pasted(clipboard.paste().await));
                 });
             }

@@ -86,7 +86,7 @@ impl Screen {
         self.painted.resized(self.terminal.cell());
         if self.terminal.kind().host == TerminalHost::Tmux {
             let results = self.results.clone();
-            tokio::spawn(async move {
+            osier_base::task::spawn(async move {
                 drop(results.send(Finished::OuterTerminal(OuterTerminal::query().await)));
             });
         }
@@ -178,7 +178,7 @@ impl Screen {
         }
         let (cwd, results) = (app.session.cwd.clone(), self.results.clone());
         let is_here = self.has_files();
-        tokio::task::spawn_blocking(move || {
+        osier_base::task::spawn_blocking(move || {
             for path in wanted {
                 let read = if is_here {
                     illustration::read(Path::new(&cwd), &path)

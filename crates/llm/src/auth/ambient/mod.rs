@@ -10,7 +10,7 @@ mod variables;
 
 use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
+use osier_base::task::spawn_blocking;
 
 use super::access::{Access, ExpiringAccess};
 use super::environment::{CommandRunner, Environment};
