@@ -43,7 +43,7 @@ impl JobView {
         });
         match workspace.follow_job(id, updates) {
             Some(follow) => {
-                self.followed = Some(AbortOnDropHandle::new(osier_base::task::spawn(follow)))
+                self.followed = Some(AbortOnDropHandle::new(osier_base::task::spawn(follow)));
             }
             None => emitter.notice(Severity::Warning, unknown(id)),
         }

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use boon::{Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value;
 
 /// The URL of the schema. No document is there.
@@ -71,10 +71,9 @@ fn compile(schema: Value) -> Result<ArgumentSchema, String> {
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(NoLoader));
-    let compiled = compiler
-        .add_resource(URL, schema)
-        .and_then(|()| compiler.compile(URL, &mut schemas));
-    let root = compiled.map_err(|error| error.to_string())?;
+    let message = |error: CompileError| error.to_string();
+    compiler.add_resource(URL, schema).map_err(message)?;
+    let root = compiler.compile(URL, &mut schemas).map_err(message)?;
     Ok(ArgumentSchema { schemas, root })
 }
 
@@ -217,7 +216,7 @@ mod tests {
     #[test]
     fn many_mistakes_are_counted() {
         let list = json!({"type": "array", "items": {"type": "string"}});
-        let arguments = Value::from_iter(0..25);
+        let arguments: Value = (0..25).collect();
         let (_, message) = checked(&list, &arguments).unwrap_err();
         assert_eq!(message.matches("want string").count(), REPORTED);
         assert!(message.ends_with("; 15 more"), "{message}");
@@ -247,7 +246,7 @@ mod tests {
     fn nothing_outside_the_schema_is_loaded() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("schema.json");
-        std::fs::write(&file, r#"{"type": "string"}"#).unwrap();
+        osier_base::atomic_file::write(&file, br#"{"type": "string"}"#).unwrap();
         for url in [
             format!("file://{}", file.display()),
             "http://127.0.0.1:9/x".to_owned(),

@@ -284,7 +284,7 @@ impl TreeState {
             // A file that cannot be read any more answers with what is known of it.
             let _ = store.findings().await;
             osier_base::task::spawn_blocking(move || {
-                emitter.post(Event::Tree(answer(store.index())))
+                emitter.post(Event::Tree(answer(store.index())));
             });
         });
     }
