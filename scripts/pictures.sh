@@ -40,7 +40,7 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'key=d' 'wait=compare with' 'key=\e[A' 'key=\e[A' 'key=d' 'wait=Compare branches' "draw=$out/compare-$end" 'key=\e' 'key=\e' 'gone=Tree' \
         'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
         'key=\ej' 'wait=watching' "draw=$out/jobs-$end" 'key=\e' 'gone=Jobs' \
-        'key=\ep' 'wait=ask' 'type=Say it in the README' 'key=\r' 'wait=answers' 'key=\ea' 'wait=once' \
+        'key=\ep' 'wait=ask' 'type=Say it in the README' 'key=\r' 'wait=to answer' 'key=\ea' 'wait=once' \
         "draw=$out/question-$end" 'key=\r' 'wait=another way' 'gone=Working' \
         'key=^L' 'wait=script' "draw=$out/models-$end" 'key=\e' 'gone=Models' \
         'key=\ex' 'wait=Commands' "draw=$out/palette-$end" 'key=\e' 'gone=Commands' \
@@ -48,7 +48,7 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'type=/context' 'key=\r' 'wait=system' "draw=$out/context-$end" 'key=\e' 'gone=Largest' \
         'key=\eOP' 'wait=Send the prompt' "draw=$out/help-$end" 'key=\e' 'gone=Help' \
         'type=/settings' 'key=\r' 'wait=value' "draw=$out/settings-$end" 'key=\e' 'gone=Settings' \
-        'type=/keymap' 'key=\r' 'wait=where' "draw=$out/keymap-$end" 'key=\e' 'gone=where' \
+        'type=/keymap' 'key=\r' 'wait=Stop the model' "draw=$out/keymap-$end" 'key=\e' 'gone=Stop the model' \
         'type=/theme' 'key=\r' 'wait=Themes' "draw=$out/themes-$end" 'key=\e' 'gone=Themes' \
         'type=What is the plan?' 'key=\r' 'wait=still op' "draw=$out/answer-$end" \
         -- --model script/screens.json
@@ -60,20 +60,20 @@ for variant in dark:120x40 light:120x40 dark:80x24 light:80x24; do
         'type=Write a check for titles in Greek' 'key=^S' \
         'key=\eg' 'wait=Stashed prompts' 'wait=in Greek' "draw=$out/stash-$end" 'key=\e' 'gone=Stashed prompts' \
         'type=/login' 'key=\r' 'wait=Sign in' "draw=$out/login-$end" 'key=\e' 'gone=Sign in' \
-        'type=/settings' 'key=\r' 'wait=value' 'type=max_retries' 'key=\r' 'wait=writes it' \
-        "draw=$out/value-$end" 'key=\e' 'gone=writes it' 'key=\e' 'gone=Settings' \
+        'type=/settings' 'key=\r' 'wait=value' 'type=max_retries' 'key=\r' 'wait=enter save' \
+        "draw=$out/value-$end" 'key=\e' 'gone=enter save' 'key=\e' 'gone=Settings' \
         'type=/keymap' 'key=\r' 'wait=command' 'type=retry_model' 'key=\r' 'wait=esc cancel' 'key=\et' \
         'wait=backspace' "draw=$out/capture-$end" 'key=\e' 'gone=backspace' 'key=\e' 'gone=bind keys' \
         'type=How does the chat look on a phone?' 'key=\r' 'wait=▣ The chat' 'gone=Working' \
         "draw=$out/picture-$end" \
         'key=\eN' 'wait=is ready' 'type=Watch the folder' 'key=\r' 'wait=in the background.' 'gone=Working' \
-        'key=\ep' 'wait=ask' 'type=Tidy up' 'key=\r' 'wait=answers' "draw=$out/questions-$end" \
+        'key=\ep' 'wait=ask' 'type=Tidy up' 'key=\r' 'wait=to answer' "draw=$out/questions-$end" \
         'key=\eN' 'wait=is ready' 'type=What is the plan?' 'key=\r' 'wait=still op' \
-        'type=Then say it in the README' 'key=\r' 'type=And commit what is there' 'key=\e\r' 'wait=then:' \
-        "draw=$out/queue-$end" 'key=\e0' 'wait=Open sessions' "draw=$out/open-$end" 'key=\e' 'gone=Open sessions' \
-        'key=^R' 'wait=Earlier prompts' "draw=$out/history-$end" 'key=\e' 'gone=Earlier prompts' \
+        'type=Then say it in the README' 'key=\r' 'type=And commit what is there' 'key=\e\r' 'wait=Queued:' \
+        "draw=$out/queue-$end" 'key=\e0' 'wait=Tabs' "draw=$out/open-$end" 'key=\e' 'gone=Tabs' \
+        'key=^R' 'wait=Prompt history' "draw=$out/history-$end" 'key=\e' 'gone=Prompt history' \
         'key=\eOS' 'wait=Permissions' "draw=$out/permissions-$end" 'key=\e' 'gone=Permissions' \
-        'type=/settings' 'key=\r' 'wait=value' 'type=keymap' 'key=\r' 'wait=writes it' \
+        'type=/settings' 'key=\r' 'wait=value' 'type=keymap' 'key=\r' 'wait=enter save' \
         'key=^U' 'type=emacs' 'key=\r' 'wait="emacs"' 'key=\e' 'gone=Settings' \
         'gone=is in' 'key=^X' 'wait=Choose a model' "draw=$out/hints-$end" \
         -- --model script/screens.json
