@@ -176,8 +176,8 @@ parameter_types! {
 /// `#[request(GROUP, EFFECT [if FLAG] [+ session] [, wire "NAME"] [, command "NAME"] [, also "ALIAS" | …]
 /// [=> Event | …])]`: `if` names a flag without which there is no effect, `+ session` makes the request wait until
 /// the session file is read, `wire` is the `type` if it differs from the variant. An event whose `type` differs from
-/// its variant is named by its `type`, as a string. A field with a `serde` attribute is optional. `flatten Variant(Enum);` before the rows adds
-/// the requests of another enum.
+/// its variant is named by its `type`, as a string. A field with a `serde` attribute is optional.
+/// `flatten Variant(Enum);` before the rows adds the requests of another enum.
 #[macro_export]
 macro_rules! requests {
     (
