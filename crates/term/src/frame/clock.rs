@@ -26,6 +26,9 @@ const FENCE_TIMEOUT: Duration = Duration::from_secs(5);
 const DRAWING_SHARE: u32 = 8;
 /// Maximum time between two frames that are slow to draw.
 const MAX_DRAWING_INTERVAL: Duration = Duration::from_millis(250);
+/// How long decoration waits for a frame that is drawn anyway: a little longer than the time between two pieces of an
+/// answer.
+const DECORATION_DELAY: Duration = Duration::from_millis(45);
 /// Time between two frames with only decoration on a slow connection.
 const DECORATION_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -109,9 +112,10 @@ impl FrameClock {
         self.due = Some(self.due.map_or(then, |due| due.min(then)));
     }
 
-    /// Requests a frame with only decoration (spinners, clocks) at `then`, or later on a slow
-    /// connection.
+    /// Requests a frame with only decoration (spinners, clocks) soon after `then`, or later on a slow
+    /// connection. A frame that is drawn for something else in between shows the decoration too.
     pub fn request_decoration(&mut self, then: Instant) {
+        let then = then + DECORATION_DELAY;
         let last_frame = self.last_frame.filter(|_| self.is_slow());
         self.request_at(last_frame.map_or(then, |drawn| then.max(drawn + DECORATION_INTERVAL)));
     }
@@ -313,14 +317,14 @@ mod tests {
     }
 
     #[test]
-    fn animation_schedules_its_next_frame() {
+    fn decoration_waits_a_little_for_a_frame_with_content() {
         let start = Instant::now();
         let mut clock = FrameClock::default();
         clock.frame_sent(start, sent(Duration::ZERO, 100, false));
         clock.request_decoration(start + MS * 80);
-        assert_eq!(clock.deadline(start), Some(start + MS * 80));
-        clock.request(start + MS * 50);
-        assert_eq!(clock.deadline(start), Some(start + MS * 50));
+        assert_eq!(clock.deadline(start), Some(start + MS * 125));
+        clock.request(start + MS * 90);
+        assert_eq!(clock.deadline(start), Some(start + MS * 90));
 
         clock.frame_sent(start, sent(MS * 100, 100, false));
         clock.request_decoration(start + MS * 80);
