@@ -267,10 +267,10 @@ async fn last_prompt_is_sent_to_another_model() {
 async fn fan_shows_lanes_and_applies_one() {
     for (columns, rows) in [(40, 24), (80, 24), (120, 24)] {
         let write = json!({"file_path": "notes.txt", "content": "one\n"});
+        // Each lane writes once, whichever is first.
         let script = Script::new()
-            .turn(|turn| turn.when_user("do it").tool("write", write.clone()))
-            .turn(|turn| turn.when_user("do it").tool("write", write))
-            .turn(|turn| turn.text("It is done.").repeat());
+            .turn(|turn| turn.when_result("").text("It is done.").repeat())
+            .turn(|turn| turn.when_user("do it").tool("write", write).repeat());
         let mut screen = Screen::new(columns, rows).script(script).start().await;
         screen.send("/fan mock/mock mock/mock -- do it");
         screen.shows("enter apply").await;
