@@ -31,9 +31,12 @@ impl ArgumentSchema {
     /// A message, if `schema` is no JSON schema.
     pub(super) fn new(schema: &Value) -> Result<Self, String> {
         compile(schema.clone()).or_else(|error| {
-            // The engine supports no look-around, which other validators do.
+            // The engine supports no look-around, which other validators do, and only the drafts of JSON Schema.
             let mut rest = schema.clone();
             remove_patterns(&mut rest);
+            if let Some(root) = rest.as_object_mut() {
+                root.remove("$schema");
+            }
             compile(rest).map_err(|_| error)
         })
     }
@@ -240,6 +243,18 @@ mod tests {
         let supported = json!({"properties": {"name": {"pattern": "^[a-z]+$"}}});
         let (_, message) = checked(&supported, &json!({"name": "A"})).unwrap_err();
         assert_eq!(message, "`name`: 'A' does not match pattern '^[a-z]+$'");
+    }
+
+    #[test]
+    fn an_unknown_dialect_is_checked_as_the_newest_draft() {
+        for dialect in [
+            "http://json-schema.org/draft-07/schema#",
+            "https://example.org/own",
+        ] {
+            let schema = json!({"$schema": dialect, "properties": {"name": {"type": "string"}}});
+            let (_, message) = checked(&schema, &json!({"name": 1})).unwrap_err();
+            assert_eq!(message, "`name`: want string, but got number");
+        }
     }
 
     #[test]
