@@ -53,3 +53,25 @@ async fn commands_keys_widgets_status_and_entries_are_shown() {
         screen.screen()
     );
 }
+
+#[tokio::test]
+async fn key_of_a_plugin_is_unbound_in_the_list_of_shortcuts() {
+    let mut screen = Screen::new(80, 24)
+        .script(Script::always("Done."))
+        .home_file("plugins/note.lua", PLUGIN)
+        .start()
+        .await;
+    screen.shows("cannot bind ctrl+l").await;
+    screen.press("alt+k").press("n").shows("✎ by key").await;
+    screen.send("/keymap").type_text("a note of the key");
+    screen.shows("alt+k n").await;
+    screen.press("ctrl+d").shows("no command matches").await;
+    screen.press("esc");
+    let file = screen.home().join("keymaps/default.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    assert_eq!(text, "[global]\n\"alt+k n\" = \"\"\n");
+    screen.press("alt+k").type_text("n");
+    screen.shows("❯ n").await;
+    let notes = screen.screen().matches("✎ by key").count();
+    assert_eq!(notes, 1, "{}", screen.screen());
+}

@@ -73,6 +73,8 @@ struct Binding<C> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap<C> {
     bindings: Vec<Binding<C>>,
+    /// Contexts and keys that a file unbinds although no file before it binds them: keys of plugins.
+    blocked: Vec<(Box<str>, Vec<KeyPress>)>,
     /// Paths of the sources.
     paths: Vec<PathBuf>,
     modes: bool,
@@ -82,6 +84,7 @@ impl<C> Default for Keymap<C> {
     fn default() -> Self {
         Self {
             bindings: Vec::new(),
+            blocked: Vec::new(),
             paths: Vec::new(),
             modes: false,
         }
@@ -224,12 +227,15 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
         self.bindings.retain(|binding| keep(binding.action));
     }
 
-    /// Binds `keys` in a context if they are free.
+    /// Binds `keys` in a context if they are free. Does nothing if a file unbinds them.
     ///
     /// # Errors
     /// The keys are invalid or conflict with a binding.
     pub fn bind_if_free(&mut self, context: &str, keys: &str, action: C) -> Result<(), String> {
         let keys = parse_sequence(keys, None)?;
+        if self.is_blocked(context, &keys) {
+            return Ok(());
+        }
         let taken = self.bindings.iter().find(|binding| {
             *binding.context == *context
                 && (binding.keys.starts_with(&keys) || keys.starts_with(&binding.keys))
@@ -245,6 +251,11 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
             origin: (usize::MAX, 0),
         });
         Ok(())
+    }
+
+    fn is_blocked(&self, context: &str, keys: &[KeyPress]) -> bool {
+        let mut blocked = self.blocked.iter();
+        blocked.any(|(place, unbound)| **place == *context && unbound == keys)
     }
 
     fn exact(&self, context: &str, pending: &[KeyPress], key: KeyPress) -> Option<C> {
@@ -294,6 +305,7 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
     /// Applies a binding of a later file: adds it, or removes one if it has no action. Conflicting
     /// earlier bindings are removed.
     fn bind(&mut self, entry: file::KeymapEntry<C>) {
+        let before = self.bindings.len();
         self.bindings.retain(|binding| {
             let clash = if entry.action.is_some() {
                 binding.keys.starts_with(&entry.keys) || entry.keys.starts_with(&binding.keys)
@@ -302,6 +314,8 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
             };
             binding.context != entry.context || !clash
         });
+        self.blocked
+            .retain(|(context, keys)| *context != entry.context || *keys != entry.keys);
         if let Some(action) = entry.action {
             self.bindings.push(Binding {
                 context: entry.context,
@@ -309,6 +323,8 @@ impl<C: Copy + PartialEq + Display> Keymap<C> {
                 action,
                 origin: (self.paths.len() - 1, entry.line),
             });
+        } else if self.bindings.len() == before {
+            self.blocked.push((entry.context, entry.keys));
         }
     }
 }

@@ -266,6 +266,25 @@ fn later_files_override_and_unbind() {
 }
 
 #[test]
+fn unbound_keys_stay_free_of_later_additions() {
+    let default = "[global]\n\"ctrl+x\" = \"help\"\n";
+    let own = "[global]\n\"ctrl+x\" = \"\"\n\"ctrl+y\" = \"\"\n\"ctrl+z\" = \"\"\n";
+    let later = "[global]\n\"ctrl+z\" = \"suspend\"\n";
+    let (mut keymap, problems) = load(&[default, own, later]);
+    assert_eq!(problems, Vec::<String>::new());
+    let mut add = |context, keys| {
+        let outcome = keymap.bind_if_free(context, keys, "exit");
+        (outcome, keymap.keys_for(context, "exit"))
+    };
+    // Unbinding the keys of an action frees them; unbinding keys without an action keeps them unused.
+    assert_eq!(add("global", "ctrl+y"), (Ok(()), vec![]));
+    assert_eq!(add("global", "ctrl+x"), (Ok(()), vec!["ctrl+x".to_owned()]));
+    assert_eq!(add("editor", "ctrl+y"), (Ok(()), vec!["ctrl+y".to_owned()]));
+    let (taken, _) = add("global", "ctrl+z");
+    assert_eq!(taken, Err("`ctrl+z` is bound to `suspend`".to_owned()));
+}
+
+#[test]
 fn problems_have_a_line_and_a_suggestion() {
     let (keymap, problems) = load(&["\
 [editor]
