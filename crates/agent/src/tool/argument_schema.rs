@@ -2,6 +2,7 @@
 //! loaded.
 
 use std::error::Error;
+use std::thread;
 
 use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::Value;
@@ -11,10 +12,50 @@ const URL: &str = "tool:arguments";
 /// Maximum mistakes that are reported of one call.
 const REPORTED: usize = 10;
 
+/// Maximum levels of lists and objects in a schema, as in a JSON text.
+const DEPTH: usize = 128;
+/// Bytes of the stack for one subschema that is checked within another, in a build without optimisation.
+const FRAME: usize = 16 * 1024;
+/// Bytes of the stack for one level of a schema that is compiled.
+const COMPILED_LEVEL: usize = 64 * 1024;
+/// Work with a smaller stack uses the current thread.
+const SMALL_STACK: usize = 512 * 1024;
+/// Maximum bytes of the stack. Only the used part takes memory.
+const MAX_STACK: usize = 1024 * 1024 * 1024;
+
 /// A compiled schema.
 pub(super) struct ArgumentSchema {
     schemas: Schemas,
     root: SchemaIndex,
+    nesting: Nesting,
+}
+
+/// How many subschemas can be checked, each within the one before.
+#[derive(Debug, Clone, Copy)]
+enum Nesting {
+    /// The levels of the schema.
+    Levels(usize),
+    /// With references, a value can be checked with every subschema. The number of the objects in the schema, which is at
+    /// least the number of its subschemas.
+    Objects(usize),
+}
+
+impl Nesting {
+    fn new(schema: &Value) -> Self {
+        if has_references(schema) {
+            Self::Objects(count_objects(schema))
+        } else {
+            Self::Levels(depth(schema, DEPTH).unwrap_or(DEPTH))
+        }
+    }
+
+    /// The maximum for a value with `depth` levels.
+    fn of(self, depth: usize) -> usize {
+        match self {
+            Self::Levels(levels) => levels + 1,
+            Self::Objects(objects) => (objects + 1).saturating_mul(depth + 1),
+        }
+    }
 }
 
 /// What is wrong with arguments.
@@ -30,6 +71,11 @@ impl ArgumentSchema {
     /// # Errors
     /// A message, if `schema` is no JSON schema.
     pub(super) fn new(schema: &Value) -> Result<Self, String> {
+        let depth = depth(schema, DEPTH).ok_or("it has too many levels")?;
+        with_stack(COMPILED_LEVEL * (depth + 1), || Self::compile(schema))?
+    }
+
+    fn compile(schema: &Value) -> Result<Self, String> {
         compile(schema.clone()).or_else(|error| {
             // The engine supports no look-around, which other validators do, and only the drafts of JSON Schema.
             let mut rest = schema.clone();
@@ -42,6 +88,20 @@ impl ArgumentSchema {
     }
 
     pub(super) fn check(&self, arguments: &Value) -> Result<(), Mistakes> {
+        let stack = depth(arguments, DEPTH)
+            .and_then(|depth| self.nesting.of(depth).checked_mul(FRAME))
+            .filter(|stack| *stack <= MAX_STACK);
+        let checked = match stack {
+            Some(stack) => with_stack(stack, || self.find_mistakes(arguments)),
+            None => Err("the arguments have too many levels for their schema".to_owned()),
+        };
+        checked.unwrap_or_else(|message| {
+            let path = String::new();
+            Err(Mistakes { path, message })
+        })
+    }
+
+    fn find_mistakes(&self, arguments: &Value) -> Result<(), Mistakes> {
         let Err(error) = self.schemas.validate(arguments, self.root) else {
             return Ok(());
         };
@@ -70,14 +130,68 @@ impl ArgumentSchema {
     }
 }
 
+/// Runs `work`, which needs `bytes` of stack: an overflow would end the program.
+fn with_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    if bytes <= SMALL_STACK {
+        return Ok(work());
+    }
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("schema".into());
+        let started = thread.stack_size(bytes).spawn_scoped(scope, work);
+        let thread = started.map_err(|error| format!("cannot check the arguments: {error}"))?;
+        thread
+            .join()
+            .map_err(|_| "the check of the arguments failed".to_owned())
+    })
+}
+
+/// The levels of lists and objects in `value`; `None` if there are more than `limit`.
+fn depth(value: &Value, limit: usize) -> Option<usize> {
+    match value {
+        Value::Array(list) => deepest(list.iter(), limit),
+        Value::Object(map) => deepest(map.values(), limit),
+        _ => Some(0),
+    }
+}
+
+fn deepest<'v>(mut values: impl Iterator<Item = &'v Value>, limit: usize) -> Option<usize> {
+    let below = limit.checked_sub(1)?;
+    values.try_fold(1, |deepest, value| {
+        Some(deepest.max(depth(value, below)? + 1))
+    })
+}
+
+/// The objects in a schema: at least the number of its subschemas.
+fn count_objects(schema: &Value) -> usize {
+    match schema {
+        Value::Array(list) => list.iter().map(count_objects).sum(),
+        Value::Object(map) => 1 + map.values().map(count_objects).sum::<usize>(),
+        _ => 0,
+    }
+}
+
+fn has_references(schema: &Value) -> bool {
+    let is_reference = |name: &String| ["$ref", "$dynamicRef", "$recursiveRef"].contains(&&**name);
+    match schema {
+        Value::Array(list) => list.iter().any(has_references),
+        Value::Object(map) => map.keys().any(is_reference) || map.values().any(has_references),
+        _ => false,
+    }
+}
+
 fn compile(schema: Value) -> Result<ArgumentSchema, String> {
+    let nesting = Nesting::new(&schema);
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(NoLoader));
     let message = |error: CompileError| error.to_string();
     compiler.add_resource(URL, schema).map_err(message)?;
     let root = compiler.compile(URL, &mut schemas).map_err(message)?;
-    Ok(ArgumentSchema { schemas, root })
+    Ok(ArgumentSchema {
+        schemas,
+        root,
+        nesting,
+    })
 }
 
 /// Refuses every document.
@@ -272,6 +386,32 @@ mod tests {
             assert_eq!(error, format!("error loading {url}"));
         }
         assert!(ArgumentSchema::new(&json!({"type": "text"})).is_err());
+    }
+
+    #[test]
+    fn long_chains_and_deep_values_do_not_overflow_the_stack() {
+        let reference = |number: usize| json!({"$ref": format!("#/$defs/{number}")});
+        let mut definitions: serde_json::Map<String, Value> = (0..2000)
+            .map(|number| (number.to_string(), reference(number + 1)))
+            .collect();
+        definitions.insert("2000".to_owned(), json!({"type": "object"}));
+        let chain = json!({"$ref": "#/$defs/0", "$defs": definitions});
+        assert_eq!(checked(&chain, &json!({})), Ok(()));
+
+        let nested = |levels: usize, innermost: Value| {
+            (0..levels).fold(innermost, |value, _| json!({"properties": {"a": value}}))
+        };
+        assert_eq!(checked(&nested(60, json!(true)), &json!({})), Ok(()));
+        assert!(ArgumentSchema::new(&nested(70, json!(true))).is_err());
+
+        let list = json!({"type": "object", "properties": {"a": {"$ref": "#"}}});
+        let value = (0..127).fold(json!({}), |value, _| json!({"a": value}));
+        assert_eq!(checked(&list, &value), Ok(()));
+        let (_, message) = checked(&list, &json!({"a": value})).unwrap_err();
+        assert_eq!(
+            message,
+            "the arguments have too many levels for their schema"
+        );
     }
 
     #[test]
