@@ -5,10 +5,10 @@ use std::error::Error;
 use std::thread;
 
 use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-/// The URL of the schema. No document is there.
-const URL: &str = "tool:arguments";
+/// The URL of the schema. No document is there. An `$id` may be relative to it.
+const URL: &str = "tool:///arguments";
 /// Maximum mistakes that are reported of one call.
 const REPORTED: usize = 10;
 
@@ -76,14 +76,15 @@ impl ArgumentSchema {
     }
 
     fn compile(schema: &Value) -> Result<Self, String> {
+        let mut schema = schema.clone();
+        visit(&mut schema, &mut remove_decimal_multiple);
         compile(schema.clone()).or_else(|error| {
             // The engine supports no look-around, which other validators do, and only the drafts of JSON Schema.
-            let mut rest = schema.clone();
-            remove_patterns(&mut rest);
-            if let Some(root) = rest.as_object_mut() {
+            visit(&mut schema, &mut remove_unsupported_patterns);
+            if let Some(root) = schema.as_object_mut() {
                 root.remove("$schema");
             }
-            compile(rest).map_err(|_| error)
+            compile(schema).map_err(|_| error)
         })
     }
 
@@ -203,19 +204,48 @@ impl UrlLoader for NoLoader {
     }
 }
 
-/// Removes the regular expressions of a schema.
-fn remove_patterns(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            // A property with this name is an object.
-            if map.get("pattern").is_some_and(Value::is_string) {
-                map.remove("pattern");
-            }
-            map.remove("patternProperties");
-            map.values_mut().for_each(remove_patterns);
+/// Calls `change` for a schema and all schemas in it.
+fn visit(schema: &mut Value, change: &mut dyn FnMut(&mut Map<String, Value>)) {
+    let Value::Object(map) = schema else { return };
+    change(map);
+    for (keyword, value) in map {
+        match (keyword.as_str(), value) {
+            // Values, not schemas.
+            ("const" | "default" | "enum" | "examples", _) => {}
+            (
+                "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties"
+                | "properties",
+                Value::Object(schemas),
+            ) => schemas
+                .values_mut()
+                .for_each(|schema| visit(schema, change)),
+            (_, Value::Array(list)) => list.iter_mut().for_each(|schema| visit(schema, change)),
+            (_, value) => visit(value, change),
         }
-        Value::Array(list) => list.iter_mut().for_each(remove_patterns),
-        _ => {}
+    }
+}
+
+/// Removes the condition that a number is a multiple of a decimal one. The engine computes it with binary numbers, in
+/// which 19.99 is no multiple of 0.01.
+fn remove_decimal_multiple(schema: &mut Map<String, Value>) {
+    let multiple = schema.get("multipleOf").and_then(Value::as_f64);
+    if multiple.is_some_and(|multiple| multiple.fract() != 0.0) {
+        schema.shift_remove("multipleOf");
+    }
+}
+
+/// Removes regular expressions that the engine does not support. Names of properties that they describe may be any.
+fn remove_unsupported_patterns(schema: &mut Map<String, Value>) {
+    let is_supported = |pattern: &Value| compile(json!({ "pattern": pattern })).is_ok();
+    if schema.get("pattern").is_some_and(|it| !is_supported(it)) {
+        schema.shift_remove("pattern");
+    }
+    if let Some(Value::Object(patterns)) = schema.get_mut("patternProperties") {
+        let count = patterns.len();
+        patterns.retain(|pattern, _| is_supported(&Value::from(pattern.as_str())));
+        if patterns.len() < count {
+            patterns.insert(String::new(), Value::Bool(true));
+        }
     }
 }
 
@@ -278,8 +308,6 @@ fn argument_name(pointer: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn checked(schema: &Value, arguments: &Value) -> Result<(), (String, String)> {
@@ -360,6 +388,62 @@ mod tests {
     }
 
     #[test]
+    fn only_unsupported_patterns_are_removed() {
+        let schema = json!({
+            "properties": {
+                "email": {"pattern": "^(?!x)"},
+                "word": {"pattern": "^[a-z]+$"},
+                "headers": {
+                    "patternProperties": {"^[a-z]+$": {"type": "string"}},
+                    "additionalProperties": false,
+                },
+                "names": {
+                    "patternProperties": {"^(?!x)": {"type": "string"}},
+                    "additionalProperties": false,
+                },
+                "patternProperties": {"const": {"pattern": "(?=x)"}},
+                "large": {"pattern": "(a{1000}){1000}"},
+            },
+            "additionalProperties": false,
+        });
+        let fits = json!({
+            "email": "x", "word": "a", "headers": {"accept": "all"}, "names": {"a": "b"},
+            "patternProperties": {"pattern": "(?=x)"}, "large": "b",
+        });
+        assert_eq!(checked(&schema, &fits), Ok(()));
+        let (_, message) =
+            checked(&schema, &json!({"headers": {"A": "", "b": 1}, "word": "1"})).unwrap_err();
+        assert_eq!(
+            message,
+            "`headers`: unknown `A`; `headers.b`: want string, but got number; `word`: '1' does not match pattern '^[a-z]+$'"
+        );
+    }
+
+    #[test]
+    fn an_id_may_be_relative() {
+        let schema = json!({
+            "$id": "tool.json",
+            "properties": {"item": {"$ref": "item"}, "other": {"$ref": "#/$defs/item"}},
+            "$defs": {"item": {"$id": "item", "type": "string"}},
+        });
+        assert_eq!(
+            checked(&schema, &json!({"item": "a", "other": "b"})),
+            Ok(())
+        );
+        assert!(checked(&schema, &json!({"item": 1})).is_err());
+    }
+
+    #[test]
+    fn decimal_multiples_are_not_checked() {
+        let schema = json!({"properties": {
+            "price": {"multipleOf": 0.01}, "multipleOf": {"type": "number"}, "even": {"multipleOf": 2.0},
+        }});
+        let fits = json!({"price": 19.99, "multipleOf": 0.5, "even": 4});
+        assert_eq!(checked(&schema, &fits), Ok(()));
+        assert!(checked(&schema, &json!({"even": 3})).is_err());
+    }
+
+    #[test]
     fn an_unknown_dialect_is_checked_as_the_newest_draft() {
         for dialect in [
             "http://json-schema.org/draft-07/schema#",
@@ -391,7 +475,7 @@ mod tests {
     #[test]
     fn long_chains_and_deep_values_do_not_overflow_the_stack() {
         let reference = |number: usize| json!({"$ref": format!("#/$defs/{number}")});
-        let mut definitions: serde_json::Map<String, Value> = (0..2000)
+        let mut definitions: Map<String, Value> = (0..2000)
             .map(|number| (number.to_string(), reference(number + 1)))
             .collect();
         definitions.insert("2000".to_owned(), json!({"type": "object"}));
