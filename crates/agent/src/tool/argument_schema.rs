@@ -5,12 +5,15 @@ use std::error::Error;
 use std::thread;
 
 use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, ValidationError};
+use osier_base::text::head_bytes;
 use serde_json::{Map, Value, json};
 
 /// The URL of the schema. No document is there. An `$id` may be relative to it.
 const URL: &str = "tool:///arguments";
 /// Maximum mistakes that are reported of one call.
 const REPORTED: usize = 10;
+/// Maximum bytes of the description of one. It may contain the invalid value, or all valid ones.
+const MISTAKE_BYTES: usize = 1000;
 
 /// Maximum levels of lists and objects in a schema, as in a JSON text.
 const DEPTH: usize = 128;
@@ -279,10 +282,16 @@ fn describe(error: &ValidationError<'_, '_>) -> String {
         ErrorKind::AdditionalProperties { got } => format!("unknown {}", quoted(got)),
         kind => kind.to_string(),
     };
-    match argument_name(&error.instance_location.to_string()).as_str() {
+    let mut text = match argument_name(&error.instance_location.to_string()).as_str() {
         "" => text,
         argument => format!("`{argument}`: {text}"),
+    };
+    let head = head_bytes(&text, MISTAKE_BYTES).len();
+    if head < text.len() {
+        text.truncate(head);
+        text.push('…');
     }
+    text
 }
 
 fn quoted(names: &[impl AsRef<str>]) -> String {
@@ -365,6 +374,17 @@ mod tests {
         let (_, message) = checked(&list, &arguments).unwrap_err();
         assert_eq!(message.matches("want string").count(), REPORTED);
         assert!(message.ends_with("; 15 more"), "{message}");
+    }
+
+    #[test]
+    fn a_long_value_is_not_repeated() {
+        let schema = json!({"properties": {"name": {"pattern": "^[a-z]+$"}}});
+        let (_, message) = checked(&schema, &json!({"name": "é".repeat(5000)})).unwrap_err();
+        assert!(
+            message.starts_with("`name`: 'éé") && message.ends_with("é…"),
+            "{message}"
+        );
+        assert!(message.len() < MISTAKE_BYTES + 10, "{}", message.len());
     }
 
     #[test]
