@@ -49,7 +49,10 @@ pub(super) fn check(
 
 /// Parses a request. The error names the parameter that is missing or invalid.
 pub(super) fn parse_op(op: &Value) -> Result<Op, String> {
-    Op::deserialize(op).map_err(|_| op_error(op))
+    // serde accepts the index of a variant as its name.
+    let is_named = op.get("type").is_some_and(Value::is_string);
+    let parsed = is_named.then(|| Op::deserialize(op).ok()).flatten();
+    parsed.ok_or_else(|| op_error(op))
 }
 
 /// What is wrong with a request. serde reports only that no variant of `Op` matches.
@@ -206,5 +209,13 @@ mod tests {
             error("prompt", json!({"text": "a", "message": "b"})),
             "`message` is set twice"
         );
+    }
+
+    #[test]
+    fn number_is_no_name_of_a_request() {
+        for number in 0..4 {
+            let error = parse_op(&json!({"type": number})).unwrap_err();
+            assert_eq!(error, "the request has no `type` with its name");
+        }
     }
 }
