@@ -88,14 +88,31 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
         text: text.to_owned(),
         timestamp: clock::now_ms(),
     };
-    let mut bytes = serde_json::to_vec(&line)?;
-    bytes.push(b'\n');
     let mut file = OpenOptions::new()
+        .read(true)
         .append(true)
         .create(true)
         .mode(0o600)
         .open(path)?;
+    let mut bytes = Vec::new();
+    // A full disk or a crash leaves part of a line.
+    if !ends_with_newline(&mut file)? {
+        bytes.push(b'\n');
+    }
+    serde_json::to_writer(&mut bytes, &line)?;
+    bytes.push(b'\n');
     file.write_all(&bytes)
+}
+
+/// Whether a new line can follow the end of `file`.
+fn ends_with_newline(file: &mut fs::File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 fn tail(path: &Path) -> io::Result<Vec<u8>> {
@@ -125,6 +142,12 @@ mod tests {
             .write_all(b"{torn")
             .unwrap();
         assert_eq!(load(&path), ["one", "two\nlines", "three"]);
+        append(&path, "after the torn line").unwrap();
+        let loaded = load(&path);
+        assert_eq!(
+            loaded,
+            ["one", "two\nlines", "three", "after the torn line"]
+        );
         assert_eq!(load(&folder.path().join("none")), Vec::<String>::new());
     }
 }
