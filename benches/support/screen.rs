@@ -165,7 +165,7 @@ impl Screen {
 
     /// Advances to the next change of the spinner or clock.
     pub(crate) fn advance_to_next_change(&mut self) {
-        self.now = self.app.next_change(self.now).unwrap();
+        self.now = self.app.next_change(self.now).decoration.unwrap();
     }
 
     /// Draws a frame. Returns the number of its bytes.

@@ -155,11 +155,8 @@ impl Activity {
 
     /// When the line changes next without an event.
     pub(crate) fn next_change(&self, now: Instant) -> Option<Instant> {
-        let toast = self
-            .toast
-            .as_ref()
-            .map(|toast| toast.until)
-            .filter(|until| *until > now);
+        // A toast that expires while a frame is drawn is in this frame, so it needs another one.
+        let toast = self.toast.as_ref().map(|toast| toast.until);
         let tick = self.since().filter(|_| !self.linear).map(|since| {
             let elapsed = now.saturating_duration_since(since);
             if self.reduced_motion {
@@ -168,6 +165,10 @@ impl Activity {
             now + spinner::until_next(elapsed)
         });
         [toast, tick].into_iter().flatten().min()
+    }
+
+    pub(crate) fn expire_toast(&mut self, now: Instant) {
+        self.toast.take_if(|toast| toast.until <= now);
     }
 
     /// Whether a toast is shown.

@@ -51,7 +51,7 @@ mod tree;
 mod usage;
 mod welcome;
 
-pub use app::{App, AppOptions};
+pub use app::{App, AppOptions, NextChange};
 pub use appearance::{Appearance, ThemeChoice, check_files};
 pub use command::Command;
 pub use effect::{Effect, NewBinding, StoredSession, TabRequest, Viewer};

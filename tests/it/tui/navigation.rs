@@ -123,7 +123,10 @@ async fn selection_at_the_edge_scrolls() {
     screen.mouse(mouse(MouseEventKind::Drag(LEFT), 3, edge));
     // One row per tick without mouse events.
     for _ in 0..5 {
+        // Decoration would wait for another frame.
+        let next = screen.app.next_change(screen.now);
         screen.now += std::time::Duration::from_millis(40);
+        assert_eq!((next.decoration, next.work), (None, Some(screen.now)));
         screen.app.tick(screen.now);
     }
     screen.mouse(mouse(MouseEventKind::Drag(LEFT), 3, edge - 1));

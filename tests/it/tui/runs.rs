@@ -170,10 +170,13 @@ async fn toast_disappears() {
     let mut screen = Screen::new(60, 12).start().await;
     screen.press("ctrl+x");
     assert_eq!(screen.row(8), "no answer to copy yet");
-    let gone = screen.app.next_change(screen.now).unwrap();
+    let gone = screen.app.next_change(screen.now).decoration.unwrap();
     screen.now = gone;
     assert_eq!(screen.row(8), "");
-    assert_eq!(screen.app.next_change(screen.now), None);
+    // It may have expired while the last frame was drawn.
+    assert_eq!(screen.app.next_change(screen.now).decoration, Some(gone));
+    screen.app.tick(screen.now);
+    assert_eq!(screen.app.next_change(screen.now).decoration, None);
 }
 
 #[tokio::test]

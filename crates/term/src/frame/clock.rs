@@ -112,6 +112,12 @@ impl FrameClock {
         self.due = Some(self.due.map_or(then, |due| due.min(then)));
     }
 
+    /// Requests a frame at `then` for work that continues with each frame, such as a search; later on a slow connection.
+    pub fn request_work(&mut self, then: Instant) {
+        let last_frame = self.last_frame.filter(|_| self.is_slow());
+        self.request_at(last_frame.map_or(then, |drawn| then.max(drawn + self.interval())));
+    }
+
     /// Requests a frame with only decoration (spinners, clocks) soon after `then`, or later on a slow
     /// connection. A frame that is drawn for something else in between shows the decoration too.
     pub fn request_decoration(&mut self, then: Instant) {
@@ -329,6 +335,19 @@ mod tests {
         clock.frame_sent(start, sent(MS * 100, 100, false));
         clock.request_decoration(start + MS * 80);
         assert_eq!(clock.deadline(start), Some(start + DECORATION_INTERVAL));
+    }
+
+    #[test]
+    fn work_waits_for_no_other_frame() {
+        let start = Instant::now();
+        let mut clock = FrameClock::default();
+        clock.frame_sent(start, sent(Duration::ZERO, 100, false));
+        clock.request_work(start + MS);
+        assert_eq!(clock.deadline(start), Some(start + MS));
+
+        clock.frame_sent(start, sent(MS * 100, 100, false));
+        clock.request_work(start + MS);
+        assert_eq!(clock.deadline(start), Some(start + clock.interval()));
     }
 
     #[test]

@@ -102,6 +102,15 @@ pub struct AppOptions {
     pub model_hint: String,
 }
 
+/// When the screen changes next without an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextChange {
+    /// Something moves or disappears.
+    pub decoration: Option<Instant>,
+    /// `App::tick` continues its work.
+    pub work: Option<Instant>,
+}
+
 impl App {
     pub fn new(options: AppOptions) -> Self {
         let mut prompt = Prompt::default();
@@ -310,18 +319,21 @@ impl App {
     }
 
     /// When the screen changes next without an event.
-    pub fn next_change(&self, now: Instant) -> Option<Instant> {
+    pub fn next_change(&self, now: Instant) -> NextChange {
         let jobs = jobs::next_change(&self.overlays, self.footer.jobs, now);
-        let finding = self.prompt.editor.is_finding().then_some(now);
         let activity = self.activity.next_change(now);
-        [activity, jobs, self.pointer.next_edge_step(), finding]
-            .into_iter()
-            .flatten()
-            .min()
+        let finding = self.prompt.editor.is_finding().then_some(now);
+        let edge = self.pointer.next_edge_step();
+        NextChange {
+            decoration: [activity, jobs].into_iter().flatten().min(),
+            work: [edge, finding].into_iter().flatten().min(),
+        }
     }
 
-    /// Continues longer work: a search for files, scrolling while a drag is at an edge.
+    /// Continues longer work: a search for files, scrolling while a drag is at an edge. Removes a toast that was shown
+    /// long enough.
     pub fn tick(&mut self, now: Instant) {
+        self.activity.expire_toast(now);
         let found = self.prompt.editor.find_on();
         let scrolled = self.pointer.tick(&mut self.transcript, now);
         self.outbox.redraw(found || scrolled);

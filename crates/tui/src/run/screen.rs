@@ -140,7 +140,11 @@ impl Screen {
                 self.clock.request_background(now);
             }
         }
-        if let Some(then) = self.tabs.front.app.next_change(now) {
+        let next = self.tabs.front.app.next_change(now);
+        if let Some(then) = next.work {
+            self.clock.request_work(then);
+        }
+        if let Some(then) = next.decoration {
             self.clock.request_decoration(then);
         }
         false
