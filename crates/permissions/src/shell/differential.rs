@@ -16,11 +16,11 @@ use super::{CommandLine, GLOB, HOLE, Part, Word, read};
 const BATCH: usize = 500;
 
 /// Runs each line of the file `lines` in a subshell, and reports `number`, the count of words, and the words of each
-/// command. A trap ends endless loops.
+/// command, with `\1` for newlines, after which bash would write in two steps. A trap ends endless loops.
 const SCRIPT: &str = r#"
 exec 9>&1 >/dev/null 2>&1 </dev/null
-PATH=/nonexistent HOME=/nonexistent
-command_not_found_handle() { printf '%s\0' "$NUMBER" "$#" "$@" >&9; case $1 in t*) return 0;; esac; return 1; }
+PATH=/nonexistent HOME='~'
+command_not_found_handle() { printf '%s\0' "$NUMBER" "$#" "${@//$'\n'/$'\1'}" >&9; case $1 in t*) return 0;; esac; return 1; }
 NUMBER=0
 set -T
 while IFS= read -r -d '' LINE <&8; do
@@ -126,7 +126,7 @@ fn run(lines: &[String]) -> Vec<(usize, Vec<String>)> {
     let mut bytes = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut bytes).unwrap();
     child.wait().unwrap();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let text = String::from_utf8_lossy(&bytes).replace('\u{1}', "\n");
     let mut fields = text.split('\0');
     let mut runs = Vec::new();
     while let (Some(number), Some(count)) = (fields.next().filter(|field| !field.is_empty()), fields.next()) {
@@ -141,20 +141,29 @@ fn is_found(line: &CommandLine, ran: &[String]) -> bool {
     let ran: Vec<char> = ran.join("\0").chars().collect();
     line.parts.iter().any(|part| match part {
         Part::Run(words) => {
-            let skipped = |word: &&Word| word.assigns || matches!(word.text.as_str(), "time" | "command" | "-p");
-            let start = words.iter().take_while(skipped).count();
-            let mut pattern = Vec::new();
-            for (place, word) in words[start..].iter().enumerate() {
-                let vanishes = word.splits && word.text.chars().all(|char| char == HOLE);
-                if place > 0 && !vanishes {
-                    pattern.push('\0');
-                }
-                pattern.extend(word.text.chars());
-            }
-            fits(&pattern, &ran)
+            let is_assigned = |word: &&Word| word.assigns;
+            let is_prefix = |word: &&Word| {
+                word.assigns || matches!(word.text.as_str(), "time" | "command" | "-p")
+            };
+            let assigned = words.iter().take_while(is_assigned).count();
+            let prefix = words.iter().take_while(is_prefix).count();
+            fits(&pattern(&words[assigned..]), &ran) || fits(&pattern(&words[prefix..]), &ran)
         }
         _ => false,
     })
+}
+
+/// The words as a pattern, separated by null characters.
+fn pattern(words: &[Word]) -> Vec<char> {
+    let mut pattern = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        let vanishes = word.splits && word.text.chars().all(|char| char == HOLE);
+        if place > 0 && !vanishes {
+            pattern.push('\0');
+        }
+        pattern.extend(word.text.chars());
+    }
+    pattern
 }
 
 fn fits(pattern: &[char], text: &[char]) -> bool {

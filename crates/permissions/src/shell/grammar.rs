@@ -319,7 +319,6 @@ impl<'a> Reader<'a> {
         let mut words: Vec<Word> = Vec::new();
         let mut redirects = false;
         loop {
-            let at = self.at;
             if self.redirect()? {
                 redirects = true;
                 continue;
@@ -336,7 +335,7 @@ impl<'a> Reader<'a> {
             } else if word.assigns {
                 self.assign(&word)?;
             } else {
-                self.command_name(&word, at)?;
+                Self::command_name(&word)?;
             }
             words.push(word);
         }
@@ -370,7 +369,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks a command name: its text must be known, and it must not be part of a construct that is not read.
-    fn command_name(&self, word: &Word, _at: usize) -> Option<()> {
+    fn command_name(word: &Word) -> Option<()> {
         let is_reserved = word.plain && RESERVED.contains(&word.text.as_str());
         (word.is_fixed() && !word.text.is_empty() && !is_reserved && !is_subscript(&word.text))
             .then_some(())
@@ -402,6 +401,10 @@ impl<'a> Reader<'a> {
         if self.at == start {
             return None;
         }
+        // `>&-x` closes a descriptor, and `x` is the next word.
+        if operator.ends_with('&') && target.text.len() > 1 && target.text.starts_with('-') {
+            return None;
+        }
         // bash itself connects to a network address.
         let is_socket = ["/dev/tcp/", "/dev/udp/"]
             .iter()
@@ -416,6 +419,8 @@ impl<'a> Reader<'a> {
             "<<<" => {}
             "<&" => return is_descriptor.then_some(true),
             ">&" if is_descriptor => {}
+            // bash expands this file name twice.
+            ">&" if !is_plain_argument(&target) => return None,
             "<" => parts.push(Part::ReadFrom(target)),
             "<>" => parts.extend([Part::ReadFrom(target.clone()), Part::WriteTo(target)]),
             _ => parts.push(Part::WriteTo(target)),

@@ -335,6 +335,11 @@ impl<'a> Reader<'a> {
         if end.is_empty() || !self.peek_char().is_none_or(is_end) {
             return None;
         }
+        // bash 5.2 loses separators after a here-document in a substitution: nothing can follow it there.
+        if self.is_nested {
+            self.skip_blanks()?;
+            (self.peek_char()? == '\n').then_some(())?;
+        }
         self.documents.push(Document {
             end,
             is_quoted: quote.is_some(),
@@ -345,7 +350,9 @@ impl<'a> Reader<'a> {
 
     /// Skips the here-documents that begin on this line. Fails when one contains what the shell expands.
     fn skip_documents(&mut self) -> Option<()> {
-        for document in std::mem::take(&mut self.documents) {
+        let documents = std::mem::take(&mut self.documents);
+        let is_last = self.is_nested && !documents.is_empty();
+        for document in documents {
             loop {
                 let rest = self.text.get(self.at..)?;
                 let length = rest.iter().position(|char| *char == '\n');
@@ -368,6 +375,12 @@ impl<'a> Reader<'a> {
                 }
             }
         }
+        if is_last {
+            while matches!(self.peek_char(), Some(' ' | '\t' | '\n')) {
+                self.at += 1;
+            }
+            (self.peek_char()? == ')').then_some(())?;
+        }
         Some(())
     }
 }
@@ -387,7 +400,7 @@ fn finish(draft: Draft, raw: &[char]) -> Option<Word> {
         // Braces expand before anything else: together with other expansions they can create new ones.
         Braces::Expand(_) if !word.plain || chars.contains(&('~', true)) => return None,
         Braces::Expand(start) => {
-            word.text = chars[..start].iter().map(|(char, _)| *char).collect();
+            word.text = without_globs(&chars[..start]);
             word.text.push(HOLE);
             word.dynamic = true;
             word.splits = true;
