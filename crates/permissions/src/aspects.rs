@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::equivalents;
+use super::equivalents::{self, Equivalent};
 use super::programs;
 use super::rule::{Rule, literal};
 use super::shell::{self, CommandLine, Part, Word};
@@ -39,7 +39,7 @@ pub(super) struct Aspect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     /// A command, and commands that it stands for.
-    Command(Vec<Word>, Vec<Vec<Word>>),
+    Command(Vec<Word>, Vec<Equivalent>),
     /// The main argument of a tool.
     Text(String),
     /// The path as given, and the one with symbolic links resolved.
@@ -66,7 +66,9 @@ impl Aspect {
                 rule.is_general()
                     || (rule.covers(words)
                         && names_dangers(words)
-                        && others.iter().all(|words| names_dangers(words)))
+                        && others
+                            .iter()
+                            .all(|other| !other.is_complete || names_dangers(&other.words)))
             }
             What::Text(text) => rule.fits_text(text),
             What::File(_, meant) => rule.fits_path(meant, cwd),
@@ -80,7 +82,8 @@ impl Aspect {
         }
         match &self.what {
             What::Command(words, others) => {
-                rule.fits_command(words) || others.iter().any(|words| rule.fits_command(words))
+                rule.fits_command(words)
+                    || others.iter().any(|other| rule.fits_command(&other.words))
             }
             What::Text(text) => rule.fits_text(text),
             What::File(given, meant) => rule.fits_path(meant, cwd) || rule.fits_path(given, cwd),
@@ -89,12 +92,11 @@ impl Aspect {
 
     /// Whether the deny or ask rule `rule` applies to it for some values of what is unknown in it.
     pub(super) fn may_be_touched(&self, rule: &Rule) -> bool {
-        let may_fit = |words: &[Word]| {
-            !words.iter().all(Word::is_fixed) && rule.may_fit_command(words)
-        };
+        let may_fit =
+            |words: &[Word]| !words.iter().all(Word::is_fixed) && rule.may_fit_command(words);
         match &self.what {
             What::Command(words, others) if rule.is_about(&self.tool) => {
-                may_fit(words) || others.iter().any(|words| may_fit(words))
+                may_fit(words) || others.iter().any(|other| may_fit(&other.words))
             }
             _ => false,
         }

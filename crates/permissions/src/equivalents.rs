@@ -5,10 +5,43 @@ use crate::shell::{self, Part, Word, is_assignment};
 
 /// Programs that run a command given in their arguments.
 const WRAPPERS: &[&str] = &[
-    "builtin", "busybox", "caffeinate", "chroot", "command", "coproc", "doas", "entr", "env", "exec", "fd", "fdfind",
-    "find", "flock", "gdb", "ionice", "ltrace", "nice", "nohup", "nsenter", "parallel", "script", "setpriv", "setsid",
-    "ssh", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time", "timeout", "unshare", "valgrind",
-    "watch", "xargs",
+    "builtin",
+    "busybox",
+    "caffeinate",
+    "chroot",
+    "command",
+    "coproc",
+    "doas",
+    "entr",
+    "env",
+    "exec",
+    "fd",
+    "fdfind",
+    "find",
+    "flock",
+    "gdb",
+    "ionice",
+    "ltrace",
+    "nice",
+    "nohup",
+    "nsenter",
+    "parallel",
+    "script",
+    "setpriv",
+    "setsid",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "unshare",
+    "valgrind",
+    "watch",
+    "xargs",
 ];
 /// Programs that run the text of an argument as a command.
 const SHELLS: &[&str] = &[
@@ -21,13 +54,21 @@ const COUNT_LIMIT: usize = 200;
 /// Words at the start of a command among which global options are skipped.
 const OPTIONS_LIMIT: usize = 24;
 
+/// A command that another one stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Equivalent {
+    pub words: Vec<Word>,
+    /// All its words are there; otherwise options are left out.
+    pub is_complete: bool,
+}
+
 /// Whether `name` runs a command given in its arguments.
 pub(super) fn is_wrapper(name: &str) -> bool {
     WRAPPERS.contains(&name) || SHELLS.contains(&name)
 }
 
 /// Adds the commands that `words` stands for; `None` when they cannot be determined.
-pub(super) fn add(words: &[Word], depth: usize, others: &mut Vec<Vec<Word>>) -> Option<()> {
+pub(super) fn add(words: &[Word], depth: usize, others: &mut Vec<Equivalent>) -> Option<()> {
     let is_set = |word: &Word| word.assigns || is_assignment(&word.text);
     let start = words.iter().position(|word| !is_set(word));
     let Some(words) = start.map(|start| &words[start..]) else {
@@ -59,25 +100,25 @@ pub(super) fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }
 
-fn push(words: Vec<Word>, others: &mut Vec<Vec<Word>>) -> Option<()> {
-    if !others.contains(&words) {
-        others.push(words);
+fn push(words: Vec<Word>, is_complete: bool, others: &mut Vec<Equivalent>) -> Option<()> {
+    if !others.iter().any(|other| other.words == words) {
+        others.push(Equivalent { words, is_complete });
     }
     (others.len() <= COUNT_LIMIT).then_some(())
 }
 
 /// Adds `words` as written, without the directory of the program, and without options before and after the first
 /// argument, each of which can have a value.
-fn add_spellings(words: &[Word], others: &mut Vec<Vec<Word>>) -> Option<()> {
-    push(words.to_vec(), others)?;
+fn add_spellings(words: &[Word], others: &mut Vec<Equivalent>) -> Option<()> {
+    push(words.to_vec(), true, others)?;
     let mut named = words.to_vec();
-    named[0].text = name_of(&words[0].text).to_owned();
-    push(named.clone(), others)?;
+    name_of(&words[0].text).clone_into(&mut named[0].text);
+    push(named.clone(), true, others)?;
     for (start, skipped) in without_options(&named, 1) {
-        push(skipped.clone(), others)?;
+        push(skipped.clone(), false, others)?;
         if start < OPTIONS_LIMIT {
             for (_, skipped) in without_options(&skipped, 2) {
-                push(skipped, others)?;
+                push(skipped, false, others)?;
             }
         }
     }
@@ -116,7 +157,7 @@ fn add_scripts(
     name: &str,
     arguments: &[Word],
     depth: usize,
-    others: &mut Vec<Vec<Word>>,
+    others: &mut Vec<Equivalent>,
 ) -> Option<()> {
     if arguments.iter().any(|word| !word.is_fixed()) {
         return None;
@@ -125,12 +166,16 @@ fn add_scripts(
     let complete = (name == "eval").then(|| texts.join(" "));
     let scripts = texts
         .iter()
-        .filter(|text| text.contains([' ', ';', '|', '&', '$', '`', '\n', '<', '>', '\'', '"', '\\']))
+        .filter(|text| {
+            text.contains([
+                ' ', ';', '|', '&', '$', '`', '\n', '<', '>', '\'', '"', '\\',
+            ])
+        })
         .map(|text| (*text).to_owned());
     for script in scripts.chain(complete) {
         for part in shell::read(&script)?.parts {
             if let Part::Run(words) = part {
-                push(words.clone(), others)?;
+                push(words.clone(), true, others)?;
                 add(&words, depth + 1, others)?;
             }
         }
@@ -139,7 +184,7 @@ fn add_scripts(
 }
 
 /// `add` for an argument of a wrapper, which is a command or something else.
-fn add_wrapped(words: &[Word], depth: usize, others: &mut Vec<Vec<Word>>) -> Option<()> {
+fn add_wrapped(words: &[Word], depth: usize, others: &mut Vec<Equivalent>) -> Option<()> {
     let head = &words[0];
     if head.dynamic {
         return None;

@@ -194,7 +194,12 @@ impl Permissions {
         let possible = |wanted: Effect| {
             let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
             let mut rules = rules.map(|scoped| &scoped.rule);
-            rules.find(|rule| aspects.list.iter().any(|aspect| aspect.may_be_touched(rule)))
+            rules.find(|rule| {
+                aspects
+                    .list
+                    .iter()
+                    .any(|aspect| aspect.may_be_touched(rule))
+            })
         };
         let ask = |why: String| Verdict::Ask {
             why,
@@ -275,7 +280,7 @@ impl State {
     /// Whether an allow rule is exactly this command line.
     fn allows_exactly(&self, aspects: &Aspects) -> bool {
         let is_exact = |scoped: &ScopedRule| {
-            scoped.effect == Effect::Allow && is_exactly(&scoped.rule, &aspects.command)
+            scoped.effect == Effect::Allow && is_exactly(&scoped.rule, aspects.command.as_deref())
         };
         self.rules.iter().any(is_exact)
     }
@@ -302,7 +307,9 @@ impl State {
         let allows_all = |rule: &&Rule| rule.is_about("bash") && rule.is_general();
         if aspects.command.is_some()
             && (rules.iter().any(allows_all)
-                || rules.iter().any(|rule| is_exactly(rule, &aspects.command)))
+                || rules
+                    .iter()
+                    .any(|rule| is_exactly(rule, aspects.command.as_deref())))
         {
             return true;
         }
@@ -317,8 +324,8 @@ impl State {
 }
 
 /// Whether `rule` is for this command line alone.
-fn is_exactly(rule: &Rule, command: &Option<String>) -> bool {
-    command.as_ref().is_some_and(|command| {
+fn is_exactly(rule: &Rule, command: Option<&str>) -> bool {
+    command.is_some_and(|command| {
         rule.is_about("bash") && rule.text == format!("bash({})", super::rule::literal(command))
     })
 }
@@ -518,10 +525,7 @@ mod tests {
             }
         };
         let patterns = asked("git push origin main");
-        let expected = [
-            "bash(git push origin main)",
-            "bash(git push *)",
-        ];
+        let expected = ["bash(git push origin main)", "bash(git push *)"];
         assert_eq!(patterns, expected);
         let pattern = patterns[0].clone();
         permissions.grant(&Grant::Session { pattern }).unwrap();

@@ -26,12 +26,33 @@ const PROGRAMS: &[Program] = &[
     Program {
         names: &["git"],
         subcommands: &[
-            "bisect", "config", "daemon", "difftool", "filter-branch", "for-each-repo", "hook", "instaweb",
-            "mergetool", "send-email", "submodule", "web--browse",
+            "bisect",
+            "config",
+            "daemon",
+            "difftool",
+            "filter-branch",
+            "for-each-repo",
+            "hook",
+            "instaweb",
+            "mergetool",
+            "send-email",
+            "submodule",
+            "web--browse",
         ],
         options: &[
-            "--config-env", "--exec-path", "--exec", "--ext-diff", "--extcmd", "--open-files-in-pager", "--output",
-            "--receive-pack", "--separate-git-dir", "--template", "--textconv", "--upload-pack", "--git-dir",
+            "--config-env",
+            "--exec-path",
+            "--exec",
+            "--ext-diff",
+            "--extcmd",
+            "--open-files-in-pager",
+            "--output",
+            "--receive-pack",
+            "--separate-git-dir",
+            "--template",
+            "--textconv",
+            "--upload-pack",
+            "--git-dir",
             "--work-tree",
         ],
         of_subcommand: &[
@@ -47,7 +68,8 @@ const PROGRAMS: &[Program] = &[
     Program {
         names: &["find", "gfind"],
         options: &[
-            "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir",
+            "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok",
+            "-okdir",
         ],
         ..NONE
     },
@@ -79,8 +101,15 @@ const PROGRAMS: &[Program] = &[
     Program {
         names: &["tar", "gtar", "bsdtar"],
         options: &[
-            "-F", "-I", "--checkpoint-action", "--info-script", "--new-volume-script", "--rmt-command",
-            "--rsh-command", "--to-command", "--use-compress-program",
+            "-F",
+            "-I",
+            "--checkpoint-action",
+            "--info-script",
+            "--new-volume-script",
+            "--rmt-command",
+            "--rsh-command",
+            "--to-command",
+            "--use-compress-program",
         ],
         ..NONE
     },
@@ -102,16 +131,43 @@ const PROGRAMS: &[Program] = &[
     Program {
         names: &["curl"],
         options: &[
-            "-c", "-D", "-K", "-O", "-o", "-T", "--config", "--cookie-jar", "--dump-header", "--etag-save", "--libcurl",
-            "--output", "--output-dir", "--remote-name", "--stderr", "--trace", "--trace-ascii", "--upload-file",
+            "-c",
+            "-D",
+            "-K",
+            "-O",
+            "-o",
+            "-T",
+            "--config",
+            "--cookie-jar",
+            "--dump-header",
+            "--etag-save",
+            "--libcurl",
+            "--output",
+            "--output-dir",
+            "--remote-name",
+            "--stderr",
+            "--trace",
+            "--trace-ascii",
+            "--upload-file",
         ],
         ..NONE
     },
     Program {
         names: &["wget"],
         options: &[
-            "-a", "-e", "-O", "-o", "-P", "--append-output", "--config", "--directory-prefix", "--execute",
-            "--output-document", "--output-file", "--post-file", "--use-askpass",
+            "-a",
+            "-e",
+            "-O",
+            "-o",
+            "-P",
+            "--append-output",
+            "--config",
+            "--directory-prefix",
+            "--execute",
+            "--output-document",
+            "--output-file",
+            "--post-file",
+            "--use-askpass",
         ],
         ..NONE
     },
@@ -132,7 +188,14 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["go"],
-        options: &["-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool"],
+        options: &[
+            "-exec",
+            "--exec",
+            "-toolexec",
+            "--toolexec",
+            "-vettool",
+            "--vettool",
+        ],
         subcommands: &["generate", "env"],
         ..NONE
     },
@@ -151,17 +214,92 @@ const PROGRAMS: &[Program] = &[
 
 /// Programs whose first argument is a subcommand: a rule for all of them would allow too much.
 const WITH_SUBCOMMANDS: &[&str] = &[
-    "apt", "aws", "brew", "cargo", "dnf", "gh", "git", "go", "gcloud", "helm", "npm", "pip", "pip3", "pnpm", "systemctl",
-    "terraform", "yarn",
+    "apt",
+    "aws",
+    "brew",
+    "cargo",
+    "dnf",
+    "gh",
+    "git",
+    "go",
+    "gcloud",
+    "helm",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "systemctl",
+    "terraform",
+    "yarn",
 ];
 
 /// Programs that run whatever their arguments say: no rule with a wildcard is offered for them.
 const RUNS_ANYTHING: &[&str] = &[
-    "ansible", "at", "awk", "batch", "bun", "bunx", "cmake", "crontab", "csh", "deno", "docker", "ed", "emacs", "ex",
-    "expect", "gawk", "gradle", "gradlew", "java", "jshell", "julia", "just", "kubectl", "less", "lua", "luajit",
-    "make", "man", "mawk", "more", "mvn", "nano", "nawk", "ninja", "node", "nodejs", "npx", "nvim", "osascript", "perl", "php",
-    "pipx", "pnpx", "podman", "psql", "pwsh", "rake", "rm", "rsync", "ruby", "scp", "screen", "sed", "sqlite3", "tclsh", "tcsh",
-    "tmux", "ts-node", "tsx", "uv", "uvx", "vi", "view", "vim", "xdg-open",
+    "ansible",
+    "at",
+    "awk",
+    "batch",
+    "bun",
+    "bunx",
+    "cmake",
+    "crontab",
+    "csh",
+    "deno",
+    "docker",
+    "ed",
+    "emacs",
+    "ex",
+    "expect",
+    "gawk",
+    "gradle",
+    "gradlew",
+    "java",
+    "jshell",
+    "julia",
+    "just",
+    "kubectl",
+    "less",
+    "lua",
+    "luajit",
+    "make",
+    "man",
+    "mawk",
+    "more",
+    "mvn",
+    "nano",
+    "nawk",
+    "ninja",
+    "node",
+    "nodejs",
+    "npx",
+    "nvim",
+    "osascript",
+    "perl",
+    "php",
+    "pipx",
+    "pnpx",
+    "podman",
+    "psql",
+    "pwsh",
+    "rake",
+    "rm",
+    "rsync",
+    "ruby",
+    "scp",
+    "screen",
+    "sed",
+    "sqlite3",
+    "tclsh",
+    "tcsh",
+    "tmux",
+    "ts-node",
+    "tsx",
+    "uv",
+    "uvx",
+    "vi",
+    "view",
+    "vim",
+    "xdg-open",
 ];
 
 /// The arguments of the command `words` that an allow rule must name. `None` when one cannot be known.
@@ -181,14 +319,16 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
     let mut found = Vec::new();
     let mut subcommand = None;
     let mut is_value = false;
+    let mut has_message = false;
     for (place, word) in arguments.iter().enumerate() {
         let text = word.text.as_str();
         if text == "--" {
             break;
         }
-        if word.may_be_option {
+        if word.may_be_option && (word.splits || !has_message) {
             return None;
         }
+        has_message = name == "git" && takes_message(subcommand, text);
         let is_option = text.starts_with('-');
         if subcommand.is_none() && !is_option && !std::mem::take(&mut is_value) {
             subcommand = Some(text);
@@ -200,7 +340,11 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
                 return None;
             }
         }
-        is_value = is_option && matches!(text, "-c" | "-C" | "--git-dir" | "--work-tree" | "--namespace");
+        is_value = is_option
+            && matches!(
+                text,
+                "-c" | "-C" | "--git-dir" | "--work-tree" | "--namespace"
+            );
         let letters = matches!(name, "tar" | "gtar" | "bsdtar") && place == 0 && !is_option;
         let mut options = known.options.iter().chain(
             known
@@ -219,6 +363,12 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
     Some(found)
 }
 
+/// Whether the word after `option` is the message of a commit, tag or merge, whatever it begins with.
+fn takes_message(subcommand: Option<&str>, option: &str) -> bool {
+    matches!(subcommand, Some("commit" | "tag" | "merge"))
+        && matches!(option, "-m" | "-am" | "--message")
+}
+
 /// Whether the argument `given` is, contains or abbreviates `option`.
 fn is_given(option: &str, given: &str, letters: bool) -> bool {
     let name = given.split('=').next().unwrap_or_default();
@@ -234,7 +384,9 @@ fn is_given(option: &str, given: &str, letters: bool) -> bool {
     let group = if letters {
         Some(given)
     } else {
-        given.strip_prefix('-').filter(|group| !group.starts_with('-'))
+        given
+            .strip_prefix('-')
+            .filter(|group| !group.starts_with('-'))
     };
     group.is_some_and(|group| group.contains(letter))
 }
@@ -242,8 +394,13 @@ fn is_given(option: &str, given: &str, letters: bool) -> bool {
 /// Whether an awk program can only read its input and print.
 fn is_plain_awk(text: &str) -> bool {
     !text.contains(['|', '>', '@', '`'])
-        && !["system", "getline", "close", "fflush"].iter().any(|word| text.contains(word))
-        && !matches!(text.get(..2), Some("-f" | "-i" | "-l" | "-e" | "-E" | "-v" | "--"))
+        && !["system", "getline", "close", "fflush"]
+            .iter()
+            .any(|word| text.contains(word))
+        && !matches!(
+            text.get(..2),
+            Some("-f" | "-i" | "-l" | "-e" | "-E" | "-v" | "--")
+        )
 }
 
 /// Whether the scripts of sed only print, delete and substitute: no `e`, `r`, `w` and no such flag.
@@ -255,7 +412,12 @@ fn sed_scripts_are_plain(arguments: &[Word]) -> bool {
         match word.text.as_str() {
             "-e" | "--expression" => scripts.extend(rest.next()),
             "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "--" | "--quiet" | "--silent" => {}
-            text if text.starts_with('-') && !is_given("-i", text, false) && text != "--in-place" => return false,
+            text if text.starts_with('-')
+                && !is_given("-i", text, false)
+                && text != "--in-place" =>
+            {
+                return false;
+            }
             text if text.starts_with('-') => {}
             _ => first = first.or(Some(word)),
         }
@@ -307,15 +469,20 @@ pub(super) fn prefix(words: &[Word]) -> Option<String> {
     let name = program.text.as_str();
     let is_plain = |text: &str| {
         text.starts_with(|first: char| first.is_ascii_alphanumeric())
-            && text.chars().all(|char| char.is_ascii_alphanumeric() || "-_:".contains(char))
+            && text
+                .chars()
+                .all(|char| char.is_ascii_alphanumeric() || "-_:".contains(char))
     };
     let version = |char: char| char.is_ascii_digit() || char == '.';
     let base = name.trim_end_matches(version);
-    let runs_anything = is_wrapper(name) || RUNS_ANYTHING.contains(&name) || RUNS_ANYTHING.contains(&base);
+    let runs_anything =
+        is_wrapper(name) || RUNS_ANYTHING.contains(&name) || RUNS_ANYTHING.contains(&base);
     if program.assigns
         || runs_anything
         || matches!(base, "python" | "pypy" | "source")
-        || !name.chars().all(|char| char.is_ascii_alphanumeric() || "-_+.".contains(char))
+        || !name
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || "-_+.".contains(char))
         || name == "."
         || !dangerous(words).is_some_and(|found| found.is_empty())
     {

@@ -72,7 +72,11 @@ pub(super) fn effect(words: &[Word]) -> Option<Effect> {
             let evaluates = |word: &Word| {
                 word.text.contains('[') || ["-C", "-p"].iter().any(|x| word.text.contains(x))
             };
-            (!has_unknown() && !arguments.iter().any(evaluates)).then_some(Effect::ChangesShell)
+            let effect = match name.text.as_str() {
+                "wait" => Effect::None,
+                _ => Effect::ChangesShell,
+            };
+            (!has_unknown() && !arguments.iter().any(evaluates)).then_some(effect)
         }
         name if DECLARING.contains(&name) => declaration(arguments),
         name if CHANGING.contains(&name) => Some(Effect::ChangesShell),

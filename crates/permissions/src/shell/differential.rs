@@ -31,26 +31,219 @@ done 8<lines
 
 /// Pieces that lines are made of. `a` to `e` fail, `t` succeeds; nothing here names a real program.
 const PIECES: &[&str] = &[
-    "a", "b", "c x", "d -o", "t", "e 'q r'", "t \"$v\"", "a $v", "b ${v}", " ", " ", " ", "\t", "\n", "\n", ";", "&", "|",
-    "&&", "||", ";;", "|&", "(", ")", "{ ", "; }", "{", "}", "'", "\"", "\\", "\\\n", " \\\n", "`", "$", "$(", "$((",
-    "))", "${", "${v", "$[", "]", "$'", "$\"", "<", ">", "<<", "<<-", "<<<", "<(", ">(", "2>", ">&2", "<<E\n", "\nE\n",
-    "\n\tE\n", "<<'E'\n", "<<-\"E\"\n", "\nEa\n", "\nE)\n", "<<\\E\n", "<<E", "E", "if ", "then ", "fi", "else ", "elif ",
-    "while ", "until ", "do ", "done", "for ", "in ", "for v in x y; do ", "; done", "for v do ", "case ", "esac", "in",
-    "function ", "f()", "()", "time ", "! ", "!", "[[ ", " ]]", "[ ", " ]", "test ", "-v ", "v=1", "v=1 ", "v=(", "v[1]=", "v[", "+=",
-    "#", " #", "'#'", "$#", "$@", "$*", "$?", "$$", "$!", "$-", "~", "*", "?", "[x]", "{a,b}", "{1..3}", "{Z..a}", "{a,",
-    "{v}>f", "-", "--", "=", ",", "..", ":", "@P", ":-", "%", "\\}", "\\'", "\\\"", "\\$", "\\`", "a[$(b)]", "'a[$(b)]'", "read ",
-    "printf ", "printf -v ", "export ", "declare ", "unset ", "let ", "set ", "echo ", "command ", "select ", "coproc ", "é", "\u{a0}",
-    "RANDOM=", "OPTIND=", "-eq ", "@(", "+(", "in x", "\r", "\u{1}", "E\n",
+    "a",
+    "b",
+    "c x",
+    "d -o",
+    "t",
+    "e 'q r'",
+    "t \"$v\"",
+    "a $v",
+    "b ${v}",
+    " ",
+    " ",
+    " ",
+    "\t",
+    "\n",
+    "\n",
+    ";",
+    "&",
+    "|",
+    "&&",
+    "||",
+    ";;",
+    "|&",
+    "(",
+    ")",
+    "{ ",
+    "; }",
+    "{",
+    "}",
+    "'",
+    "\"",
+    "\\",
+    "\\\n",
+    " \\\n",
+    "`",
+    "$",
+    "$(",
+    "$((",
+    "))",
+    "${",
+    "${v",
+    "$[",
+    "]",
+    "$'",
+    "$\"",
+    "<",
+    ">",
+    "<<",
+    "<<-",
+    "<<<",
+    "<(",
+    ">(",
+    "2>",
+    ">&2",
+    "<<E\n",
+    "\nE\n",
+    "\n\tE\n",
+    "<<'E'\n",
+    "<<-\"E\"\n",
+    "\nEa\n",
+    "\nE)\n",
+    "<<\\E\n",
+    "<<E",
+    "E",
+    "if ",
+    "then ",
+    "fi",
+    "else ",
+    "elif ",
+    "while ",
+    "until ",
+    "do ",
+    "done",
+    "for ",
+    "in ",
+    "for v in x y; do ",
+    "; done",
+    "for v do ",
+    "case ",
+    "esac",
+    "in",
+    "function ",
+    "f()",
+    "()",
+    "time ",
+    "! ",
+    "!",
+    "[[ ",
+    " ]]",
+    "[ ",
+    " ]",
+    "test ",
+    "-v ",
+    "v=1",
+    "v=1 ",
+    "v=(",
+    "v[1]=",
+    "v[",
+    "+=",
+    "#",
+    " #",
+    "'#'",
+    "$#",
+    "$@",
+    "$*",
+    "$?",
+    "$$",
+    "$!",
+    "$-",
+    "~",
+    "*",
+    "?",
+    "[x]",
+    "{a,b}",
+    "{1..3}",
+    "{Z..a}",
+    "{a,",
+    "{v}>f",
+    "-",
+    "--",
+    "=",
+    ",",
+    "..",
+    ":",
+    "@P",
+    ":-",
+    "%",
+    "\\}",
+    "\\'",
+    "\\\"",
+    "\\$",
+    "\\`",
+    "a[$(b)]",
+    "'a[$(b)]'",
+    "read ",
+    "printf ",
+    "printf -v ",
+    "export ",
+    "declare ",
+    "unset ",
+    "let ",
+    "set ",
+    "echo ",
+    "command ",
+    "select ",
+    "coproc ",
+    "é",
+    "\u{a0}",
+    "RANDOM=",
+    "OPTIND=",
+    "-eq ",
+    "@(",
+    "+(",
+    "in x",
+    "\r",
+    "\u{1}",
+    "E\n",
 ];
 
 /// Complete commands, with `%` for a nested one and `@` for a word.
 const SHAPES: &[&str] = &[
-    "%", "% ; %", "% && %", "% | %", "% & %", "%\n%", "(%)", "{ %; }", "! %", "if %; then %; else %; fi", "if %\nthen %\nfi",
-    "while a; do %; done", "until t; do %; done", "for v in @ @; do %; done", "for v in @\ndo\n%\ndone", "a @ @", "b @", "t @", "c",
-    "a $(%) @", "b \"$(%)\"", "c \"x $(%) y\"", "d `a @`", "e \"`b`\"", "t <(%)", "a > f", "b <<< @", "c 2>&1", "d >f <g",
-    "a <<'E'\n@\nE\n%", "b <<E\nx\nE", "c <<-'E'\n\t@\n\tE\n%", "t \"$(a <<'E'\n@ (x)\nE\n)\"", "a <<'E' && %\n@\nE", "a # @ %\n%",
-    "echo @ | %", "v=@ a @", "v=@; %", "[ -n \"@\" ] && %", "[[ @ == @ ]] || %", "test @ && %", "printf @ @", "a \\\n @", "time %",
-    "a @; # @\n%", "% |& %", "echo $(%; %)", "t && { %\n%; }", "a@ @", "a '@' \"@\"", "read v; %", "export v=@; %", "command a @",
+    "%",
+    "% ; %",
+    "% && %",
+    "% | %",
+    "% & %",
+    "%\n%",
+    "(%)",
+    "{ %; }",
+    "! %",
+    "if %; then %; else %; fi",
+    "if %\nthen %\nfi",
+    "while a; do %; done",
+    "until t; do %; done",
+    "for v in @ @; do %; done",
+    "for v in @\ndo\n%\ndone",
+    "a @ @",
+    "b @",
+    "t @",
+    "c",
+    "a $(%) @",
+    "b \"$(%)\"",
+    "c \"x $(%) y\"",
+    "d `a @`",
+    "e \"`b`\"",
+    "t <(%)",
+    "a > f",
+    "b <<< @",
+    "c 2>&1",
+    "d >f <g",
+    "a <<'E'\n@\nE\n%",
+    "b <<E\nx\nE",
+    "c <<-'E'\n\t@\n\tE\n%",
+    "t \"$(a <<'E'\n@ (x)\nE\n)\"",
+    "a <<'E' && %\n@\nE",
+    "a # @ %\n%",
+    "echo @ | %",
+    "v=@ a @",
+    "v=@; %",
+    "[ -n \"@\" ] && %",
+    "[[ @ == @ ]] || %",
+    "test @ && %",
+    "printf @ @",
+    "a \\\n @",
+    "time %",
+    "a @; # @\n%",
+    "% |& %",
+    "echo $(%; %)",
+    "t && { %\n%; }",
+    "a@ @",
+    "a '@' \"@\"",
+    "read v; %",
+    "export v=@; %",
+    "command a @",
 ];
 
 /// A small generator of numbers, the same at every run.
@@ -71,14 +264,39 @@ impl Random {
     fn word(&mut self) -> String {
         let count = 1 + self.below(3);
         let plain = self.below(3) > 0;
-        let words = ["x", "'y z'", "\"$v\"", "$v", "-o", "*", "'a b", "$(a)", "\\ ", "'$(c)'", "\"\\$(c)\"", "{x,y}", "~", "E"];
+        let words = [
+            "x",
+            "'y z'",
+            "\"$v\"",
+            "$v",
+            "-o",
+            "*",
+            "'a b",
+            "$(a)",
+            "\\ ",
+            "'$(c)'",
+            "\"\\$(c)\"",
+            "{x,y}",
+            "~",
+            "E",
+        ];
         (0..count)
-            .map(|_| if plain { self.of(&words[..6]) } else { self.of(&words) })
+            .map(|_| {
+                if plain {
+                    self.of(&words[..6])
+                } else {
+                    self.of(&words)
+                }
+            })
             .collect()
     }
 
     fn command(&mut self, depth: usize) -> String {
-        let shape = if depth > 3 { self.of(&["a @", "b", "t @ @"]) } else { self.of(SHAPES) };
+        let shape = if depth > 3 {
+            self.of(&["a @", "b", "t @ @"])
+        } else {
+            self.of(SHAPES)
+        };
         let mut command = String::new();
         for char in shape.chars() {
             match char {
@@ -97,7 +315,11 @@ impl Random {
         }
         let mut line = self.command(0);
         for _ in 0..self.below(4) {
-            let places: Vec<usize> = line.char_indices().map(|(at, _)| at).chain([line.len()]).collect();
+            let places: Vec<usize> = line
+                .char_indices()
+                .map(|(at, _)| at)
+                .chain([line.len()])
+                .collect();
             let at = places[self.below(places.len())];
             if self.below(3) == 0 && at < line.len() {
                 line.remove(at);
@@ -112,7 +334,10 @@ impl Random {
 /// The words of every command that bash runs, with the number of the line.
 fn run(lines: &[String]) -> Vec<(usize, Vec<String>)> {
     let folder = tempfile::tempdir().unwrap();
-    let joined: String = lines.iter().map(|line| format!("{line}\0")).collect();
+    let joined: String = lines
+        .iter()
+        .flat_map(|line| [line.as_str(), "\0"])
+        .collect();
     fs::write(folder.path().join("lines"), joined).unwrap();
     let mut child = Command::new("bash")
         .args(["--norc", "-c", SCRIPT])
@@ -124,12 +349,20 @@ fn run(lines: &[String]) -> Vec<(usize, Vec<String>)> {
         .spawn()
         .unwrap();
     let mut bytes = Vec::new();
-    child.stdout.take().unwrap().read_to_end(&mut bytes).unwrap();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_end(&mut bytes)
+        .unwrap();
     child.wait().unwrap();
     let text = String::from_utf8_lossy(&bytes).replace('\u{1}', "\n");
     let mut fields = text.split('\0');
     let mut runs = Vec::new();
-    while let (Some(number), Some(count)) = (fields.next().filter(|field| !field.is_empty()), fields.next()) {
+    while let (Some(number), Some(count)) = (
+        fields.next().filter(|field| !field.is_empty()),
+        fields.next(),
+    ) {
         let words = fields.by_ref().take(count.parse().unwrap());
         runs.push((number.parse().unwrap(), words.map(str::to_owned).collect()));
     }
@@ -141,13 +374,11 @@ fn is_found(line: &CommandLine, ran: &[String]) -> bool {
     let ran: Vec<char> = ran.join("\0").chars().collect();
     line.parts.iter().any(|part| match part {
         Part::Run(words) => {
-            let is_assigned = |word: &&Word| word.assigns;
-            let is_prefix = |word: &&Word| {
-                word.assigns || matches!(word.text.as_str(), "time" | "command" | "-p")
-            };
-            let assigned = words.iter().take_while(is_assigned).count();
-            let prefix = words.iter().take_while(is_prefix).count();
-            fits(&pattern(&words[assigned..]), &ran) || fits(&pattern(&words[prefix..]), &ran)
+            // `time` and `command` run the rest, except where bash takes them for names.
+            let is_prefix =
+                |word: &Word| word.assigns || ["time", "command", "-p"].contains(&&*word.text);
+            let prefixes = words.iter().take_while(|word| is_prefix(word)).count();
+            (0..=prefixes).any(|start| fits(&pattern(&words[start..]), &ran))
         }
         _ => false,
     })
@@ -169,9 +400,7 @@ fn pattern(words: &[Word]) -> Vec<char> {
 fn fits(pattern: &[char], text: &[char]) -> bool {
     match pattern.split_first() {
         None => text.is_empty(),
-        Some((&HOLE | &GLOB, rest)) => {
-            (0..=text.len()).any(|length| fits(rest, &text[length..]))
-        }
+        Some((&HOLE | &GLOB, rest)) => (0..=text.len()).any(|length| fits(rest, &text[length..])),
         Some((first, rest)) => text.first() == Some(first) && fits(rest, &text[1..]),
     }
 }
@@ -197,13 +426,20 @@ fn surprises(seed: u64, count: usize) -> String {
         for (number, words) in run(&lines) {
             ran += 1;
             if !is_found(&understood[number], &words) {
-                let _ = writeln!(report, "{:?}\n  bash ran {words:?}\n  found {:?}", lines[number], understood[number].parts);
+                let _ = writeln!(
+                    report,
+                    "{:?}\n  bash ran {words:?}\n  found {:?}",
+                    lines[number], understood[number].parts
+                );
             }
         }
         left -= lines.len();
     }
     if count > 10_000 {
-        let _ = writeln!(report, "{generated} generated, {count} understood, {ran} commands ran");
+        let _ = writeln!(
+            report,
+            "{generated} generated, {count} understood, {ran} commands ran"
+        );
     }
     report
 }

@@ -11,8 +11,18 @@ const RESERVED: &[&str] = &[
 ];
 /// Variables whose values bash evaluates as arithmetic, which can contain commands.
 pub(super) const EVALUATED: &[&str] = &[
-    "BASHPID", "EPOCHSECONDS", "EPOCHREALTIME", "HISTCMD", "LINENO", "OPTIND", "RANDOM", "SECONDS",
-    "SRANDOM", "UID", "EUID", "PPID",
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "HISTCMD",
+    "LINENO",
+    "OPTIND",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+    "UID",
+    "EUID",
+    "PPID",
 ];
 
 /// Reads a complete command.
@@ -47,7 +57,10 @@ pub(super) struct Reader<'a> {
 impl Found {
     /// Marks the words that the line itself can make an option.
     fn finish(self) -> CommandLine {
-        let Self { mut line, variables } = self;
+        let Self {
+            mut line,
+            variables,
+        } = self;
         let is_safe = |source: &Source| match source {
             Source::Command => false,
             Source::Variable(name) => {

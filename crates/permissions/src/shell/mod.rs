@@ -20,10 +20,10 @@
 //! and `programs`. A test compares the result with what bash runs.
 
 mod builtins;
-mod grammar;
-mod lexer;
 #[cfg(test)]
 mod differential;
+mod grammar;
+mod lexer;
 #[cfg(test)]
 mod tests;
 
@@ -100,7 +100,7 @@ impl Word {
 
 /// Reads `command`; `None` when it is not fully understood.
 pub fn read(command: &str) -> Option<CommandLine> {
-    if command.len() > LENGTH_LIMIT || command.contains(|char| is_refused(char)) {
+    if command.len() > LENGTH_LIMIT || command.contains(is_refused) {
         return None;
     }
     let text: Vec<char> = command.chars().collect();

@@ -11,7 +11,11 @@ fn shown(command: &str) -> Option<Vec<String>> {
         }
     };
     let shown = read(command)?.parts.into_iter().map(show);
-    Some(shown.map(|part| part.replace(HOLE, "…").replace(GLOB, "*")).collect())
+    Some(
+        shown
+            .map(|part| part.replace(HOLE, "…").replace(GLOB, "*"))
+            .collect(),
+    )
 }
 
 #[test]
