@@ -182,6 +182,10 @@ impl Permissions {
         confined: bool,
     ) -> Verdict {
         let aspects = Aspects::of(tool, arguments, &self.cwd);
+        let command = aspects.command.as_deref().unwrap_or_default();
+        if let Some(problem) = osier_tools::control_characters(command) {
+            return Verdict::Deny(problem);
+        }
         let state = self.lock();
         let touching = |wanted: Effect| {
             let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);

@@ -264,9 +264,11 @@ fn wildcard(pattern: &str, text: &[Symbol]) -> bool {
         }
     };
     skip_stars(&mut reached);
+    let mut next = reached.clone();
+    let mut next_passed = passed.clone();
     for symbol in text {
-        let mut next = vec![false; elements.len() + 1];
-        let mut next_passed = vec![false; elements.len() + 1];
+        next.fill(false);
+        next_passed.fill(false);
         for at in 0..elements.len() {
             if !reached[at] {
                 continue;
@@ -305,8 +307,11 @@ fn wildcard(pattern: &str, text: &[Symbol]) -> bool {
                 _ => break,
             }
         }
-        reached = next;
-        passed = next_passed;
+        std::mem::swap(&mut reached, &mut next);
+        std::mem::swap(&mut passed, &mut next_passed);
+        if !reached.contains(&true) {
+            return false;
+        }
         skip_stars(&mut reached);
     }
     reached[elements.len()]

@@ -38,22 +38,37 @@ pub(super) fn effect(words: &[Word]) -> Option<Effect> {
     let Some(start) = words.iter().position(|word| !word.assigns) else {
         return Some(Effect::None);
     };
-    let (name, arguments) = words[start..].split_first()?;
+    let mut words = &words[start..];
+    let mut is_exec = false;
+    // These run the rest as a command.
+    while matches!(words.first()?.text.as_str(), "command" | "builtin" | "exec") {
+        is_exec |= words[0].text == "exec";
+        let is_option = |word: &&Word| word.text.starts_with('-');
+        let options = words[1..].iter().take_while(is_option).count();
+        words = &words[1 + options..];
+        match words.first() {
+            None if is_exec => return Some(Effect::ChangesShell),
+            None => return Some(Effect::None),
+            Some(word) if !word.is_fixed() => return None,
+            // Not the keyword, but a program.
+            Some(word) if word.text == "time" => return Some(Effect::ChangesShell),
+            Some(_) => {}
+        }
+    }
+    let effect = effect_of(words)?;
+    Some(if is_exec {
+        Effect::ChangesShell
+    } else {
+        effect
+    })
+}
+
+fn effect_of(words: &[Word]) -> Option<Effect> {
+    let (name, arguments) = words.split_first()?;
     let first = arguments.first();
     let has_unknown = || arguments.iter().any(|word| !word.is_fixed());
     match name.text.as_str() {
         "time" if name.plain => timed(arguments),
-        "command" | "builtin" | "exec" => {
-            let is_option = |word: &&Word| word.text.starts_with('-');
-            let rest = &arguments[arguments.iter().take_while(is_option).count()..];
-            match (rest.first(), name.text == "exec") {
-                (Some(word), _) if !word.is_fixed() => None,
-                (Some(_), false) => effect(rest),
-                (Some(_), true) => effect(rest).map(|_| Effect::ChangesShell),
-                (None, true) => Some(Effect::ChangesShell),
-                (None, false) => Some(Effect::None),
-            }
-        }
         "cd" | "pushd" | "popd" => Some(Effect::ChangesDirectory),
         "[" | "test" => test(name, arguments),
         // An unknown first word could be `-v`.

@@ -9,6 +9,8 @@ const RESERVED: &[&str] = &[
     "!", "{", "}", "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "select", "then", "until", "while",
 ];
+/// Bytes of the words of one command at most, which are compared with every rule.
+const WORDS_LIMIT: usize = 8 * 1024;
 /// Variables whose values bash evaluates as arithmetic, which can contain commands.
 pub(super) const EVALUATED: &[&str] = &[
     "BASHPID",
@@ -354,6 +356,10 @@ impl<'a> Reader<'a> {
         }
         if words.is_empty() {
             return redirects.then_some(());
+        }
+        let length: usize = words.iter().map(|word| word.text.len()).sum();
+        if length > WORDS_LIMIT {
+            return None;
         }
         match builtins::effect(&words)? {
             Effect::None => {}

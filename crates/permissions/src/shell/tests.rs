@@ -124,3 +124,75 @@ fn assignments_are_distinguished_from_arguments() {
         assert_eq!(is_assignment(word), expected, "{word}");
     }
 }
+
+/// Input that makes a parser recurse, backtrack or look ahead again and again.
+#[test]
+fn hostile_input_is_read_in_linear_time() {
+    let pieces = [
+        "(",
+        "$(",
+        "$((",
+        "${",
+        "`",
+        "{",
+        "{ ",
+        "'",
+        "\"",
+        "\"$(",
+        "<(",
+        "<<E ",
+        "<<'E'\n",
+        "if ",
+        "for x in ",
+        "! ",
+        "a|",
+        "a&&",
+        "[[ ",
+        "[",
+        "{a,",
+        "{1..",
+        "*",
+        "~",
+        "\\",
+        " \\\n",
+        "$x",
+        "a;",
+        "x=",
+        "a=1 ",
+        ">",
+        ">&",
+        "2>",
+        "#",
+        "\n",
+        "\t",
+        "time ",
+        "é",
+        "command ",
+        "read ",
+        "$(a ",
+        "{ a; ",
+        "(a;",
+        "`a` ",
+        "if a; then ",
+        "while a; do ",
+        "E\n",
+        "sudo ",
+        "-a ",
+        "find ",
+        "eval 'a' ",
+        "bash -c 'a b' ",
+    ];
+    for piece in pieces {
+        let count = LENGTH_LIMIT / piece.len();
+        for text in [
+            piece.repeat(count),
+            format!("cat <<E\n{}", piece.repeat(count - 10)),
+            format!("{}a{}", piece.repeat(100), ")".repeat(100)),
+            format!("{}a{}", piece.repeat(10), "; done; fi; }".repeat(10)),
+        ] {
+            let line = read(&text);
+            assert!(line.is_none_or(|line| line.parts.len() <= text.len()));
+        }
+    }
+    assert_eq!(read(&"a ".repeat(LENGTH_LIMIT)), None);
+}

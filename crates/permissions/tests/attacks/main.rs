@@ -44,6 +44,41 @@ fn decision(permissions: &Permissions, command: &str) -> &'static str {
     }
 }
 
+/// Long commands are decided as fast as they are read.
+#[test]
+fn hostile_commands_are_decided_in_time() {
+    let table = Table {
+        mode: PermissionMode::Ask,
+        allow: &["bash(* a * b * c)", "bash(sudo *)", "bash(git * x * y)"],
+        ask: &["bash(git push *)"],
+        deny: &["bash(rm * x * y *)"],
+        expected: "ask",
+        commands: &[],
+    };
+    let permissions = permissions(&table);
+    for piece in [
+        "sudo ",
+        "a ",
+        "-a ",
+        "git -a ",
+        "$x ",
+        "* ",
+        "$x",
+        "x=1 ",
+        "find -exec ",
+        "bash -c 'a b' ",
+        "env a=b ",
+        "a; ",
+    ] {
+        let command = piece.repeat(30_000 / piece.len());
+        let command = command.trim_end();
+        assert!(
+            ["ask", "deny"].contains(&decision(&permissions, command)),
+            "{piece}"
+        );
+    }
+}
+
 /// Checks every command of the tables.
 fn check(tables: &[Table]) {
     let mut wrong = Vec::new();
