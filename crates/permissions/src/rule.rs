@@ -8,7 +8,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::shell::{GLOB, HOLE, Word};
+use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use osier_base::path;
 
 /// A tool and a pattern.
@@ -66,14 +66,17 @@ impl Rule {
         let Some(pattern) = &self.pattern else {
             return true;
         };
-        let is_set = |word: &Word| {
-            let name = word.text.split('=').next().unwrap_or_default();
-            pattern.split([' ', ':']).any(|part| {
-                part.strip_prefix(name)
-                    .is_some_and(|rest| rest.starts_with('='))
-            })
-        };
-        words.iter().filter(|word| word.assigns).all(is_set) && self.matches(&strict(words))
+        // The value of an assignment ends with its word, so each is compared for itself.
+        let mut rest = pattern.as_str();
+        let mut words = words;
+        while let Some((word, others)) = words.split_first().filter(|(word, _)| word.assigns) {
+            let (wanted, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            if !is_assignment(wanted) || !wildcard(wanted, &strict(std::slice::from_ref(word))) {
+                return false;
+            }
+            (rest, words) = (after, others);
+        }
+        fits(rest, &strict(words))
     }
 
     /// Whether the pattern names the word `given`, such as an option, without a `*`.
@@ -97,17 +100,9 @@ impl Rule {
     }
 
     fn matches(&self, text: &[Symbol]) -> bool {
-        let Some(pattern) = &self.pattern else {
-            return true;
-        };
-        // `git:*` is the same as `git *` in other agents; both also match `git` alone.
-        let start = pattern
-            .strip_suffix(":*")
-            .or_else(|| pattern.strip_suffix(" *"));
-        match start {
-            Some(start) => wildcard(start, text) || wildcard(&format!("{start} *"), text),
-            None => wildcard(pattern, text),
-        }
+        self.pattern
+            .as_ref()
+            .is_none_or(|pattern| fits(pattern, text))
     }
 
     /// Whether the pattern matches the path `file`, for work in `cwd`.
@@ -151,6 +146,17 @@ fn glob(pattern: &str) -> Option<GlobMatcher> {
         .build()
         .ok()?;
     Some(built.compile_matcher())
+}
+
+fn fits(pattern: &str, text: &[Symbol]) -> bool {
+    // `git:*` is the same as `git *` in other agents; both also match `git` alone.
+    let start = pattern
+        .strip_suffix(":*")
+        .or_else(|| pattern.strip_suffix(" *"));
+    match start {
+        Some(start) => wildcard(start, text) || wildcard(&format!("{start} *"), text),
+        None => wildcard(pattern, text),
+    }
 }
 
 /// Whether the tool name `name` matches `pattern`.

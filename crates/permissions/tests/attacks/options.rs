@@ -27,6 +27,7 @@ const ALLOW: &[&str] = &[
     "bash(echo *)",
     "bash(gh *)",
     "bash(cd *)",
+    "bash(FOO=* cargo test *)",
 ];
 
 /// Commands that such an option makes run another program, or write somewhere.
@@ -121,6 +122,10 @@ const RUNS_OTHERS: &[&str] = &[
     "./scripts/x/../../evil",
     "PATH=. --version",
     "X=1 ./evil --version",
+    "FOO=1 ./evil cargo test x",
+    "FOO=1 PATH=. cargo test x",
+    "PATH=. FOO=1 cargo test x",
+    "FOO=1",
     "cd evil && ./run x y",
 ];
 
