@@ -256,6 +256,12 @@ impl<'a> Reader<'a> {
             }
             '0'..='9' | '?' | '#' | '$' | '!' | '-' => {
                 self.at += 1;
+                // bash looks for the end of `$(…)` in `"$$(…)"`, but does not run it.
+                let begins = |char| "({['\"`$\\".contains(char);
+                if next == '$' && self.peek_char().is_some_and(begins) {
+                    return (quoted && self.peek_char() == Some('"'))
+                        .then(|| draft.hole(Source::Variable(next.to_string()), quoted));
+                }
                 draft.hole(Source::Variable(next.to_string()), quoted);
             }
             // Becomes several words even in quotes.

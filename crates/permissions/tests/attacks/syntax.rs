@@ -70,6 +70,7 @@ const HIDDEN: &[&str] = &[
     "git status $'\\'' ; {C} ; ''",
     "git status $'\\n'`{C}`",
     "git status $\"`{C}`\"",
+    "git status \"$$(a \"; {C}; git status \")\"",
     "git status \"`echo \\\"`; {C} \"",
     "git status `git status \\`{C}\\``",
     "git status 'a\n' ; {C}",
