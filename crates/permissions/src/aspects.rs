@@ -4,60 +4,27 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::equivalents::{self, Equivalent};
+use super::programs;
 use super::rule::{Rule, literal};
-use super::shell::{self, Part, Word, is_assignment, is_unclear};
+use super::shell::{self, CommandLine, Part, Word};
 use osier_base::path;
 
-/// Programs that run a command given in their arguments.
-const WRAPPERS: &[&str] = &[
-    "sudo",
-    "doas",
-    "su",
-    "env",
-    "nohup",
-    "nice",
-    "ionice",
-    "timeout",
-    "time",
-    "stdbuf",
-    "setsid",
-    "command",
-    "builtin",
-    "exec",
-    "xargs",
-    "watch",
-    "strace",
-    "ltrace",
-    "busybox",
-    "unshare",
-    "nsenter",
-    "chroot",
-    "flock",
-    "parallel",
-    "find",
-    "fd",
-    "script",
-    "setpriv",
-    "systemd-run",
-    "caffeinate",
-    "gdb",
-    "valgrind",
-    "ssh",
-    "trap",
-];
-/// Programs that run the text of an argument as a command.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "su"];
 /// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-/// Depth up to which nested shells are parsed.
-const DEPTH: usize = 4;
 
 /// What a call does, for the rules.
 #[derive(Debug, Default)]
 pub(super) struct Aspects {
     pub list: Vec<Aspect>,
-    /// The call could not be fully parsed.
+    /// Files that a command reads by a redirection. They need no permission, but rules can deny them.
+    pub reads: Vec<Aspect>,
+    /// The call could not be fully understood.
     pub unclear: bool,
+    /// A redirection reads an unknown file.
+    pub reads_unknown: bool,
+    /// The parts of the call depend on one another, so that rules for each of them do not allow it.
+    pub is_connected: bool,
     /// The complete command line, for `bash`.
     pub command: Option<String>,
 }
@@ -71,35 +38,67 @@ pub(super) struct Aspect {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// The text, and equivalent texts.
-    Text(String, Vec<String>),
-    /// The path as given, and the path after symbolic links are resolved.
+    /// A command, and commands that it stands for.
+    Command(Vec<Word>, Vec<Equivalent>),
+    /// The main argument of a tool.
+    Text(String),
+    /// The path as given, and the one with symbolic links resolved.
     File(PathBuf, PathBuf),
 }
 
 impl Aspect {
+    fn of(tool: &str, what: What) -> Self {
+        let tool = tool.to_owned();
+        Self { tool, what }
+    }
+
     /// Whether the allow rule `rule` covers it.
     pub(super) fn is_covered(&self, rule: &Rule, cwd: &Path) -> bool {
         if !rule.is_about(&self.tool) {
             return false;
         }
         match &self.what {
-            What::Text(text, _) => rule.fits_text(text),
+            What::Command(words, others) => {
+                let names_dangers = |words: &[Word]| {
+                    programs::dangerous(words)
+                        .is_some_and(|found| found.iter().all(|word| rule.names(word)))
+                };
+                rule.is_general()
+                    || (rule.covers(words)
+                        && names_dangers(words)
+                        && others
+                            .iter()
+                            .all(|other| !other.is_complete || names_dangers(&other.words)))
+            }
+            What::Text(text) => rule.fits_text(text),
             What::File(_, meant) => rule.fits_path(meant, cwd),
         }
     }
 
     /// Whether the deny or ask rule `rule` applies to it.
     pub(super) fn is_touched(&self, rule: &Rule, cwd: &Path) -> bool {
-        if self.is_covered(rule, cwd) {
-            return true;
-        }
         if !rule.is_about(&self.tool) {
             return false;
         }
         match &self.what {
-            What::Text(_, others) => others.iter().any(|text| rule.fits_text(text)),
-            What::File(given, _) => rule.fits_path(given, cwd),
+            What::Command(words, others) => {
+                rule.fits_command(words)
+                    || others.iter().any(|other| rule.fits_command(&other.words))
+            }
+            What::Text(text) => rule.fits_text(text),
+            What::File(given, meant) => rule.fits_path(meant, cwd) || rule.fits_path(given, cwd),
+        }
+    }
+
+    /// Whether the deny or ask rule `rule` applies to it for some values of what is unknown in it.
+    pub(super) fn may_be_touched(&self, rule: &Rule) -> bool {
+        let may_fit =
+            |words: &[Word]| !words.iter().all(Word::is_fixed) && rule.may_fit_command(words);
+        match &self.what {
+            What::Command(words, others) if rule.is_about(&self.tool) => {
+                may_fit(words) || others.iter().any(|other| may_fit(&other.words))
+            }
+            _ => false,
         }
     }
 }
@@ -117,47 +116,53 @@ impl Aspects {
             (Some(_), Some(file)) => file_of(file, cwd),
             (known, _) => {
                 let main = known.map(|known| known.main_argument).and_then(text);
-                What::Text(main.unwrap_or_default().to_owned(), Vec::new())
+                What::Text(main.unwrap_or_default().to_owned())
             }
         };
         Self {
-            list: vec![Aspect {
-                tool: tool.to_owned(),
-                what,
-            }],
+            list: vec![Aspect::of(tool, what)],
             ..Self::default()
         }
     }
 
     fn of_command(command: &str, cwd: &Path) -> Self {
         let mut aspects = Self {
-            command: Some(command.trim().to_owned()),
+            command: Some(command.trim_matches([' ', '\t', '\n']).to_owned()),
             ..Self::default()
         };
-        match shell::parts(command) {
+        match shell::read(command) {
             None => aspects.unclear = true,
-            Some(parts) => parts.into_iter().for_each(|part| aspects.add(part, cwd)),
+            Some(line) => aspects.add(line, cwd),
         }
         aspects
     }
 
-    fn add(&mut self, part: Part, cwd: &Path) {
-        match part {
-            Part::Run(words) => {
-                let mut others = Vec::new();
-                self.unclear |= hidden(&words, 0, &mut others).is_none();
-                self.list.push(Aspect {
-                    tool: "bash".to_owned(),
-                    what: What::Text(join(&words), others),
-                });
-            }
-            Part::WriteTo(word) if SINKS.contains(&word.text.as_str()) => {}
-            Part::WriteTo(word) => {
-                self.unclear |= word.dynamic;
-                self.list.push(Aspect {
-                    tool: "write".to_owned(),
-                    what: file_of(&word.text, cwd),
-                });
+    fn add(&mut self, line: CommandLine, cwd: &Path) {
+        self.is_connected = line.changes_shell;
+        for part in line.parts {
+            match part {
+                Part::Run(words) => {
+                    let program = words.iter().find(|word| !word.assigns);
+                    self.is_connected |= line.changes_directory
+                        && program.is_some_and(|program| {
+                            program.text.contains('/') && !program.text.starts_with(['/', '~'])
+                        });
+                    let mut others = Vec::new();
+                    self.unclear |= equivalents::add(&words, 0, &mut others).is_none();
+                    let command = What::Command(words, others);
+                    self.list.push(Aspect::of("bash", command));
+                }
+                Part::WriteTo(word) if SINKS.contains(&word.text.as_str()) => {}
+                Part::WriteTo(word) => {
+                    self.unclear |= is_unknown(&word, line.changes_directory);
+                    self.list
+                        .push(Aspect::of("write", target_of(&word.text, cwd)));
+                }
+                Part::ReadFrom(word) => {
+                    self.reads_unknown |= is_unknown(&word, line.changes_directory);
+                    self.reads
+                        .push(Aspect::of("read", target_of(&word.text, cwd)));
+                }
             }
         }
     }
@@ -167,26 +172,15 @@ impl Aspects {
         let mut patterns = Vec::new();
         if let Some(command) = &self.command {
             patterns.push(format!("bash({})", literal(command)));
-            if let (
-                [
-                    Aspect {
-                        what: What::Text(text, _),
-                        ..
-                    },
-                ],
-                false,
-            ) = (self.list.as_slice(), self.unclear)
+            if let ([Aspect { what, .. }], false) = (self.list.as_slice(), self.unclear)
+                && let What::Command(words, _) = what
+                && let Some(start) = programs::prefix(words)
             {
-                let words: Vec<&str> = text.split(' ').collect();
-                for count in (1..words.len().min(3)).rev() {
-                    let start = words[..count].join(" ");
-                    // A prefix that ends in an option or a path is too specific to be useful.
-                    if !words[count - 1].starts_with('-') && !words[count - 1].contains('/') {
-                        patterns.push(format!("bash({} *)", literal(&start)));
-                    }
-                }
+                patterns.push(format!("bash({} *)", literal(&start)));
             }
-        } else if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
+            return patterns;
+        }
+        if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
             let shown = meant.strip_prefix(cwd).unwrap_or(meant);
             patterns.push(format!("{tool}({})", shown.display()));
             let folder = shown
@@ -211,74 +205,18 @@ fn file_of(given: &str, cwd: &Path) -> What {
     What::File(given, meant)
 }
 
-fn join(words: &[Word]) -> String {
-    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    texts.join(" ")
-}
-
-/// Equivalent texts of `words`: without assignments, directories and wrappers, and the commands of a nested
-/// shell. `None` when they cannot be determined.
-fn hidden(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> {
-    let start = words.iter().position(|word| !is_assignment(&word.text));
-    let Some(words) = start.map(|start| &words[start..]) else {
-        return Some(());
+/// The file of a redirection: the shell takes its name literally, a file tool does not.
+fn target_of(text: &str, cwd: &Path) -> What {
+    let given = path::resolve(cwd, text);
+    let exact = if text.starts_with('~') {
+        given.clone()
+    } else {
+        cwd.join(text)
     };
-    let head = &words[0];
-    let name = head.text.rsplit('/').next().unwrap_or_default();
-    others.push(join(words));
-    if name != head.text {
-        let rest = join(&words[1..]);
-        others.push(format!("{name} {rest}").trim_end().to_owned());
-    }
-    if is_unclear(head) || depth > DEPTH {
-        return None;
-    }
-    if SHELLS.contains(&name) {
-        // The position of the command depends on the options, so every argument is a candidate.
-        let whole = (name == "eval").then(|| join(&words[1..]));
-        let scripts = words[1..]
-            .iter()
-            .filter(|word| word.text.contains([' ', ';', '|', '&', '$', '`', '\n']));
-        if words[1..].iter().any(|word| word.dynamic) {
-            return None;
-        }
-        for script in scripts.map(|word| word.text.clone()).chain(whole) {
-            for part in shell::parts(&script)? {
-                if let Part::Run(words) = part {
-                    others.push(join(&words));
-                    hidden(&words, depth + 1, others)?;
-                }
-            }
-        }
-    }
-    if WRAPPERS.contains(&name) {
-        for place in 1..words.len() {
-            let rest = &words[place..];
-            // An option cannot be a command.
-            if !rest[0].text.starts_with('-') && !is_assignment(&rest[0].text) {
-                hidden_name(rest, depth, others)?;
-            }
-        }
-    }
-    Some(())
+    What::File(given, path::canonical_key(&exact))
 }
 
-/// `hidden` for the argument of a wrapper. An argument with a glob is most likely no command.
-fn hidden_name(words: &[Word], depth: usize, others: &mut Vec<String>) -> Option<()> {
-    let head = &words[0];
-    if head.dynamic {
-        return None;
-    }
-    if is_unclear(head) {
-        others.push(join(words));
-        return Some(());
-    }
-    let name = head.text.rsplit('/').next().unwrap_or_default();
-    if SHELLS.contains(&name) || WRAPPERS.contains(&name) {
-        return hidden(words, depth + 1, others);
-    }
-    others.push(join(words));
-    let rest = join(&words[1..]);
-    others.push(format!("{name} {rest}").trim_end().to_owned());
-    Some(())
+/// Whether it is unknown which file the word names.
+fn is_unknown(word: &Word, moved: bool) -> bool {
+    !word.is_fixed() || (moved && !word.text.starts_with(['/', '~']))
 }

@@ -28,8 +28,10 @@
 //! ```
 
 mod aspects;
+mod equivalents;
 mod gate;
 mod policy;
+mod programs;
 mod rule;
 mod saved_rules;
 pub mod shell;

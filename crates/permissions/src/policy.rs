@@ -182,6 +182,10 @@ impl Permissions {
         confined: bool,
     ) -> Verdict {
         let aspects = Aspects::of(tool, arguments, &self.cwd);
+        let command = aspects.command.as_deref().unwrap_or_default();
+        if let Some(problem) = osier_tools::control_characters(command) {
+            return Verdict::Deny(problem);
+        }
         let state = self.lock();
         let touching = |wanted: Effect| {
             let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
@@ -191,12 +195,19 @@ impl Permissions {
         if let Some(rule) = touching(Effect::Deny) {
             return Verdict::Deny(format!("the rule `{}` denies it", rule.text));
         }
+        let possible = |wanted: Effect| {
+            let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
+            let mut rules = rules.map(|scoped| &scoped.rule);
+            rules.find(|rule| {
+                aspects
+                    .list
+                    .iter()
+                    .any(|aspect| aspect.may_be_touched(rule))
+            })
+        };
         let ask = |why: String| Verdict::Ask {
             why,
             patterns: aspects.patterns(tool, &self.cwd),
-        };
-        let guarded = |ScopedRule { rule, effect, .. }: &ScopedRule| {
-            *effect != Effect::Allow && (rule.is_about(tool) || rule.is_about("write"))
         };
         let harmless = is_harmless(tool, arguments);
         if state.mode == PermissionMode::Plan && !harmless {
@@ -205,6 +216,15 @@ impl Permissions {
                 "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools, or ask the user to leave plan mode".to_owned()),
                 _ => Verdict::Deny("plan mode is read-only: describe the change instead, or ask the user to leave plan mode".to_owned()),
             };
+        }
+        // No wildcard can allow what a deny rule might forbid: only the exact command.
+        if !state.allows_exactly(&aspects) {
+            if let Some(rule) = possible(Effect::Deny) {
+                return ask(format!("the rule `{}` could deny it", rule.text));
+            }
+            if state.could_deny(&aspects, tool) && hint != Some(&Hint::Allow) {
+                return ask("osier cannot determine whether a rule denies it".to_owned());
+            }
         }
         if state.allows(
             &aspects,
@@ -216,7 +236,7 @@ impl Permissions {
         if let Some(Hint::Ask(why)) = hint {
             return ask(why.clone());
         }
-        if let Some(rule) = touching(Effect::Ask) {
+        if let Some(rule) = touching(Effect::Ask).or_else(|| possible(Effect::Ask)) {
             return ask(format!("the rule `{}` requires permission", rule.text));
         }
         let allowed = harmless
@@ -224,17 +244,19 @@ impl Permissions {
             || state.allows(&aspects, &self.cwd, &[RuleSource::Settings]);
         match state.mode {
             _ if allowed => Verdict::Allow,
-            PermissionMode::Yolo if aspects.unclear && state.rules.iter().any(guarded) => {
-                ask("osier cannot determine whether a rule denies it".to_owned())
-            }
             PermissionMode::Yolo => Verdict::Allow,
             PermissionMode::Ask | PermissionMode::Plan => ask(String::new()),
         }
     }
 
-    /// Whether `rule` applies to this call, or to a part of it.
+    /// Whether `rule` applies to this call, or to a part of it, or could.
     pub fn concerns(&self, rule: &Rule, tool: &str, arguments: &Value) -> bool {
-        self.touches(rule, tool, &Aspects::of(tool, arguments, &self.cwd))
+        let aspects = Aspects::of(tool, arguments, &self.cwd);
+        let may_touch = || {
+            (aspects.unclear && rule.is_about(tool))
+                || aspects.list.iter().any(|part| part.may_be_touched(rule))
+        };
+        self.touches(rule, tool, &aspects) || may_touch()
     }
 
     fn touches(&self, rule: &Rule, tool: &str, aspects: &Aspects) -> bool {
@@ -249,6 +271,7 @@ impl Permissions {
             || aspects
                 .list
                 .iter()
+                .chain(&aspects.reads)
                 .any(|aspect| aspect.is_touched(rule, &self.cwd))
     }
 
@@ -258,6 +281,25 @@ impl Permissions {
 }
 
 impl State {
+    /// Whether an allow rule is exactly this command line.
+    fn allows_exactly(&self, aspects: &Aspects) -> bool {
+        let is_exact = |scoped: &ScopedRule| {
+            scoped.effect == Effect::Allow && is_exactly(&scoped.rule, aspects.command.as_deref())
+        };
+        self.rules.iter().any(is_exact)
+    }
+
+    /// Whether there are deny or ask rules about something that the call could do unseen.
+    fn could_deny(&self, aspects: &Aspects, tool: &str) -> bool {
+        self.rules
+            .iter()
+            .filter(|scoped| scoped.effect != Effect::Allow)
+            .any(|ScopedRule { rule, .. }| {
+                (aspects.unclear && (rule.is_about(tool) || rule.is_about("write")))
+                    || (aspects.reads_unknown && rule.is_about("read"))
+            })
+    }
+
     /// Whether the rules of these sources allow everything that a call does.
     fn allows(&self, aspects: &Aspects, cwd: &Path, sources: &[RuleSource]) -> bool {
         let rules: Vec<&Rule> = self
@@ -266,21 +308,30 @@ impl State {
             .filter(|scoped| scoped.effect == Effect::Allow && sources.contains(&scoped.source))
             .map(|scoped| &scoped.rule)
             .collect();
-        if let Some(command) = &aspects.command {
-            let exactly = format!("bash({})", super::rule::literal(command));
-            let whole =
-                |rule: &&Rule| rule.is_about("bash") && (rule.is_general() || rule.text == exactly);
-            if rules.iter().any(whole) {
-                return true;
-            }
+        let allows_all = |rule: &&Rule| rule.is_about("bash") && rule.is_general();
+        if aspects.command.is_some()
+            && (rules.iter().any(allows_all)
+                || rules
+                    .iter()
+                    .any(|rule| is_exactly(rule, aspects.command.as_deref())))
+        {
+            return true;
         }
         !aspects.unclear
+            && !aspects.is_connected
             && !aspects.list.is_empty()
             && aspects
                 .list
                 .iter()
                 .all(|aspect| rules.iter().any(|rule| aspect.is_covered(rule, cwd)))
     }
+}
+
+/// Whether `rule` is for this command line alone.
+fn is_exactly(rule: &Rule, command: Option<&str>) -> bool {
+    command.is_some_and(|command| {
+        rule.is_about("bash") && rule.text == format!("bash({})", super::rule::literal(command))
+    })
 }
 
 /// Whether the call changes nothing and does not use the network.
@@ -478,12 +529,7 @@ mod tests {
             }
         };
         let patterns = asked("git push origin main");
-        let expected = [
-            "bash(git push origin main)",
-            "bash(git push *)",
-            "bash(git *)",
-            "bash",
-        ];
+        let expected = ["bash(git push origin main)", "bash(git push *)"];
         assert_eq!(patterns, expected);
         let pattern = patterns[0].clone();
         permissions.grant(&Grant::Session { pattern }).unwrap();

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use osier_base::path;
 
 /// A tool and a pattern.
@@ -44,8 +45,8 @@ impl Rule {
     /// Whether the rule applies to `tool`. An MCP tool, `server__tool`, also has the name that other agents
     /// use for it: `mcp__server__tool`.
     pub(crate) fn is_about(&self, tool: &str) -> bool {
-        wildcard(&self.tool, tool)
-            || (tool.contains("__") && wildcard(&self.tool, &format!("mcp__{tool}")))
+        is_named(&self.tool, tool)
+            || (tool.contains("__") && is_named(&self.tool, &format!("mcp__{tool}")))
     }
 
     /// Whether the rule applies to every call of its tool.
@@ -53,19 +54,55 @@ impl Rule {
         self.pattern.is_none()
     }
 
-    /// Whether the pattern matches `text`, a command or an argument.
+    /// Whether the pattern matches `text`, the argument of a tool.
     pub(crate) fn fits_text(&self, text: &str) -> bool {
+        let text: Vec<Symbol> = text.chars().map(Symbol::Char).collect();
+        self.matches(&text)
+    }
+
+    /// Whether the pattern, as an allow rule, covers the command `words`: nothing that it fixes is unknown, a
+    /// blank in it separates words, and it names the options that run other programs.
+    pub(crate) fn covers(&self, words: &[Word]) -> bool {
         let Some(pattern) = &self.pattern else {
             return true;
         };
-        // `git:*` is the same as `git *` in other agents; both also match `git` alone.
-        let start = pattern
-            .strip_suffix(":*")
-            .or_else(|| pattern.strip_suffix(" *"));
-        match start {
-            Some(start) => wildcard(start, text) || wildcard(&format!("{start} *"), text),
-            None => wildcard(pattern, text),
+        // The value of an assignment ends with its word, so each is compared for itself.
+        let mut rest = pattern.as_str();
+        let mut words = words;
+        while let Some((word, others)) = words.split_first().filter(|(word, _)| word.assigns) {
+            let (wanted, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            if !is_assignment(wanted) || !wildcard(wanted, &strict(std::slice::from_ref(word))) {
+                return false;
+            }
+            (rest, words) = (after, others);
         }
+        fits(rest, &strict(words))
+    }
+
+    /// Whether the pattern names the word `given`, such as an option, without a `*`.
+    pub(crate) fn names(&self, given: &str) -> bool {
+        let option = |word: &str| word.split('=').next().map(str::to_owned);
+        let parts = self.pattern.iter().flat_map(|pattern| pattern.split(' '));
+        parts.filter(|part| !part.starts_with('*')).any(|part| {
+            let fixed = part.split('*').next().unwrap_or_default();
+            option(fixed) == option(given)
+        })
+    }
+
+    /// Whether the pattern, as a deny or ask rule, matches the command `words`.
+    pub(crate) fn fits_command(&self, words: &[Word]) -> bool {
+        self.matches(&loose(words, false))
+    }
+
+    /// Whether the pattern matches `words` for some values of what is unknown in them.
+    pub(crate) fn may_fit_command(&self, words: &[Word]) -> bool {
+        self.matches(&loose(words, true))
+    }
+
+    fn matches(&self, text: &[Symbol]) -> bool {
+        self.pattern
+            .as_ref()
+            .is_none_or(|pattern| fits(pattern, text))
     }
 
     /// Whether the pattern matches the path `file`, for work in `cwd`.
@@ -111,32 +148,179 @@ fn glob(pattern: &str) -> Option<GlobMatcher> {
     Some(built.compile_matcher())
 }
 
-/// Whether `text` matches `pattern`; `*` matches anything, `\*` a literal `*`.
-fn wildcard(pattern: &str, text: &str) -> bool {
-    let mut pieces = vec![String::new()];
-    let mut rest = pattern.chars();
-    while let Some(char) = rest.next() {
-        let last = pieces.len() - 1;
-        match char {
-            '*' => pieces.push(String::new()),
-            '\\' => pieces[last].push(rest.next().unwrap_or('\\')),
-            char => pieces[last].push(char),
+fn fits(pattern: &str, text: &[Symbol]) -> bool {
+    // `git:*` is the same as `git *` in other agents; both also match `git` alone.
+    let start = pattern
+        .strip_suffix(":*")
+        .or_else(|| pattern.strip_suffix(" *"));
+    match start {
+        Some(start) => wildcard(start, text) || wildcard(&format!("{start} *"), text),
+        None => wildcard(pattern, text),
+    }
+}
+
+/// Whether the tool name `name` matches `pattern`.
+fn is_named(pattern: &str, name: &str) -> bool {
+    let name: Vec<Symbol> = name.chars().map(Symbol::Char).collect();
+    wildcard(pattern, &name)
+}
+
+/// A character of a text that is compared with a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Symbol {
+    Char(char),
+    /// Only `*` matches it: a blank inside of a word, or what is unknown.
+    Opaque,
+    /// A `..` inside of a path. `*` does not match it in a word that it completes, as in `src/*`.
+    Up,
+    /// Between two words.
+    Blank,
+    /// Any text.
+    Any,
+    /// Any text without a blank.
+    AnyInWord,
+    /// Nothing, or any number of words.
+    MoreWords,
+}
+
+/// The text of a command for an allow rule.
+fn strict(words: &[Word]) -> Vec<Symbol> {
+    let mut symbols = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        if place > 0 {
+            symbols.push(Symbol::Blank);
+        }
+        let mut rest = word.text.as_str();
+        while let Some(char) = rest.chars().next() {
+            let starts_component = rest.len() < word.text.len() && char == '.';
+            let is_up = starts_component
+                && matches!(symbols.last(), Some(Symbol::Char('/')))
+                && matches!(rest.strip_prefix(".."), Some(after) if after.is_empty() || after.starts_with('/'));
+            if is_up {
+                symbols.extend([Symbol::Up, Symbol::Up]);
+                rest = &rest[2..];
+                continue;
+            }
+            symbols.push(match char {
+                HOLE | GLOB => Symbol::Opaque,
+                char if char.is_whitespace() => Symbol::Opaque,
+                char => Symbol::Char(char),
+            });
+            rest = &rest[char.len_utf8()..];
         }
     }
-    let last = pieces.len() - 1;
-    if last == 0 {
-        return text == pieces[0];
+    symbols
+}
+
+/// The text of a command for a deny or ask rule; `open` says whether what is unknown can match.
+fn loose(words: &[Word], open: bool) -> Vec<Symbol> {
+    let mut symbols = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        // Words that can vanish take the blank with them.
+        let vanishes = open && word.splits && word.text.chars().all(|char| char == HOLE);
+        if place > 0 && !vanishes {
+            symbols.push(Symbol::Blank);
+        }
+        symbols.extend(word.text.chars().map(|char| match char {
+            HOLE if open => Symbol::Any,
+            GLOB if open => Symbol::AnyInWord,
+            HOLE | GLOB => Symbol::Opaque,
+            char => Symbol::Char(char),
+        }));
+        if open && word.text.contains(GLOB) {
+            symbols.push(Symbol::MoreWords);
+        }
     }
-    let Some(mut rest) = text.strip_prefix(pieces[0].as_str()) else {
-        return false;
+    symbols
+}
+
+/// An element of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Element {
+    Char(char),
+    /// `*`; whether it completes a word that has begun.
+    Star(bool),
+}
+
+/// Whether `text` matches `pattern`; `*` matches anything, `\*` a literal `*`. Follows all ways to match at once.
+fn wildcard(pattern: &str, text: &[Symbol]) -> bool {
+    let mut elements = Vec::new();
+    let mut chars = pattern.chars();
+    while let Some(char) = chars.next() {
+        elements.push(match char {
+            '*' => Element::Star(!matches!(
+                elements.last(),
+                None | Some(Element::Char(' ') | Element::Star(false))
+            )),
+            '\\' => Element::Char(chars.next().unwrap_or('\\')),
+            char => Element::Char(char),
+        });
+    }
+    let is_star = |at: usize| matches!(elements.get(at), Some(Element::Star(_)));
+    // The positions in the pattern that the text so far can have reached.
+    let mut reached = vec![false; elements.len() + 1];
+    // Whether a `*` that completes a word has passed the end of that word.
+    let mut passed = vec![false; elements.len() + 1];
+    reached[0] = true;
+    let skip_stars = |reached: &mut Vec<bool>| {
+        for at in 0..elements.len() {
+            if reached[at] && is_star(at) {
+                reached[at + 1] = true;
+            }
+        }
     };
-    for piece in &pieces[1..last] {
-        match rest.find(piece.as_str()) {
-            Some(at) => rest = &rest[at + piece.len()..],
-            None => return false,
+    skip_stars(&mut reached);
+    let mut next = reached.clone();
+    let mut next_passed = passed.clone();
+    for symbol in text {
+        next.fill(false);
+        next_passed.fill(false);
+        for at in 0..elements.len() {
+            if !reached[at] {
+                continue;
+            }
+            match (elements[at], symbol) {
+                (Element::Star(true), Symbol::Up) if !passed[at] => {}
+                (Element::Star(_), _) => {
+                    next[at] = true;
+                    next_passed[at] |= passed[at] || *symbol == Symbol::Blank;
+                }
+                (Element::Char(' '), Symbol::Blank) | (Element::Char('.'), Symbol::Up) => {
+                    next[at + 1] = true;
+                }
+                (Element::Char(wanted), Symbol::Char(char)) if wanted == *char => {
+                    next[at + 1] = true;
+                }
+                _ => {}
+            }
         }
+        // What is unknown can be empty, or match any number of the following elements.
+        let mut open = false;
+        for at in 0..=elements.len() {
+            let element = elements.get(at);
+            let is_blank = element == Some(&Element::Char(' '));
+            match symbol {
+                Symbol::Any | Symbol::AnyInWord => {
+                    open |= reached[at];
+                    next[at] |= open;
+                    open &= !(is_blank && *symbol == Symbol::AnyInWord);
+                }
+                Symbol::MoreWords => {
+                    next[at] |= open || reached[at];
+                    let begins_word = is_blank || matches!(element, Some(Element::Star(_)));
+                    open |= reached[at] && begins_word;
+                }
+                _ => break,
+            }
+        }
+        std::mem::swap(&mut reached, &mut next);
+        std::mem::swap(&mut passed, &mut next_passed);
+        if !reached.contains(&true) {
+            return false;
+        }
+        skip_stars(&mut reached);
     }
-    rest.ends_with(pieces[last].as_str())
+    reached[elements.len()]
 }
 
 /// `text` as a pattern that matches only itself.

@@ -91,6 +91,9 @@ impl BashTool {
         if command.trim().is_empty() {
             return Err(Refusal::invalid("set `command`, or `action` and `job`"));
         }
+        if let Some(problem) = control_characters(&command) {
+            return Err(Refusal::Invalid(problem));
+        }
         if arguments.background == Some(true) {
             self.workspace
                 .confinement()
@@ -190,6 +193,17 @@ impl Tool for BashTool {
                 .unwrap_or_else(ToolOutput::from)
         })
     }
+}
+
+/// What is wrong with a command that contains control characters other than newline and tab: a terminal could show
+/// another command than the one that runs.
+pub fn control_characters(command: &str) -> Option<String> {
+    let is_refused = |char: &char| char.is_control() && !matches!(char, '\n' | '\t');
+    let found = command.chars().find(is_refused)?;
+    Some(format!(
+        "the command contains the control character U+{:04X}; only newline and tab are allowed. Remove it, or write it as an escape such as `\\033` in an argument of `printf`",
+        u32::from(found)
+    ))
 }
 
 fn timeout(seconds: Option<f64>) -> Result<Option<Duration>, Refusal> {

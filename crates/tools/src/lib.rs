@@ -65,6 +65,7 @@ use thiserror::Error;
 
 use osier_agent::{Tool, ToolSet};
 
+pub use bash::control_characters;
 pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};

@@ -382,3 +382,26 @@ async fn invalid_arguments_are_rejected() {
         assert!(!output.status.is_success());
     }
 }
+
+#[tokio::test]
+async fn control_characters_in_a_command_are_refused() {
+    let bench = Bench::new();
+    for (command, character) in [
+        ("touch x #\rls", "U+000D"),
+        ("ls\u{8}", "U+0008"),
+        ("echo \u{1b}[2K", "U+001B"),
+        ("ls \u{9b}2K", "U+009B"),
+        ("ls\u{7f}", "U+007F"),
+    ] {
+        let output = bench.run("bash", json!({"command": command})).await;
+        let expected = format!(
+            "invalid arguments: the command contains the control character {character}; only newline and tab are allowed. Remove it, or write it as an escape such as `\\033` in an argument of `printf`"
+        );
+        assert_eq!(text(&output), expected);
+    }
+    assert!(!bench.workspace.cwd().join("x").exists());
+    let output = bench
+        .run("bash", json!({"command": "echo a\n\techo b"}))
+        .await;
+    assert_eq!(text(&output), "a\nb\n");
+}

@@ -1,0 +1,472 @@
+//! The grammar, by recursive descent. Every function fails at what it does not expect.
+
+use super::builtins::{self, Effect};
+use super::lexer::{Document, Token};
+use super::{CommandLine, DEPTH_LIMIT, Part, Source, Word, is_name};
+
+/// Words that mean something at the start of a command.
+const RESERVED: &[&str] = &[
+    "!", "{", "}", "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
+    "function", "if", "select", "then", "until", "while",
+];
+/// Bytes of the words of one command at most, which are compared with every rule.
+const WORDS_LIMIT: usize = 8 * 1024;
+/// Variables whose values bash evaluates as arithmetic, which can contain commands.
+pub(super) const EVALUATED: &[&str] = &[
+    "BASHPID",
+    "EPOCHSECONDS",
+    "EPOCHREALTIME",
+    "HISTCMD",
+    "LINENO",
+    "OPTIND",
+    "RANDOM",
+    "SECONDS",
+    "SRANDOM",
+    "UID",
+    "EUID",
+    "PPID",
+];
+
+/// Reads a complete command.
+pub(super) fn read(text: &[char]) -> Option<CommandLine> {
+    let mut reader = Reader::new(text, 0);
+    reader.script()?;
+    Some(reader.found.finish())
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    line: CommandLine,
+    /// Variables that the line sets, and whether their values can only be plain arguments.
+    variables: Vec<(String, bool)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    pub(super) text: &'a [char],
+    pub(super) at: usize,
+    pub(super) depth: usize,
+    /// Reads a substitution.
+    pub(super) is_nested: bool,
+    pub(super) takes_documents: bool,
+    /// Here-documents that start at the next line.
+    pub(super) documents: Vec<Document>,
+    pub(super) found: Found,
+    next: Option<Token>,
+}
+
+impl Found {
+    /// Marks the words that the line itself can make an option.
+    fn finish(self) -> CommandLine {
+        let Self {
+            mut line,
+            variables,
+        } = self;
+        let is_safe = |source: &Source| match source {
+            Source::Command => false,
+            Source::Variable(name) => {
+                !names_command_text(name)
+                    && variables
+                        .iter()
+                        .all(|(known, is_plain)| *is_plain || known != name)
+            }
+        };
+        for part in &mut line.parts {
+            if let Part::Run(words) = part {
+                for word in words {
+                    word.may_be_option |= !word.sources.iter().all(is_safe);
+                    word.sources.clear();
+                }
+            }
+        }
+        line
+    }
+
+    fn set(&mut self, name: &str, is_plain: bool) {
+        self.variables.push((name.to_owned(), is_plain));
+    }
+}
+
+/// Whether the variable `name` can contain text of the command line.
+fn names_command_text(name: &str) -> bool {
+    name.starts_with("BASH") || matches!(name, "_" | "@" | "*" | "REPLY" | "PWD" | "OLDPWD")
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a [char], depth: usize) -> Self {
+        Self {
+            text,
+            at: 0,
+            depth,
+            is_nested: false,
+            takes_documents: true,
+            documents: Vec::new(),
+            found: Found::default(),
+            next: None,
+        }
+    }
+
+    fn peek(&mut self) -> Option<&Token> {
+        if self.next.is_none() {
+            self.next = Some(self.token()?);
+        }
+        self.next.as_ref()
+    }
+
+    fn advance(&mut self) -> Option<Token> {
+        self.peek()?;
+        self.next.take()
+    }
+
+    /// Whether the next token is this operator or reserved word.
+    fn is_at(&mut self, wanted: &str) -> Option<bool> {
+        Some(match self.peek()? {
+            Token::Word(word) => word.plain && word.text == wanted,
+            Token::Operator(operator) => *operator == wanted,
+            _ => false,
+        })
+    }
+
+    fn is_at_any(&mut self, wanted: &[&str]) -> Option<bool> {
+        for wanted in wanted {
+            if self.is_at(wanted)? {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    fn take(&mut self, wanted: &str) -> Option<bool> {
+        let found = self.is_at(wanted)?;
+        if found {
+            self.next = None;
+        }
+        Some(found)
+    }
+
+    fn expect(&mut self, wanted: &str) -> Option<()> {
+        self.take(wanted)?.then_some(())
+    }
+
+    fn newlines(&mut self) -> Option<()> {
+        while *self.peek()? == Token::Newline {
+            self.next = None;
+        }
+        Some(())
+    }
+
+    /// Reads everything.
+    pub(super) fn script(&mut self) -> Option<()> {
+        self.newlines()?;
+        if *self.peek()? != Token::End {
+            self.list(&[])?;
+        }
+        (*self.peek()? == Token::End && self.documents.is_empty()).then_some(())
+    }
+
+    /// Reads commands up to one of `ends`, or up to the end when there are none.
+    fn list(&mut self, ends: &[&str]) -> Option<()> {
+        self.depth += 1;
+        if self.depth > DEPTH_LIMIT {
+            return None;
+        }
+        self.newlines()?;
+        loop {
+            self.pipelines()?;
+            match self.peek()? {
+                Token::Operator(";" | "&") => self.next = None,
+                Token::Newline => {}
+                _ => break,
+            }
+            self.newlines()?;
+            if *self.peek()? == Token::End || self.is_at_any(ends)? {
+                break;
+            }
+        }
+        self.depth -= 1;
+        let is_end = match ends {
+            [] => *self.peek()? == Token::End,
+            ends => self.is_at_any(ends)?,
+        };
+        is_end.then_some(())
+    }
+
+    fn pipelines(&mut self) -> Option<()> {
+        self.pipeline()?;
+        while self.is_at_any(&["&&", "||"])? {
+            self.next = None;
+            self.newlines()?;
+            self.pipeline()?;
+        }
+        Some(())
+    }
+
+    fn pipeline(&mut self) -> Option<()> {
+        self.take("!")?;
+        self.command()?;
+        while self.is_at_any(&["|", "|&"])? {
+            self.next = None;
+            self.newlines()?;
+            self.command()?;
+        }
+        Some(())
+    }
+
+    fn command(&mut self) -> Option<()> {
+        if self.take("(")? {
+            self.subshell()?;
+        } else if self.take("{")? {
+            self.list(&["}"])?;
+            self.expect("}")?;
+        } else if self.take("if")? {
+            self.conditional()?;
+        } else if self.is_at_any(&["while", "until"])? {
+            self.next = None;
+            self.list(&["do"])?;
+            self.body()?;
+        } else if self.take("for")? {
+            self.for_loop()?;
+        } else if self.take("[[")? {
+            self.tests()?;
+        } else {
+            return self.simple();
+        }
+        while self.redirect()? {}
+        // Another word here is a syntax error.
+        let ends = !matches!(self.peek()?, Token::Word(_) | Token::Descriptor);
+        ends.then_some(())
+    }
+
+    /// Reads a list after its opening parenthesis.
+    pub(super) fn subshell(&mut self) -> Option<()> {
+        // `((` begins arithmetic.
+        if self.peek_char() == Some('(') {
+            return None;
+        }
+        self.list(&[")"])?;
+        self.expect(")")
+    }
+
+    fn conditional(&mut self) -> Option<()> {
+        self.list(&["then"])?;
+        self.expect("then")?;
+        loop {
+            self.list(&["elif", "else", "fi"])?;
+            if self.take("elif")? {
+                self.list(&["then"])?;
+                self.expect("then")?;
+            } else if self.take("else")? {
+                self.list(&["fi"])?;
+                return self.expect("fi");
+            } else {
+                return self.expect("fi");
+            }
+        }
+    }
+
+    fn body(&mut self) -> Option<()> {
+        self.expect("do")?;
+        self.list(&["done"])?;
+        self.expect("done")
+    }
+
+    fn for_loop(&mut self) -> Option<()> {
+        let Token::Word(name) = self.advance()? else {
+            return None;
+        };
+        if !name.plain || !is_harmless_variable(&name.text) {
+            return None;
+        }
+        self.expect("in")?;
+        let mut is_plain = true;
+        loop {
+            match self.advance()? {
+                Token::Word(word) => is_plain &= is_plain_argument(&word),
+                Token::Operator(";") | Token::Newline => break,
+                _ => return None,
+            }
+        }
+        self.found.set(&name.text, is_plain);
+        self.newlines()?;
+        self.body()
+    }
+
+    /// Reads the tests of `[[ … ]]`. Tests that evaluate their operands as arithmetic are unknown.
+    fn tests(&mut self) -> Option<()> {
+        let mut words = vec![Word::literal("[[")];
+        loop {
+            while self.is_at("!")? {
+                words.push(self.operand()?);
+            }
+            let first = self.operand()?;
+            if first.plain && builtins::FILE_TESTS.contains(&first.text.as_str()) {
+                words.extend([first, self.operand()?]);
+            } else {
+                let operator = self.operand()?;
+                let compares = matches!(operator.text.as_str(), "=" | "==" | "!=");
+                if !operator.plain || !compares {
+                    return None;
+                }
+                words.extend([first, operator, self.operand()?]);
+            }
+            if self.take("]]")? {
+                break;
+            }
+            if !self.is_at_any(&["&&", "||"])? {
+                return None;
+            }
+            self.next = None;
+        }
+        words.push(Word::literal("]]"));
+        self.found.line.parts.push(Part::Run(words));
+        Some(())
+    }
+
+    fn operand(&mut self) -> Option<Word> {
+        match self.advance()? {
+            Token::Word(word) if !(word.plain && word.text == "]]") => Some(word),
+            _ => None,
+        }
+    }
+
+    fn simple(&mut self) -> Option<()> {
+        let mut words: Vec<Word> = Vec::new();
+        let mut redirects = false;
+        loop {
+            if self.redirect()? {
+                redirects = true;
+                continue;
+            }
+            let Token::Word(_) = self.peek()? else {
+                break;
+            };
+            let Token::Word(mut word) = self.advance()? else {
+                return None;
+            };
+            let has_command = words.iter().any(|word| !word.assigns);
+            if has_command {
+                word.assigns = false;
+            } else if word.assigns {
+                self.assign(&word)?;
+            } else {
+                Self::command_name(&word)?;
+            }
+            words.push(word);
+        }
+        if words.is_empty() {
+            return redirects.then_some(());
+        }
+        let length: usize = words.iter().map(|word| word.text.len()).sum();
+        if length > WORDS_LIMIT {
+            return None;
+        }
+        match builtins::effect(&words)? {
+            Effect::None => {}
+            Effect::ChangesShell => self.found.line.changes_shell = true,
+            Effect::ChangesDirectory => self.found.line.changes_directory = true,
+            Effect::Sets(names) => {
+                for name in names {
+                    self.found.line.changes_shell |= !is_harmless_variable(&name);
+                    self.found.set(&name, false);
+                }
+            }
+        }
+        self.found.line.parts.push(Part::Run(words));
+        Some(())
+    }
+
+    fn assign(&mut self, word: &Word) -> Option<()> {
+        let (name, value) = word.text.split_once('=')?;
+        let name = name.strip_suffix('+').unwrap_or(name);
+        let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+        if EVALUATED.contains(&name) && !is_number {
+            return None;
+        }
+        self.found.set(name, false);
+        Some(())
+    }
+
+    /// Checks a command name: its text must be known, and it must not be part of a construct that is not read.
+    fn command_name(word: &Word) -> Option<()> {
+        let is_reserved = word.plain && RESERVED.contains(&word.text.as_str());
+        (word.is_fixed() && !word.text.is_empty() && !is_reserved && !is_subscript(&word.text))
+            .then_some(())
+    }
+
+    /// Reads a redirection, if one is next.
+    fn redirect(&mut self) -> Option<bool> {
+        if *self.peek()? == Token::Descriptor {
+            self.next = None;
+            if !matches!(self.peek()?, Token::Operator(_)) {
+                return None;
+            }
+        }
+        let operator = match self.peek()? {
+            Token::Operator(operator) if operator.contains(['<', '>']) => *operator,
+            _ => return Some(false),
+        };
+        self.next = None;
+        if matches!(operator, "<<" | "<<-") {
+            self.document(operator == "<<-")?;
+            return Some(true);
+        }
+        self.skip_blanks()?;
+        if self.peek_char() == Some('#') {
+            return None;
+        }
+        let start = self.at;
+        let target = self.word()?;
+        if self.at == start {
+            return None;
+        }
+        // `>&-x` closes a descriptor, and `x` is the next word.
+        if operator.ends_with('&') && target.text.len() > 1 && target.text.starts_with('-') {
+            return None;
+        }
+        // bash itself connects to a network address.
+        let is_socket = ["/dev/tcp/", "/dev/udp/"]
+            .iter()
+            .any(|folder| target.text.contains(folder));
+        if is_socket {
+            return None;
+        }
+        let is_descriptor = target.plain
+            && (target.text == "-" || target.text.bytes().all(|byte| byte.is_ascii_digit()));
+        let parts = &mut self.found.line.parts;
+        match operator {
+            "<<<" => {}
+            "<&" => return is_descriptor.then_some(true),
+            ">&" if is_descriptor => {}
+            // bash expands this file name twice.
+            ">&" if !is_plain_argument(&target) => return None,
+            "<" => parts.push(Part::ReadFrom(target)),
+            "<>" => parts.extend([Part::ReadFrom(target.clone()), Part::WriteTo(target)]),
+            _ => parts.push(Part::WriteTo(target)),
+        }
+        Some(true)
+    }
+}
+
+/// Whether setting the variable `name` changes nothing but the words that use it.
+fn is_harmless_variable(name: &str) -> bool {
+    is_name(name)
+        && !name.contains(|char: char| char.is_ascii_uppercase())
+        && !["proxy", "npm_", "histchars", "auto_resume"]
+            .iter()
+            .any(|part| name.contains(part))
+}
+
+/// Whether a value stays one argument that is no option, wherever it is inserted.
+fn is_plain_argument(word: &Word) -> bool {
+    !word.text.starts_with('-')
+        && word
+            .text
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || "_./:@=,+%-".contains(char))
+}
+
+/// Whether `word` begins like `NAME[`, where bash reads an array subscript.
+fn is_subscript(word: &str) -> bool {
+    word.split_once('[').is_some_and(|(name, _)| is_name(name))
+}

@@ -1,0 +1,137 @@
+//! Reads a shell command: the simple commands it runs, including those in pipes, substitutions and groups, and
+//! the files it writes to and reads from.
+//!
+//! The result decides what runs without a question, so this is not a parser for bash. It is the grammar of a
+//! part of the shell language in which a line has one meaning only, and everything else is unknown:
+//!
+//! ```text
+//! list      = [newlines] pipelines { (";" | "&" | newlines) pipelines }
+//! pipelines = pipeline { ("&&" | "||") pipeline }
+//! pipeline  = ["!"] command { ("|" | "|&") command }
+//! command   = simple | compound {redirect}
+//! compound  = "(" list ")" | "{" list "}" | "[[" tests "]]"
+//!           | "if" list "then" list {"elif" list "then" list} ["else" list] "fi"
+//!           | ("while" | "until") list "do" list "done" | "for" name "in" {word} "do" list "done"
+//! simple    = {assignment | redirect} {word | redirect}
+//! word      = literal, quotes, "\" character, $NAME, ${NAME}, $(list), `list`, <(list), >(list), ~, globs, braces
+//! ```
+//!
+//! What follows from a word (its program's options, a builtin that evaluates its arguments) is in `builtins`
+//! and `programs`. A test compares the result with what bash runs.
+
+mod builtins;
+#[cfg(test)]
+mod differential;
+mod grammar;
+mod lexer;
+#[cfg(test)]
+mod tests;
+
+/// Characters of a command that are read at most.
+const LENGTH_LIMIT: usize = 64 * 1024;
+/// Depth of nested commands that is read at most.
+const DEPTH_LIMIT: usize = 24;
+
+/// Stands in a word for text that is unknown: the value of a variable or the output of a command.
+pub(crate) const HOLE: char = '\u{10FFFE}';
+/// Stands in a word for text that a glob finds: unknown, but part of one word.
+pub(crate) const GLOB: char = '\u{10FFFF}';
+
+/// A command that was read completely.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    pub parts: Vec<Part>,
+    /// A builtin changes how the other commands of the line run, for example `export`.
+    pub changes_shell: bool,
+    /// A builtin such as `cd` changes what a relative path means.
+    pub changes_directory: bool,
+}
+
+/// A part of a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// A program with its arguments.
+    Run(Vec<Word>),
+    /// Output to a file.
+    WriteTo(Word),
+    /// Input from a file.
+    ReadFrom(Word),
+}
+
+/// One word, quotes removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Word {
+    /// The text; what is unknown in it is `HOLE` or `GLOB`.
+    pub text: String,
+    /// Contains a variable, a substitution or braces, so its value is unknown.
+    pub dynamic: bool,
+    /// Can become several words, or none.
+    pub splits: bool,
+    /// An assignment before a command.
+    pub assigns: bool,
+    /// The line itself or a file name can make an option of this word.
+    pub may_be_option: bool,
+    /// The text as written, if nothing in it is quoted or expanded: a keyword is recognised by it.
+    plain: bool,
+    sources: Vec<Source>,
+}
+
+/// What gives a word its unknown start, or an unknown part that can be split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Source {
+    Variable(String),
+    Command,
+}
+
+impl Word {
+    /// A word without anything unknown.
+    pub(crate) fn literal(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether its value is known.
+    pub(crate) fn is_fixed(&self) -> bool {
+        !self.text.contains([HOLE, GLOB])
+    }
+}
+
+/// Reads `command`; `None` when it is not fully understood.
+pub fn read(command: &str) -> Option<CommandLine> {
+    if command.len() > LENGTH_LIMIT || command.contains(is_refused) {
+        return None;
+    }
+    let text: Vec<char> = command.chars().collect();
+    let mut line = grammar::read(&text)?;
+    line.changes_shell &= line.runs() > 1;
+    Some(line)
+}
+
+/// Control characters other than newline and tab, and the marks of this module.
+fn is_refused(char: char) -> bool {
+    (char.is_control() && !matches!(char, '\n' | '\t')) || matches!(char, HOLE | GLOB)
+}
+
+impl CommandLine {
+    fn runs(&self) -> usize {
+        let runs = |part: &&Part| matches!(part, Part::Run(_));
+        self.parts.iter().filter(runs).count()
+    }
+}
+
+/// Whether `word` is `NAME=value`.
+pub(crate) fn is_assignment(word: &str) -> bool {
+    word.split_once('=')
+        .is_some_and(|(name, _)| is_name(name.strip_suffix('+').unwrap_or(name)))
+}
+
+/// Whether `word` is the name of a variable.
+fn is_name(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with(|first: char| first.is_ascii_digit())
+        && word
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || char == '_')
+}
