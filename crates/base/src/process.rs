@@ -132,6 +132,15 @@ pub fn spawn_inheriting(program: &Path, args: &[OsString]) -> io::Result<Inherit
     command.args(args).spawn().map(Inheriting)
 }
 
+/// Like `spawn_inheriting`, for a process that waits for all its children itself.
+pub fn start_inheriting(program: &OsStr, args: &[OsString]) -> io::Result<Pid> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    let mut command = std::process::Command::new(program);
+    let child = command.args(args).spawn()?;
+    let pid = Pid::from_raw(child.id().cast_signed());
+    pid.ok_or_else(|| io::Error::other("the child has no process id"))
+}
+
 impl Inheriting {
     /// Waits until the child has exited. Cancel safe.
     pub async fn wait(&mut self) -> io::Result<Exit> {

@@ -89,6 +89,8 @@ pub(super) fn base_arguments() -> Vec<OsString> {
         "--die-with-parent",
         "--unshare-user-try",
         "--unshare-pid",
+        // bwrap's own first process would have no filter, and could be traced.
+        "--as-pid-1",
         "--unshare-ipc",
         "--unshare-uts",
         "--unshare-cgroup-try",

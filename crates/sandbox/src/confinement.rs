@@ -12,7 +12,7 @@ use super::HELPER;
 use super::backend::{Backend, SandboxError};
 use super::bubblewrap::{Layout, Temporary};
 use super::network::{Asker, Proxies};
-use super::protected::{Protected, Unprotected};
+use super::protected::{Identities, Protected};
 use super::report::Report;
 use super::scope::{self, Scope};
 use super::spec::{Network, Spec, Stage};
@@ -216,7 +216,8 @@ impl Confinement {
         let writes = mode == SandboxMode::Workspace;
         if writes {
             scope::refuse_everything([&self.cwd].into_iter().chain(&requested.writable))?;
-            report.unprotected = Unprotected::of(&self.cwd);
+            let protected = self.protected.find(&self.cwd);
+            report.protected = Identities::of(&self.cwd, &protected);
         }
         let backend = self.known_backend()?;
         let network = match requested.network() {

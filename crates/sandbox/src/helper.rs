@@ -51,6 +51,11 @@ fn become_program(
         return supervisor::supervise(spec, program, arguments);
     }
     confine(&spec).map_err(|error| format!("cannot set up the sandbox: {error}"))?;
+    if spec.stage == Stage::Bubblewrap {
+        let arguments: Vec<OsString> = arguments.collect();
+        let ended = supervisor::be_init(&program, &arguments);
+        return ended.map_err(|error| format!("`{}`: {error}", program.to_string_lossy()));
+    }
     let error = process::replace(&program, arguments);
     Err(format!("`{}`: {error}", program.to_string_lossy()))
 }

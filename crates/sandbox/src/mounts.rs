@@ -138,7 +138,10 @@ mod tests {
     #[test]
     fn inner_mounts_come_after_outer_ones() {
         let arguments = mounts().arguments();
-        let arguments: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap()).collect();
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(|word| word.to_str().unwrap())
+            .collect();
         let expected = "--bind /work /work --tmpfs /data --bind /tmp/private/tmp /tmp \
             --ro-bind /work/.git /work/.git --ro-bind /tmp/shown /tmp/shown \
             --bind /data/fans/one /data/fans/one --remount-ro /data";

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, FileType};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -116,34 +117,56 @@ fn git_directories(git: &Path) -> Vec<PathBuf> {
         }
         found.push(target);
     }
-    let real = found.into_iter().filter_map(|path| path.canonicalize().ok());
+    let real = found
+        .into_iter()
+        .filter_map(|path| path.canonicalize().ok());
     real.collect()
 }
 
-/// The project files that a mount cannot protect: those that do not exist, and symbolic links.
+/// Which files are at the protected paths. A mount protects a file, but not a path: a command can create a file that did
+/// not exist, replace a symbolic link, and move a directory above the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Unprotected(Vec<(PathBuf, Option<PathBuf>)>);
+pub(super) struct Identities {
+    root: PathBuf,
+    files: Vec<(PathBuf, Option<(u64, u64)>)>,
+}
 
-impl Unprotected {
-    pub(super) fn of(root: &Path) -> Self {
-        let files = PROJECT_FILES.map(|name| root.join(name)).into_iter();
-        let state = files.filter_map(|path| match fs::symlink_metadata(&path) {
-            Ok(data) if data.is_symlink() => Some((path.clone(), fs::read_link(&path).ok())),
-            Ok(_) => None,
-            Err(_) => Some((path, None)),
-        });
-        Self(state.collect())
+impl Identities {
+    pub(super) fn of(root: &Path, protected: &[PathBuf]) -> Self {
+        let mut paths: Vec<PathBuf> = PROJECT_FILES.iter().map(|name| root.join(name)).collect();
+        let below = protected.iter().filter(|path| path.starts_with(root));
+        paths.extend(below.cloned());
+        paths.sort();
+        paths.dedup();
+        let files = paths
+            .into_iter()
+            .map(|path| (path.clone(), identity(&path)));
+        Self {
+            root: root.to_owned(),
+            files: files.collect(),
+        }
     }
 
-    /// The names of those that differ now.
+    /// The paths below the root that have another file now.
     pub(super) fn changed(&self) -> Vec<String> {
-        let changed = self.0.iter().filter(|(path, target)| match target {
-            Some(target) => fs::read_link(path).ok().as_ref() != Some(target),
-            None => fs::symlink_metadata(path).is_ok(),
+        let files = self.files.iter();
+        let changed = files.filter(|(path, before)| {
+            let now = identity(path);
+            now.is_some() && now != *before
         });
-        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-        changed.filter_map(|(path, _)| name(path)).collect()
+        let below = |path: &Path| {
+            path.strip_prefix(&self.root)
+                .unwrap_or(path)
+                .display()
+                .to_string()
+        };
+        changed.map(|(path, _)| below(path)).collect()
     }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let data = fs::symlink_metadata(path).ok()?;
+    Some((data.dev(), data.ino()))
 }
 
 #[cfg(test)]
@@ -155,7 +178,14 @@ mod tests {
     fn every_repository_below_the_root_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for path in [".git", "a/b/.git", "elsewhere/modules/x", "link", "plain", ".osier"] {
+        for path in [
+            ".git",
+            "a/b/.git",
+            "elsewhere/modules/x",
+            "link",
+            "plain",
+            ".osier",
+        ] {
             fs::create_dir_all(root.join(path)).unwrap();
         }
         fs::create_dir_all(root.join("elsewhere/common")).unwrap();
@@ -190,11 +220,14 @@ mod tests {
         let root = folder.path();
         fs::create_dir(root.join(".git")).unwrap();
         std::os::unix::fs::symlink("one", root.join(".claude")).unwrap();
-        let before = Unprotected::of(root);
+        fs::create_dir_all(root.join("sub/.git")).unwrap();
+        let before = Identities::of(root, &[root.join("sub/.git")]);
         assert_eq!(before.changed(), Vec::<String>::new());
         fs::write(root.join(".mcp.json"), "{}").unwrap();
         fs::remove_file(root.join(".claude")).unwrap();
         fs::create_dir(root.join(".claude")).unwrap();
-        assert_eq!(before.changed(), [".claude", ".mcp.json"]);
+        fs::rename(root.join("sub"), root.join("moved")).unwrap();
+        fs::create_dir_all(root.join("sub/.git")).unwrap();
+        assert_eq!(before.changed(), [".claude", ".mcp.json", "sub/.git"]);
     }
 }

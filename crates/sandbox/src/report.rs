@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::protected::Unprotected;
+use super::protected::Identities;
 
 /// What happened in the sandbox of one command.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    pub(super) unprotected: Unprotected,
+    pub(super) protected: Identities,
     pub(super) denied_hosts: DeniedHosts,
 }
 
@@ -46,7 +46,7 @@ impl Report {
         for host in self.denied_hosts.all() {
             notes.push(format!("The sandbox denied the network host {host}"));
         }
-        for name in self.unprotected.changed() {
+        for name in self.protected.changed() {
             notes.push(format!(
                 "The command created or replaced `{name}` in the working directory, which makes other programs run code; the user should check it"
             ));

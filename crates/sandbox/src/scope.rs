@@ -7,8 +7,27 @@ use osier_base::folders::Folders;
 
 /// Directories that belong to the system or to all users.
 const SYSTEM: &[&str] = &[
-    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run",
-    "/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/local", "/var", "/var/lib", "/var/tmp",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib64",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/proc",
+    "/run",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/tmp",
+    "/usr",
+    "/usr/local",
+    "/var",
+    "/var/lib",
+    "/var/tmp",
 ];
 
 /// What a working directory contains besides a project.
@@ -53,7 +72,10 @@ impl Scope {
 pub(super) fn refuse_everything<'a>(
     mut paths: impl Iterator<Item = &'a PathBuf>,
 ) -> Result<(), SandboxError> {
-    let is_root = |path: &PathBuf| path.canonicalize().is_ok_and(|path| path.parent().is_none());
+    let is_root = |path: &PathBuf| {
+        path.canonicalize()
+            .is_ok_and(|path| path.parent().is_none())
+    };
     if paths.any(is_root) {
         let reason = "commands could write to `/`, which is everything";
         let advice = "Start osier in the folder of a project, and name only the folders that commands need in `sandbox_write`";
@@ -93,7 +115,10 @@ mod tests {
     fn writing_to_everything_is_refused() {
         let paths = [PathBuf::from("/usr"), PathBuf::from("/usr/..")];
         let error = refuse_everything(paths.iter()).unwrap_err();
-        assert!(error.to_string().contains("Start osier in the folder"), "{error}");
+        assert!(
+            error.to_string().contains("Start osier in the folder"),
+            "{error}"
+        );
         assert_eq!(refuse_everything(paths[..1].iter()), Ok(()));
     }
 }

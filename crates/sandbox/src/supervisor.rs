@@ -1,16 +1,16 @@
-//! The parent of a command that Landlock sandboxes. There is no namespace that ends with the command, so the supervisor
+//! The parent of a command. In bubblewrap it is the first process of the namespace ([`be_init`]).
+//!
+//! [`supervise`] is for a command that Landlock sandboxes. There is no namespace that ends with the command, so the supervisor
 //! does: it inherits the processes that leave the command's group or session, and kills what is left when the command
 //! has ended. Landlock keeps the command from signalling the supervisor, which is outside.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use osier_base::process::{self, Exit, Inheriting};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
@@ -58,6 +58,24 @@ pub(super) fn supervise(
     }
 }
 
+/// Runs the program as the first process of a namespace, which ends with it. It has the same filter as the program, which
+/// can trace it. Returns the code that a shell would report.
+pub(super) fn be_init(program: &OsStr, arguments: &[OsString]) -> std::io::Result<ExitCode> {
+    let child = process::start_inheriting(program, arguments)?;
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == child => {
+                let code = status.exit_status();
+                let signal = status.terminating_signal().unwrap_or_default();
+                return Ok(ExitCode::from(code.unwrap_or(128 + signal) as u8));
+            }
+            // Another process of the namespace, or a signal.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
 /// The signals that end programs. SIGINT and SIGQUIT come from a terminal, which sends them to the command as well.
 struct Forwarded {
     terminate: Signals,
@@ -70,7 +88,10 @@ impl Forwarded {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
-            _ignored: [signal(SignalKind::interrupt())?, signal(SignalKind::quit())?],
+            _ignored: [
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::quit())?,
+            ],
         })
     }
 }

@@ -83,8 +83,7 @@ pub async fn run_shell(
     let mut outcome = run(workspace, request, &invocation, cancel, updates).await?;
     let failed_by_host = !outcome.exit.is_success() && report.has_denied_host();
     outcome.details.sandbox_denied = sandbox.is_some()
-        && (failed_by_host
-            || is_denied(outcome.exit, &outcome.output, confinement.has_network()));
+        && (failed_by_host || is_denied(outcome.exit, &outcome.output, confinement.has_network()));
     outcome.details.sandbox_notes = report.notes();
     outcome.details.sandbox = sandbox;
     Ok(outcome)

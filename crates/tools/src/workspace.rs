@@ -230,7 +230,9 @@ impl OutputDirectory {
     /// The path of the directory if it exists.
     fn path(&self) -> Option<PathBuf> {
         let directory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        directory.as_ref().map(|directory| directory.path().to_owned())
+        directory
+            .as_ref()
+            .map(|directory| directory.path().to_owned())
     }
 
     /// The path of a new output file.

@@ -25,9 +25,8 @@ const MAX_LABEL: usize = 63;
 impl Target {
     /// Parses a name or an address; an IPv6 address is in brackets.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let is_plain = |char: char| {
-            !char.is_control() && !char.is_whitespace() && !"@/\\?#%".contains(char)
-        };
+        let is_plain =
+            |char: char| !char.is_control() && !char.is_whitespace() && !"@/\\?#%".contains(char);
         if text.is_empty() || text.len() > 4 * MAX_NAME || !text.chars().all(is_plain) {
             return None;
         }

@@ -34,7 +34,12 @@ pub(crate) fn hand_over_listener(socket: &Path) -> Result<(), String> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(&files));
-    let sent = sendmsg(&stream, &[IoSlice::new(b"l")], &mut control, SendFlags::empty());
+    let sent = sendmsg(
+        &stream,
+        &[IoSlice::new(b"l")],
+        &mut control,
+        SendFlags::empty(),
+    );
     sent.map(drop).map_err(|error| failed(error.into()))
 }
 

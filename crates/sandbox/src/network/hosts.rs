@@ -178,7 +178,18 @@ mod tests {
     #[test]
     fn what_is_no_host_is_refused() {
         for text in [
-            "", "*", "*.", "*.*.org", "a b", "http://x.org", "x.org/", "10.0.0.0/33", "10.0.0.0/x", "x:99999", "*.1.2.3.4", "u@x.org",
+            "",
+            "*",
+            "*.",
+            "*.*.org",
+            "a b",
+            "http://x.org",
+            "x.org/",
+            "10.0.0.0/33",
+            "10.0.0.0/x",
+            "x:99999",
+            "*.1.2.3.4",
+            "u@x.org",
         ] {
             let error = HostRule::parse(text).unwrap_err();
             assert!(error.contains("is not a network host"), "{text}: {error}");

@@ -36,7 +36,10 @@ pub(super) fn parse(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     let text = std::str::from_utf8(head).map_err(|_| BAD)?;
     let text = text.strip_suffix("\r\n\r\n").ok_or(BAD)?;
     let mut lines = text.split("\r\n");
-    if text.chars().any(|char| char.is_control() && !"\r\n\t".contains(char)) {
+    if text
+        .chars()
+        .any(|char| char.is_control() && !"\r\n\t".contains(char))
+    {
         return Err(BAD);
     }
     let first = lines.next().unwrap_or_default();

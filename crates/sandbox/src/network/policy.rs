@@ -127,7 +127,8 @@ impl Policy {
         let mut found: Vec<IpAddr> = found.iter().map(IpAddr::to_canonical).collect();
         found.retain(|address| self.may_reach(*address, destination));
         if found.is_empty() {
-            let reason = "which has only addresses of a private network; name the address to allow it";
+            let reason =
+                "which has only addresses of a private network; name the address to allow it";
             self.denied.add(format!("{destination}, {reason}"));
             return Err(Failure::Denied);
         }
@@ -141,9 +142,7 @@ impl Policy {
 
     async fn is_allowed(&self, destination: &Destination) -> bool {
         let named = |rule: &HostRule| rule.names(destination);
-        self.rules.iter().any(named)
-            || self.answers.allow(named)
-            || self.asks(destination).await
+        self.rules.iter().any(named) || self.answers.allow(named) || self.asks(destination).await
     }
 
     async fn asks(&self, destination: &Destination) -> bool {

@@ -55,7 +55,11 @@ async fn connection(mut client: TcpStream, policy: &Policy) -> io::Result<()> {
             return Ok(());
         };
         let server = policy.connect(&destination).await;
-        socks::report(&mut client, server.as_ref().map(drop).map_err(|failure| *failure)).await?;
+        socks::report(
+            &mut client,
+            server.as_ref().map(drop).map_err(|failure| *failure),
+        )
+        .await?;
         if let Ok(server) = server {
             relay(client, server).await;
         }

@@ -51,7 +51,9 @@ pub(super) async fn read_request(stream: &mut TcpStream) -> io::Result<Option<De
         answer(stream, 7).await?;
         return Ok(None);
     }
-    let destination = host.filter(|_| port != 0).map(|host| Destination { host, port });
+    let destination = host
+        .filter(|_| port != 0)
+        .map(|host| Destination { host, port });
     if destination.is_none() {
         answer(stream, 8).await?;
     }
@@ -59,10 +61,7 @@ pub(super) async fn read_request(stream: &mut TcpStream) -> io::Result<Option<De
 }
 
 /// The answer to a request.
-pub(super) async fn report(
-    stream: &mut TcpStream,
-    outcome: Result<(), Failure>,
-) -> io::Result<()> {
+pub(super) async fn report(stream: &mut TcpStream, outcome: Result<(), Failure>) -> io::Result<()> {
     let code = match outcome {
         Ok(()) => 0,
         Err(Failure::Denied) => 2,

@@ -13,7 +13,9 @@ fn policy(rules: &[&str], names: &[(&str, &[&str])]) -> Policy {
         DeniedHosts::default(),
     );
     let addresses = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
-    let names = names.iter().map(|(name, texts)| ((*name).to_owned(), addresses(texts)));
+    let names = names
+        .iter()
+        .map(|(name, texts)| ((*name).to_owned(), addresses(texts)));
     policy.resolver = Resolver::Fixed(names.collect::<HashMap<_, _>>());
     policy
 }
@@ -25,11 +27,20 @@ fn destination(text: &str) -> Destination {
 #[tokio::test]
 async fn every_resolved_address_is_checked() {
     let policy = policy(
-        &["*.example.org", "localhost:8080", "10.0.0.0/8", "127.0.0.1:9", "plain.net"],
+        &[
+            "*.example.org",
+            "localhost:8080",
+            "10.0.0.0/8",
+            "127.0.0.1:9",
+            "plain.net",
+        ],
         &[
             ("public.example.org", &["93.184.216.34"]),
             ("rebound.example.org", &["127.0.0.1"]),
-            ("mixed.example.org", &["169.254.169.254", "93.184.216.34", "::1"]),
+            (
+                "mixed.example.org",
+                &["169.254.169.254", "93.184.216.34", "::1"],
+            ),
             ("mapped.example.org", &["::ffff:127.0.0.1"]),
             ("intern.example.org", &["10.1.2.3"]),
             ("metadata.example.org", &["169.254.169.254"]),
@@ -61,7 +72,9 @@ async fn every_resolved_address_is_checked() {
         let found = policy.addresses(&destination(host)).await;
         let expected = expected.map(|texts| {
             let texts = texts.into_iter();
-            texts.map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>()
+            texts
+                .map(|text| text.parse().unwrap())
+                .collect::<Vec<IpAddr>>()
         });
         assert_eq!(found, expected, "{host}");
     }
@@ -70,10 +83,17 @@ async fn every_resolved_address_is_checked() {
 #[tokio::test]
 async fn requests_for_one_host_share_a_question() {
     let (questions, mut requests) = Questions::new();
-    let mut policy = policy(&[], &[("new.net", &["93.184.216.34"]), ("no.net", &["1.1.1.1"])]);
+    let mut policy = policy(
+        &[],
+        &[("new.net", &["93.184.216.34"]), ("no.net", &["1.1.1.1"])],
+    );
     policy.asker.questions = Some(questions);
     policy.asker.command = "curl new.net".to_owned();
-    let (one, two, refused) = (destination("new.net"), destination("NEW.net."), destination("no.net"));
+    let (one, two, refused) = (
+        destination("new.net"),
+        destination("NEW.net."),
+        destination("no.net"),
+    );
     let answers = async {
         let mut titles = Vec::new();
         while titles.len() < 2 {
@@ -92,7 +112,10 @@ async fn requests_for_one_host_share_a_question() {
     };
     let requests = async {
         let together = tokio::join!(policy.addresses(&one), policy.addresses(&two));
-        let refused = (policy.addresses(&refused).await, policy.addresses(&refused).await);
+        let refused = (
+            policy.addresses(&refused).await,
+            policy.addresses(&refused).await,
+        );
         (together, refused)
     };
     let (titles, (together, denied)) = tokio::join!(answers, requests);
@@ -103,9 +126,8 @@ async fn requests_for_one_host_share_a_question() {
         command: "curl new.net".to_owned(),
         cwd: String::new(),
     });
-    let title = |host| {
-        format!("Allow the network host `{host}` for sandboxed commands of this session?")
-    };
+    let title =
+        |host| format!("Allow the network host `{host}` for sandboxed commands of this session?");
     let expected = ["new.net:443", "no.net:443"].map(|host| (title(host), subject.clone()));
     assert_eq!(titles, expected);
 }

@@ -10,7 +10,12 @@ async fn exchange(request: &[u8], rule: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let rules = vec![HostRule::parse(rule).unwrap()];
-    let policy = Policy::new(rules, Arc::default(), Asker::default(), DeniedHosts::default());
+    let policy = Policy::new(
+        rules,
+        Arc::default(),
+        Asker::default(),
+        DeniedHosts::default(),
+    );
     let proxy = serve(listener, policy);
     let client = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -54,7 +59,8 @@ async fn http_and_socks_reach_listed_hosts() {
     let request = format!("GET http://127.0.0.1:{port}/x HTTP/1.1\r\nHost: evil.net\r\n\r\n{rest}");
     let answer = exchange(request.as_bytes(), "127.0.0.1").await;
     assert_eq!(answer, "answer");
-    let expected = format!("GET /x HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+    let expected =
+        format!("GET /x HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
     assert_eq!(server.await.unwrap(), expected);
 
     let (port, server) = echo().await;
@@ -79,12 +85,29 @@ async fn other_hosts_are_refused_by_name() {
     // Only with a user name and a password, a listener, and an unknown kind of address.
     for (request, expected) in [
         (&[5, 1, 2][..], &[5, 0xff][..]),
-        (&[5, 1, 0, 5, 2, 0, 1, 1, 1, 1, 1, 0, 80], &[5, 0, 5, 7, 0, 1, 0, 0, 0, 0, 0, 0]),
-        (&[5, 1, 0, 5, 1, 0, 3, 1, 0, 0, 80], &[5, 0, 5, 8, 0, 1, 0, 0, 0, 0, 0, 0]),
+        (
+            &[5, 1, 0, 5, 2, 0, 1, 1, 1, 1, 1, 0, 80],
+            &[5, 0, 5, 7, 0, 1, 0, 0, 0, 0, 0, 0],
+        ),
+        (
+            &[5, 1, 0, 5, 1, 0, 3, 1, 0, 0, 80],
+            &[5, 0, 5, 8, 0, 1, 0, 0, 0, 0, 0, 0],
+        ),
     ] {
         let answer = exchange(request, "example.org").await;
-        assert_eq!(answer.replace('\u{fffd}', "\u{ff}").chars().map(|char| char as u8).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            answer
+                .replace('\u{fffd}', "\u{ff}")
+                .chars()
+                .map(|char| char as u8)
+                .collect::<Vec<_>>(),
+            expected
+        );
     }
-    let answer = exchange(b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n", "example.org").await;
+    let answer = exchange(
+        b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n",
+        "example.org",
+    )
+    .await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
 }
