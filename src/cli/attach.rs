@@ -213,7 +213,8 @@ fn known_token(target: &Target, setup: &SessionSetup) -> Option<String> {
     };
     // The variable may be for another server, but the socket is of this machine.
     match target {
-        Target::Unix(_) => local().or_else(|| variable.cloned()),
+        // The file is created before the server, which may not run yet.
+        Target::Unix(_) => read_token(&file).ok().or_else(|| variable.cloned()),
         _ => variable.cloned().or_else(local),
     }
 }

@@ -6,6 +6,7 @@
 )]
 
 mod attacks;
+mod network;
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};

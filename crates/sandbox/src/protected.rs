@@ -128,7 +128,7 @@ fn git_directories(git: &Path) -> Vec<PathBuf> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Identities {
     root: PathBuf,
-    files: Vec<(PathBuf, Option<(u64, u64)>)>,
+    files: Vec<(PathBuf, Option<Identity>)>,
 }
 
 impl Identities {
@@ -164,9 +164,12 @@ impl Identities {
     }
 }
 
-fn identity(path: &Path) -> Option<(u64, u64)> {
+/// The device, the number, the kind with the permissions, and the time of creation, because numbers are used again.
+type Identity = (u64, u64, u32, Option<SystemTime>);
+
+fn identity(path: &Path) -> Option<Identity> {
     let data = fs::symlink_metadata(path).ok()?;
-    Some((data.dev(), data.ino()))
+    Some((data.dev(), data.ino(), data.mode(), data.created().ok()))
 }
 
 #[cfg(test)]
