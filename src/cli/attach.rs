@@ -19,6 +19,9 @@ use osier_rpc::remote::{AttachOptions, Target, attach};
 /// The environment variable with the token of a server whose URL contains none.
 const TOKEN_VARIABLE: &str = "OSIER_SERVE_TOKEN";
 
+/// Bytes of the first line of a request at most.
+const MAX_REQUEST_LINE: usize = 16 * 1024;
+
 /// The arguments of `osier attach`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct AttachArgs {
@@ -203,12 +206,22 @@ fn known_token(target: &Target, setup: &SessionSetup) -> Option<String> {
         .environment
         .get(TOKEN_VARIABLE)
         .filter(|token| !token.is_empty());
-    let file = setup.folders.data.join("serve.token");
+    let file = token_file(&setup.folders);
     let local = || {
-        let is_local = matches!(target, Target::Http(_)) && target.is_local() && file.is_file();
+        let is_local = target.is_local() && file.is_file();
         is_local.then(|| read_token(&file).ok()).flatten()
     };
-    variable.cloned().or_else(local)
+    // The variable may be for another server, but the socket is of this machine.
+    match target {
+        // The file is created before the server, which may not run yet.
+        Target::Unix(_) => read_token(&file).ok().or_else(|| variable.cloned()),
+        _ => variable.cloned().or_else(local),
+    }
+}
+
+/// The file with the token of servers on this machine, which only this user can read and sandboxed commands cannot.
+pub(super) fn token_file(folders: &Folders) -> PathBuf {
+    folders.data.join("serve.token")
 }
 
 /// The socket of the local background server.
@@ -261,6 +274,7 @@ pub(super) fn bridge(
         };
         let (mut from, mut to) = stream.into_split();
         let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
+        authorize(&mut input, &mut to, folders).await?;
         // The first end that closes ends both directions.
         tokio::select! {
             _ = tokio::io::copy(&mut input, &mut to) => {}
@@ -271,6 +285,28 @@ pub(super) fn bridge(
     // Do not wait for the thread that reads standard input.
     runtime.shutdown_background();
     bridged
+}
+
+/// Passes the request line on, with the token of this machine's server as the first header. Only that server's own user
+/// gets here.
+async fn authorize(
+    input: &mut (impl tokio::io::AsyncRead + Unpin),
+    server: &mut (impl tokio::io::AsyncWrite + Unpin),
+    folders: &Folders,
+) -> Result<(), String> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let token = read_token(&token_file(folders))?;
+    let failed = |error: io::Error| format!("cannot reach the server: {error}");
+    let mut line = Vec::new();
+    while !line.ends_with(b"\n") && line.len() < MAX_REQUEST_LINE {
+        // The end of the input also ends the connection.
+        let Ok(byte) = input.read_u8().await else {
+            return Ok(());
+        };
+        line.push(byte);
+    }
+    line.extend(format!("Authorization: Bearer {token}\r\n").into_bytes());
+    server.write_all(&line).await.map_err(failed)
 }
 
 /// Copies and flushes after every read.

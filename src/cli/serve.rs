@@ -31,7 +31,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "unix")]
     pub listen: Option<SocketAddr>,
 
-    /// Listen on a Unix socket that only you can open, without a token
+    /// Listen on a Unix socket that only you can open
     #[arg(long, value_name = "PATH")]
     pub unix: Option<PathBuf>,
 
@@ -138,11 +138,8 @@ pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String>
         (None, None) => Listen::Address(ADDRESS.parse().map_err(|_| ADDRESS.to_owned())?),
     };
     let token_file = args.token_file.clone();
-    let token_file = token_file.unwrap_or_else(|| setup.folders.data.join("serve.token"));
-    let token = match listen {
-        Listen::Unix(_) => String::new(),
-        Listen::Address(_) => read_token(&token_file)?,
-    };
+    let token_file = token_file.unwrap_or_else(|| super::attach::token_file(&setup.folders));
+    let token = read_token(&token_file)?;
     let minutes = args.unload_after;
     let options = Options {
         listen,

@@ -186,6 +186,7 @@ async fn sandbox_denial_asks_to_run_without_the_sandbox() {
     let mut open = place
         .open_with(SessionChoice::Unstored, script, |setup| {
             setup.sandbox = Some(SandboxMode::ReadOnly);
+            setup.helper = Some(env!("CARGO_BIN_EXE_osier").into());
             setup.answers_questions = true;
         })
         .await;

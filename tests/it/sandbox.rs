@@ -5,6 +5,9 @@
     reason = "a test writes its own files and starts programs"
 )]
 
+mod attacks;
+mod network;
+
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -106,6 +109,7 @@ async fn commands_work_inside_the_sandbox() {
         for script in [
             "echo x > new && mkdir -p a/b && mv new a/b && rm -r a",
             "echo x > /tmp/osier-$$ && rm /tmp/osier-$$",
+            "echo x > /var/tmp/osier-$$ && rm /var/tmp/osier-$$",
             "echo x > $TMPDIR/y && rm $TMPDIR/y",
             "echo x > /dev/null; cat /etc/passwd > /dev/null",
             "test \"$OSIER_SANDBOX\" = workspace",
@@ -263,13 +267,14 @@ async fn read_only_mode_writes_only_to_its_temporary_directory() {
         confinement.set(SandboxMode::ReadOnly, true, Vec::new());
         for script in [
             "echo x > new",
-            "echo x > /tmp/osier-new",
+            "echo x > /tmp/osier-new && test ! -e $TMPDIR/osier-new",
             "rm -r .git",
             "chmod 777 ../outside/file && echo x > ../outside/file",
         ] {
             let (ok, said) = run(&confinement, &yard, script);
             assert!(!ok, "{way}: {script}: {said}");
         }
+        assert!(!Path::new("/tmp/osier-new").exists());
         let (ok, said) = run(&confinement, &yard, "echo x > $TMPDIR/x && cat .git/config");
         assert!(ok, "{way}: {said}");
         assert!(!yard.work.join("new").exists());

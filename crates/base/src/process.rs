@@ -28,7 +28,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
 pub use detached::spawn_detached;
-pub use group::ChildGroup;
+pub use group::{ChildGroup, parent_of};
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use quiet::{QuietError, QuietOutput, run_bounded, run_captured, run_printing, run_quietly};
 
@@ -119,6 +119,41 @@ pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io:
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
     let mut command = std::process::Command::new(program);
     command.args(args).exec()
+}
+
+/// A child with the standard streams and the process group of this process.
+#[derive(Debug)]
+pub struct Inheriting(Child);
+
+/// Starts `program` as a part of this process's own command: it has the same streams and group. Requires a tokio runtime.
+pub fn spawn_inheriting(program: &Path, args: &[OsString]) -> io::Result<Inheriting> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    let mut command = Command::new(program);
+    command.args(args).spawn().map(Inheriting)
+}
+
+/// Like `spawn_inheriting`, for a process that waits for all its children itself.
+pub fn start_inheriting(program: &OsStr, args: &[OsString]) -> io::Result<Pid> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
+    let mut command = std::process::Command::new(program);
+    let child = command.args(args).spawn()?;
+    let pid = Pid::from_raw(child.id().cast_signed());
+    pid.ok_or_else(|| io::Error::other("the child has no process id"))
+}
+
+impl Inheriting {
+    /// Waits until the child has exited. Cancel safe.
+    pub async fn wait(&mut self) -> io::Result<Exit> {
+        self.0.wait().await.map(Exit::from)
+    }
+
+    /// Signals the child if it is running.
+    pub fn signal(&self, signal: Signal) {
+        let pid = self.0.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(pid) = pid {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
 }
 
 /// How a child ended: exactly one of both is set.

@@ -104,3 +104,35 @@ impl SandboxMode {
         Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 }
+
+/// The network of sandboxed commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum NetworkAccess {
+    #[default]
+    Off,
+    /// Only these hosts: `example.org`, `*.example.org:443`, `10.0.0.0/8`.
+    Hosts(Vec<String>),
+    All,
+}
+
+impl From<bool> for NetworkAccess {
+    fn from(all: bool) -> Self {
+        if all { Self::All } else { Self::Off }
+    }
+}
+
+impl NetworkAccess {
+    /// What both allow. Of two lists, the hosts that are in both.
+    #[must_use]
+    pub fn and(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Off, _) | (_, Self::Off) => Self::Off,
+            (Self::All, other) => other.clone(),
+            (own, Self::All) => own,
+            (Self::Hosts(mut hosts), Self::Hosts(others)) => {
+                hosts.retain(|host| others.contains(host));
+                Self::Hosts(hosts)
+            }
+        }
+    }
+}

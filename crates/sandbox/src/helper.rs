@@ -5,24 +5,32 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use super::plan::Spec;
-use super::{HELPER, landlock};
+use rustix::process::{Signal, getgid, getuid, set_parent_process_death_signal};
+
+use super::seccomp::{self, Coverage};
+use super::spec::{Network, Spec, Stage};
+use super::{HELPER, capabilities, landlock, network, supervisor};
 use osier_base::process;
 
 /// A shell's exit code for a command that was found but could not be executed.
 const NOT_RUN: u8 = 126;
 
-/// Runs the helper if `arguments` select it. Returns only when it failed, with the exit code.
+/// Runs the helper if `arguments` select it. Returns only when it failed or has supervised the program, with the exit
+/// code.
 pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.next()? != HELPER {
         return None;
     }
     let spec = arguments.next().unwrap_or_default();
-    let message = match (arguments.next(), arguments.next()) {
+    let ended = match (arguments.next(), arguments.next()) {
         (Some(dashes), Some(program)) if dashes == "--" => {
-            become_program(&spec, &program, arguments)
+            become_program(&spec, program, arguments)
         }
-        _ => "the program is missing".to_owned(),
+        _ => Err("the program is missing".to_owned()),
+    };
+    let message = match ended {
+        Ok(code) => return Some(code),
+        Err(message) => message,
     };
     // Nothing reads it when standard error is closed.
     let _ = writeln!(
@@ -34,16 +42,43 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 
 fn become_program(
     spec: &OsString,
-    program: &OsString,
+    program: OsString,
     arguments: impl Iterator<Item = OsString>,
-) -> String {
-    let spec: Spec = match serde_json::from_slice(spec.as_encoded_bytes()) {
-        Ok(spec) => spec,
-        Err(error) => return format!("invalid sandbox specification: {error}"),
-    };
-    if let Err(error) = landlock::confine(&spec) {
-        return format!("cannot set up the sandbox: {error}");
+) -> Result<ExitCode, String> {
+    let spec: Spec = serde_json::from_slice(spec.as_encoded_bytes())
+        .map_err(|error| format!("invalid sandbox specification: {error}"))?;
+    if spec.stage == Stage::Supervise {
+        return supervisor::supervise(spec, program, arguments);
     }
-    let error = process::replace(program, arguments);
-    format!("`{}`: {error}", program.to_string_lossy())
+    confine(&spec).map_err(|error| format!("cannot set up the sandbox: {error}"))?;
+    if spec.stage == Stage::Bubblewrap {
+        let arguments: Vec<OsString> = arguments.collect();
+        let ended = supervisor::be_init(&program, &arguments);
+        return ended.map_err(|error| format!("`{}`: {error}", program.to_string_lossy()));
+    }
+    let error = process::replace(&program, arguments);
+    Err(format!("`{}`: {error}", program.to_string_lossy()))
+}
+
+fn confine(spec: &Spec) -> Result<(), String> {
+    if let Network::Proxy(socket) = &spec.network {
+        network::hand_over_listener(socket)?;
+    }
+    let is_landlock = spec.stage == Stage::Landlock;
+    if is_landlock {
+        // Ends with its supervisor.
+        let kill = set_parent_process_death_signal(Some(Signal::KILL));
+        kill.map_err(|error| error.to_string())?;
+    }
+    capabilities::drop_all()?;
+    if is_landlock {
+        landlock::confine(spec)?;
+    }
+    let coverage = Coverage {
+        no_sockets: is_landlock && spec.network == Network::Off,
+        metadata: is_landlock,
+        read_only: spec.read_only,
+        owner: (getuid().as_raw(), getgid().as_raw()),
+    };
+    seccomp::apply(&seccomp::denied(coverage))
 }

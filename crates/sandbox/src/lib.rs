@@ -1,9 +1,9 @@
 //! The sandbox for commands: it limits where they can write and whether they have a network.
 //!
 //! Start at [`Confinement`], the sandbox of a workspace, and [`osier_protocol::SandboxMode`], what commands can do.
-//! `Confinement::ready` detects the backend: bubblewrap, else Landlock with seccomp on Linux; `sandbox-exec`
-//! on macOS. [`helper`] is the hidden subcommand for Landlock, and [`denial`] detects a denial in the output of
-//! a command.
+//! `Confinement::ready` detects the backend: bubblewrap, else Landlock on Linux; `sandbox-exec` on macOS. [`helper`] is
+//! the hidden subcommand that runs in the sandbox before the command: it drops all privileges and applies the filter for
+//! system calls. [`network`] lets commands use some hosts, and [`denial`] detects a denial in the output of a command.
 //!
 //! When a sandbox is requested and no backend works, the command does not run, and the error gives the reason.
 //!
@@ -23,16 +23,32 @@
 //! assert_eq!(sandbox.mode(), SandboxMode::ReadOnly);
 //! ```
 
+mod backend;
+mod bubblewrap;
+#[cfg(target_os = "linux")]
+mod capabilities;
+mod confinement;
 pub mod denial;
 #[cfg(target_os = "linux")]
 pub mod helper;
 #[cfg(target_os = "linux")]
 mod landlock;
-mod plan;
+mod mounts;
+pub mod network;
+mod protected;
+mod report;
+mod scope;
 #[cfg(target_os = "macos")]
 mod seatbelt;
+#[cfg(target_os = "linux")]
+mod seccomp;
+mod spec;
+#[cfg(target_os = "linux")]
+mod supervisor;
 
-pub use plan::{Backend, Confinement, SandboxError};
+pub use backend::{Backend, SandboxError};
+pub use confinement::{Confined, Confinement};
+pub use report::Report;
 
 /// The hidden subcommand that sandboxes itself and then executes the command.
 pub(crate) const HELPER: &str = "__sandbox";

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::plan::Spec;
+use super::spec::{Network, Spec};
 use osier_base::process::Invocation;
 
 /// An absolute path: a lookup in `PATH` could find another program.
@@ -32,7 +32,7 @@ pub(super) fn wrap(spec: &Spec, invocation: Invocation) -> Invocation {
         let _ = writeln!(profile, "(allow file-write* (literal \"{device}\"))");
     }
     let _ = writeln!(profile, "{PROTECTED}");
-    if !spec.network {
+    if spec.network == Network::Off {
         profile.push_str("(deny network*)\n");
     }
     args.push(profile.into());

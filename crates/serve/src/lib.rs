@@ -1,7 +1,7 @@
 //! Sessions over HTTP: REST and server-sent events for scripts, a WebSocket for interfaces, and the browser chat.
 //! `docs/serve.md` describes the API.
 //!
-//! The server listens on a TCP address, where clients send a token, or on a Unix socket that only its owner can open.
+//! The server listens on a TCP address, or on a Unix socket that only its owner can open. Clients send a token.
 //! `osier_hub` owns the sessions. A `SessionConnection` connects one client to one session with the dispatcher of
 //! `osier rpc`. Each client has a bounded `SendQueue`: a client that reads too slowly loses events and gets a snapshot
 //! instead.
@@ -82,7 +82,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct Options {
     pub listen: Listen,
-    /// The token that clients send. Clients of a Unix socket need none.
+    /// The token that clients send.
     pub token: String,
     /// Additional host names of the server.
     pub allowed_hosts: Vec<String>,
@@ -159,7 +159,7 @@ impl Server {
             listener,
             unload_after,
         } = self;
-        let router = routes::router(Arc::clone(&state), listener.is_trusted());
+        let router = routes::router(Arc::clone(&state));
         let (end, ended) = tokio::sync::watch::channel(false);
         let mut serving = osier_base::task::spawn(listener.serve(router, ended));
         let idle_check =

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use axum::Router;
+use axum::serve::Listener;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::watch;
 
@@ -37,7 +38,30 @@ pub enum ListenError {
 #[derive(Debug)]
 pub(super) enum Bound {
     Address(TcpListener, SocketAddr),
-    Unix(UnixListener, PathBuf),
+    Unix(OwnSocket, PathBuf),
+}
+
+/// A Unix socket for processes of the same user: its permissions stop others, but not root and privileged services.
+#[derive(Debug)]
+pub(super) struct OwnSocket(UnixListener);
+
+impl Listener for OwnSocket {
+    type Io = UnixStream;
+    type Addr = ();
+
+    async fn accept(&mut self) -> (UnixStream, ()) {
+        loop {
+            let (stream, _) = Listener::accept(&mut self.0).await;
+            let peer = stream.peer_cred();
+            if peer.is_ok_and(|peer| peer.uid() == rustix::process::getuid().as_raw()) {
+                return (stream, ());
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Bound {
@@ -52,13 +76,11 @@ impl Bound {
                 let bound = listener.local_addr().map_err(failed)?;
                 Ok(Self::Address(listener, bound))
             }
-            Listen::Unix(path) => Ok(Self::Unix(bind_private_socket(path).await?, path.clone())),
+            Listen::Unix(path) => {
+                let listener = bind_private_socket(path).await?;
+                Ok(Self::Unix(OwnSocket(listener), path.clone()))
+            }
         }
-    }
-
-    /// Whether clients need no token, because only the owner can connect.
-    pub(super) fn is_trusted(&self) -> bool {
-        matches!(self, Self::Unix(..))
     }
 
     /// The IP address; none for a Unix socket.

@@ -10,11 +10,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::serve::IncomingStream;
 use serde::de::DeserializeOwned;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::TcpListener;
 
 use super::ServerState;
 use super::access::Caller;
 use super::error::{ApiError, ErrorCode};
+use super::listen::OwnSocket;
 #[cfg(feature = "proxy")]
 use super::proxy::PATHS;
 use super::websocket::check_protocol;
@@ -35,8 +36,8 @@ impl Connected<IncomingStream<'_, TcpListener>> for PeerAddress {
     }
 }
 
-impl Connected<IncomingStream<'_, UnixListener>> for PeerAddress {
-    fn connect_info(_: IncomingStream<'_, UnixListener>) -> Self {
+impl Connected<IncomingStream<'_, OwnSocket>> for PeerAddress {
+    fn connect_info(_: IncomingStream<'_, OwnSocket>) -> Self {
         Self(None)
     }
 }
@@ -45,8 +46,6 @@ impl Connected<IncomingStream<'_, UnixListener>> for PeerAddress {
 #[derive(Debug, Clone)]
 pub(super) struct CheckState {
     pub server: Arc<ServerState>,
-    /// Clients need no token, because only the owner can connect.
-    pub is_trusted: bool,
 }
 
 /// Passes a valid request on; answers an invalid one with an error.
@@ -56,7 +55,7 @@ pub(super) async fn check_request(
     next: Next,
 ) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
-    let mut response = match check(&state.server, state.is_trusted, &request) {
+    let mut response = match check(&state.server, &request) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             next.run(request).await
@@ -74,11 +73,11 @@ pub(super) async fn check_request(
     response
 }
 
-fn check(server: &ServerState, is_trusted: bool, request: &Request) -> Result<Caller, ApiError> {
+fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
     let mut caller = Caller::Owner;
     let headers = request.headers();
     let host = host_of(headers, request.uri());
-    if !is_trusted && !server.access.is_own_host(host) {
+    if !server.access.is_own_host(host) {
         let message = format!("`{host}` is not a name of this server; add it with `--allow-host`");
         return Err(ApiError::new(ErrorCode::ForbiddenHost, message));
     }
@@ -99,7 +98,7 @@ fn check(server: &ServerState, is_trusted: bool, request: &Request) -> Result<Ca
         let message = format!("requests from pages of `{origin}` are not allowed");
         return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
     }
-    if path.starts_with("/api/") && path != "/api/login" && !is_trusted {
+    if path.starts_with("/api/") && path != "/api/login" {
         let (token, is_cookie) = token_of(headers).ok_or_else(|| {
             let message = "the token is missing; send `Authorization: Bearer TOKEN`";
             ApiError::new(ErrorCode::Unauthorized, message)

@@ -155,14 +155,13 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 /// The router of the server. Clients of a trusted listener need no token.
-pub(super) fn router(server: Arc<ServerState>, is_trusted: bool) -> Router {
+pub(super) fn router(server: Arc<ServerState>) -> Router {
     let mut router = Router::new();
     for route in ROUTES {
         router = router.route(route.path, (route.handler)());
     }
     let state = request_check::CheckState {
         server: Arc::clone(&server),
-        is_trusted,
     };
     let layer = from_fn_with_state(state, request_check::check_request);
     router

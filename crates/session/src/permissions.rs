@@ -27,7 +27,7 @@ impl PermissionState {
         let mode = setup.permissions.unwrap_or(setup.settings.permissions);
         let store = setup.folders.permissions();
         let rules = Permissions::new(&setup.cwd, store, mode, setup.settings.rules());
-        let sandbox = Confinement::new(&setup.cwd, setup.helper.clone());
+        let sandbox = Confinement::new(&setup.cwd, setup.helper.clone()).hiding(&setup.folders);
         confine(&sandbox, setup);
         sandbox.set_plan(mode == PermissionMode::Plan);
         if setup.answers_questions {
@@ -36,6 +36,13 @@ impl PermissionState {
         Self {
             rules: Arc::new(rules),
             sandbox: Arc::new(sandbox),
+        }
+    }
+
+    /// Warns about a sandbox that covers more than a project.
+    pub(crate) fn warn(&self, emitter: &Emitter) {
+        if let Some(warning) = self.sandbox.warning() {
+            emitter.notice(Severity::Warning, warning);
         }
     }
 
@@ -131,5 +138,5 @@ fn confine(sandbox: &Confinement, setup: &SessionSetup) {
     let folders = settings.sandbox_write.iter();
     let folders = folders.map(|folder| path::resolve(&setup.cwd, folder));
     let folders = folders.chain(setup.directories.iter().cloned()).collect();
-    sandbox.set(mode, settings.sandbox_network, folders);
+    sandbox.set(mode, settings.sandbox_network.clone(), folders);
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Spanned, Value};
 
-use value::{address, rules, text, texts};
+use value::{address, network, rules, text, texts};
 
 use osier_base::folders::Folders;
 use osier_base::problem::{Problem, nearest};
@@ -34,7 +34,7 @@ use osier_llm::catalogue::refresh::SOURCE;
 use osier_llm::{HttpOptions, ThinkingLevel};
 use osier_permissions::RuleLists;
 use osier_permissions::trust::{Trust, project_root};
-use osier_protocol::{PermissionMode, SandboxMode};
+use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
@@ -100,7 +100,7 @@ pub struct Settings {
     pub claude_hooks: bool,
     /// What commands can do.
     pub sandbox: SandboxMode,
-    pub sandbox_network: bool,
+    pub sandbox_network: NetworkAccess,
     /// Additional folders that sandboxed commands can write to.
     pub sandbox_write: Vec<String>,
 }
@@ -143,7 +143,7 @@ impl Default for Settings {
             deny: Vec::new(),
             claude_hooks: false,
             sandbox: SandboxMode::default(),
-            sandbox_network: false,
+            sandbox_network: NetworkAccess::Off,
             sandbox_write: Vec::new(),
         }
     }
@@ -467,13 +467,9 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "sandbox_network",
         default: "false",
-        accepts: "true or false",
-        description: "Whether sandboxed commands have a network.",
-        take: |settings, value| {
-            value
-                .as_bool()
-                .map(|value| settings.sandbox_network = value)
-        },
+        accepts: "true, false, or a list of hosts, e.g. [\"example.org\", \"*.example.com:443\", \"10.0.0.0/8\"]",
+        description: "Whether sandboxed commands have a network, or the hosts that they can reach.",
+        take: |settings, value| network(value).map(|value| settings.sandbox_network = value),
     },
     Setting {
         name: "sandbox_write",
@@ -524,7 +520,7 @@ impl Settings {
         problems.extend(found);
         settings.permissions = settings.permissions.max(user.permissions);
         settings.sandbox = settings.sandbox.max(user.sandbox);
-        settings.sandbox_network &= user.sandbox_network;
+        settings.sandbox_network = settings.sandbox_network.and(&user.sandbox_network);
         settings.sandbox_write = user.sandbox_write;
         settings.claude_hooks = user.claude_hooks;
         // Only the user can decide where secrets are sent.

@@ -4,6 +4,8 @@ use toml::Value;
 
 use osier_llm::auth::is_safe;
 use osier_permissions::Rule;
+use osier_protocol::NetworkAccess;
+use osier_sandbox::network::HostRule;
 
 pub(super) fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
@@ -23,4 +25,14 @@ pub(super) fn rules(value: &Value) -> Option<Vec<String>> {
 
 pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(text).collect()
+}
+
+/// Everything, nothing, or a list of hosts.
+pub(super) fn network(value: &Value) -> Option<NetworkAccess> {
+    if let Some(all) = value.as_bool() {
+        return Some(all.into());
+    }
+    let hosts = texts(value)?;
+    let whole = hosts.iter().all(|host| HostRule::parse(host).is_ok());
+    whole.then_some(NetworkAccess::Hosts(hosts))
 }

@@ -282,6 +282,10 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
             ),
         ),
         ShellEnd::Exited if exit.is_success() => {
+            let output = match details.sandbox_notes.join(". ") {
+                notes if notes.is_empty() => output.to_owned(),
+                notes => with_footer(output, &notes),
+            };
             return ToolOutput::success(output, to_value(&details));
         }
         ShellEnd::Exited => {
@@ -293,6 +297,8 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
             (ToolStatus::ExecutionError { message }, footer)
         }
     };
+    let notes = details.sandbox_notes.iter();
+    let footer = notes.fold(footer, |footer, note| format!("{footer}. {note}"));
     let footer = with_advice(&footer, asks_for_input(output));
     ToolOutput {
         content: vec![ContentBlock::text(with_footer(output, &footer))],

@@ -92,6 +92,9 @@ pub struct BashDetails {
     /// The command most likely failed because of the sandbox.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sandbox_denied: bool,
+    /// What the sandbox reports: denied network hosts, new files that make programs run code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sandbox_notes: Vec<String>,
     /// Set for a background job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<JobDetails>,

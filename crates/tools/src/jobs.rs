@@ -98,7 +98,8 @@ impl Jobs {
 
 impl Job {
     fn start(workspace: &Workspace, command: &str, id: String) -> io::Result<Self> {
-        let mut running = spawn(&workspace.shell().invocation(command)?)?;
+        let (invocation, _) = workspace.shell().invocation(command)?;
+        let mut running = spawn(&invocation)?;
         let mut recorder = Recorder::new(workspace, UpdateSink::discard());
         let capture = Arc::clone(&recorder.capture);
         let grown = recorder.growth();

@@ -79,10 +79,12 @@ pub async fn run_shell(
         let backend = confinement.ready().await.map_err(io::Error::other)?;
         sandbox = Some(format!("{}, {}", confinement.mode().name(), backend.name()));
     }
-    let invocation = workspace.shell().invocation(&request.command)?;
+    let (invocation, report) = workspace.shell().invocation(&request.command)?;
     let mut outcome = run(workspace, request, &invocation, cancel, updates).await?;
-    outcome.details.sandbox_denied =
-        sandbox.is_some() && is_denied(outcome.exit, &outcome.output, confinement.has_network());
+    let failed_by_host = !outcome.exit.is_success() && report.has_denied_host();
+    outcome.details.sandbox_denied = sandbox.is_some()
+        && (failed_by_host || is_denied(outcome.exit, &outcome.output, confinement.has_network()));
+    outcome.details.sandbox_notes = report.notes();
     outcome.details.sandbox = sandbox;
     Ok(outcome)
 }

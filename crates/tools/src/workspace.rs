@@ -20,7 +20,7 @@ use osier_base::path;
 use osier_base::process::{Invocation, LeftRunning};
 use osier_protocol::JobInfo;
 use osier_protocol::questions::{Answer, Question, Questions};
-use osier_sandbox::Confinement;
+use osier_sandbox::{Confined, Confinement, Report};
 use serde_json::Value;
 
 /// Called when a job starts or ends.
@@ -42,17 +42,19 @@ impl Workspace {
     /// Creates a workspace whose commands and relative paths start in `cwd`, which should be absolute.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         let cwd = cwd.into();
+        let outputs = Arc::default();
         Self {
             shell: Shell {
                 confinement: Arc::new(Confinement::new(&cwd, None)),
                 program: find_shell(),
                 cwd,
                 env: Vec::new(),
+                outputs: Arc::clone(&outputs),
             },
             ledger: Ledger::default(),
             jobs: Jobs::default(),
             job_observer: None,
-            outputs: Arc::default(),
+            outputs,
             survivors: Arc::default(),
             editor: None,
             questions: None,
@@ -182,13 +184,20 @@ pub(super) struct Shell {
     program: PathBuf,
     cwd: PathBuf,
     env: Vec<(OsString, OsString)>,
+    outputs: Arc<OutputDirectory>,
 }
 
 impl Shell {
-    /// The invocation of `command`, in the sandbox if one is set.
-    pub(super) fn invocation(&self, command: &str) -> io::Result<Invocation> {
+    /// The invocation of `command`, in the sandbox if one is set, and what the sandbox reports later. The sandbox does
+    /// not hide stored outputs, which the model can read.
+    pub(super) fn invocation(&self, command: &str) -> io::Result<(Invocation, Report)> {
+        if let Some(outputs) = self.outputs.path() {
+            self.confinement.show(&outputs);
+        }
         let bare = self.unconfined(command);
-        self.confinement.wrap(bare).map_err(io::Error::other)
+        let confined = self.confinement.confine(bare).map_err(io::Error::other)?;
+        let Confined { invocation, report } = confined;
+        Ok((invocation, report))
     }
 
     /// The invocation of `command` outside of the sandbox, after the user allowed it.
@@ -218,6 +227,14 @@ fn find_shell() -> PathBuf {
 pub(super) struct OutputDirectory(Mutex<Option<TempDir>>);
 
 impl OutputDirectory {
+    /// The path of the directory if it exists.
+    fn path(&self) -> Option<PathBuf> {
+        let directory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        directory
+            .as_ref()
+            .map(|directory| directory.path().to_owned())
+    }
+
     /// The path of a new output file.
     pub(super) fn new_path(&self) -> io::Result<PathBuf> {
         let mut directory = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -54,6 +54,39 @@ fn requests_without_the_token_are_rejected() {
 }
 
 #[test]
+fn local_socket_requires_the_token() {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    let home = Home::new();
+    let socket = home.home().join("serve.sock");
+    let mut server = std::process::Command::new(env!("CARGO_BIN_EXE_osier"))
+        .args(["serve", "--unix"])
+        .arg(&socket)
+        .env("OSIER_HOME", home.home())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    let token = std::fs::read_to_string(home.home().join("serve.token")).unwrap();
+    let status = |header: &str| {
+        let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+        let request =
+            format!("GET /api/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer[9..12].to_owned()
+    };
+    let right = format!("Authorization: Bearer {}\r\n", token.trim());
+    let wrong = "Authorization: Bearer 0123456789abcdef\r\n";
+    let found = ["", wrong, "Cookie: osier=x\r\n", &right].map(status);
+    assert_eq!(found, ["401", "401", "401", "200"]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
 fn browser_needs_the_cookie_and_the_same_origin() {
     let home = Home::new();
     let server = Server::start(&home);

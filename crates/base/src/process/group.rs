@@ -70,9 +70,18 @@ impl ChildGroup {
         guard
     }
 
-    /// Signals the group and the processes with its marker.
+    /// Signals the group, the leader's descendants and the processes with its marker.
     pub(super) fn signal_everything(&self, signal: Signal) {
+        // Before the leader ends, after which they are no longer its descendants.
+        let descendants = if self.reaped {
+            Vec::new()
+        } else {
+            descendants(self.leader)
+        };
         self.signal_group(signal);
+        for pid in descendants {
+            let _ = kill_process(pid, signal);
+        }
         for pid in marked(&self.marker) {
             let _ = kill_process(pid, signal);
         }
@@ -99,6 +108,39 @@ impl Drop for ChildGroup {
             self.signal_group(Signal::KILL);
         }
     }
+}
+
+/// The parent of a process.
+#[cfg(target_os = "linux")]
+pub fn parent_of(pid: Pid) -> Option<Pid> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    // The name, in parentheses, may contain anything.
+    let (_, rest) = stat.rsplit_once(')')?;
+    Pid::from_raw(rest.split_whitespace().nth(1)?.parse().ok()?)
+}
+
+/// Other systems do not tell without a library.
+#[cfg(not(target_os = "linux"))]
+pub fn parent_of(_pid: Pid) -> Option<Pid> {
+    None
+}
+
+/// The processes below `ancestor`, parents first.
+fn descendants(ancestor: Pid) -> Vec<Pid> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let parents = numbers
+        .filter_map(Pid::from_raw)
+        .filter_map(|pid| Some((pid, parent_of(pid)?)));
+    let parents: Vec<(Pid, Pid)> = parents.collect();
+    let mut found = vec![ancestor];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied() {
+        let children = parents.iter().filter(|(_, of)| *of == parent);
+        found.extend(children.map(|(pid, _)| *pid));
+        next += 1;
+    }
+    found.split_off(1)
 }
 
 /// Processes whose environment contains `marker`.

@@ -6,9 +6,10 @@ use reqwest::StatusCode;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 use tokio::net::UnixStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config, tungstenite};
 
 use super::{AttachOptions, Target};
 use osier_base::process::{Invocation, Piped, spawn_piped};
@@ -76,7 +77,9 @@ pub(super) async fn connect(
                     unreachable(error.to_string())
                 }
             })?;
-            let socket = handshake(Box::new(stream)).await.map_err(unreachable)?;
+            let token = options.token.as_deref();
+            let socket = handshake(Box::new(stream), token).await;
+            let socket = socket.map_err(|failure| failure.of(target))?;
             Ok(ServerStream {
                 socket,
                 child: None,
@@ -97,7 +100,9 @@ pub(super) async fn connect(
             })?;
             let stream = tokio::io::join(pipes.stdout, pipes.stdin);
             let mut errors = pipes.stderr;
-            match handshake(Box::new(stream)).await {
+            // The bridge on the other machine sends the token of that machine.
+            let socket = handshake(Box::new(stream), None).await;
+            match socket.map_err(|failure| failure.reason) {
                 Ok(socket) => {
                     osier_base::task::spawn(async move {
                         // Later messages of ssh are discarded; the state of the connection is shown instead.
@@ -125,12 +130,52 @@ pub(super) async fn connect(
     }
 }
 
-async fn handshake(stream: Box<dyn Stream>) -> Result<WebSocketStream<Box<dyn Stream>>, String> {
-    let result =
-        client_async_with_config("ws://localhost/api/ws", stream, Some(websocket_config())).await;
-    result
-        .map(|(socket, _)| socket)
-        .map_err(|error| error.to_string())
+/// Why a WebSocket was not opened.
+struct HandshakeError {
+    reason: String,
+    /// The server answered.
+    is_refused: bool,
+}
+
+impl HandshakeError {
+    fn of(self, target: &Target) -> ConnectError {
+        let target = target.to_string();
+        let reason = single_line(&sanitize(&self.reason));
+        if self.is_refused {
+            ConnectError::Refused { target, reason }
+        } else {
+            ConnectError::Unreachable { target, reason }
+        }
+    }
+}
+
+async fn handshake(
+    stream: Box<dyn Stream>,
+    token: Option<&str>,
+) -> Result<WebSocketStream<Box<dyn Stream>>, HandshakeError> {
+    let failed = |error: tungstenite::Error| {
+        let message = match &error {
+            tungstenite::Error::Http(response) => response.body().as_deref(),
+            _ => None,
+        };
+        let message: Value = message
+            .and_then(|body| serde_json::from_slice(body).ok())
+            .unwrap_or_default();
+        let message = message["error"]["message"].as_str().map(str::to_owned);
+        HandshakeError {
+            is_refused: message.is_some(),
+            reason: message.unwrap_or_else(|| error.to_string()),
+        }
+    };
+    let mut request = "ws://localhost/api/ws"
+        .into_client_request()
+        .map_err(failed)?;
+    let token = token.map(|token| format!("Bearer {token}").parse());
+    if let Some(Ok(token)) = token {
+        request.headers_mut().insert("authorization", token);
+    }
+    let opened = client_async_with_config(request, stream, Some(websocket_config())).await;
+    opened.map(|(socket, _)| socket).map_err(failed)
 }
 
 async fn connect_http(

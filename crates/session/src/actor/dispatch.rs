@@ -128,10 +128,12 @@ impl Actor {
         for problem in problems {
             emitter.notice(Severity::Warning, problem.to_string());
         }
+        let permissions = PermissionState::new(&setup, &questions);
+        permissions.warn(&emitter);
         let actor = Actor {
             plugins,
             hooks,
-            permissions: PermissionState::new(&setup, &questions),
+            permissions,
             selection: ModelSelection::new(models),
             emitter,
             queue,

@@ -1,0 +1,142 @@
+//! What a command in bubblewrap can see and write.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::backend::base_arguments;
+use super::mounts::{Mounts, Source};
+use super::spec::Network;
+use osier_base::folders::Folders;
+
+/// The path of the proxy's socket in the sandbox.
+const PROXY_SOCKET: &str = "/run/osier-network.sock";
+
+/// Parts of `/run` with programs and libraries that nothing listens on.
+const SYSTEMS: [&str; 3] = [
+    "/run/current-system",
+    "/run/booted-system",
+    "/run/opengl-driver",
+];
+
+/// The temporary directories of a workspace.
+#[derive(Debug, Clone)]
+pub(super) struct Temporary(PathBuf);
+
+impl Temporary {
+    pub(super) fn at(root: &Path) -> Self {
+        Self(root.canonicalize().unwrap_or_else(|_| root.to_owned()))
+    }
+
+    pub(super) fn create(root: &Path) -> io::Result<()> {
+        for name in ["tmp", "var-tmp"] {
+            let path = root.join(name);
+            DirBuilder::new().mode(0o700).create(&path)?;
+            // As `/tmp` of a system, independent of the mask.
+            std::fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// The mounts of a command and its network.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) mounts: Mounts,
+    unshares_network: bool,
+}
+
+impl Layout {
+    /// Without anything of the project.
+    pub(super) fn new(temporary: &Temporary, network: &Network) -> Self {
+        let mut mounts = Mounts::default();
+        // Sockets of daemons and of other users' programs.
+        for (path, name) in [("/tmp", "tmp"), ("/var/tmp", "var-tmp")] {
+            if let Ok(path) = Path::new(path).canonicalize() {
+                mounts.add(path, Source::Private(temporary.root().join(name)));
+            }
+        }
+        mounts.add("/run", Source::Fresh);
+        let mut shown: Vec<PathBuf> = SYSTEMS.map(PathBuf::from).into();
+        match network {
+            Network::Off => {}
+            // Often a link to a file of the resolver below `/run`.
+            Network::All => shown.push("/etc/resolv.conf".into()),
+            Network::Proxy(socket) => mounts.add(PROXY_SOCKET, Source::Other(socket.clone())),
+        }
+        let mut layout = Self {
+            mounts,
+            unshares_network: *network != Network::All,
+        };
+        shown.iter().for_each(|path| layout.show(path));
+        layout
+    }
+
+    /// The network as the helper finds it in the sandbox.
+    pub(super) fn network(&self, network: Network) -> Network {
+        match network {
+            Network::Proxy(_) => Network::Proxy(PROXY_SOCKET.into()),
+            other => other,
+        }
+    }
+
+    /// Hides osier's own files but the skills, whose programs are for commands.
+    pub(super) fn hide(&mut self, folders: &Folders) {
+        for folder in [&folders.config, &folders.data] {
+            if let Ok(path) = folder.canonicalize() {
+                self.mounts.add(path, Source::Empty);
+            }
+        }
+        self.show(&folders.config.join("skills"));
+    }
+
+    /// Shows a file or directory that would be hidden.
+    pub(super) fn show(&mut self, path: &Path) {
+        if let Ok(path) = path.canonicalize()
+            && self.mounts.hides(&path)
+        {
+            self.mounts.add(path, Source::ReadOnly);
+        }
+    }
+
+    /// Shows the working directory and the repository around it.
+    pub(super) fn show_project(&mut self, cwd: &Path) {
+        self.show(cwd);
+        let above = cwd.ancestors().skip(1);
+        let mut above = above.filter(|path| path.join(".git").exists());
+        if let Some(root) = above.next() {
+            self.show(root);
+        }
+    }
+
+    /// Lets a command write to `path`.
+    pub(super) fn open(&mut self, path: &Path) {
+        if let Ok(path) = path.canonicalize() {
+            self.mounts.add(path, Source::Writable);
+        }
+    }
+
+    /// Makes `paths` read-only again.
+    pub(super) fn protect(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            if self.mounts.may_write(path) || self.mounts.hides(path) {
+                self.mounts.add(path, Source::ReadOnly);
+            }
+        }
+    }
+
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let mut args = base_arguments();
+        if self.unshares_network {
+            args.push("--unshare-net".into());
+        }
+        args.extend(self.mounts.arguments());
+        args
+    }
+}

@@ -1,0 +1,32 @@
+//! Drops the privileges of root: neither this process nor what it executes gets them again.
+
+use rustix::io::Errno;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+};
+
+/// Drops all capabilities. A process without privileges has none to drop.
+pub(super) fn drop_all() -> Result<(), String> {
+    let failed = |error: Errno| format!("cannot drop capabilities: {error}");
+    set_no_new_privs(true).map_err(failed)?;
+    // Kernels before 4.3 have no ambient set.
+    let _ = clear_ambient_capability_set();
+    for bit in 0..u64::BITS {
+        let one = CapabilitySet::from_bits_retain(1 << bit);
+        match remove_capability_from_bounding_set(one) {
+            Ok(()) => {}
+            // The first that the kernel does not know.
+            Err(Errno::INVAL) => break,
+            // Without the privilege to change the set, `no_new_privs` keeps it from being used.
+            Err(Errno::PERM) => break,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, none).map_err(failed)
+}

@@ -1,0 +1,422 @@
+//! The sandbox of a workspace, and how a command is wrapped for it.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::HELPER;
+use super::backend::{Backend, SandboxError};
+use super::bubblewrap::{Layout, Temporary};
+use super::network::{Asker, Proxies};
+use super::protected::{Identities, Protected};
+use super::report::Report;
+use super::scope::{self, Scope};
+use super::spec::{Network, Spec, Stage};
+use osier_base::folders::Folders;
+use osier_base::process::Invocation;
+use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
+use osier_protocol::{NetworkAccess, SandboxMode};
+
+/// The sandbox of a workspace: what was requested, and how it is enforced.
+#[derive(Debug)]
+pub struct Confinement {
+    cwd: PathBuf,
+    /// The program with the hidden subcommand.
+    helper: Option<PathBuf>,
+    /// osier's own files, which are hidden.
+    folders: Option<Folders>,
+    /// Shared with the sandboxes of other directories.
+    requested: Arc<Mutex<Requested>>,
+    backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
+    proxies: Arc<Proxies>,
+    temporary: OnceLock<Option<TempDir>>,
+    protected: Protected,
+    /// Read-only directories that are not hidden.
+    shown: Mutex<BTreeSet<PathBuf>>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Requested {
+    mode: SandboxMode,
+    /// Plan mode forces read-only.
+    plan: bool,
+    network: NetworkAccess,
+    pub(super) writable: Vec<PathBuf>,
+    /// Asks the user whether a command can run outside of the sandbox.
+    asker: Option<Questions>,
+    without_bubblewrap: bool,
+}
+
+/// A command in the sandbox.
+#[derive(Debug)]
+pub struct Confined {
+    pub invocation: Invocation,
+    pub report: Report,
+}
+
+impl Confinement {
+    /// Creates a sandbox that is off until `set` is called.
+    pub fn new(cwd: &Path, helper: Option<PathBuf>) -> Self {
+        Self {
+            helper: helper.or_else(|| std::env::current_exe().ok()),
+            ..Self::empty(cwd)
+        }
+    }
+
+    fn empty(cwd: &Path) -> Self {
+        Self {
+            cwd: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
+            helper: None,
+            folders: None,
+            requested: Arc::default(),
+            backend: Arc::default(),
+            proxies: Arc::default(),
+            temporary: OnceLock::new(),
+            protected: Protected::default(),
+            shown: Mutex::default(),
+        }
+    }
+
+    /// Hides osier's own files from commands.
+    #[must_use]
+    pub fn hiding(mut self, folders: &Folders) -> Self {
+        self.folders = Some(folders.clone());
+        self
+    }
+
+    /// The same sandbox for another directory: changes apply to both.
+    pub fn at(self: &Arc<Self>, cwd: &Path) -> Arc<Self> {
+        let other = Self::empty(cwd);
+        if other.cwd == self.cwd {
+            return Arc::clone(self);
+        }
+        Arc::new(Self {
+            helper: self.helper.clone(),
+            folders: self.folders.clone(),
+            requested: Arc::clone(&self.requested),
+            backend: Arc::clone(&self.backend),
+            proxies: Arc::clone(&self.proxies),
+            ..other
+        })
+    }
+
+    /// Sets what child processes can do; `writable` are directories besides the working directory.
+    pub fn set(
+        &self,
+        mode: SandboxMode,
+        network: impl Into<NetworkAccess>,
+        writable: Vec<PathBuf>,
+    ) {
+        let mut requested = self.lock();
+        requested.mode = mode;
+        requested.network = network.into();
+        requested.writable = writable;
+    }
+
+    pub fn set_plan(&self, plan: bool) {
+        self.lock().plan = plan;
+    }
+
+    /// Enables the questions whether a command can run outside of the sandbox, and whether it can use a network host.
+    pub fn set_asker(&self, questions: Questions) {
+        self.lock().asker = Some(questions);
+    }
+
+    /// The effective mode.
+    pub fn mode(&self) -> SandboxMode {
+        self.lock().effective()
+    }
+
+    /// Whether sandboxed processes have a network, at least for some hosts.
+    pub fn has_network(&self) -> bool {
+        *self.lock().network() != NetworkAccess::Off
+    }
+
+    /// Whether plan mode forces the sandbox: then nothing can run outside of it.
+    pub fn is_plan(&self) -> bool {
+        self.lock().plan
+    }
+
+    /// Whether bubblewrap is tried first: tests cover both backends.
+    pub fn prefer(&self, bubblewrap: bool) {
+        self.lock().without_bubblewrap = !bubblewrap;
+    }
+
+    /// What the user should know about a sandbox that allows writes to more than a project.
+    pub fn warning(&self) -> Option<String> {
+        let requested = self.lock().clone();
+        let folders = self.folders.as_ref();
+        let home = std::env::home_dir();
+        (requested.effective() == SandboxMode::Workspace)
+            .then(|| Scope::of(&self.cwd, home.as_deref(), folders)?.warning(&self.cwd))?
+    }
+
+    /// Detects the backend, once.
+    pub async fn ready(&self) -> Result<Backend, SandboxError> {
+        if let Some(known) = self.backend.get() {
+            return known.clone();
+        }
+        let without_bubblewrap = self.lock().without_bubblewrap;
+        let found = Backend::find(without_bubblewrap).await;
+        self.backend.get_or_init(|| found).clone()
+    }
+
+    /// Like `ready`, but only when the sandbox is on.
+    pub async fn prepare(&self) -> Result<(), SandboxError> {
+        match self.mode() {
+            SandboxMode::Off => Ok(()),
+            _ => self.ready().await.map(drop),
+        }
+    }
+
+    /// Whether the user lets `command`, which the sandbox denied, run outside of it. Always false in plan
+    /// mode and in non-interactive runs.
+    pub async fn may_leave(&self, command: &str, cancel: &CancellationToken) -> bool {
+        let asker = self.lock().asker.clone();
+        let Some(questions) = asker.filter(|_| !self.is_plan()) else {
+            return false;
+        };
+        let question = Question {
+            id: String::new(),
+            origin: "the sandbox".to_owned(),
+            title: "The sandbox denied this command. Run it again without the sandbox?".to_owned(),
+            subject: Some(Subject::Command {
+                command: command.to_owned(),
+                cwd: self.cwd.display().to_string(),
+            }),
+            kind: QuestionKind::Confirm,
+        };
+        questions.ask(question, cancel).await == Answer::Yes
+    }
+
+    /// Does not hide the directory `path` from commands, which cannot write to it.
+    pub fn show(&self, path: &Path) {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.insert(path);
+    }
+
+    /// Wraps `invocation` in the sandbox. When the sandbox is on, `ready` must have been awaited before.
+    pub fn wrap(&self, invocation: Invocation) -> Result<Invocation, SandboxError> {
+        Ok(self.confine(invocation)?.invocation)
+    }
+
+    /// Like `wrap`, with what the sandbox reports after the command has ended. Network hosts require a tokio runtime.
+    pub fn confine(&self, invocation: Invocation) -> Result<Confined, SandboxError> {
+        let requested = self.lock().clone();
+        let mut report = Report::default();
+        let mode = requested.effective();
+        if mode == SandboxMode::Off {
+            return Ok(Confined { invocation, report });
+        }
+        let writes = mode == SandboxMode::Workspace;
+        if writes {
+            scope::refuse_everything([&self.cwd].into_iter().chain(&requested.writable))?;
+            let protected = self.protected.find(&self.cwd);
+            report.protected = Identities::of(&self.cwd, &protected);
+        }
+        let backend = self.known_backend()?;
+        let network = match requested.network() {
+            NetworkAccess::Off => Network::Off,
+            NetworkAccess::All => Network::All,
+            NetworkAccess::Hosts(hosts) => {
+                let asker = Asker::of(requested.asker.clone(), &invocation, &self.cwd);
+                let temporary = self.temporary()?;
+                let proxy = self
+                    .proxies
+                    .start(&backend, hosts, asker, temporary.root())?;
+                report.denied_hosts = proxy.denied;
+                Network::Proxy(proxy.socket)
+            }
+        };
+        let temporary = self.temporary()?;
+        let mut confined = match &backend {
+            Backend::Bubblewrap(program) => {
+                let layout = self.layout(&requested, &network)?;
+                let spec = Spec {
+                    stage: Stage::Bubblewrap,
+                    network: layout.network(network.clone()),
+                    ..Spec::default()
+                };
+                let mut args = layout.arguments();
+                args.extend(["--chdir".into(), self.cwd.clone().into(), "--".into()]);
+                wrap(program.into(), args, self.in_helper(&spec, invocation)?)
+            }
+            Backend::Landlock(_) => {
+                let spec = Spec {
+                    stage: Stage::Supervise,
+                    writable: self.writable(&requested, &temporary),
+                    read_only: !writes,
+                    network: network.clone(),
+                };
+                self.in_helper(&spec, invocation)?
+            }
+            Backend::SandboxExec => {
+                let spec = Spec {
+                    writable: self.writable(&requested, &temporary),
+                    network: network.clone(),
+                    ..Spec::default()
+                };
+                sandbox_exec(&spec, invocation)
+            }
+        };
+        let folder = match backend {
+            Backend::Bubblewrap(_) => "/tmp".into(),
+            _ => temporary.root().to_owned(),
+        };
+        let env = &mut confined.env;
+        env.push(("OSIER_SANDBOX".into(), mode.name().into()));
+        env.push(("TMPDIR".into(), folder.into()));
+        if let (Network::Proxy(_), NetworkAccess::Hosts(hosts)) = (network, requested.network()) {
+            env.extend(super::network::environment(hosts));
+        }
+        Ok(Confined {
+            invocation: confined,
+            report,
+        })
+    }
+
+    /// The path outside of the file that a command finds at `path`: in bubblewrap, `/tmp` and `/var/tmp` are
+    /// directories of the sandbox. Requires a detected backend, like `wrap`.
+    pub fn host_path(&self, path: &Path) -> PathBuf {
+        let layout = self.own_layout();
+        layout.map_or_else(|| path.to_owned(), |layout| layout.mounts.host_path(path))
+    }
+
+    /// Whether a command could write to `path`, an absolute path without symbolic links, as a command names it.
+    /// Landlock cannot protect files such as `.git` in a writable directory; here they are protected as well.
+    pub fn may_write(&self, path: &Path) -> bool {
+        if self.mode() == SandboxMode::Off {
+            return true;
+        }
+        let requested = self.lock().clone();
+        let layout = self.layout(&requested, &Network::Off);
+        layout.is_ok_and(|layout| layout.mounts.may_write(path))
+    }
+
+    /// The directories that commands can write to; `None` when the sandbox is off.
+    pub fn writable_roots(&self) -> Option<Vec<PathBuf>> {
+        let requested = self.lock().clone();
+        if requested.effective() == SandboxMode::Off {
+            return None;
+        }
+        let layout = self.layout(&requested, &Network::Off).ok()?;
+        Some(layout.mounts.writable().map(Path::to_owned).collect())
+    }
+
+    /// The mounts, when the sandbox is on and has any.
+    fn own_layout(&self) -> Option<Layout> {
+        let requested = self.lock().clone();
+        let is_on = requested.effective() != SandboxMode::Off;
+        let has_mounts = matches!(self.backend.get(), Some(Ok(Backend::Bubblewrap(_))));
+        (is_on && has_mounts)
+            .then(|| self.layout(&requested, &Network::Off).ok())
+            .flatten()
+    }
+
+    fn known_backend(&self) -> Result<Backend, SandboxError> {
+        let unknown = || SandboxError::new("the backend was not detected yet");
+        self.backend.get().ok_or_else(unknown)?.clone()
+    }
+
+    /// Private temporary directories that live as long as the workspace.
+    fn temporary(&self) -> Result<Temporary, SandboxError> {
+        let made = self.temporary.get_or_init(|| {
+            let mut builder = tempfile::Builder::new();
+            let made = builder.prefix("osier-tmp-").tempdir().ok()?;
+            Temporary::create(made.path()).ok()?;
+            Some(made)
+        });
+        let made = made.as_ref().map(|folder| Temporary::at(folder.path()));
+        made.ok_or_else(|| SandboxError::new("cannot create a temporary directory"))
+    }
+
+    /// What bubblewrap mounts.
+    fn layout(&self, requested: &Requested, network: &Network) -> Result<Layout, SandboxError> {
+        let temporary = self.temporary()?;
+        let mut layout = Layout::new(&temporary, network);
+        if let Some(folders) = &self.folders {
+            layout.hide(folders);
+        }
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.iter().for_each(|path| layout.show(path));
+        drop(shown);
+        self.helper.iter().for_each(|path| layout.show(path));
+        layout.show_project(&self.cwd);
+        if requested.effective() == SandboxMode::Workspace {
+            for path in requested.writable.iter().chain([&self.cwd]) {
+                layout.open(path);
+            }
+            layout.protect(&self.protected.find(&self.cwd));
+        }
+        Ok(layout)
+    }
+
+    /// What Landlock and `sandbox-exec` let commands write to.
+    fn writable(&self, requested: &Requested, temporary: &Temporary) -> Vec<PathBuf> {
+        let mut writable = vec![temporary.root().to_owned()];
+        if requested.effective() == SandboxMode::Workspace {
+            writable.extend(["/tmp".into(), "/var/tmp".into()]);
+            writable.extend(requested.writable.iter().cloned());
+            writable.push(self.cwd.clone());
+        }
+        writable.retain(|path| path.exists());
+        writable
+    }
+
+    fn in_helper(&self, spec: &Spec, invocation: Invocation) -> Result<Invocation, SandboxError> {
+        let unknown = || SandboxError::new("the path of the osier executable is unknown");
+        let helper = self.helper.clone().ok_or_else(unknown)?;
+        let spec = serde_json::to_string(spec).unwrap_or_default();
+        let args = vec![HELPER.into(), spec.into(), "--".into()];
+        Ok(wrap(helper.into(), args, invocation))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Requested> {
+        self.requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Requested {
+    fn effective(&self) -> SandboxMode {
+        if self.plan {
+            SandboxMode::ReadOnly
+        } else {
+            self.mode
+        }
+    }
+
+    fn network(&self) -> &NetworkAccess {
+        if self.plan {
+            &NetworkAccess::Off
+        } else {
+            &self.network
+        }
+    }
+}
+
+fn wrap(program: OsString, mut args: Vec<OsString>, invocation: Invocation) -> Invocation {
+    args.push(invocation.program);
+    args.extend(invocation.args);
+    Invocation {
+        program,
+        args,
+        ..invocation
+    }
+}
+
+#[cfg(target_os = "macos")]
+fn sandbox_exec(spec: &Spec, invocation: Invocation) -> Invocation {
+    super::seatbelt::wrap(spec, invocation)
+}
+
+#[cfg(not(target_os = "macos"))]
+fn sandbox_exec(_spec: &Spec, invocation: Invocation) -> Invocation {
+    invocation
+}

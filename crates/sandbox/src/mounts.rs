@@ -1,0 +1,150 @@
+//! What a command in bubblewrap finds at each path. The rest of the file system is read-only.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What is mounted at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The path itself, read-only.
+    ReadOnly,
+    /// The path itself, writable.
+    Writable,
+    /// A directory of the sandbox, writable.
+    Private(PathBuf),
+    /// Another file, read-only.
+    Other(PathBuf),
+    /// An empty directory, read-only: the contents are hidden.
+    Empty,
+    /// An empty directory that is writable and ends with the command.
+    Fresh,
+}
+
+/// The mounts of a command. A mount hides those of the directories above it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Mounts(Vec<(PathBuf, Source)>);
+
+impl Mounts {
+    /// Adds a mount at an absolute path without symbolic links. The last one of a path wins.
+    pub(super) fn add(&mut self, path: impl Into<PathBuf>, source: Source) {
+        let path = path.into();
+        self.0.retain(|(known, _)| *known != path);
+        self.0.push((path, source));
+    }
+
+    /// What the command finds at `path`: the mount and its path.
+    pub(super) fn at(&self, path: &Path) -> Option<(&Path, &Source)> {
+        let above = self.0.iter().filter(|(mount, _)| path.starts_with(mount));
+        let nearest = above.max_by_key(|(mount, _)| mount.components().count())?;
+        Some((&nearest.0, &nearest.1))
+    }
+
+    /// Whether a command would not find the real `path`.
+    pub(super) fn hides(&self, path: &Path) -> bool {
+        let found = self.at(path).map(|(_, source)| source);
+        !matches!(found, None | Some(Source::ReadOnly | Source::Writable))
+    }
+
+    /// Whether a command can write to `path`.
+    pub(super) fn may_write(&self, path: &Path) -> bool {
+        let found = self.at(path).map(|(_, source)| source);
+        matches!(found, Some(Source::Private(_) | Source::Writable))
+    }
+
+    /// The path outside of the file that a command finds at `path`.
+    pub(super) fn host_path(&self, path: &Path) -> PathBuf {
+        match self.at(path) {
+            Some((mount, Source::Private(source))) if !path.starts_with(source) => {
+                let below = path.strip_prefix(mount).unwrap_or(Path::new(""));
+                source.join(below)
+            }
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The directories and files that a command can write to.
+    pub(super) fn writable(&self) -> impl Iterator<Item = &Path> {
+        let writable = |source: &Source| matches!(source, Source::Writable | Source::Private(_));
+        let mounts = self.0.iter().filter(move |(_, source)| writable(source));
+        mounts.map(|(path, _)| path.as_path())
+    }
+
+    /// The arguments of `bwrap`.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let mut mounts: Vec<&(PathBuf, Source)> = self.0.iter().collect();
+        // A mount hides earlier mounts below it.
+        mounts.sort_by_key(|(path, _)| path.components().count());
+        let mut args: Vec<OsString> = Vec::new();
+        for (path, source) in &mounts {
+            let (option, from) = match source {
+                Source::ReadOnly => ("--ro-bind", Some(path)),
+                Source::Writable => ("--bind", Some(path)),
+                Source::Private(from) => ("--bind", Some(from)),
+                Source::Other(from) => ("--ro-bind", Some(from)),
+                Source::Empty | Source::Fresh => ("--tmpfs", None),
+            };
+            args.push(option.into());
+            args.extend(from.map(Into::into));
+            args.push(path.into());
+        }
+        // After the mounts below them, which need directories. What is written there would be lost.
+        for (path, _) in mounts.iter().filter(|(_, source)| *source == Source::Empty) {
+            args.extend(["--remount-ro".into(), path.into()]);
+        }
+        args
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mounts() -> Mounts {
+        let mut mounts = Mounts::default();
+        mounts.add("/work/.git", Source::ReadOnly);
+        mounts.add("/work", Source::Writable);
+        mounts.add("/data/fans/one", Source::Writable);
+        mounts.add("/data", Source::Empty);
+        mounts.add("/tmp", Source::Private("/tmp/private/tmp".into()));
+        mounts.add("/tmp/shown", Source::ReadOnly);
+        mounts
+    }
+
+    #[test]
+    fn file_tools_see_the_files_of_commands() {
+        for (path, host, may_write, hidden) in [
+            ("/tmp/x", "/tmp/private/tmp/x", true, true),
+            ("/tmp", "/tmp/private/tmp", true, true),
+            // Again for a path that was already mapped.
+            ("/tmp/private/tmp/x", "/tmp/private/tmp/x", true, true),
+            ("/tmp/shown/log", "/tmp/shown/log", false, false),
+            ("/tmpx", "/tmpx", false, false),
+            ("/work/src/a", "/work/src/a", true, false),
+            ("/work/.git/config", "/work/.git/config", false, false),
+            ("/data/auth.json", "/data/auth.json", false, true),
+            ("/data/fans/one/a", "/data/fans/one/a", true, false),
+            ("/etc/passwd", "/etc/passwd", false, false),
+        ] {
+            let (mounts, path) = (mounts(), Path::new(path));
+            let found = (
+                mounts.host_path(path),
+                mounts.may_write(path),
+                mounts.hides(path),
+            );
+            assert_eq!(found, (host.into(), may_write, hidden), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn inner_mounts_come_after_outer_ones() {
+        let arguments = mounts().arguments();
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .map(|word| word.to_str().unwrap())
+            .collect();
+        let expected = "--bind /work /work --tmpfs /data --bind /tmp/private/tmp /tmp \
+            --ro-bind /work/.git /work/.git --ro-bind /tmp/shown /tmp/shown \
+            --bind /data/fans/one /data/fans/one --remount-ro /data";
+        assert_eq!(arguments.join(" "), expected);
+    }
+}

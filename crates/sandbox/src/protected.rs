@@ -1,0 +1,236 @@
+//! Files below a writable directory that stay read-only: those that make git and osier run programs later.
+
+use std::collections::HashMap;
+use std::fs::{self, FileType};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// Directory entries that are read; those of the upper levels come first.
+const MAX_ENTRIES: usize = 30_000;
+/// Protected files; each is a mount.
+const MAX_PROTECTED: usize = 256;
+
+/// Of the working directory only.
+const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
+
+/// The protected files below one directory. Remembers the directories that were read.
+#[derive(Debug, Default)]
+pub(super) struct Protected {
+    read: Mutex<HashMap<PathBuf, Folder>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Folder {
+    changed: Option<SystemTime>,
+    entries: usize,
+    folders: Vec<PathBuf>,
+    /// Its `.git`.
+    repository: Option<PathBuf>,
+}
+
+impl Protected {
+    /// The canonical paths of the protected files below `root` that exist.
+    pub(super) fn find(&self, root: &Path) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = PROJECT_FILES[1..]
+            .iter()
+            .filter_map(|name| root.join(name).canonicalize().ok())
+            .collect();
+        for repository in self.repositories(root) {
+            found.extend(git_directories(&repository));
+        }
+        found.sort();
+        found.dedup();
+        found.truncate(MAX_PROTECTED);
+        found
+    }
+
+    /// Every `.git` below `root`, the upper ones first. Reads only directories that changed since the last call.
+    fn repositories(&self, root: &Path) -> Vec<PathBuf> {
+        let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut repositories, mut entries) = (Vec::new(), 0);
+        let mut current = HashMap::with_capacity(known.len());
+        let mut level = vec![root.to_owned()];
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for path in level {
+                if entries >= MAX_ENTRIES {
+                    break;
+                }
+                let folder = Folder::read(&path, known.remove(&path));
+                entries += folder.entries + 1;
+                next.extend(folder.folders.iter().cloned());
+                repositories.extend(folder.repository.clone());
+                current.insert(path, folder);
+            }
+            level = next;
+        }
+        *known = current;
+        repositories
+    }
+}
+
+impl Folder {
+    fn read(path: &Path, known: Option<Self>) -> Self {
+        let changed = fs::symlink_metadata(path).and_then(|data| data.modified());
+        let changed = changed.ok();
+        if let Some(known) = known
+            && changed.is_some()
+            && known.changed == changed
+        {
+            return known;
+        }
+        let mut folder = Self {
+            changed,
+            ..Self::default()
+        };
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        for entry in entries.take(MAX_ENTRIES) {
+            folder.entries += 1;
+            if entry.file_name() == ".git" {
+                folder.repository = Some(entry.path());
+            } else if entry.file_type().is_ok_and(|kind: FileType| kind.is_dir()) {
+                folder.folders.push(entry.path());
+            }
+        }
+        folder
+    }
+}
+
+/// `.git` itself, and the directories that it names when it is the file of a worktree or a submodule.
+fn git_directories(git: &Path) -> Vec<PathBuf> {
+    let folder = git.parent().unwrap_or(Path::new("/"));
+    let mut found = vec![git.to_owned()];
+    // Larger than any path.
+    let pointer = |path: &Path| {
+        let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
+        let text = (size < 16 * 1024).then(|| fs::read_to_string(path).ok())?;
+        Some(text?.trim().to_owned())
+    };
+    if let Some(text) = pointer(git)
+        && let Some(target) = text.strip_prefix("gitdir: ")
+    {
+        let target = folder.join(target);
+        if let Some(common) = pointer(&target.join("commondir")) {
+            found.push(target.join(common));
+        }
+        found.push(target);
+    }
+    let real = found
+        .into_iter()
+        .filter_map(|path| path.canonicalize().ok());
+    real.collect()
+}
+
+/// Which files are at the protected paths. A mount protects a file, but not a path: a command can create a file that did
+/// not exist, replace a symbolic link, and move a directory above the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Identities {
+    root: PathBuf,
+    files: Vec<(PathBuf, Option<Identity>)>,
+}
+
+impl Identities {
+    pub(super) fn of(root: &Path, protected: &[PathBuf]) -> Self {
+        let mut paths: Vec<PathBuf> = PROJECT_FILES.iter().map(|name| root.join(name)).collect();
+        let below = protected.iter().filter(|path| path.starts_with(root));
+        paths.extend(below.cloned());
+        paths.sort();
+        paths.dedup();
+        let files = paths
+            .into_iter()
+            .map(|path| (path.clone(), identity(&path)));
+        Self {
+            root: root.to_owned(),
+            files: files.collect(),
+        }
+    }
+
+    /// The paths below the root that have another file now.
+    pub(super) fn changed(&self) -> Vec<String> {
+        let files = self.files.iter();
+        let changed = files.filter(|(path, before)| {
+            let now = identity(path);
+            now.is_some() && now != *before
+        });
+        let below = |path: &Path| {
+            path.strip_prefix(&self.root)
+                .unwrap_or(path)
+                .display()
+                .to_string()
+        };
+        changed.map(|(path, _)| below(path)).collect()
+    }
+}
+
+/// The device, the number, the kind with the permissions, and the time of creation, because numbers are used again.
+type Identity = (u64, u64, u32, Option<SystemTime>);
+
+fn identity(path: &Path) -> Option<Identity> {
+    let data = fs::symlink_metadata(path).ok()?;
+    Some((data.dev(), data.ino(), data.mode(), data.created().ok()))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_repository_below_the_root_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for path in [
+            ".git",
+            "a/b/.git",
+            "elsewhere/modules/x",
+            "link",
+            "plain",
+            ".osier",
+        ] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::create_dir_all(root.join("elsewhere/common")).unwrap();
+        fs::write(root.join("plain/.git"), "gitdir: ../elsewhere/modules/x\n").unwrap();
+        fs::write(root.join("elsewhere/modules/x/commondir"), "../../common\n").unwrap();
+        std::os::unix::fs::symlink("../elsewhere", root.join("link/.git")).unwrap();
+        let protected = Protected::default();
+        let names = |found: Vec<PathBuf>| {
+            let below = |path: PathBuf| path.strip_prefix(&root).unwrap().display().to_string();
+            found.into_iter().map(below).collect::<Vec<_>>()
+        };
+        let expected = [
+            ".git",
+            ".osier",
+            "a/b/.git",
+            "elsewhere",
+            "elsewhere/common",
+            "elsewhere/modules/x",
+            "plain/.git",
+        ];
+        assert_eq!(names(protected.find(&root)), expected);
+        // A repository that appears later is found by the time of its directory.
+        fs::create_dir_all(root.join("a/c")).unwrap();
+        protected.find(&root);
+        fs::create_dir_all(root.join("a/c/.git")).unwrap();
+        assert!(names(protected.find(&root)).contains(&"a/c/.git".to_owned()));
+    }
+
+    #[test]
+    fn created_and_replaced_project_files_are_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir(root.join(".git")).unwrap();
+        std::os::unix::fs::symlink("one", root.join(".claude")).unwrap();
+        fs::create_dir_all(root.join("sub/.git")).unwrap();
+        let before = Identities::of(root, &[root.join("sub/.git")]);
+        assert_eq!(before.changed(), Vec::<String>::new());
+        fs::write(root.join(".mcp.json"), "{}").unwrap();
+        fs::remove_file(root.join(".claude")).unwrap();
+        fs::create_dir(root.join(".claude")).unwrap();
+        fs::rename(root.join("sub"), root.join("moved")).unwrap();
+        fs::create_dir_all(root.join("sub/.git")).unwrap();
+        assert_eq!(before.changed(), [".claude", ".mcp.json", "sub/.git"]);
+    }
+}

@@ -1,0 +1,37 @@
+//! What the helper enforces.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Passed to the helper as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Spec {
+    pub stage: Stage,
+    /// Canonical directories and files.
+    pub writable: Vec<PathBuf>,
+    pub read_only: bool,
+    pub network: Network,
+}
+
+/// What the helper has to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    /// Supervise a second helper in the stage `Landlock`.
+    #[default]
+    Supervise,
+    /// Sandbox this process with Landlock and the filter.
+    Landlock,
+    /// Apply the filter inside of bubblewrap.
+    Bubblewrap,
+}
+
+/// The network of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Network {
+    #[default]
+    Off,
+    All,
+    /// A proxy outside, which gets its listener through this socket.
+    Proxy(PathBuf),
+}

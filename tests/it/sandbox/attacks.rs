@@ -1,0 +1,384 @@
+//! The attack table (`tests/fixtures/sandbox/attacks.py`) in every configuration, as this user and as another one.
+//! After each run nothing outside has changed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use osier_base::folders::Folders;
+use osier_base::process::Invocation;
+use osier_protocol::{NetworkAccess, SandboxMode};
+use osier_sandbox::{Backend, Confinement};
+use osier_testing::skip;
+use tempfile::TempDir;
+
+/// The user without privileges, when the tests run as root.
+const OTHER_USER: u32 = 65534;
+
+/// The backend, the mode, and the network: `none`, `list` or `all`.
+const CONFIGURATIONS: [(&str, SandboxMode, &str); 6] = [
+    ("bubblewrap", SandboxMode::ReadOnly, "none"),
+    ("bubblewrap", SandboxMode::Workspace, "none"),
+    ("bubblewrap", SandboxMode::Workspace, "list"),
+    ("bubblewrap", SandboxMode::Workspace, "all"),
+    ("landlock", SandboxMode::ReadOnly, "none"),
+    ("landlock", SandboxMode::Workspace, "none"),
+];
+
+/// A project with repositories, what is outside of it, and what listens there.
+struct Target {
+    folder: TempDir,
+    /// In `/tmp`, where other programs have their sockets.
+    temporary: TempDir,
+    victim: Child,
+    token: String,
+    tcp: std::net::TcpListener,
+    hidden: UnixListener,
+    _listeners: Vec<UnixListener>,
+    _datagram: UnixDatagram,
+}
+
+impl Target {
+    fn new(user: Option<u32>) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("attacks")
+            .tempdir_in(if user.is_some() {
+                "/var/lib"
+            } else {
+                env!("CARGO_TARGET_TMPDIR")
+            })
+            .unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let temporary = tempfile::tempdir_in("/tmp").unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for path in [
+            "work/.git/hooks",
+            "work/.osier",
+            "work/.claude",
+            "work/sub/.git",
+            "work/a/b/c/.git",
+            "work/tree",
+            "work/real",
+            "work/linked",
+            "outside/empty",
+            "data/plugins",
+        ] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        for path in [
+            "work/.git/config",
+            "work/.osier/settings.toml",
+            "work/.claude/settings.json",
+            "work/.mcp.json",
+            "work/sub/.git/config",
+            "work/a/b/c/.git/config",
+            "work/real/config",
+            "outside/file",
+            "data/serve.token",
+            "data/auth.json",
+        ] {
+            fs::write(at(path), "kept").unwrap();
+        }
+        fs::write(at("work/tree/.git"), "gitdir: ../real").unwrap();
+        symlink("../real", at("work/linked/.git")).unwrap();
+        fs::write(temporary.path().join("file"), "kept").unwrap();
+        let token = format!("osier-attack-{}", uuid_like(folder.path()));
+        let address = {
+            use std::os::linux::net::SocketAddrExt as _;
+            std::os::unix::net::SocketAddr::from_abstract_name(token.as_bytes()).unwrap()
+        };
+        let hidden = UnixListener::bind_addr(&address).unwrap();
+        hidden.set_nonblocking(true).unwrap();
+        let sockets = [
+            at("outside/stream"),
+            at("work/stream"),
+            at("data/serve.sock"),
+            temporary.path().join("stream"),
+        ];
+        let listeners = sockets.map(|path| UnixListener::bind(path).unwrap());
+        let mut victim = Command::new("sleep");
+        victim.arg("600").stdin(Stdio::null());
+        if let Some(user) = user {
+            own(folder.path(), user);
+            own(temporary.path(), user);
+            use std::os::unix::process::CommandExt as _;
+            victim.uid(user).gid(user);
+        }
+        Self {
+            _datagram: UnixDatagram::bind(at("outside/datagram")).unwrap(),
+            _listeners: listeners.into(),
+            tcp: std::net::TcpListener::bind("127.0.0.1:0").unwrap(),
+            victim: victim.spawn().unwrap(),
+            hidden,
+            token,
+            temporary,
+            folder,
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name).canonicalize().unwrap()
+    }
+
+    /// Everything that an attack could change, except in the parts of the project that are writable.
+    fn state(&self, with_metadata: bool) -> BTreeSet<String> {
+        let mut state = BTreeSet::new();
+        for name in ["outside", "data"] {
+            describe(&self.folder.path().join(name), with_metadata, &mut state);
+        }
+        let victim = self.victim.id();
+        for file in ["limits", "oom_score_adj"] {
+            state.insert(fs::read_to_string(format!("/proc/{victim}/{file}")).unwrap());
+        }
+        let stat = fs::read_to_string(format!("/proc/{victim}/stat")).unwrap();
+        let fields: Vec<&str> = stat
+            .rsplit_once(')')
+            .unwrap()
+            .1
+            .split_whitespace()
+            .collect();
+        let is_stopped = fields[0] == "T" || fields[0] == "t";
+        // The priority and the nice value.
+        state.insert(format!(
+            "stopped {is_stopped} {} {}",
+            fields[15], fields[16]
+        ));
+        for left in ["/run", "/dev/shm", "/dev/mqueue"] {
+            let path = Path::new(left).join(&self.token);
+            state.insert(format!("{path:?} {}", path.exists()));
+        }
+        state
+    }
+
+    /// The protected files of the project.
+    fn project(&self) -> BTreeSet<String> {
+        let mut state = BTreeSet::new();
+        for name in [
+            ".git",
+            ".osier",
+            ".claude",
+            ".mcp.json",
+            "sub/.git",
+            "a/b/c/.git",
+            "real",
+            "tree/.git",
+            "linked/.git",
+        ] {
+            describe(
+                &self.folder.path().join("work").join(name),
+                false,
+                &mut state,
+            );
+        }
+        state
+    }
+
+    /// Whether a process of the attack runs. It was killed, but may not be gone yet.
+    fn has_daemons(&self) -> bool {
+        let is_left = || {
+            let processes = fs::read_dir("/proc").unwrap().flatten();
+            let mut lines =
+                processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+            lines.any(|line| line.starts_with(self.token.as_bytes()))
+        };
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while is_left() && std::time::Instant::now() < end {
+            std::thread::yield_now();
+        }
+        is_left()
+    }
+
+    async fn attack(
+        &self,
+        backend: &str,
+        mode: SandboxMode,
+        network: &str,
+        user: Option<u32>,
+    ) -> Option<Output> {
+        let data = self.path("data");
+        let confinement =
+            Confinement::new(&self.path("work"), Some(env!("CARGO_BIN_EXE_osier").into()))
+                .hiding(&Folders::under(&data));
+        confinement.prefer(backend == "bubblewrap");
+        let access = match network {
+            "none" => NetworkAccess::Off,
+            "list" => NetworkAccess::Hosts(vec!["example.org".to_owned()]),
+            _ => NetworkAccess::All,
+        };
+        confinement.set(mode, access, Vec::new());
+        let found = confinement.ready().await.ok()?;
+        if found.name() != backend || matches!(found, Backend::Landlock(version) if version < 6) {
+            return None;
+        }
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sandbox/attacks.py");
+        let arguments = [
+            "-c".into(),
+            fs::read_to_string(script).unwrap(),
+            format!("backend={backend}"),
+            format!("mode={}", mode.name()),
+            format!("network={network}"),
+        ];
+        let invocation = confinement
+            .wrap(Invocation::new("/usr/bin/python3", arguments))
+            .unwrap();
+        if let Some(user) = user {
+            own(
+                confinement.host_path(Path::new("/tmp")).parent().unwrap(),
+                user,
+            );
+            let private = invocation
+                .env
+                .iter()
+                .find(|(name, _)| name == "TMPDIR")
+                .unwrap();
+            if backend == "landlock" {
+                own(Path::new(&private.1), user);
+            }
+        }
+        Some(self.start(&invocation, user))
+    }
+
+    fn start(&self, invocation: &Invocation, user: Option<u32>) -> Output {
+        let mut command = Command::new(if user.is_some() {
+            "setpriv".into()
+        } else {
+            invocation.program.clone()
+        });
+        if let Some(user) = user {
+            let [uid, gid] = [format!("--reuid={user}"), format!("--regid={user}")];
+            command
+                .args([
+                    uid,
+                    gid,
+                    "--clear-groups".to_owned(),
+                    "--inh-caps=-all".to_owned(),
+                ])
+                .arg(&invocation.program);
+        }
+        command
+            .args(&invocation.args)
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+            .env("HOME", self.path("outside"))
+            .envs(invocation.env.iter().cloned())
+            .env("OUT", self.path("outside"))
+            .env("WORK", self.path("work"))
+            .env("DATA", self.path("data"))
+            .env("VICTIM", self.victim.id().to_string())
+            .env("TOKEN", &self.token)
+            .env("TCP", self.tcp.local_addr().unwrap().port().to_string())
+            .env("ABSTRACT", &self.token)
+            .env("TEMPORARY", self.temporary.path())
+            .env("SEGMENT", std::process::id().to_string())
+            .current_dir(self.path("work"))
+            .stdin(Stdio::null());
+        command.output().unwrap()
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+    }
+}
+
+/// A word that is unique on this machine.
+fn uuid_like(path: &Path) -> String {
+    path.file_name().unwrap().to_str().unwrap().to_owned()
+}
+
+fn own(path: &Path, user: u32) {
+    std::os::unix::fs::lchown(path, Some(user), Some(user)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        for entry in fs::read_dir(path).unwrap() {
+            own(&entry.unwrap().path(), user);
+        }
+    }
+}
+
+fn describe(path: &Path, with_metadata: bool, state: &mut BTreeSet<String>) {
+    let data = fs::symlink_metadata(path);
+    let Ok(data) = data else {
+        state.insert(format!("{path:?} is gone"));
+        return;
+    };
+    let content = data.is_file().then(|| fs::read_to_string(path).unwrap());
+    let metadata = with_metadata.then(|| (data.mode(), data.mtime()));
+    state.insert(format!(
+        "{path:?} {content:?} {metadata:?} {} {}",
+        data.uid(),
+        data.gid()
+    ));
+    if data.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            describe(&entry.unwrap().path(), with_metadata, state);
+        }
+    }
+}
+
+async fn run(user: Option<u32>, configuration: (&str, SandboxMode, &str)) {
+    let (backend, mode, network) = configuration;
+    let name = format!("{backend} {} network={network} user={user:?}", mode.name());
+    let target = Target::new(user);
+    let holds_metadata = backend == "bubblewrap" || mode == SandboxMode::ReadOnly;
+    let before = (target.state(holds_metadata), target.project());
+    let Some(output) = target.attack(backend, mode, network, user).await else {
+        skip::unsupported(backend, "not available here");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if user.is_some() && !said.contains("TRIED") && errors.contains("bwrap") {
+        skip::unsupported(&name, errors.trim());
+        return;
+    }
+    assert!(said.contains("TRIED"), "{name}: {said}{errors}");
+    let got: Vec<&str> = said
+        .lines()
+        .filter(|line| line.starts_with("GOT"))
+        .collect();
+    assert_eq!(got, Vec::<&str>::new(), "{name}: {said}");
+    println!("{name}: {}", said.trim());
+    assert_eq!(target.state(holds_metadata), before.0, "{name}");
+    if holds_metadata {
+        assert_eq!(target.project(), before.1, "{name}");
+    }
+    assert!(target.hidden.accept().is_err(), "{name}");
+    assert!(!target.has_daemons(), "{name}");
+}
+
+/// Whether the programs of the table are here: without them an attempt would fail for the wrong reason.
+fn has_programs() -> bool {
+    skip::has(
+        &["/usr/bin/python3", "setsid", "setpriv", "git"],
+        "apt install python3 util-linux git",
+    )
+}
+
+#[tokio::test]
+async fn attacks_change_nothing_outside() {
+    if has_programs() {
+        for configuration in CONFIGURATIONS {
+            run(None, configuration).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn attacks_of_another_user_change_nothing_outside() {
+    if !has_programs() {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        skip::unsupported("another user", "only root can start its processes");
+        return;
+    }
+    for configuration in CONFIGURATIONS {
+        run(Some(OTHER_USER), configuration).await;
+    }
+}
