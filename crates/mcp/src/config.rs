@@ -9,6 +9,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
 use super::expand::expand;
+use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
 
 /// Default time without progress after which a request fails.
@@ -157,17 +158,19 @@ pub struct Servers {
     pub problems: Vec<Problem>,
 }
 
-/// Reads the files at `paths`. Later entries override earlier ones of the same name. A missing file is not an
+/// Reads the files. Later entries override earlier ones of the same name. A missing file is not an
 /// error. Blocks.
-pub fn load(paths: &[PathBuf], environment: &BTreeMap<String, String>) -> Servers {
+pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Servers {
     let mut all = Servers::default();
-    for path in paths {
-        let text = match read(path) {
+    for file in files {
+        let path = &file.path;
+        let text = match file.text(FILE_LIMIT) {
             Ok(Some(text)) => text,
             Ok(None) => continue,
-            Err(message) => {
+            Err(error) => {
                 let hint = "its servers are ignored";
-                all.problems.push(Problem::of_file(path, message, hint));
+                let problem = Problem::of_file(path, error.to_string(), hint);
+                all.problems.push(problem);
                 continue;
             }
         };
@@ -176,19 +179,6 @@ pub fn load(paths: &[PathBuf], environment: &BTreeMap<String, String>) -> Server
         all.problems.extend(read.problems);
     }
     all
-}
-
-fn read(path: &Path) -> Result<Option<String>, String> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.len() > FILE_LIMIT => {
-            return Err(format!("has {} bytes, which is too large", metadata.len()));
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        _ => {}
-    }
-    let text = std::fs::read_to_string(path);
-    text.map(Some)
-        .map_err(|error| format!("cannot be read: {error}"))
 }
 
 /// Parses `text`, the content of `path`.

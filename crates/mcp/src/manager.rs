@@ -19,6 +19,7 @@ use super::login::Logins;
 use super::server::{Command, ServerTask, ServerUpdate};
 use super::tools::Link;
 use osier_agent::{Severity, ToolSet, ToolSource};
+use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 use osier_protocol::{ServerAction, ServerInfo};
@@ -33,7 +34,7 @@ const LOGIN_TIME: Duration = Duration::from_mins(15);
 #[derive(Debug, Clone)]
 pub struct McpSetup {
     /// The configuration files, in order of increasing priority.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<ConfigFile>,
     /// Servers that no file configures; they come before those of the files.
     pub given: Vec<config::ServerConfig>,
     pub environment: Arc<BTreeMap<String, String>>,
@@ -93,7 +94,7 @@ pub(super) struct Known {
 enum Order {
     Act(String, ServerAction),
     List,
-    Load(Vec<PathBuf>),
+    Load(Vec<ConfigFile>),
     SignedIn(String, Result<(), String>),
     End(oneshot::Sender<()>),
 }
@@ -136,7 +137,7 @@ impl Mcp {
 
     /// Reads `files` instead of the earlier ones. New servers start, changed servers restart, removed servers
     /// end.
-    pub fn load(&self, files: Vec<PathBuf>) {
+    pub fn load(&self, files: Vec<ConfigFile>) {
         let _ = self.orders.send(Order::Load(files));
     }
 

@@ -30,6 +30,7 @@
 mod aspects;
 mod gate;
 mod policy;
+mod project_files;
 mod rule;
 mod saved_rules;
 pub mod shell;

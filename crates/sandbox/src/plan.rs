@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::HELPER;
 use osier_base::process::{Invocation, run_quietly};
+use osier_base::regular_file;
 use osier_protocol::SandboxMode;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
@@ -347,7 +348,7 @@ fn protected(cwd: &Path) -> Vec<PathBuf> {
         .filter(|path| path.exists())
         .collect();
     // The `.git` of a worktree is a file that names the real directory.
-    let pointed = std::fs::read_to_string(cwd.join(".git")).ok();
+    let pointed = regular_file::read_text(&cwd.join(".git"), 16 * 1024).ok();
     let folder = pointed
         .as_deref()
         .and_then(|text| text.trim().strip_prefix("gitdir: "));

@@ -86,5 +86,6 @@ mod usage;
 mod workspace;
 
 pub use actor::{RemoteSession, SessionHandle, StartError};
+pub use mcp::server_files;
 pub use open_session::find as find_session;
 pub use setup::{SessionChoice, SessionSetup};

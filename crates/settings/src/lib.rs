@@ -28,8 +28,10 @@ use toml::{Spanned, Value};
 
 use value::{address, rules, text, texts};
 
+use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
 use osier_base::problem::{Problem, nearest};
+use osier_base::regular_file::{self, ReadError};
 use osier_llm::catalogue::refresh::SOURCE;
 use osier_llm::{HttpOptions, ThinkingLevel};
 use osier_permissions::RuleLists;
@@ -484,6 +486,8 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
+/// Maximum size of a settings file.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
 
 impl Settings {
@@ -508,15 +512,14 @@ impl Settings {
     /// add rules and make settings stricter, never weaken them.
     pub fn load_for(folders: &Folders, cwd: &Path) -> (Self, Vec<Problem>) {
         let (user, mut problems) = Self::load(&folders.settings());
-        let path = project_root(cwd).join(".osier/settings.toml");
-        if !path.is_file() || !Trust::new(folders).allows(cwd) {
+        let Some(file) = project_file(folders, cwd) else {
             return (user, problems);
-        }
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
+        };
+        let path = file.path.clone();
+        let text = match file.text(FILE_LIMIT) {
+            Ok(text) => text.unwrap_or_default(),
             Err(error) => {
-                let message = format!("cannot be read: {error}");
-                problems.push(Problem::of_file(path, message, "it is ignored"));
+                problems.push(Problem::of_file(path, error.to_string(), "it is ignored"));
                 return (user, problems);
             }
         };
@@ -535,14 +538,11 @@ impl Settings {
 
     /// Reads the file at `path`. A missing file is not an error.
     pub fn load(path: &Path) -> (Self, Vec<Problem>) {
-        match std::fs::read_to_string(path) {
+        match regular_file::read_text(path, FILE_LIMIT) {
             Ok(text) => Self::parse(path, &text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                (Self::default(), Vec::new())
-            }
+            Err(ReadError::Missing) => (Self::default(), Vec::new()),
             Err(error) => {
-                let message = format!("cannot be read: {error}");
-                let problem = Problem::of_file(path, message, "the defaults are used");
+                let problem = Problem::of_file(path, error.to_string(), "the defaults are used");
                 (Self::default(), vec![problem])
             }
         }
@@ -583,6 +583,14 @@ impl Settings {
         problems.sort_by_key(|problem| (problem.line, problem.column));
         (settings, problems)
     }
+}
+
+/// The settings of the project around `cwd`, if it has any and is trusted.
+fn project_file(folders: &Folders, cwd: &Path) -> Option<ConfigFile> {
+    const NAME: &str = ".osier/settings.toml";
+    // Most projects have none: their other files are not read here.
+    project_root(cwd).join(NAME).symlink_metadata().ok()?;
+    Trust::new(folders).trusted_files(cwd).get(NAME)
 }
 
 fn unknown_key(path: &Path, name: &str) -> Problem {

@@ -30,6 +30,7 @@ use crate::status::StoredStatus;
 use crate::todo::{StoredTodo, TodoState};
 use crate::transcript::missing_page;
 use crate::tree::{TreeOutcome, append};
+use crate::trust::TrustDecision;
 use crate::usage::{ContextUsage, EarlierUsage, Usage};
 use crate::workspace::WorkingDirectory;
 use osier_agent::{Publisher, Severity, ShellRun};
@@ -63,7 +64,7 @@ pub(super) enum Completion {
     ContextMeasured(Box<ContextUsage>),
     Refreshed(Result<Refreshed, String>),
     /// Whether the user trusts the project.
-    Trusted(bool),
+    Trusted(TrustDecision),
     /// A session was imported; whether to open it.
     #[cfg(feature = "transfer")]
     Imported(Box<osier_protocol::Imported>, bool),
@@ -449,7 +450,7 @@ impl Actor {
 
     pub(super) async fn finish(&mut self, job: Completion) {
         match job {
-            Completion::Trusted(trusted) => self.trusted(trusted),
+            Completion::Trusted(decision) => self.trusted(&decision),
             Completion::UsageCounted(earlier) => {
                 let open = self.session.as_ref().map(OpenSession::id);
                 self.usage

@@ -6,6 +6,7 @@ use super::{Subagents, definition};
 use crate::emitter::Emitter;
 use crate::models::Models;
 use crate::setup::SessionSetup;
+use crate::trust;
 use osier_agent::Severity;
 use osier_llm::ThinkingLevel;
 
@@ -19,7 +20,8 @@ impl Subagents {
         emitter: &Emitter,
     ) {
         self.set_models(models.call_order(), level);
-        let (definitions, problems) = definition::load(&setup.folders.config, &setup.cwd);
+        let (definitions, problems) =
+            definition::load(&setup.folders.config, &trust::trusted_files(setup));
         for problem in problems {
             emitter.notice(Severity::Warning, problem.to_string());
         }
