@@ -22,6 +22,11 @@ impl ConfigFile {
         }
     }
 
+    /// Whether the content was read before.
+    pub fn is_known(&self) -> bool {
+        self.content.is_some()
+    }
+
     /// Its text; `None` if it does not exist. Blocks.
     pub fn text(&self, limit: u64) -> Result<Option<String>, ReadError> {
         let Some(content) = &self.content else {

@@ -17,7 +17,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time for the answer to the first request. `npx` may have to download the program first.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum size of a file.
-const FILE_LIMIT: u64 = 4 * 1024 * 1024;
+pub(super) const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// The keys of a server entry.
 const KEYS: &[&str] = &[
@@ -45,6 +45,9 @@ pub struct ServerConfig {
     pub name: String,
     /// The file that configures it.
     pub file: PathBuf,
+    /// The file belongs to the project, which is trusted. Other servers do not start in the project unless their entry
+    /// says so.
+    pub of_project: bool,
     pub launch: Launch,
     /// The command or URL as written in the file, for display.
     pub shown: String,
@@ -68,6 +71,7 @@ impl ServerConfig {
         Self {
             name: name.to_owned(),
             file: PathBuf::new(),
+            of_project: false,
             launch,
             shown,
             disabled: false,
@@ -75,6 +79,52 @@ impl ServerConfig {
             start_timeout: START_TIMEOUT,
             tools: ToolFilter::default(),
         }
+    }
+}
+
+impl ServerConfig {
+    /// Whether it asks for a working directory in the project.
+    pub(crate) fn wants_project(&self) -> bool {
+        let cwd = match &self.launch {
+            Launch::Command { cwd, .. } => cwd.as_deref(),
+            Launch::Url { .. } => None,
+        };
+        !self.of_project && cwd.is_some_and(Path::is_relative)
+    }
+
+    /// Why it does not start.
+    pub(crate) fn untrusted(&self) -> Problem {
+        let message = format!(
+            "the server `{}` starts in the project, which is not trusted",
+            self.name
+        );
+        Problem::of_file(
+            &self.file,
+            message,
+            "it is ignored; trust the project with `--trust`",
+        )
+    }
+
+    /// A warning about an argument that names a file of the project, while the server starts elsewhere.
+    fn relative_argument(&self) -> Option<Problem> {
+        let Launch::Command {
+            program,
+            args,
+            cwd: None,
+            ..
+        } = &self.launch
+        else {
+            return None;
+        };
+        let is_relative =
+            |word: &&String| *word == "." || word.starts_with("./") || word.starts_with("../");
+        let word = std::iter::once(program).chain(args).find(is_relative)?;
+        let message = format!(
+            "the server `{}` uses `{word}`, but does not start in the project",
+            self.name
+        );
+        let hint = "to start it there, add \"cwd\": \".\"";
+        (!self.of_project).then(|| Problem::of_file(&self.file, message, hint))
     }
 }
 
@@ -174,7 +224,11 @@ pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Ser
                 continue;
             }
         };
-        let read = parse(path, &text, environment);
+        let mut read = parse(path, &text, environment);
+        for server in read.servers.values_mut() {
+            server.of_project = file.is_known();
+            read.problems.extend(server.relative_argument());
+        }
         all.servers.extend(read.servers);
         all.problems.extend(read.problems);
     }
@@ -276,6 +330,7 @@ impl Reader<'_> {
         Some(ServerConfig {
             name: self.name.to_owned(),
             file: self.path.to_owned(),
+            of_project: false,
             launch,
             shown: shown(entry),
             disabled,

@@ -44,6 +44,7 @@ pub struct ProjectFiles {
     files: BTreeMap<PathBuf, Arc<[u8]>>,
     rejected: Vec<Problem>,
     hash: String,
+    is_trusted: bool,
 }
 
 impl ProjectFiles {
@@ -51,6 +52,7 @@ impl ProjectFiles {
     pub fn read(folder: &Path) -> Self {
         let mut all = Self {
             root: super::trust::project_root(folder),
+            is_trusted: true,
             ..Self::default()
         };
         for name in FILES {
@@ -72,12 +74,18 @@ impl ProjectFiles {
     pub(super) fn without_files(self) -> Self {
         Self {
             files: BTreeMap::new(),
+            is_trusted: false,
             ..self
         }
     }
 
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Whether the project is trusted or has no such files. True before the decision is checked.
+    pub fn is_trusted(&self) -> bool {
+        self.is_trusted
     }
 
     pub fn is_empty(&self) -> bool {

@@ -67,6 +67,7 @@ pub mod models;
 mod open_session;
 mod permissions;
 mod plugins;
+mod private_files;
 mod prompt;
 mod questions;
 pub mod session_index;

@@ -36,8 +36,11 @@ pub(crate) fn start(
         }
     });
     let file = CredentialFile::new(setup.folders.credentials());
+    let (files, trusted) = files(setup);
     let mcp = McpSetup {
-        files: files(setup),
+        files,
+        trusted,
+        folders: setup.folders.servers_data(),
         given: setup.servers.clone(),
         environment: Arc::clone(&setup.environment),
         cwd: setup.cwd.clone(),
@@ -53,8 +56,10 @@ pub(crate) fn start(
 }
 
 /// The files that configure servers; those of the project only if it is trusted.
-pub(crate) fn files(setup: &SessionSetup) -> Vec<ConfigFile> {
-    server_files(&setup.folders, &trust::trusted_files(setup))
+/// Whether servers of the user may start in the project, too.
+pub(crate) fn files(setup: &SessionSetup) -> (Vec<ConfigFile>, bool) {
+    let trusted = trust::trusted_files(setup);
+    (server_files(&setup.folders, &trusted), trusted.is_trusted())
 }
 
 /// The files that configure servers; later files override earlier ones.

@@ -525,6 +525,7 @@ impl Settings {
         };
         let (mut settings, found) = Self::parse_over(user.clone(), &path, &text);
         problems.extend(found);
+        problems.extend(settings.without_scripts(&user, &path));
         settings.permissions = settings.permissions.max(user.permissions);
         settings.sandbox = settings.sandbox.max(user.sandbox);
         settings.sandbox_network &= user.sandbox_network;
@@ -534,6 +535,38 @@ impl Settings {
         settings.proxy = user.proxy;
         settings.ca_file = user.ca_file;
         (settings, problems)
+    }
+
+    /// Scripted models play files: only the user selects them.
+    fn without_scripts(&mut self, user: &Self, path: &Path) -> Vec<Problem> {
+        let is_script = |name: &String| name.starts_with("script/");
+        let mut problems = Vec::new();
+        let mut report = |name: &str| {
+            let message = format!("`{name}` names a scripted model");
+            let hint = "it is ignored; name it with `--model`";
+            problems.push(Problem::of_file(path, message, hint));
+        };
+        for (name, own, users) in [
+            ("model", &mut self.model, &user.model),
+            ("plan_model", &mut self.plan_model, &user.plan_model),
+            ("edit_model", &mut self.edit_model, &user.edit_model),
+        ] {
+            if own != users && own.as_ref().is_some_and(is_script) {
+                own.clone_from(users);
+                report(name);
+            }
+        }
+        for (name, own, users) in [
+            ("models", &mut self.models, &user.models),
+            ("fallback", &mut self.fallback, &user.fallback),
+            ("favourites", &mut self.favourites, &user.favourites),
+        ] {
+            if own != users && own.iter().any(is_script) {
+                own.clone_from(users);
+                report(name);
+            }
+        }
+        problems
     }
 
     /// Reads the file at `path`. A missing file is not an error.

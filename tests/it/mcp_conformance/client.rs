@@ -76,6 +76,8 @@ fn setup(folder: &Path, url: &str) -> McpSetup {
     tokio::spawn(answer(asked));
     McpSetup {
         files: vec![file.into()],
+        trusted: true,
+        folders: folder.join("servers"),
         given: Vec::new(),
         environment: Arc::new(std::env::vars().collect()),
         cwd: folder.to_owned(),

@@ -21,6 +21,7 @@ use crate::models::{ModelSelection, Models, refresh_now};
 use crate::open_session::OpenSession;
 use crate::permissions::PermissionState;
 use crate::plugins::PluginHost;
+use crate::private_files;
 use crate::questions::PendingQuestions;
 use crate::session_index::IndexHandle;
 use crate::setup::{SessionChoice, SessionSetup};
@@ -170,6 +171,7 @@ impl Actor {
         self.read_context(Scope::Everything);
         self.start_discovery();
         self.ask_for_trust();
+        private_files::restrict(&self.setup.folders, self.emitter.detached());
         loop {
             tokio::select! {
                 biased;
@@ -495,6 +497,7 @@ impl Actor {
     }
 
     async fn reload(&mut self) {
+        self.ask_for_trust();
         self.load_settings();
         self.hooks.load(&self.setup, &self.emitter);
         self.load_servers();

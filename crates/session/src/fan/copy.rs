@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::stamps::Stamps;
 use osier_base::git::{self, Git, GitError};
+use osier_base::private;
 use osier_base::process::QuietError;
 
 /// The time limit of a git command: a checkout of a large repository is slow.
@@ -56,7 +57,7 @@ impl Copy {
             path: parent.to_owned(),
             source,
         };
-        fs::create_dir_all(parent).map_err(failed)?;
+        private::create_folder(parent).map_err(failed)?;
         let folder = tempfile::Builder::new()
             .prefix("fan-")
             .tempdir_in(parent)

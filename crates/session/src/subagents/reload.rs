@@ -29,6 +29,15 @@ impl Subagents {
         for definition in definitions {
             let model = definition.model.as_ref().map(|name| models.find(name));
             let model = match model.transpose() {
+                Ok(Some((model, _))) if !models.may_play(&model.provider, &model.id) => {
+                    let path = definition.path.display();
+                    let text = format!(
+                        "{path}: an agent cannot select the script `{}`; it uses the model of the session",
+                        model.reference()
+                    );
+                    emitter.notice(Severity::Warning, text);
+                    None
+                }
                 Ok(model) => model.map(|(model, _)| model),
                 Err(error) => {
                     let (name, path) = (&definition.name, definition.path.display());
