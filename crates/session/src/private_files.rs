@@ -6,22 +6,22 @@ use osier_base::private;
 
 use crate::emitter::Emitter;
 
-/// Restricts what is too open, in the background. A read-only file system is left as it is.
+/// Restricts what is too open, in the background, and reports files. A read-only file system is left as it is.
 pub(crate) fn restrict(folders: &Folders, emitter: Emitter) {
-    let mut paths = vec![
-        folders.data.clone(),
-        folders.config.clone(),
+    let own = [folders.data.clone(), folders.config.clone()];
+    let files = [
         folders.credentials(),
         folders.servers(),
         folders.models(),
         folders.history(),
     ];
-    paths.dedup();
-    // `$OSIER_HOME` may be the home folder, which contains more than files of osier.
-    let home = dirs::home_dir();
-    paths.retain(|path| Some(path) != home.as_ref());
     osier_base::task::spawn_blocking(move || {
-        for path in paths {
+        // `$OSIER_HOME` may be the home folder, which contains more than files of osier.
+        let home = dirs::home_dir();
+        for folder in own.iter().filter(|folder| Some(*folder) != home.as_ref()) {
+            let _ = private::restrict(folder);
+        }
+        for path in files {
             if private::restrict(&path).unwrap_or_default() {
                 let path = path.display();
                 emitter.post_notice(

@@ -37,7 +37,7 @@ pub struct SettingInfo {
 /// All settings for a session in `cwd`, in the order of the documentation.
 pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
     let user = ConfigFile::from(folders.settings());
-    let files = std::iter::once(user).chain(super::project_file(folders, cwd));
+    let files = std::iter::once(user).chain(super::project::project_file(folders, cwd));
     let mut infos: Vec<SettingInfo> = SETTINGS.iter().map(SettingInfo::of).collect();
     for file in files {
         let Ok(Some(text)) = file.text(super::FILE_LIMIT) else {
