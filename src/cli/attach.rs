@@ -8,6 +8,7 @@ use tokio::net::UnixStream;
 
 use super::exit::Exit;
 use osier_base::folders::Folders;
+use osier_base::private;
 use osier_base::process::{Invocation, spawn_detached};
 use osier_protocol::Opening;
 use osier_serve::read_token;
@@ -236,7 +237,7 @@ async fn connect_to_background_server(folders: &Folders) -> Result<UnixStream, S
         return Ok(stream);
     }
     let failed = |error: io::Error| format!("cannot start the background server: {error}");
-    std::fs::create_dir_all(&folders.data).map_err(failed)?;
+    private::create_folder(&folders.data).map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
     let socket = path.clone();
     let arguments = [

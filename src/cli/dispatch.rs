@@ -139,7 +139,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                     folders: &config.folders,
                     environment: &config.environment,
                     cwd: config.cwd.clone(),
-                    project: Trust::new(&config.folders).allows(&config.cwd),
+                    project: Trust::new(&config.folders).trusted_files(&config.cwd),
                     keyring: config.settings.keyring,
                 };
                 runtime()?.block_on(commands::mcp::run(command.clone(), &context, &mut out))

@@ -15,7 +15,7 @@ use osier_base::problem::Problem;
 use osier_session::{SessionChoice, SessionSetup, find_session};
 
 use osier_llm::Secret;
-use osier_permissions::trust::Trust;
+use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::Prompt;
 use osier_session::models::Models;
 use osier_settings::{READING, Settings, wants_reading};
@@ -65,7 +65,8 @@ impl RunConfig {
         let folders = Folders::find(home).map_err(|error| error.to_string())?;
         let cwd = working_directory(args.run.cwd.as_deref())?;
         if args.run.trust {
-            let decided = Trust::new(&folders).decide(&cwd, true);
+            let files = ProjectFiles::read(&cwd);
+            let decided = Trust::new(&folders).decide(&files, true);
             decided.map_err(|error| error.to_string())?;
         }
         let (settings, problems) = Settings::load_for(&folders, &cwd);
@@ -241,7 +242,7 @@ impl RunConfig {
     pub(super) fn all_problems(&self, setup: &SessionSetup) -> Vec<Problem> {
         let mut problems = self.problems.clone();
         problems.extend(Models::load_lenient(setup).1);
-        let servers = [self.folders.servers()];
+        let servers = [self.folders.servers().into()];
         problems.extend(osier_mcp::load(&servers, &self.environment).problems);
         problems.extend(osier_tui::check_files(&self.folders, &self.settings));
         problems

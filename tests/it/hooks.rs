@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use osier_agent::{AgentMessage, RunOutcome, Severity};
 use osier_base::folders::Folders;
 use osier_llm::Script;
-use osier_permissions::trust::Trust;
+use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::{Event, Op, PermissionMode, reference};
 use osier_session::{SessionChoice, SessionSetup};
 use osier_testing::skip;
@@ -225,7 +225,9 @@ async fn post_tool_use_hook_runs_for_every_tool_that_changes_files() {
     }
     let (place, script) = formatted();
     let trust = Trust::new(&Folders::under(&place.data()));
-    trust.decide(&place.work(), true).unwrap();
+    trust
+        .decide(&ProjectFiles::read(&place.work()), true)
+        .unwrap();
     let mut open = open(&place, script).await;
     let events = open.run("go").await;
     let read = |name: &str| std::fs::read_to_string(place.work().join(name)).unwrap();
@@ -258,7 +260,9 @@ async fn project_hooks_require_trust() {
     assert_eq!(seen.last(), Some(&Event::Hooks { hooks: Vec::new() }));
     // After trust and a reload, they apply.
     let trust = Trust::new(&Folders::under(&place.data()));
-    trust.decide(&place.work(), true).unwrap();
+    trust
+        .decide(&ProjectFiles::read(&place.work()), true)
+        .unwrap();
     open.host.send(Op::Reload);
     open.host.send(Op::ListHooks);
     let seen = open.until(listed).await;
@@ -370,7 +374,9 @@ async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
         "{\"model\": \"opus\"}",
     );
     let trust = Trust::new(&Folders::under(&place.data()));
-    trust.decide(&place.work(), true).unwrap();
+    trust
+        .decide(&ProjectFiles::read(&place.work()), true)
+        .unwrap();
     let mut open = open(&place, runs(&["echo x"])).await;
     // Reported before the session opened, and again after a reload.
     open.host.send(Op::Reload);

@@ -23,7 +23,9 @@ fn write(path: &Path, text: &str) {
 fn config(place: &TestProject, servers: &Value) {
     std::fs::create_dir_all(place.data()).unwrap();
     let text = json!({"mcpServers": servers}).to_string();
-    write(&place.data().join("mcp.json"), &text);
+    let path = place.data().join("mcp.json");
+    write(&path, &text);
+    osier_base::private::restrict(&path).unwrap();
 }
 
 fn fake(mode: &str) -> Value {

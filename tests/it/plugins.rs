@@ -5,7 +5,7 @@ use std::path::Path;
 use osier_agent::{AgentMessage, RunOutcome, Severity};
 use osier_extensions::plugins::api;
 use osier_llm::Script;
-use osier_permissions::trust::Trust;
+use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::questions::{Answer, QuestionKind};
 use osier_protocol::{Event, Op};
 use osier_session::SessionChoice;
@@ -429,7 +429,7 @@ async fn project_plugins_require_trust() {
             .open_with(SessionChoice::Unstored, Script::always("ok"), |setup| {
                 if trusts {
                     let trust = Trust::new(&setup.folders);
-                    trust.decide(&setup.cwd, true).unwrap();
+                    trust.decide(&ProjectFiles::read(&setup.cwd), true).unwrap();
                 }
             })
             .await;

@@ -448,6 +448,7 @@ fn a_response_that_is_not_a_model_response_is_an_error() {
         "osier/models.json",
         &format!(r#"{{"providers": {{"p": {{"baseUrl": "http://127.0.0.1:{port}/v1", "apiKey": "sk-secret", "models": [{{"id": "m"}}]}}}}}}"#),
     );
+    osier_base::private::restrict(&place.home.path().join("osier/models.json")).unwrap();
     let ran = place.run(&["-p", "--model", "p/m", "--max-retries", "0", "go"]);
     server.join().unwrap();
     assert_eq!((ran.stdout.as_str(), ran.code), ("", Some(1)));

@@ -9,7 +9,7 @@ use osier_agent::RunOutcome;
 use osier_llm::Script;
 use osier_llm::scripted::Gate;
 use osier_protocol::{Event, Op, Opening};
-use osier_session::SessionChoice;
+use osier_session::{SessionChoice, SessionSetup};
 use serde_json::{Value, json};
 
 use crate::support::cli::lines_of;
@@ -199,7 +199,10 @@ async fn selected_model_answers_next_and_is_stored() {
     assert_eq!(open.provider.requests().len(), 1);
     open.close().await;
 
-    let mut open = place.open(SessionChoice::Continue, Script::new()).await;
+    let name = |setup: &mut SessionSetup| setup.fallback = vec![other.clone()];
+    let mut open = place
+        .open_with(SessionChoice::Continue, Script::new(), name)
+        .await;
     let events = open.run("once more").await;
     let outcome = events.last().cloned();
     assert_eq!(

@@ -13,16 +13,26 @@ use rustix::fs::{Access, Gid, Uid};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
+use crate::private;
+
 /// Maximum number of symbolic links to follow, as in Linux.
 const MAX_LINKS: usize = 40;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Create missing parent directories.
+    /// Create missing parent directories; those of a private file are private too.
     pub parents: bool,
     /// Permission bits. By default an existing file retains its mode and a new one gets 0666 without the umask.
     pub mode: Option<u32>,
+}
+
+impl Options {
+    /// For a file that may contain secrets.
+    pub const PRIVATE: Self = Self {
+        parents: true,
+        mode: Some(private::FILE_MODE),
+    };
 }
 
 /// Why a file was not written. The file is unchanged.
@@ -117,7 +127,13 @@ fn write_guarded(
     let existing = existing(path, &target)?;
     let directory = parent(&target);
     if options.parents {
-        fs::create_dir_all(directory).map_err(fail)?;
+        let is_private = options.mode == Some(private::FILE_MODE);
+        let created = if is_private {
+            private::create_folder(directory)
+        } else {
+            fs::create_dir_all(directory)
+        };
+        created.map_err(fail)?;
     }
     let existing = existing
         .as_ref()

@@ -66,6 +66,11 @@ impl Folders {
         self.data.join("logs")
     }
 
+    /// Working directories of MCP servers.
+    pub fn servers_data(&self) -> PathBuf {
+        self.data.join("servers")
+    }
+
     pub fn credentials(&self) -> PathBuf {
         self.data.join("auth.json")
     }

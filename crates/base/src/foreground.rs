@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::process::{Command, Stdio};
 
+use crate::process::program_path;
+
 /// Runs `program` with the terminal's input and output.
 ///
 /// # Errors
@@ -15,7 +17,7 @@ pub fn run<A: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = A>) ->
         clippy::disallowed_methods,
         reason = "it needs the terminal and our process group"
     )]
-    let mut command = Command::new(program);
+    let mut command = Command::new(program_path(program.as_ref()));
     command
         .args(args)
         .stdin(Stdio::inherit())

@@ -12,8 +12,12 @@
 //! - [`text`] measures, cuts and sanitizes untrusted text; [`ansi`] extracts its colours; [`redact`] removes keys.
 //! - [`atomic_file`] replaces files atomically; [`locked_json`] shares small files between processes; [`jsonl`] reads
 //!   and appends JSON lines.
+//! - [`regular_file`] and [`walk`] read what others may have prepared: regular files of a limited size, folders once;
+//!   [`config_file`] is such a file for a loader.
+//! - [`private`] is for files and folders that may contain secrets.
 //! - [`diff`] compares texts by line or by word.
 //! - [`process`] runs commands and kills them with all their descendants.
+//! - [`git`] runs git so that the repository cannot run programs.
 //! - [`problem::Problem`] is an error in a user's file with its position.
 //!
 //! The crate does not depend on models, agents or screens.
@@ -23,9 +27,11 @@ pub mod ansi;
 pub mod atomic_file;
 pub mod browser;
 pub mod clock;
+pub mod config_file;
 pub mod diff;
 pub mod folders;
 pub mod foreground;
+pub mod git;
 pub mod hex;
 pub mod ids;
 pub mod jsonl;
@@ -34,13 +40,16 @@ pub mod locked_json;
 pub mod parts;
 pub mod path;
 pub mod percent;
+pub mod private;
 pub mod problem;
 pub mod process;
 pub mod redact;
+pub mod regular_file;
 pub mod request;
 pub mod signals;
 pub mod task;
 pub mod text;
+pub mod walk;
 pub mod watch;
 
 /// The program's name in requests to other programs.

@@ -1,9 +1,9 @@
 //! Small JSON files in the data directory that several processes change. Each change is a locked read-modify-write,
 //! so that none is lost, and readers always see a complete file.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::atomic_file;
 use crate::atomic_file::{Options, WriteError};
+use crate::private;
 
 /// Why a change was not stored. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -44,11 +45,14 @@ where
         source,
     };
     if let Some(folder) = path.parent() {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(failed)?;
+        private::create_folder(folder).map_err(failed)?;
     }
     let mut options = File::options();
-    options.write(true).create(true).truncate(false).mode(0o600);
+    options
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(private::FILE_MODE);
     let held = options.open(&lock).map_err(failed)?;
     match held.lock() {
         // A file system without locks: concurrent changes are rare.
@@ -61,11 +65,7 @@ where
     if now != before {
         let mut bytes = serde_json::to_vec_pretty(&now).unwrap_or_default();
         bytes.push(b'\n');
-        let options = Options {
-            parents: true,
-            mode: Some(0o600),
-        };
-        atomic_file::write_with(path, &bytes, options)?;
+        atomic_file::write_with(path, &bytes, Options::PRIVATE)?;
     }
     Ok(now)
 }

@@ -11,6 +11,7 @@ mod detached;
 mod group;
 mod piped;
 mod quiet;
+mod search;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -30,6 +31,8 @@ use tokio::time::{Instant, sleep_until};
 pub use detached::spawn_detached;
 pub use group::{ChildGroup, parent_of};
 pub use piped::{Piped, Pipes, spawn_piped};
+pub use search::program_path;
+
 pub use quiet::{QuietError, QuietOutput, run_bounded, run_captured, run_printing, run_quietly};
 
 /// Idle time of the pipe after which an exited child's output is complete.
@@ -94,10 +97,12 @@ impl Invocation {
 
     /// The command, run through `wrapper`; `env` overrides the variables in `defaults`.
     fn command(&self, wrapper: Option<&Path>, defaults: &[(&str, &str)]) -> Command {
+        let own = self.env.iter().rev().find(|(name, _)| name == "PATH");
+        let program = search::program(&self.program, own.map(|(_, path)| path.as_os_str()));
         #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-        let mut command = Command::new(wrapper.map_or(self.program.as_os_str(), Path::as_os_str));
+        let mut command = Command::new(wrapper.map_or(&*program, Path::as_os_str));
         if wrapper.is_some() {
-            command.arg(&self.program);
+            command.arg(&program);
         } else {
             command.process_group(0);
         }
@@ -117,7 +122,7 @@ impl Invocation {
 /// Replaces this process with `program`, looked up in `PATH`; returns only on failure.
 pub fn replace(program: &OsStr, args: impl IntoIterator<Item = OsString>) -> io::Error {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-    let mut command = std::process::Command::new(program);
+    let mut command = std::process::Command::new(program_path(program));
     command.args(args).exec()
 }
 

@@ -1,6 +1,7 @@
 //! Caches the state of the files at the last scan, so that unchanged files are not read again. Without the cache, or
 //! with a damaged one, everything is read.
 
+use osier_base::private;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -106,7 +107,7 @@ impl Cache {
 /// Replaces the file with `bytes`, readable only by the owner.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(parent)?;
+    private::create_folder(parent)?;
     let mut file = tempfile::NamedTempFile::new_in(parent)?;
     file.write_all(bytes)?;
     file.persist(path).map_err(|error| error.error)?;

@@ -1,6 +1,7 @@
 //! Content-addressed objects. An object is written once and never changed: readers see all of it or nothing, and
 //! writers of the same bytes produce the same file.
 
+use osier_base::private;
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -90,7 +91,7 @@ impl Objects {
             return Ok(hash);
         }
         let parent = path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(parent)?;
+        private::create_folder(parent)?;
         let mut file = tempfile::Builder::new()
             .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(parent)?;

@@ -13,7 +13,7 @@ use super::plan::{self, Difference, Ignored, Plan};
 use super::restore::{Restored, restore};
 use super::scan::{MAX_FILES, ScanError, scan};
 use super::state::{Content, State, StateId};
-use osier_base::clock;
+use osier_base::{clock, private};
 use osier_protocol::FileChange;
 use osier_tools::diff;
 
@@ -44,7 +44,7 @@ pub struct Captured {
 
 /// The file by which recording and pruning exclude each other.
 pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
-    fs::create_dir_all(folder)?;
+    private::create_folder(folder)?;
     File::options()
         .create(true)
         .truncate(false)

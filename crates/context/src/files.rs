@@ -2,13 +2,12 @@
 //! repository root to the working directory, the nearest last.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::ContextSources;
+use super::area::Area;
 use osier_base::problem::Problem;
-use osier_base::{path, text};
+use osier_base::{path, regular_file, text};
 
 /// File names in order of priority; the first that exists in a folder is used.
 pub(crate) const FILE_NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
@@ -29,8 +28,17 @@ pub struct ContextFile {
 
 /// The instruction files, the nearest last.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<ContextFile> {
-    let folders = std::iter::once(sources.config.clone()).chain(folders(&sources.cwd));
-    let mut paths: Vec<PathBuf> = folders.filter_map(|folder| first_of(&folder)).collect();
+    let project = Area::of_project(&sources.cwd);
+    let mut paths: Vec<PathBuf> = first_of(&sources.config).into_iter().collect();
+    for path in folders(&sources.cwd)
+        .iter()
+        .filter_map(|folder| first_of(folder))
+    {
+        match project.check(&path) {
+            Ok(()) => paths.push(path),
+            Err(problem) => problems.push(problem),
+        }
+    }
     for extra in &sources.extra {
         let found = if extra.is_dir() {
             first_of(extra)
@@ -69,10 +77,9 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
     files
 }
 
-/// From the repository root down to `cwd`; only `cwd` outside of repositories.
+/// From the project's root down to `cwd`; only `cwd` outside of repositories.
 pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
-    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
-    let root = root.unwrap_or(cwd);
+    let root = root(cwd);
     let inside = cwd
         .ancestors()
         .take_while(|folder| folder.starts_with(root));
@@ -81,21 +88,25 @@ pub(super) fn folders(cwd: &Path) -> Vec<PathBuf> {
     folders
 }
 
+/// The root of the repository around `cwd`, else `cwd`.
+pub(super) fn root(cwd: &Path) -> &Path {
+    let root = cwd.ancestors().find(|folder| folder.join(".git").exists());
+    root.unwrap_or(cwd)
+}
+
 fn first_of(folder: &Path) -> Option<PathBuf> {
     let paths = FILE_NAMES.iter().map(|name| folder.join(name));
-    // A folder or a pipe with this name is ignored.
-    paths.into_iter().find(|path| path.is_file())
+    // A folder or a link to nothing is ignored.
+    paths
+        .into_iter()
+        .find(|path| path.exists() && !path.is_dir())
 }
 
 /// Reads at most `left` bytes of a file, and at most the limit of one file.
 fn read(path: &Path, left: usize) -> Result<ContextFile, String> {
     let limit = FILE_LIMIT.min(left);
-    let file = fs::File::open(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let size = file.metadata().map_or(0, |metadata| metadata.len());
-    let mut bytes = Vec::new();
-    file.take(limit as u64 + 4)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("cannot be read: {error}"))?;
+    let (bytes, size) =
+        regular_file::head(path, limit as u64 + 4).map_err(|error| error.to_string())?;
     let whole = match std::str::from_utf8(&bytes) {
         Ok(whole) => whole,
         // The limit may split a character.

@@ -15,6 +15,7 @@
 //! assert_eq!(slash_parts("/etc/hosts looks odd"), None);
 //! ```
 
+mod area;
 pub mod files;
 pub mod front_matter;
 pub mod skill;

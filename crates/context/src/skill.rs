@@ -1,24 +1,24 @@
 //! Agent Skills (agentskills.io): folders with a `SKILL.md`. The prompt contains name and description; the
 //! body is read on demand, by the model or when the user calls the skill.
 
-use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::area::Area;
 use super::front_matter::{self, Document, Value};
 use super::{ContextSources, files};
 use osier_base::problem::Problem;
-use osier_base::text;
+use osier_base::walk::{Entry, Walk};
+use osier_base::{regular_file, text};
 
 /// Folders of a project that contain skills.
 pub const PROJECT_FOLDERS: [&str; 3] = [".osier/skills", ".agents/skills", ".claude/skills"];
 /// Limits of the standard for a name and a description, in bytes.
 const NAME_LIMIT: usize = 64;
 const DESCRIPTION_LIMIT: usize = 1024;
-const FILE_LIMIT: u64 = 1024 * 1024;
-/// Maximum depth of a skill, and maximum number of visited folders, because links can lead anywhere.
+/// Maximum size of a skill, a prompt template or the definition of an agent.
+pub const FILE_LIMIT: u64 = 1024 * 1024;
+/// Maximum depth of a skill.
 const DEPTH: usize = 4;
-const FOLDER_LIMIT: usize = 2_000;
 
 /// A skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,21 +61,21 @@ impl Skill {
 /// All skills by name. A project skill has priority over a user skill, a nearer one over a farther one.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Skill> {
     let nearest_first = files::folders(&sources.cwd).into_iter().rev();
-    let mut roots: Vec<PathBuf> = nearest_first
-        .flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)))
-        .collect();
-    roots.push(sources.config.join("skills"));
-    if let Some(home) = &sources.home {
-        roots.extend([".agents/skills", ".claude/skills"].map(|name| home.join(name)));
-    }
+    let of_project = nearest_first.flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)));
+    let home = sources.home.iter();
+    let shared =
+        home.flat_map(|home| [".agents/skills", ".claude/skills"].map(|name| home.join(name)));
+    let of_user = std::iter::once(sources.config.join("skills")).chain(shared);
+    let project = Area::of_project(&sources.cwd);
+    let roots = of_project.map(|root| (root, &project));
+    let roots = roots.chain(of_user.map(|root| (root, &Area::User)));
     let mut skills: Vec<Skill> = Vec::new();
-    let mut seen = BTreeSet::new();
-    for root in roots {
+    for (root, area) in roots {
         let mut paths = Vec::new();
-        find(&root, DEPTH, &mut seen, &mut paths);
-        paths.sort();
+        find(&mut area.walk(), &root, DEPTH, &mut paths);
         for path in paths {
-            let skill = read(&path).and_then(|text| parse(&path, &text, problems));
+            let text = area.check(&path).and_then(|()| read(&path));
+            let skill = text.and_then(|text| parse(&path, &text, problems));
             match skill {
                 Ok(skill) if skills.iter().any(|known| known.name == skill.name) => {}
                 Ok(skill) => skills.push(skill),
@@ -88,42 +88,24 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
 }
 
 /// Collects the `SKILL.md` files below `folder`. A skill contains no other skills.
-fn find(folder: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(folder) else {
+fn find(walk: &mut Walk, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let mut entries = walk.entries(folder);
+    let is_skill = |entry: &Entry| !entry.is_folder && entry.path.ends_with("SKILL.md");
+    if let Some(skill) = entries.iter().position(is_skill) {
+        found.push(entries.swap_remove(skill).path);
         return;
-    };
-    let key = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    if seen.len() >= FOLDER_LIMIT || !seen.insert(key) {
-        return;
-    }
-    let mut folders = Vec::new();
-    for entry in entries.filter_map(Result::ok) {
-        let path = entry.path();
-        if entry.file_name() == "SKILL.md" && path.is_file() {
-            found.push(path);
-            return;
-        }
-        if path.is_dir() {
-            folders.push(path);
-        }
     }
     if depth > 0 {
-        folders.sort();
-        for folder in folders {
-            find(&folder, depth - 1, seen, found);
+        for entry in entries.iter().filter(|entry| entry.is_folder) {
+            find(walk, &entry.path, depth - 1, found);
         }
     }
 }
 
-pub fn read(path: &Path) -> Result<String, Problem> {
-    let problem = |message: String| Problem::of_file(path, message, "it is ignored");
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > FILE_LIMIT => Err(problem(format!(
-            "has {} bytes, and the limit is {FILE_LIMIT}",
-            metadata.len()
-        ))),
-        _ => fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}"))),
-    }
+/// Reads a skill or a template.
+pub(super) fn read(path: &Path) -> Result<String, Problem> {
+    let text = regular_file::read_text(path, FILE_LIMIT);
+    text.map_err(|error| Problem::of_file(path, error.to_string(), "it is ignored"))
 }
 
 /// Parses a `SKILL.md`. Harmless violations of the standard are reported and accepted.

@@ -1,12 +1,13 @@
 //! Prompt templates: Markdown files that become slash commands. `$1`, `$@` and `$ARGUMENTS` insert arguments,
 //! `${1:-text}` has a default, `${@:2}` and `${@:2:3}` insert a range.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::area::Area;
 use super::{ContextSources, files, front_matter, skill};
 use osier_base::problem::Problem;
 use osier_base::text;
+use osier_base::walk::{Entry, Walk};
 
 /// Folders of a project that contain templates.
 pub const PROJECT_FOLDERS: [&str; 2] = [".osier/prompts", ".claude/commands"];
@@ -137,20 +138,20 @@ fn words(arguments: &str) -> Vec<String> {
 /// All templates by name; project templates have priority over the user's.
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Template> {
     let nearest_first = files::folders(&sources.cwd).into_iter().rev();
-    let mut roots: Vec<PathBuf> = nearest_first
-        .flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)))
-        .collect();
-    roots.push(sources.config.join("prompts"));
+    let of_project = nearest_first.flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)));
+    let project = Area::of_project(&sources.cwd);
+    let roots = of_project.map(|root| (root, &project));
+    let own = sources.config.join("prompts");
     let mut templates: Vec<Template> = Vec::new();
-    for root in roots {
+    for (root, area) in roots.chain([(own, &Area::User)]) {
         let mut paths = Vec::new();
-        find(&root, "", DEPTH, &mut paths);
+        find(&mut area.walk(), &root, "", DEPTH, &mut paths);
         paths.sort();
         for (name, path) in paths {
             if templates.iter().any(|known| known.name == name) {
                 continue;
             }
-            match skill::read(&path) {
+            match area.check(&path).and_then(|()| skill::read(&path)) {
                 Ok(text) => templates.push(parse(name, &path, &text, problems)),
                 Err(problem) => problems.push(problem),
             }
@@ -161,20 +162,22 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
 }
 
 /// Collects the Markdown files below `folder` with their command names.
-fn find(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<(String, PathBuf)>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    for entry in entries.filter_map(Result::ok) {
-        let path = entry.path();
+fn find(
+    walk: &mut Walk,
+    folder: &Path,
+    prefix: &str,
+    depth: usize,
+    found: &mut Vec<(String, PathBuf)>,
+) {
+    for Entry { path, is_folder } in walk.entries(folder) {
         let stem = path.file_stem().map(|stem| stem.to_string_lossy());
         let Some(stem) = stem.filter(|stem| !stem.contains(char::is_whitespace)) else {
             continue;
         };
         let name = format!("{prefix}{stem}");
-        if path.is_dir() && depth > 0 {
-            find(&path, &format!("{name}:"), depth - 1, found);
-        } else if path.extension().is_some_and(|ending| ending == "md") && path.is_file() {
+        if is_folder && depth > 0 {
+            find(walk, &path, &format!("{name}:"), depth - 1, found);
+        } else if !is_folder && path.extension().is_some_and(|ending| ending == "md") {
             found.push((name, path));
         }
     }

@@ -77,6 +77,8 @@ impl Drop for AskingGuard {
 pub(super) struct Client {
     pub server: String,
     pub cwd: PathBuf,
+    /// The working directory of a server that does not start in the project.
+    pub folder: PathBuf,
     pub questions: Questions,
     pub changed: mpsc::UnboundedSender<Changed>,
     /// Receives the server's challenge when a request fails because it requires a sign-in.

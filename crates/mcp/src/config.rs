@@ -9,6 +9,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
 use super::expand::expand;
+use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
 
 /// Default time without progress after which a request fails.
@@ -16,7 +17,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time for the answer to the first request. `npx` may have to download the program first.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum size of a file.
-const FILE_LIMIT: u64 = 4 * 1024 * 1024;
+pub(super) const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// The keys of a server entry.
 const KEYS: &[&str] = &[
@@ -44,6 +45,9 @@ pub struct ServerConfig {
     pub name: String,
     /// The file that configures it.
     pub file: PathBuf,
+    /// The file belongs to the project, which is trusted. Other servers do not start in the project unless their entry
+    /// says so.
+    pub of_project: bool,
     pub launch: Launch,
     /// The command or URL as written in the file, for display.
     pub shown: String,
@@ -67,6 +71,7 @@ impl ServerConfig {
         Self {
             name: name.to_owned(),
             file: PathBuf::new(),
+            of_project: false,
             launch,
             shown,
             disabled: false,
@@ -157,38 +162,31 @@ pub struct Servers {
     pub problems: Vec<Problem>,
 }
 
-/// Reads the files at `paths`. Later entries override earlier ones of the same name. A missing file is not an
+/// Reads the files. Later entries override earlier ones of the same name. A missing file is not an
 /// error. Blocks.
-pub fn load(paths: &[PathBuf], environment: &BTreeMap<String, String>) -> Servers {
+pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Servers {
     let mut all = Servers::default();
-    for path in paths {
-        let text = match read(path) {
+    for file in files {
+        let path = &file.path;
+        let text = match file.text(FILE_LIMIT) {
             Ok(Some(text)) => text,
             Ok(None) => continue,
-            Err(message) => {
+            Err(error) => {
                 let hint = "its servers are ignored";
-                all.problems.push(Problem::of_file(path, message, hint));
+                let problem = Problem::of_file(path, error.to_string(), hint);
+                all.problems.push(problem);
                 continue;
             }
         };
-        let read = parse(path, &text, environment);
+        let mut read = parse(path, &text, environment);
+        for server in read.servers.values_mut() {
+            server.of_project = file.is_known();
+            read.problems.extend(server.relative_argument());
+        }
         all.servers.extend(read.servers);
         all.problems.extend(read.problems);
     }
     all
-}
-
-fn read(path: &Path) -> Result<Option<String>, String> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.len() > FILE_LIMIT => {
-            return Err(format!("has {} bytes, which is too large", metadata.len()));
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        _ => {}
-    }
-    let text = std::fs::read_to_string(path);
-    text.map(Some)
-        .map_err(|error| format!("cannot be read: {error}"))
 }
 
 /// Parses `text`, the content of `path`.
@@ -286,6 +284,7 @@ impl Reader<'_> {
         Some(ServerConfig {
             name: self.name.to_owned(),
             file: self.path.to_owned(),
+            of_project: false,
             launch,
             shown: shown(entry),
             disabled,

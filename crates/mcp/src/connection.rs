@@ -30,6 +30,7 @@ use super::config::{Launch, ServerConfig};
 use super::login::Logins;
 use super::stdio::StdioTransport;
 use osier_agent::{ToolUpdate, UpdateSink};
+use osier_base::private;
 use osier_base::process::Invocation;
 
 /// Maximum rounds of questions per request.
@@ -174,9 +175,15 @@ fn invocation(config: &ServerConfig, client: &Client) -> Invocation {
     else {
         return Invocation::default();
     };
-    let cwd = cwd
-        .as_ref()
-        .map_or(client.cwd.clone(), |cwd| client.cwd.join(cwd));
+    let cwd = match cwd {
+        Some(cwd) => client.cwd.join(cwd),
+        None if config.of_project => client.cwd.clone(),
+        None => {
+            // In the project, `npx` would run what the project brings. Starting fails if there is no folder.
+            let _ = private::create_folder(&client.folder);
+            client.folder.clone()
+        }
+    };
     let env = env.iter().map(|(name, value)| (name.into(), value.into()));
     Invocation {
         cwd: Some(cwd),

@@ -1,13 +1,13 @@
 //! Edits `mcp.json`: adds or removes one server and leaves everything else unchanged.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use osier_base::atomic_file;
-use osier_base::atomic_file::WriteError;
+use osier_base::atomic_file::{Options, WriteError};
+use osier_base::regular_file::{self, ReadError};
 
 /// A server to add.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub struct NewServer {
 /// Why the file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    #[error("cannot read `{}`: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    #[error("`{}` {source}", path.display())]
+    Read { path: PathBuf, source: ReadError },
     #[error("{}:{line}:{column}: not valid JSON", path.display())]
     Syntax {
         path: PathBuf,
@@ -102,9 +102,9 @@ struct File {
 }
 
 fn read(path: &Path) -> Result<File, FileError> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match regular_file::read_text(path, super::config::FILE_LIMIT) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => "{}".to_owned(),
+        Err(ReadError::Missing) => "{}".to_owned(),
         Err(source) => {
             let path = path.to_owned();
             return Err(FileError::Read { path, source });
@@ -149,11 +149,8 @@ impl File {
             });
         }
         bytes.push(b'\n');
-        let options = atomic_file::Options {
-            parents: true,
-            ..atomic_file::Options::default()
-        };
-        Ok(atomic_file::write_with(path, &bytes, options)?)
+        // Entries can contain keys.
+        Ok(atomic_file::write_with(path, &bytes, Options::PRIVATE)?)
     }
 }
 

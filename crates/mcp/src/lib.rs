@@ -40,6 +40,7 @@ mod result;
 mod server;
 mod stdio;
 mod tools;
+mod working_directory;
 
 pub use config::{Launch, ServerConfig, Servers, load};
 pub use file::{FileError, NewServer, add, remove};

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use osier_base::text;
+use osier_base::{private, text};
 
 /// Size after which a new file starts.
 const LIMIT: u64 = 5 * 1024 * 1024;
@@ -41,6 +41,11 @@ impl ServerLog {
         }
     }
 
+    /// A folder for the server below `parent`.
+    pub(super) fn folder_in(&self, parent: &Path) -> PathBuf {
+        parent.join(self.path.file_stem().unwrap_or_default())
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -62,7 +67,7 @@ impl ServerLog {
 
     fn begin(&self) -> std::io::Result<Open> {
         if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)?;
+            private::create_folder(folder)?;
         }
         let length = std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
         if length > LIMIT {
@@ -72,7 +77,7 @@ impl ServerLog {
         let file = options
             .create(true)
             .append(true)
-            .mode(0o600)
+            .mode(private::FILE_MODE)
             .open(&self.path)?;
         let length = file.metadata()?.len();
         Ok(Open { file, length })

@@ -19,6 +19,7 @@ use super::login::Logins;
 use super::server::{Command, ServerTask, ServerUpdate};
 use super::tools::Link;
 use osier_agent::{Severity, ToolSet, ToolSource};
+use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 use osier_protocol::{ServerAction, ServerInfo};
@@ -33,11 +34,15 @@ const LOGIN_TIME: Duration = Duration::from_mins(15);
 #[derive(Debug, Clone)]
 pub struct McpSetup {
     /// The configuration files, in order of increasing priority.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<ConfigFile>,
+    /// Whether servers of the user may start in the project.
+    pub trusted: bool,
     /// Servers that no file configures; they come before those of the files.
     pub given: Vec<config::ServerConfig>,
     pub environment: Arc<BTreeMap<String, String>>,
     pub cwd: PathBuf,
+    /// The directory for the working directories of servers that do not start in the project.
+    pub folders: PathBuf,
     /// The directory for logs.
     pub logs: PathBuf,
     pub logins: Logins,
@@ -93,7 +98,7 @@ pub(super) struct Known {
 enum Order {
     Act(String, ServerAction),
     List,
-    Load(Vec<PathBuf>),
+    Load(Vec<ConfigFile>, bool),
     SignedIn(String, Result<(), String>),
     End(oneshot::Sender<()>),
 }
@@ -136,8 +141,8 @@ impl Mcp {
 
     /// Reads `files` instead of the earlier ones. New servers start, changed servers restart, removed servers
     /// end.
-    pub fn load(&self, files: Vec<PathBuf>) {
-        let _ = self.orders.send(Order::Load(files));
+    pub fn load(&self, files: Vec<ConfigFile>, trusted: bool) {
+        let _ = self.orders.send(Order::Load(files, trusted));
     }
 
     /// Waits until no server is starting, at most `limit`.
@@ -202,8 +207,8 @@ impl Manager {
                         let _ = done.send(());
                         return;
                     }
-                    Some(Order::Load(files)) => {
-                        self.setup.files = files;
+                    Some(Order::Load(files, trusted)) => {
+                        (self.setup.files, self.setup.trusted) = (files, trusted);
                         self.load().await;
                     }
                     Some(order) => self.obey(order),
@@ -227,6 +232,15 @@ impl Manager {
         let given = self.setup.given.iter().cloned();
         servers.extend(given.map(|server| (server.name.clone(), server)));
         self.report(&problems);
+        if !self.setup.trusted {
+            servers.retain(|_, server| {
+                let starts = !server.wants_project();
+                if !starts {
+                    self.report(&[server.untrusted()]);
+                }
+                starts
+            });
+        }
         self.entries
             .retain(|entry| servers.get(&entry.info.name) == Some(&*entry.config));
         for (name, config) in servers {
@@ -257,6 +271,7 @@ impl Manager {
         let client = Client {
             server: config.name.clone(),
             cwd: self.setup.cwd.clone(),
+            folder: log.folder_in(&self.setup.folders),
             questions: self.setup.questions.clone(),
             changed,
             refused,
@@ -298,7 +313,7 @@ impl Manager {
                     self.notice(Severity::Error, text);
                 }
             },
-            Order::Load(_) | Order::End(_) => {}
+            Order::Load(..) | Order::End(_) => {}
         }
     }
 

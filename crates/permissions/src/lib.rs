@@ -32,6 +32,7 @@ mod equivalents;
 mod gate;
 mod policy;
 mod programs;
+mod project_files;
 mod rule;
 mod saved_rules;
 pub mod shell;

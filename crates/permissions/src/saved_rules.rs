@@ -70,11 +70,7 @@ impl Remembered {
             stored.projects.remove(&self.project);
         }
         let text = serde_json::to_vec_pretty(&stored).unwrap_or_default();
-        let options = Options {
-            parents: true,
-            ..Options::default()
-        };
-        atomic_file::write_with(&self.path, &text, options)
+        atomic_file::write_with(&self.path, &text, Options::PRIVATE)
     }
 
     /// A missing file is empty.

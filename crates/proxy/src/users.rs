@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use osier_base::clock;
 use osier_base::hex::hex;
+use osier_base::private;
 use osier_llm::Usage;
 
 /// How long to wait for another process's lock.
@@ -100,7 +101,7 @@ impl Users {
             path: path.clone(),
             source,
         };
-        std::fs::create_dir_all(data).map_err(failed)?;
+        private::create_folder(data).map_err(failed)?;
         std::fs::OpenOptions::new()
             .append(true)
             .create(true)

@@ -7,10 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use osier_base::regular_file;
+
 /// Directory entries that are read; those of the upper levels come first.
 const MAX_ENTRIES: usize = 30_000;
 /// Protected files; each is a mount.
 const MAX_PROTECTED: usize = 256;
+
+/// Bytes of a file that names a directory: larger than any path.
+const POINTER_LIMIT: u64 = 16 * 1024;
 
 /// Of the working directory only.
 const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
@@ -102,11 +107,9 @@ impl Folder {
 fn git_directories(git: &Path) -> Vec<PathBuf> {
     let folder = git.parent().unwrap_or(Path::new("/"));
     let mut found = vec![git.to_owned()];
-    // Larger than any path.
     let pointer = |path: &Path| {
-        let size = fs::metadata(path).ok().filter(fs::Metadata::is_file)?.len();
-        let text = (size < 16 * 1024).then(|| fs::read_to_string(path).ok())?;
-        Some(text?.trim().to_owned())
+        let text = regular_file::read_text(path, POINTER_LIMIT).ok()?;
+        Some(text.trim().to_owned())
     };
     if let Some(text) = pointer(git)
         && let Some(target) = text.strip_prefix("gitdir: ")

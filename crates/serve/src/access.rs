@@ -201,11 +201,8 @@ pub fn read_token(path: &Path) -> Result<String, String> {
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let token = make_token().map_err(|error| failed(&error))?;
-            let options = Options {
-                mode: Some(0o600),
-                parents: true,
-            };
-            let written = atomic_file::write_with(path, format!("{token}\n").as_bytes(), options);
+            let text = format!("{token}\n");
+            let written = atomic_file::write_with(path, text.as_bytes(), Options::PRIVATE);
             written.map_err(|error| failed(&error))?;
             Ok(token)
         }

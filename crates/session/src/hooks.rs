@@ -10,6 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use osier_agent::CustomMessage;
 use osier_agent::{AgentMessage, Severity};
 use osier_base::clock;
+use osier_base::config_file::ConfigFile;
 use osier_extensions::hooks::{HookFile, HookNews, Hooks, SessionHooks};
 use osier_permissions::trust::project_root;
 use osier_protocol::Event;
@@ -135,8 +136,8 @@ impl HookRunner {
 
 /// The files that can configure hooks; those of the project only if it is trusted.
 fn files(setup: &SessionSetup) -> Vec<HookFile> {
-    let file = |path: PathBuf, of_project: bool, of_settings: bool| HookFile {
-        path,
+    let file = |file: ConfigFile, of_project: bool, of_settings: bool| HookFile {
+        file,
         of_project,
         of_settings,
     };
@@ -144,15 +145,20 @@ fn files(setup: &SessionSetup) -> Vec<HookFile> {
     if setup.settings.claude_hooks
         && let Some(folder) = claude_folder(setup)
     {
-        files.push(file(folder.join("settings.json"), false, true));
+        files.push(file(folder.join("settings.json").into(), false, true));
     }
-    files.push(file(setup.folders.hooks(), false, false));
-    if trust::is_trusted(setup) {
-        let root = project_root(&setup.cwd);
-        for name in [".claude/settings.json", ".claude/settings.local.json"] {
-            files.push(file(root.join(name), true, true));
-        }
-        files.push(file(root.join(".osier/hooks.json"), true, false));
+    files.push(file(setup.folders.hooks().into(), false, false));
+    let trusted = trust::trusted_files(setup);
+    for (name, of_settings) in [
+        (".claude/settings.json", true),
+        (".claude/settings.local.json", true),
+        (".osier/hooks.json", false),
+    ] {
+        files.extend(
+            trusted
+                .get(name)
+                .map(|found| file(found, true, of_settings)),
+        );
     }
     files
 }

@@ -67,6 +67,7 @@ pub mod models;
 mod open_session;
 mod permissions;
 mod plugins;
+mod private_files;
 mod prompt;
 mod questions;
 pub mod session_index;
@@ -86,5 +87,6 @@ mod usage;
 mod workspace;
 
 pub use actor::{RemoteSession, SessionHandle, StartError};
+pub use mcp::server_files;
 pub use open_session::find as find_session;
 pub use setup::{SessionChoice, SessionSetup};

@@ -1,6 +1,5 @@
 //! The MCP servers of a session. They start and end with it.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +8,15 @@ use tokio::sync::mpsc;
 
 use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
+use crate::trust;
 use osier_protocol::Event;
 use osier_protocol::questions::Questions;
 
+use osier_base::config_file::ConfigFile;
+use osier_base::folders::Folders;
 use osier_llm::auth::CredentialFile;
 use osier_mcp::{Logins, Mcp, McpSetup, ServerEvent};
-use osier_permissions::trust::{Trust, project_root};
+use osier_permissions::trust::ProjectFiles;
 use osier_tools::Workspace;
 
 /// How long the first prompt of a non-interactive run waits for servers.
@@ -34,8 +36,11 @@ pub(crate) fn start(
         }
     });
     let file = CredentialFile::new(setup.folders.credentials());
+    let (files, trusted) = files(setup);
     let mcp = McpSetup {
-        files: files(setup),
+        files,
+        trusted,
+        folders: setup.folders.servers_data(),
         given: setup.servers.clone(),
         environment: Arc::clone(&setup.environment),
         cwd: setup.cwd.clone(),
@@ -51,18 +56,19 @@ pub(crate) fn start(
 }
 
 /// The files that configure servers; those of the project only if it is trusted.
-pub(crate) fn files(setup: &SessionSetup) -> Vec<PathBuf> {
-    let mut files = vec![setup.folders.servers()];
-    if Trust::new(&setup.folders).allows(&setup.cwd) {
-        files.extend(project_files(&setup.cwd));
-    }
-    files
+/// Whether servers of the user may start in the project, too.
+pub(crate) fn files(setup: &SessionSetup) -> (Vec<ConfigFile>, bool) {
+    let trusted = trust::trusted_files(setup);
+    (server_files(&setup.folders, &trusted), trusted.is_trusted())
 }
 
-/// The files of the project around `cwd`; later files override earlier ones.
-fn project_files(cwd: &Path) -> [PathBuf; 2] {
-    let root = project_root(cwd);
-    [".mcp.json", ".osier/mcp.json"].map(|name| root.join(name))
+/// The files that configure servers; later files override earlier ones.
+pub fn server_files(folders: &Folders, trusted: &ProjectFiles) -> Vec<ConfigFile> {
+    let of_project = [".mcp.json", ".osier/mcp.json"].map(|name| trusted.get(name));
+    let user = ConfigFile::from(folders.servers());
+    std::iter::once(user)
+        .chain(of_project.into_iter().flatten())
+        .collect()
 }
 
 /// Whether `name`, one of `--tools`, names tools of a server.

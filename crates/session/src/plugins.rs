@@ -13,9 +13,9 @@ use osier_base::watch::Watcher;
 use osier_base::{clock, ids};
 use osier_extensions::hooks::Role;
 use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Request};
+use osier_extensions::plugins::discover::PluginFolder;
 use osier_extensions::plugins::{Loaded, Plugins, api};
 use osier_llm::ToolCall;
-use osier_permissions::trust::project_root;
 use osier_protocol::questions::Questions;
 use osier_protocol::{Event, PageAt, PluginKey, SessionInfo};
 use osier_store::{EntryIndex, SessionStore};
@@ -25,6 +25,9 @@ use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
 use crate::tool_policy::ToolPolicy;
 use crate::trust;
+
+/// Plugins of a project.
+const PROJECT_FOLDER: &str = ".osier/plugins";
 
 /// The loaded plugins.
 #[derive(Debug)]
@@ -92,9 +95,10 @@ impl PluginHost {
     }
 
     /// Calls `changed` when a file below `folders` changes.
-    pub(crate) fn watch(&mut self, folders: Vec<PathBuf>, changed: Callback<()>) {
+    pub(crate) fn watch(&mut self, folders: Vec<PluginFolder>, changed: Callback<()>) {
         let mut watched = Vec::new();
-        for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
+        let folders = folders.into_iter().map(|folder| folder.path);
+        for folder in folders.filter(|folder| folder.is_dir()) {
             let below = std::fs::read_dir(&folder).into_iter().flatten();
             let below = below.filter_map(Result::ok).map(|entry| entry.path());
             watched.extend(below.filter(|path| path.is_dir()));
@@ -154,10 +158,13 @@ impl PluginHost {
 }
 
 /// The folders of plugins; those of the project only if it is trusted.
-pub(crate) fn folders(setup: &SessionSetup) -> Vec<PathBuf> {
-    let mut folders = vec![setup.folders.config.join("plugins")];
-    if trust::is_trusted(setup) {
-        folders.push(project_root(&setup.cwd).join(".osier/plugins"));
+pub(crate) fn folders(setup: &SessionSetup) -> Vec<PluginFolder> {
+    let mut folders = vec![setup.folders.config.join("plugins").into()];
+    let trusted = trust::trusted_files(setup);
+    let files = trusted.below(PROJECT_FOLDER);
+    if !files.is_empty() {
+        let path = trusted.root().join(PROJECT_FOLDER);
+        folders.push(PluginFolder::with_files(path, files));
     }
     folders
 }

@@ -4,15 +4,22 @@ use tokio_util::sync::CancellationToken;
 
 use osier_agent::Severity;
 use osier_base::path;
-use osier_permissions::trust::{Trust, TrustState};
+use osier_permissions::trust::{ProjectFiles, Trust, TrustState};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
 use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
 
-/// Whether files of the project can run code.
-pub(crate) fn is_trusted(setup: &SessionSetup) -> bool {
-    Trust::new(&setup.folders).allows(&setup.cwd)
+/// The files of the project that can run code, if it is trusted.
+pub(crate) fn trusted_files(setup: &SessionSetup) -> ProjectFiles {
+    Trust::new(&setup.folders).trusted_files(&setup.cwd)
+}
+
+/// The user's decision about files.
+#[derive(Debug)]
+pub(crate) struct TrustDecision {
+    files: ProjectFiles,
+    pub trusted: bool,
 }
 
 /// Asks the user about the project if it has files that can run code and there is no decision on them as they are.
@@ -20,33 +27,47 @@ pub(crate) fn ask(
     setup: &SessionSetup,
     questions: Questions,
     emitter: Emitter,
-    decided: Callback<bool>,
+    decided: Callback<TrustDecision>,
 ) {
     let (trust, cwd) = (Trust::new(&setup.folders), setup.cwd.clone());
     let interactive = setup.answers_questions;
     osier_base::task::spawn(async move {
-        let standing = {
+        let read = {
             let cwd = cwd.clone();
-            osier_base::task::spawn_blocking(move || trust.state(&cwd)).await
+            osier_base::task::spawn_blocking(move || {
+                let files = ProjectFiles::read(&cwd);
+                (trust.state(&files), files)
+            })
+            .await
         };
-        let (files, changed) = match standing {
-            Ok(TrustState::Undecided(files)) => (files, false),
-            Ok(TrustState::Changed(files)) => (files, true),
+        let Ok((state, files)) = read else { return };
+        for problem in files.rejected() {
+            emitter.post_notice(Severity::Warning, problem.to_string());
+        }
+        let (paths, changed) = match state {
+            TrustState::Undecided(paths) => (paths, false),
+            TrustState::Changed(paths) => (paths, true),
             _ => return,
         };
-        let files: Vec<String> = files.iter().map(|file| path::display(file, &cwd)).collect();
+        let paths: Vec<String> = paths.iter().map(|file| path::display(file, &cwd)).collect();
         let answer = if interactive {
-            let question = question(files.join("\n"), changed);
+            let question = question(paths.join("\n"), changed);
             questions.ask(question, &CancellationToken::new()).await
         } else {
             Answer::Dismissed
         };
         match answer {
-            Answer::Yes => decided.call(true),
-            Answer::Refuse { .. } => decided.call(false),
+            Answer::Yes => decided.call(TrustDecision {
+                files,
+                trusted: true,
+            }),
+            Answer::Refuse { .. } => decided.call(TrustDecision {
+                files,
+                trusted: false,
+            }),
             _ => emitter.post_notice(
                 Severity::Warning,
-                "this folder is not trusted: its settings, hooks, plugins and servers are ignored; \
+                "this folder is not trusted: its settings, hooks, plugins, servers and agents are ignored; \
                  use `--trust` to trust it",
             ),
         }
@@ -54,8 +75,8 @@ pub(crate) fn ask(
 }
 
 /// Stores the decision on the project. Whether that worked.
-pub(crate) fn decide(trusted: bool, setup: &SessionSetup, emitter: &Emitter) -> bool {
-    let stored = Trust::new(&setup.folders).decide(&setup.cwd, trusted);
+pub(crate) fn decide(decision: &TrustDecision, setup: &SessionSetup, emitter: &Emitter) -> bool {
+    let stored = Trust::new(&setup.folders).decide(&decision.files, decision.trusted);
     if let Err(error) = &stored {
         emitter.notice(
             Severity::Warning,
@@ -69,7 +90,7 @@ fn question(files: String, changed: bool) -> Question {
     let title = if changed {
         "Its files that can run code have changed. Trust this folder as it is now?"
     } else {
-        "It has files that can run code: settings, hooks, plugins or servers. Trust this folder?"
+        "It has files that can run code: settings, hooks, plugins, servers or agents. Trust this folder?"
     };
     Question {
         id: String::new(),

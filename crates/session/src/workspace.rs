@@ -1,11 +1,11 @@
 //! The working directory: its name and git branch for the footer, and its files for `@` completion.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use osier_base::regular_file;
 use osier_protocol::Event;
 use osier_tools::files;
 
@@ -72,9 +72,13 @@ fn describe(cwd: &Path) -> Event {
     }
 }
 
+/// Maximum size of the files of git that name a branch or a folder.
+const LINK_LIMIT: u64 = 16 * 1024;
+
 /// The branch checked out in the repository around `cwd`, or the start of a detached commit.
 fn branch(cwd: &Path) -> Option<String> {
-    let head = fs::read_to_string(git_folder(cwd)?.join("HEAD")).ok()?;
+    let head = git_folder(cwd)?.join("HEAD");
+    let head = regular_file::read_text(&head, LINK_LIMIT).ok()?;
     let head = head.trim();
     match head.strip_prefix("ref: ") {
         Some(reference) => Some(
@@ -96,13 +100,14 @@ fn git_folder(cwd: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git);
     }
-    let text = fs::read_to_string(&git).ok()?;
+    let text = regular_file::read_text(&git, LINK_LIMIT).ok()?;
     let target = text.trim().strip_prefix("gitdir: ")?;
     Some(git.parent()?.join(target))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Write;
 
     use super::*;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use osier_base::atomic_file;
+use osier_base::atomic_file::{self, Options};
+use osier_base::regular_file::{self, ReadError};
 
 /// A string in TOML syntax.
 pub fn quoted(text: &str) -> String {
@@ -17,18 +18,15 @@ pub fn quoted(text: &str) -> String {
 /// # Errors
 /// Why the file was not changed, as a line for the user.
 pub fn write(path: &Path, name: &str, value: Option<&str>) -> Result<(), String> {
-    let text = match std::fs::read_to_string(path) {
+    let text = match regular_file::read_text(path, super::FILE_LIMIT) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        Err(ReadError::Missing) => String::new(),
+        Err(error) => return Err(format!("{} {error}", path.display())),
     };
     let changed = set(&text, name, value)
         .map_err(|error| format!("{}: {error}; fix the file first", path.display()))?;
-    if let Some(folder) = path.parent() {
-        let made = std::fs::create_dir_all(folder);
-        made.map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    }
-    atomic_file::write(path, changed.as_bytes()).map_err(|error| error.to_string())
+    atomic_file::write_with(path, changed.as_bytes(), Options::PRIVATE)
+        .map_err(|error| error.to_string())
 }
 
 /// The text of a settings file with one setting changed.

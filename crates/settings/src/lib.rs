@@ -18,6 +18,7 @@
 
 mod edit;
 mod list;
+mod project;
 mod screen;
 mod value;
 
@@ -28,12 +29,11 @@ use toml::{Spanned, Value};
 
 use value::{address, network, rules, text, texts};
 
-use osier_base::folders::Folders;
 use osier_base::problem::{Problem, nearest};
+use osier_base::regular_file::{self, ReadError};
 use osier_llm::catalogue::refresh::SOURCE;
 use osier_llm::{HttpOptions, ThinkingLevel};
 use osier_permissions::RuleLists;
-use osier_permissions::trust::{Trust, project_root};
 use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
@@ -480,6 +480,8 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
+/// Maximum size of a settings file.
+const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
 
 impl Settings {
@@ -500,45 +502,13 @@ impl Settings {
         }
     }
 
-    /// The user's settings, overridden by those of the project around `cwd` if it is trusted. A project can
-    /// add rules and make settings stricter, never weaken them.
-    pub fn load_for(folders: &Folders, cwd: &Path) -> (Self, Vec<Problem>) {
-        let (user, mut problems) = Self::load(&folders.settings());
-        let path = project_root(cwd).join(".osier/settings.toml");
-        if !path.is_file() || !Trust::new(folders).allows(cwd) {
-            return (user, problems);
-        }
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) => {
-                let message = format!("cannot be read: {error}");
-                problems.push(Problem::of_file(path, message, "it is ignored"));
-                return (user, problems);
-            }
-        };
-        let (mut settings, found) = Self::parse_over(user.clone(), &path, &text);
-        problems.extend(found);
-        settings.permissions = settings.permissions.max(user.permissions);
-        settings.sandbox = settings.sandbox.max(user.sandbox);
-        settings.sandbox_network = settings.sandbox_network.and(&user.sandbox_network);
-        settings.sandbox_write = user.sandbox_write;
-        settings.claude_hooks = user.claude_hooks;
-        // Only the user can decide where secrets are sent.
-        settings.proxy = user.proxy;
-        settings.ca_file = user.ca_file;
-        (settings, problems)
-    }
-
     /// Reads the file at `path`. A missing file is not an error.
     pub fn load(path: &Path) -> (Self, Vec<Problem>) {
-        match std::fs::read_to_string(path) {
+        match regular_file::read_text(path, FILE_LIMIT) {
             Ok(text) => Self::parse(path, &text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                (Self::default(), Vec::new())
-            }
+            Err(ReadError::Missing) => (Self::default(), Vec::new()),
             Err(error) => {
-                let message = format!("cannot be read: {error}");
-                let problem = Problem::of_file(path, message, "the defaults are used");
+                let problem = Problem::of_file(path, error.to_string(), "the defaults are used");
                 (Self::default(), vec![problem])
             }
         }

@@ -6,8 +6,8 @@ use toml::de::DeTable;
 
 use super::edit::quoted;
 use super::{SETTINGS, Setting, Settings};
+use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
-use osier_permissions::trust::{Trust, project_root};
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,13 +36,11 @@ pub struct SettingInfo {
 
 /// All settings for a session in `cwd`, in the order of the documentation.
 pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
-    let mut files = vec![folders.settings()];
-    if Trust::new(folders).allows(cwd) {
-        files.push(project_root(cwd).join(".osier/settings.toml"));
-    }
+    let user = ConfigFile::from(folders.settings());
+    let files = std::iter::once(user).chain(super::project::project_file(folders, cwd));
     let mut infos: Vec<SettingInfo> = SETTINGS.iter().map(SettingInfo::of).collect();
-    for path in files {
-        let Ok(text) = std::fs::read_to_string(&path) else {
+    for file in files {
+        let Ok(Some(text)) = file.text(super::FILE_LIMIT) else {
             continue;
         };
         let (table, _) = DeTable::parse_recoverable(&text);
@@ -51,7 +49,7 @@ pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
             if let Some(info) = infos.iter_mut().find(|info| info.name == name) {
                 text[value.span()].clone_into(&mut info.value);
                 let line = text[..key.span().start].matches('\n').count() + 1;
-                let path = path.clone();
+                let path = file.path.clone();
                 info.source = Source::File { path, line };
             }
         }

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::image;
 use crate::image::ImageError;
 use osier_agent::{Attachment, AttachmentKind};
-use osier_base::ids;
+use osier_base::{ids, regular_file};
 
 /// Maximum size of a text, in bytes.
 pub const TEXT_LIMIT: u64 = 1024 * 1024;
@@ -55,7 +55,10 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
             limit: image::FILE_LIMIT,
         });
     }
-    of_bytes(path, std::fs::read(path).map_err(unreadable)?)
+    // A pipe or a device has no size and may not end.
+    let bytes = regular_file::read(path, image::FILE_LIMIT);
+    let bytes = bytes.map_err(|error| unreadable(std::io::Error::other(error.to_string())))?;
+    of_bytes(path, bytes)
 }
 
 /// The file at `path`, whose content was already read.

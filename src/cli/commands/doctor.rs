@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::cli::exit::Exit;
 use osier_base::folders::Folders;
+use osier_base::git::Git;
 use osier_base::problem::Problem;
 use osier_base::process::{Invocation, spawn};
 use osier_base::text::{sanitize, single_line};
@@ -375,9 +376,9 @@ async fn git(context: &DoctorContext<'_>) -> Check {
         );
     };
     let version = version.trim_start_matches("git version ").to_owned();
-    match first_line("git", &["rev-parse", "--show-toplevel"], context.cwd).await {
-        Some(top) => passed(name, format!("{version}, in {top}")),
-        None => passed(
+    match Git::open(context.cwd).await {
+        Ok(git) => passed(name, format!("{version}, in {}", git.root().display())),
+        Err(_) => passed(
             name,
             format!("{version}; this directory is not in a repository"),
         ),

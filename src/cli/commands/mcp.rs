@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use crate::cli::args::{McpAddArgs, McpCommand};
 use crate::cli::exit::{Exit, usage_error};
+use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, NewServer};
-use osier_permissions::trust::project_root;
+use osier_mcp::{Logins, Mcp, McpSetup, NewServer, Servers};
+use osier_permissions::trust::ProjectFiles;
 use osier_protocol::questions::Questions;
 use osier_protocol::{ServerInfo, ServerState};
+use osier_session::server_files;
 use osier_tools::Workspace;
 
 /// How long `osier mcp test` waits for all servers to start.
@@ -24,23 +26,26 @@ pub(in crate::cli) struct McpContext<'a> {
     pub folders: &'a Folders,
     pub environment: &'a BTreeMap<String, String>,
     pub cwd: PathBuf,
-    /// Whether the project is trusted, so that its files are read.
-    pub project: bool,
+    /// The files of the project, if it is trusted.
+    pub project: ProjectFiles,
     pub keyring: bool,
 }
 
 impl McpContext<'_> {
     fn project_file(&self) -> PathBuf {
-        project_root(&self.cwd).join(".osier/mcp.json")
+        self.project.root().join(".osier/mcp.json")
     }
 
-    fn files(&self) -> Vec<PathBuf> {
-        let mut files = vec![self.folders.servers()];
-        if self.project {
-            let shared = project_root(&self.cwd).join(".mcp.json");
-            files.extend([shared, self.project_file()]);
-        }
-        files
+    fn files(&self) -> Vec<ConfigFile> {
+        server_files(self.folders, &self.project)
+    }
+
+    /// The servers, with all problems of their files.
+    fn servers(&self) -> Servers {
+        let mut servers = osier_mcp::load(&self.files(), self.environment);
+        let rejected = self.project.rejected().iter().cloned();
+        servers.problems.extend(rejected);
+        servers
     }
 
     fn logins(&self) -> Logins {
@@ -122,7 +127,7 @@ fn add(args: McpAddArgs, context: &McpContext<'_>, out: &mut dyn Write) -> io::R
 }
 
 fn list(context: &McpContext<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = osier_mcp::load(&context.files(), context.environment);
+    let servers = context.servers();
     for server in servers.servers.values() {
         let state = if server.disabled {
             "disabled"
@@ -158,7 +163,7 @@ async fn test(
     context: &McpContext<'_>,
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
-    let servers = osier_mcp::load(&context.files(), context.environment);
+    let servers = context.servers();
     for problem in &servers.problems {
         writeln!(out, "{problem}")?;
     }
@@ -175,6 +180,8 @@ async fn test(
     let (changes, _receiver) = tokio::sync::mpsc::unbounded_channel();
     let setup = McpSetup {
         files: context.files(),
+        trusted: context.project.is_trusted(),
+        folders: context.folders.servers_data(),
         given: Vec::new(),
         environment: Arc::new(context.environment.clone()),
         cwd: context.cwd.clone(),
@@ -238,7 +245,7 @@ fn describe(server: &ServerInfo, out: &mut dyn Write) -> io::Result<()> {
 }
 
 async fn login(name: &str, context: &McpContext<'_>, out: &mut dyn Write) -> io::Result<Exit> {
-    let servers = osier_mcp::load(&context.files(), context.environment);
+    let servers = context.servers();
     let Some(config) = servers.servers.get(name) else {
         let message = format!("unknown MCP server `{name}`; `osier mcp list` lists the servers");
         return Ok(usage_error(&message));

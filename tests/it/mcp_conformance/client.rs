@@ -75,7 +75,9 @@ fn setup(folder: &Path, url: &str) -> McpSetup {
     let (questions, asked) = Questions::new();
     tokio::spawn(answer(asked));
     McpSetup {
-        files: vec![file],
+        files: vec![file.into()],
+        trusted: true,
+        folders: folder.join("servers"),
         given: Vec::new(),
         environment: Arc::new(std::env::vars().collect()),
         cwd: folder.to_owned(),

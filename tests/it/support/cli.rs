@@ -49,7 +49,9 @@ impl Home {
 
     /// Writes a configuration file: `settings.toml`, `models.json`.
     pub(crate) fn config(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        write(&self.home().join(name), content.as_ref())
+        let path = write(&self.home().join(name), content.as_ref());
+        osier_base::private::restrict(&path).expect("private permissions");
+        path
     }
 
     /// A run of the program in these directories.

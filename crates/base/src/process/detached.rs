@@ -2,21 +2,27 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, BufRead as _, BufReader};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::{Invocation, MARKER};
+use super::{Invocation, MARKER, program_path};
+use crate::private;
 
 /// Starts a program in its own process group and returns the first line it prints; empty if it exited before. Its
 /// stderr is appended to the file `log`.
 pub fn spawn_detached(invocation: &Invocation, log: &Path) -> io::Result<String> {
     if let Some(folder) = log.parent() {
-        std::fs::create_dir_all(folder)?;
+        private::create_folder(folder)?;
     }
-    let log = OpenOptions::new().append(true).create(true).open(log)?;
+    let log = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(private::FILE_MODE)
+        .open(log)?;
     #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-    let mut command = std::process::Command::new(&invocation.program);
+    let mut command = std::process::Command::new(program_path(&invocation.program));
     command
         .args(&invocation.args)
         .envs(invocation.env.iter().map(|(name, value)| (name, value)))

@@ -71,7 +71,8 @@ fn is_there(invocation: &Invocation) -> bool {
     let path = path
         .or_else(|| std::env::var_os("PATH"))
         .unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.any(|folder| folder.join(program).is_file())
 }
 
 impl Piped {

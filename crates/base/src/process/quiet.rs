@@ -73,7 +73,7 @@ pub async fn run_bounded(
 ) -> Result<QuietOutput, QuietError> {
     let program = invocation.program.to_string_lossy();
     let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound => QuietError::NotFound {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => QuietError::NotFound {
             program: program.to_string(),
         },
         _ => QuietError::Io {

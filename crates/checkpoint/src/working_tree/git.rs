@@ -1,12 +1,12 @@
 //! Runs git and parses its output.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use super::{SUBMODULE, WorkingTreeError};
-use osier_base::process::{Invocation, QuietError, QuietOutput, run_bounded};
+use osier_base::git::{self, GitError};
+use osier_base::process::{QuietError, QuietOutput};
 
 /// Listing the largest repositories takes seconds.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -26,15 +26,18 @@ pub(super) struct Tracked {
 
 /// Git in one directory.
 #[derive(Debug)]
-pub(super) struct Git {
-    cwd: PathBuf,
-}
+pub(super) struct Git(git::Git);
 
 impl Git {
-    pub(super) fn new(cwd: &Path) -> Self {
-        Self {
-            cwd: cwd.to_owned(),
-        }
+    pub(super) async fn open(cwd: &Path) -> Result<Self, WorkingTreeError> {
+        git::Git::open(cwd)
+            .await
+            .map(Self)
+            .map_err(|error| match error {
+                GitError::NoRepository => WorkingTreeError::NoRepository,
+                GitError::Run(error) => error.into(),
+                GitError::Config { message } => WorkingTreeError::Git { message },
+            })
     }
 
     async fn run(
@@ -43,22 +46,8 @@ impl Git {
         input: Option<&[u8]>,
         limit: usize,
     ) -> Result<QuietOutput, WorkingTreeError> {
-        let quiet = "-c core.fsmonitor=false -c core.hooksPath=/dev/null --no-pager";
-        let words = quiet.split(' ').chain(arguments.split(' '));
-        let invocation = Invocation {
-            cwd: Some(self.cwd.clone()),
-            env: [("GIT_OPTIONAL_LOCKS", "0"), ("LC_ALL", "C")]
-                .map(|(name, value)| (OsString::from(name), OsString::from(value)))
-                .to_vec(),
-            ..Invocation::new("git", words)
-        };
-        let output = run_bounded(&invocation, input, limit, TIMEOUT).await;
-        output.map_err(|error| match error {
-            QuietError::NotFound { .. } => WorkingTreeError::NoGit,
-            error => WorkingTreeError::Git {
-                message: error.to_string(),
-            },
-        })
+        let output = self.0.run(arguments.split(' '), input, limit, TIMEOUT);
+        Ok(output.await?)
     }
 
     /// Runs a command that must succeed.
@@ -135,16 +124,24 @@ impl Git {
     }
 }
 
+impl From<QuietError> for WorkingTreeError {
+    fn from(error: QuietError) -> Self {
+        match error {
+            QuietError::NotFound { .. } => Self::NoGit,
+            error => Self::Git {
+                message: error.to_string(),
+            },
+        }
+    }
+}
+
 fn refusal(output: &QuietOutput) -> WorkingTreeError {
-    let said = String::from_utf8_lossy(&output.stderr);
-    if said.contains("not a git repository") {
+    let message = git::first_line(&output.stderr).unwrap_or("no reason given");
+    if message.contains("not a git repository") {
         return WorkingTreeError::NoRepository;
     }
-    let first = said.lines().find(|line| !line.trim().is_empty());
-    let message = first.unwrap_or("no reason given").trim();
-    WorkingTreeError::Git {
-        message: message.trim_start_matches("fatal: ").to_owned(),
-    }
+    let message = message.to_owned();
+    WorkingTreeError::Git { message }
 }
 
 /// Splits NUL-terminated paths. Paths that are not UTF-8 are skipped.

@@ -51,7 +51,7 @@ pub struct WorkingTree {
 ///
 /// There is no repository, or git fails.
 pub async fn against_head(cwd: &Path) -> Result<WorkingTree, WorkingTreeError> {
-    let git = Git::new(cwd);
+    let git = Git::open(cwd).await?;
     let mut tracked = git.changed().await?;
     let more = tracked.len().saturating_sub(MAX_FILES);
     while tracked.len() > MAX_FILES {

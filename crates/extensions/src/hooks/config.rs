@@ -1,12 +1,13 @@
 //! Parses the files that configure hooks, in Claude Code's format. An error affects only its own hook.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::matcher::Matcher;
+use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
 use osier_permissions::Rule;
 use osier_protocol::{EVENTS, HookEvent, OTHERS};
@@ -19,7 +20,7 @@ const LONGEST: f64 = 24.0 * 3600.0;
 /// A file that may configure hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookFile {
-    pub path: PathBuf,
+    pub file: ConfigFile,
     /// The file belongs to the project.
     pub of_project: bool,
     /// The file contains other settings too, so a missing `hooks` is not an error.
@@ -58,12 +59,12 @@ pub(super) fn load(files: &[HookFile]) -> Config {
     let (mut all_off, mut project_off) = (false, false);
     let mut read_files = Vec::new();
     for file in files {
-        let text = match read(&file.path) {
+        let text = match file.file.text(FILE_LIMIT) {
             Ok(Some(text)) => text,
             Ok(None) => continue,
-            Err(message) => {
+            Err(error) => {
                 let hint = "its hooks are ignored";
-                let problem = Problem::of_file(&file.path, message, hint);
+                let problem = Problem::of_file(&file.file.path, error.to_string(), hint);
                 config.problems.push(problem);
                 continue;
             }
@@ -81,19 +82,6 @@ pub(super) fn load(files: &[HookFile]) -> Config {
         }
     }
     config
-}
-
-fn read(path: &Path) -> Result<Option<String>, String> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.len() > FILE_LIMIT => {
-            return Err(format!("has {} bytes, which is too large", metadata.len()));
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        _ => {}
-    }
-    let text = std::fs::read_to_string(path);
-    text.map(Some)
-        .map_err(|error| format!("cannot be read: {error}"))
 }
 
 /// The content of one file.
@@ -116,7 +104,7 @@ fn parse(file: &HookFile, text: &str) -> Parsed {
             let message = error.to_string();
             let end = message.find(" at line ").unwrap_or(message.len());
             let hint = "its hooks are ignored until it is fixed";
-            let mut problem = Problem::of_file(&file.path, &message[..end], hint);
+            let mut problem = Problem::of_file(&file.file.path, &message[..end], hint);
             (problem.line, problem.column) = (Some(error.line()), Some(error.column()));
             reader.parsed.problems.push(problem);
         }
@@ -221,7 +209,7 @@ impl Reader<'_> {
             timeout: self.timeout(hook),
             in_background: hook.get("async") == Some(&Value::Bool(true)),
             condition: self.condition(hook)?,
-            file: self.file.path.clone(),
+            file: self.file.file.path.clone(),
         })
     }
 
@@ -256,7 +244,7 @@ impl Reader<'_> {
     fn fault(&mut self, word: &str, message: &str, hint: &str) {
         let quoted = serde_json::to_string(word).unwrap_or_default();
         let offset = self.text.find(&quoted).unwrap_or(0);
-        let problem = Problem::of_file(&self.file.path, message, hint);
+        let problem = Problem::of_file(&self.file.file.path, message, hint);
         self.parsed.problems.push(problem.at(self.text, offset));
     }
 }
@@ -273,7 +261,7 @@ mod tests {
 
     fn file(path: &str, of_project: bool, of_settings: bool) -> HookFile {
         HookFile {
-            path: path.into(),
+            file: PathBuf::from(path).into(),
             of_project,
             of_settings,
         }

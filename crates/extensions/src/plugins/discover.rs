@@ -1,11 +1,13 @@
 //! Finds plugins: `NAME.lua`, or a directory with `init.lua` whose other files it can `require`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use mlua::{Lua, Value};
 
+use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
+use osier_base::regular_file::ReadError;
+use osier_base::walk::Walk;
 
 /// Maximum size of a file.
 const FILE_LIMIT: u64 = 1024 * 1024;
@@ -59,46 +61,74 @@ impl Source {
     }
 }
 
+/// A folder of plugins: on disk, or with files that were read before.
+#[derive(Debug, Clone)]
+pub struct PluginFolder {
+    pub path: PathBuf,
+    files: Option<Vec<ConfigFile>>,
+}
+
+impl PluginFolder {
+    /// A folder with these files, in its directories too.
+    pub fn with_files(path: PathBuf, files: Vec<ConfigFile>) -> Self {
+        let files = Some(files);
+        Self { path, files }
+    }
+
+    /// The Lua files in it and in its directories.
+    fn lua_files(&self) -> Vec<ConfigFile> {
+        let mut files = self.files.clone().unwrap_or_else(|| listed(&self.path));
+        files.retain(|file| file.path.extension().is_some_and(|ending| ending == "lua"));
+        files
+    }
+}
+
+impl From<PathBuf> for PluginFolder {
+    /// A folder on disk, which is read when its plugins are loaded.
+    fn from(path: PathBuf) -> Self {
+        Self { path, files: None }
+    }
+}
+
+fn listed(folder: &Path) -> Vec<ConfigFile> {
+    let mut walk = Walk::new(None);
+    let mut paths = Vec::new();
+    for entry in walk.entries(folder) {
+        if entry.is_folder {
+            let below = walk.entries(&entry.path).into_iter();
+            paths.extend(below.filter(|entry| !entry.is_folder));
+        } else {
+            paths.push(entry);
+        }
+    }
+    paths.into_iter().map(|entry| entry.path.into()).collect()
+}
+
 /// All plugins in the folders; the first of a name is used. A missing folder has none.
-pub fn discover(folders: &[PathBuf]) -> (Vec<Source>, Vec<Problem>) {
+pub fn discover(folders: &[PluginFolder]) -> (Vec<Source>, Vec<Problem>) {
     let mut sources: Vec<Source> = Vec::new();
     let mut problems = Vec::new();
     for folder in folders {
-        let Ok(entries) = fs::read_dir(folder) else {
-            continue;
-        };
-        let mut paths: Vec<PathBuf> = entries
-            .filter_map(Result::ok)
-            .map(|entry| entry.path())
-            .collect();
-        paths.sort();
-        for path in paths {
-            let main = if path.is_dir() {
-                path.join("init.lua")
-            } else {
-                path.clone()
+        let files = folder.lua_files();
+        for main in &files {
+            let parent = main.path.parent();
+            let directory = parent.filter(|parent| parent.parent() == Some(&folder.path));
+            let named = match directory {
+                Some(directory) if main.path.ends_with("init.lua") => directory,
+                None if parent == Some(&folder.path) => main.path.as_path(),
+                _ => continue,
             };
-            if !is_lua(&main) || !main.is_file() {
-                continue;
-            }
-            let name = path
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = named.file_stem().unwrap_or_default().to_string_lossy();
             if sources.iter().any(|known| known.name == name) {
                 continue;
             }
-            match read(&main) {
+            match read(main) {
                 Ok(code) => sources.push(Source {
-                    name,
+                    name: name.into_owned(),
                     code,
-                    modules: if path.is_dir() {
-                        modules(&path, &main)
-                    } else {
-                        Vec::new()
-                    },
-                    path: main,
+                    modules: directory
+                        .map_or_else(Vec::new, |folder| modules(&files, folder, main)),
+                    path: main.path.clone(),
                 }),
                 Err(problem) => problems.push(problem),
             }
@@ -107,19 +137,11 @@ pub fn discover(folders: &[PathBuf]) -> (Vec<Source>, Vec<Problem>) {
     (sources, problems)
 }
 
-fn is_lua(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "lua")
-}
-
-fn modules(folder: &Path, main: &Path) -> Vec<(String, String)> {
-    let entries = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(Result::ok);
-    let paths = entries.map(|entry| entry.path());
-    let files = paths.filter(|path| is_lua(path) && path != main);
+fn modules(files: &[ConfigFile], folder: &Path, main: &ConfigFile) -> Vec<(String, String)> {
+    let files = files.iter().filter(|file| *file != main);
+    let files = files.filter(|file| file.path.parent() == Some(folder));
     let mut modules: Vec<_> = files
-        .filter_map(|path| Some((file_name(&path), read(&path).ok()?)))
+        .filter_map(|file| Some((file_name(&file.path), read(file).ok()?)))
         .collect();
     modules.sort();
     modules
@@ -132,12 +154,9 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-fn read(path: &Path) -> Result<String, Problem> {
-    let problem = |message: String| Problem::of_file(path, message, "it is ignored");
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > FILE_LIMIT => {
-            Err(problem(format!("is larger than {FILE_LIMIT} bytes")))
-        }
-        _ => fs::read_to_string(path).map_err(|error| problem(format!("cannot be read: {error}"))),
-    }
+fn read(file: &ConfigFile) -> Result<String, Problem> {
+    let problem =
+        |error: ReadError| Problem::of_file(&file.path, error.to_string(), "it is ignored");
+    let text = file.text(FILE_LIMIT).map_err(problem)?;
+    text.ok_or_else(|| problem(ReadError::Missing))
 }

@@ -26,7 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use channel::{Call, Link, Registration, Request};
-use discover::Source;
+use discover::{PluginFolder, Source};
 pub use interceptor::PluginInterceptor;
 use osier_agent::{Severity, Tool, ToolSet, ToolSource};
 use osier_base::problem::Problem;
@@ -91,7 +91,7 @@ impl Plugins {
     }
 
     /// Loads the plugins in `folders`; unchanged plugins keep running.
-    pub async fn load(&self, folders: Vec<PathBuf>) -> Loaded {
+    pub async fn load(&self, folders: Vec<PluginFolder>) -> Loaded {
         let found = osier_base::task::spawn_blocking(move || discover::discover(&folders));
         let (sources, problems) = found.await.unwrap_or_default();
         for problem in problems {

@@ -21,6 +21,7 @@ use crate::models::{ModelSelection, Models, refresh_now};
 use crate::open_session::OpenSession;
 use crate::permissions::PermissionState;
 use crate::plugins::PluginHost;
+use crate::private_files;
 use crate::questions::PendingQuestions;
 use crate::session_index::IndexHandle;
 use crate::setup::{SessionChoice, SessionSetup};
@@ -30,6 +31,7 @@ use crate::status::StoredStatus;
 use crate::todo::{StoredTodo, TodoState};
 use crate::transcript::missing_page;
 use crate::tree::{TreeOutcome, append};
+use crate::trust::TrustDecision;
 use crate::usage::{ContextUsage, EarlierUsage, Usage};
 use crate::workspace::WorkingDirectory;
 use osier_agent::{Publisher, Severity, ShellRun};
@@ -63,7 +65,7 @@ pub(super) enum Completion {
     ContextMeasured(Box<ContextUsage>),
     Refreshed(Result<Refreshed, String>),
     /// Whether the user trusts the project.
-    Trusted(bool),
+    Trusted(TrustDecision),
     /// A session was imported; whether to open it.
     #[cfg(feature = "transfer")]
     Imported(Box<osier_protocol::Imported>, bool),
@@ -171,6 +173,7 @@ impl Actor {
         self.read_context(Scope::Everything);
         self.start_discovery();
         self.ask_for_trust();
+        private_files::restrict(&self.setup.folders, self.emitter.detached());
         loop {
             tokio::select! {
                 biased;
@@ -451,7 +454,7 @@ impl Actor {
 
     pub(super) async fn finish(&mut self, job: Completion) {
         match job {
-            Completion::Trusted(trusted) => self.trusted(trusted),
+            Completion::Trusted(decision) => self.trusted(&decision),
             Completion::UsageCounted(earlier) => {
                 let open = self.session.as_ref().map(OpenSession::id);
                 self.usage
@@ -496,6 +499,7 @@ impl Actor {
     }
 
     async fn reload(&mut self) {
+        self.ask_for_trust();
         self.load_settings();
         self.hooks.load(&self.setup, &self.emitter);
         self.load_servers();

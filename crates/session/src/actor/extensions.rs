@@ -9,6 +9,7 @@ use crate::context::Scope;
 use crate::hooks::Source;
 use crate::open_session::OpenSession;
 use crate::prompt::session_prompt;
+use crate::trust::TrustDecision;
 use crate::{hooks, plugins, trust};
 use osier_agent::Severity;
 use osier_extensions::hooks::{HookNews, SessionHooks};
@@ -52,8 +53,8 @@ impl Actor {
     }
 
     /// Stores the decision on the project; if it is trusted, its files apply from now on.
-    pub(super) fn trusted(&mut self, trusted: bool) {
-        if !trust::decide(trusted, &self.setup, &self.emitter) || !trusted {
+    pub(super) fn trusted(&mut self, decision: &TrustDecision) {
+        if !trust::decide(decision, &self.setup, &self.emitter) || !decision.trusted {
             return;
         }
         self.load_settings();

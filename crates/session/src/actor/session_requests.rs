@@ -103,7 +103,8 @@ impl Actor {
     /// Reads the files that configure servers again: new servers start, removed ones end.
     pub(super) fn load_servers(&self) {
         if let Some(session) = &self.session {
-            session.mcp.load(mcp::files(&self.setup));
+            let (files, trusted) = mcp::files(&self.setup);
+            session.mcp.load(files, trusted);
         }
     }
 

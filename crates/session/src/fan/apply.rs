@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::copy::{Copy, copy_file};
 use super::stamps::{Stamp, Stamps};
+use osier_base::regular_file;
 use osier_base::text::counted;
 use osier_protocol::FileChanges;
 use osier_tools::diff::unified;
@@ -67,9 +68,13 @@ fn diff(path: &Path, old: Option<String>, new: Option<String>) -> FileChanges {
 fn text(path: &Path) -> Option<String> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Some(String::new()),
-        Ok(file) if file.len() <= DIFF_BYTES => String::from_utf8(fs::read(path).ok()?).ok(),
+        Ok(file) if file.len() <= DIFF_BYTES => regular_file::read_text(path, DIFF_BYTES).ok(),
         _ => None,
     }
+}
+
+fn contents(path: &Path) -> Option<Vec<u8>> {
+    regular_file::read(path, u64::MAX).ok()
 }
 
 /// Whether both are equal files, equal links, or missing.
@@ -84,7 +89,7 @@ fn same(one: &Path, other: &Path) -> bool {
         (Some((true, ..)), Some((true, ..))) => {
             fs::read_link(one).ok() == fs::read_link(other).ok()
         }
-        _ => first == second && fs::read(one).ok() == fs::read(other).ok(),
+        _ => first == second && contents(one).is_some_and(|bytes| Some(bytes) == contents(other)),
     }
 }
 

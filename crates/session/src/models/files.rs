@@ -11,25 +11,23 @@ use futures_util::future::FutureExt;
 use crate::setup::SessionSetup;
 use osier_base::problem::Problem;
 use osier_base::process;
+use osier_base::regular_file::{self, ReadError};
 use osier_llm::auth::{CommandRunner, CredentialFile, Keys, SignIns, Store};
 use osier_llm::catalogue::{ModelsFile, ModelsFileError};
 
+/// Maximum size of the file of models.
+const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 /// A command that prints a key may take this long.
 const KEY_COMMAND_TIME: Duration = Duration::from_secs(30);
 
 /// The user's own providers and models.
 pub(super) fn read_models_file(path: &Path, problems: &mut Vec<Problem>) -> ModelsFile {
-    let text = match fs::read_to_string(path) {
+    let text = match regular_file::read_text(path, FILE_LIMIT) {
         Ok(text) => text,
+        Err(ReadError::Missing) => return ModelsFile::default(),
         Err(error) => {
-            if error.kind() != std::io::ErrorKind::NotFound {
-                let hint = "the bundled models are used";
-                problems.push(Problem::of_file(
-                    path,
-                    format!("cannot be read: {error}"),
-                    hint,
-                ));
-            }
+            let hint = "the bundled models are used";
+            problems.push(Problem::of_file(path, error.to_string(), hint));
             return ModelsFile::default();
         }
     };

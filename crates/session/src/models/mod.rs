@@ -69,6 +69,10 @@ pub struct Models {
     favourites: Vec<String>,
     /// Whether the user or a setting selected the model. If not, a model of a local server can replace it.
     named: bool,
+    /// Scripts that the user selected in this process.
+    scripts: Vec<Arc<Model>>,
+    /// The script of a stored session that was not selected.
+    refused: Option<String>,
 }
 
 impl Models {
@@ -203,6 +207,8 @@ impl Models {
             cycle: cycle.clone(),
             favourites: setup.settings.favourites.clone(),
             named: false,
+            scripts: Vec::new(),
+            refused: None,
         };
         (models, problems)
     }
@@ -234,13 +240,34 @@ impl Models {
     pub fn choose(&mut self, model: &Arc<Model>) {
         self.chosen = Arc::clone(model);
         self.named = true;
+        if model.provider == scripts::SCRIPT_PROVIDER {
+            self.scripts.push(Arc::clone(model));
+        }
     }
 
-    /// Selects the model that a stored session last used, if it still exists.
+    /// Selects the model that a stored session last used, if it still exists. A script is a file that may belong to the
+    /// project, so the user must have named it.
     pub(crate) fn choose_stored(&mut self, provider: &str, id: &str) {
+        if !self.may_play(provider, id) {
+            self.refused = Some(format!("{provider}/{id}"));
+            return;
+        }
         if let Ok((model, _)) = self.find(&format!("{provider}/{id}")) {
             self.choose(&model);
         }
+    }
+
+    /// Whether a model is no script, or one that the command line, the user's settings or a request selected.
+    pub(crate) fn may_play(&self, provider: &str, id: &str) -> bool {
+        let is_same = |model: &Arc<Model>| model.provider == provider && model.id == id;
+        provider != scripts::SCRIPT_PROVIDER
+            || self.scripts.iter().any(is_same)
+            || self.call_order().iter().any(is_same)
+    }
+
+    /// The script of a stored session that was not selected.
+    pub(crate) fn take_refused(&mut self) -> Option<String> {
+        self.refused.take()
     }
 
     /// The current model, then the fallback models.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use osier_base::atomic_file::Options;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::{atomic_file, clock};
@@ -133,7 +134,7 @@ pub async fn refresh(
         }
     };
     let text = serde_json::to_vec(&fresh).map_err(|error| failed(error.to_string()))?;
-    atomic_file::write(&path, &text)
+    atomic_file::write_with(&path, &text, Options::PRIVATE)
         .map_err(|error| failed(format!("{error}; {}", error.hint())))?;
     Ok(outcome)
 }

@@ -245,7 +245,13 @@ impl ModelSelection {
     }
 
     /// Publishes the selected model and level.
-    pub(crate) fn publish_selected(&self, settings: &Settings, emitter: &Emitter) {
+    pub(crate) fn publish_selected(&mut self, settings: &Settings, emitter: &Emitter) {
+        if let Some(script) = self.models.take_refused() {
+            let text = format!(
+                "the session used the scripted model `{script}`; to play it again, start with `--model {script}`"
+            );
+            emitter.notice(Severity::Warning, text);
+        }
         let model = self.models.chosen();
         emitter.publish(Event::ModelSelected {
             level: model.clamp(self.level),

@@ -1,11 +1,14 @@
 //! Definitions of subagents: Markdown files with front matter; the body is the prompt.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
+use osier_base::regular_file::ReadError;
 use osier_base::text;
+use osier_base::walk::Walk;
 use osier_context::{front_matter, skill};
+use osier_permissions::trust::ProjectFiles;
 
 /// Folders of a project with definitions.
 const PROJECT_FOLDERS: [&str; 2] = [".osier/agents", ".claude/agents"];
@@ -25,29 +28,40 @@ pub(crate) struct Definition {
 }
 
 /// All definitions, by name. A definition of the project overrides one of the user.
-pub(crate) fn load(config: &Path, cwd: &Path) -> (Vec<Definition>, Vec<Problem>) {
-    let mut folders: Vec<PathBuf> = PROJECT_FOLDERS.iter().map(|name| cwd.join(name)).collect();
-    folders.push(config.join("agents"));
+pub(crate) fn load(config: &Path, project: &ProjectFiles) -> (Vec<Definition>, Vec<Problem>) {
     let mut definitions: Vec<Definition> = Vec::new();
     let mut problems = Vec::new();
-    for folder in folders {
-        let entries = fs::read_dir(folder).into_iter().flatten();
-        let mut paths: Vec<PathBuf> = entries
-            .filter_map(Result::ok)
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
-            .collect();
-        paths.sort();
-        for path in paths {
-            match skill::read(&path).and_then(|text| parse(&path, &text, &mut problems)) {
-                Ok(found) if definitions.iter().any(|known| known.name == found.name) => {}
-                Ok(found) => definitions.push(found),
-                Err(problem) => problems.push(problem),
-            }
+    let of_project =
+        PROJECT_FOLDERS.map(|name| files_in(&project.root().join(name), project.below(name)));
+    let own = config.join("agents");
+    let entries = Walk::new(None).entries(&own).into_iter();
+    let of_user = files_in(&own, entries.map(|entry| entry.path.into()).collect());
+    for file in of_project.into_iter().flatten().chain(of_user) {
+        let path = &file.path;
+        match text_of(&file).and_then(|text| parse(path, &text, &mut problems)) {
+            Ok(found) if definitions.iter().any(|known| known.name == found.name) => {}
+            Ok(found) => definitions.push(found),
+            Err(problem) => problems.push(problem),
         }
     }
     definitions.sort_by(|left, right| left.name.cmp(&right.name));
     (definitions, problems)
+}
+
+/// The Markdown files directly in `folder`.
+fn files_in(folder: &Path, mut files: Vec<ConfigFile>) -> Vec<ConfigFile> {
+    files.retain(|file| {
+        let ending = file.path.extension();
+        file.path.parent() == Some(folder) && ending.is_some_and(|ending| ending == "md")
+    });
+    files
+}
+
+fn text_of(file: &ConfigFile) -> Result<String, Problem> {
+    let problem =
+        |error: ReadError| Problem::of_file(&file.path, error.to_string(), "it is ignored");
+    let text = file.text(skill::FILE_LIMIT).map_err(problem)?;
+    text.ok_or_else(|| problem(ReadError::Missing))
 }
 
 fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definition, Problem> {
@@ -89,7 +103,7 @@ mod tests {
     fn definitions_are_read_and_invalid_ones_are_problems() {
         let place = tempfile::TempDir::new().unwrap();
         let folder = place.path().join("agents");
-        fs::create_dir(&folder).unwrap();
+        std::fs::create_dir(&folder).unwrap();
         let write = |name: &str, text: &str| {
             osier_base::atomic_file::write(&folder.join(name), text.as_bytes()).unwrap();
         };
@@ -98,7 +112,7 @@ mod tests {
             "---\ndescription: reviews\ntools: Read, Bash\nmodel: small\n---\nReview.\n",
         );
         write("mute.md", "Nothing said.");
-        let (definitions, problems) = load(place.path(), &place.path().join("work"));
+        let (definitions, problems) = load(place.path(), &ProjectFiles::default());
         let expected = Definition {
             name: "reviewer".into(),
             description: "reviews".into(),

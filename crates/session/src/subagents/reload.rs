@@ -6,6 +6,7 @@ use super::{Subagents, definition};
 use crate::emitter::Emitter;
 use crate::models::Models;
 use crate::setup::SessionSetup;
+use crate::trust;
 use osier_agent::Severity;
 use osier_llm::ThinkingLevel;
 
@@ -19,7 +20,8 @@ impl Subagents {
         emitter: &Emitter,
     ) {
         self.set_models(models.call_order(), level);
-        let (definitions, problems) = definition::load(&setup.folders.config, &setup.cwd);
+        let (definitions, problems) =
+            definition::load(&setup.folders.config, &trust::trusted_files(setup));
         for problem in problems {
             emitter.notice(Severity::Warning, problem.to_string());
         }
@@ -27,6 +29,15 @@ impl Subagents {
         for definition in definitions {
             let model = definition.model.as_ref().map(|name| models.find(name));
             let model = match model.transpose() {
+                Ok(Some((model, _))) if !models.may_play(&model.provider, &model.id) => {
+                    let path = definition.path.display();
+                    let text = format!(
+                        "{path}: an agent cannot select the script `{}`; it uses the model of the session",
+                        model.reference()
+                    );
+                    emitter.notice(Severity::Warning, text);
+                    None
+                }
                 Ok(model) => model.map(|(model, _)| model),
                 Err(error) => {
                     let (name, path) = (&definition.name, definition.path.display());

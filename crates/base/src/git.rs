@@ -1,0 +1,207 @@
+//! Runs git so that a repository cannot run programs. The configuration of a repository can name programs: filters,
+//! hooks, a file system monitor, transports. Nobody asked the user whether to trust it, so every setting that names a
+//! program is overridden, and no transport is allowed.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::process::{Invocation, QuietError, QuietOutput, run_bounded};
+
+/// Time to list the configuration.
+const CONFIG_TIME: Duration = Duration::from_secs(10);
+/// Maximum bytes of that list.
+const CONFIG_BYTES: usize = 4 * 1024 * 1024;
+
+/// Settings that are always overridden.
+const NEUTRAL: [(&str, &str); 10] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.sshCommand", "false"),
+    ("core.gitProxy", ""),
+    ("core.askPass", ""),
+    ("core.alternateRefsCommand", "false"),
+    ("diff.external", ""),
+    ("gc.auto", "0"),
+    ("protocol.allow", "never"),
+    // A directory in the working tree is no repository, whatever it looks like.
+    ("safe.bareRepository", "explicit"),
+];
+
+/// Settings with names of the repository: section, name and neutral value.
+const NAMED: [(&str, &str, &str); 13] = [
+    ("filter", "clean", ""),
+    ("filter", "smudge", ""),
+    ("filter", "process", ""),
+    ("filter", "required", "false"),
+    ("diff", "command", ""),
+    ("diff", "textconv", ""),
+    ("merge", "driver", ""),
+    ("remote", "promisor", "false"),
+    ("remote", "vcs", ""),
+    ("remote", "uploadpack", "false"),
+    ("credential", "helper", ""),
+    ("protocol", "allow", "never"),
+    ("hook", "enabled", "false"),
+];
+
+const ENVIRONMENT: [(&str, &str); 9] = [
+    ("GIT_ALLOW_PROTOCOL", ""),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "false"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_PAGER", "cat"),
+    ("LC_ALL", "C"),
+];
+
+/// Git in one directory of a repository.
+#[derive(Debug, Clone)]
+pub struct Git {
+    folder: PathBuf,
+    root: PathBuf,
+    /// Overrides of the settings that this repository has.
+    overrides: Vec<String>,
+}
+
+/// Why git cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("not a git repository")]
+    NoRepository,
+    #[error(transparent)]
+    Run(#[from] QuietError),
+    #[error("{message}")]
+    Config { message: String },
+}
+
+impl Git {
+    /// Reads the configuration of the repository around `folder`. The repository is the nearest directory with `.git`.
+    pub async fn open(folder: &Path) -> Result<Self, GitError> {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let root = folder.ancestors().find(|above| above.join(".git").exists());
+        let root = root.ok_or(GitError::NoRepository)?.to_owned();
+        let overrides = NEUTRAL.map(|(name, value)| format!("{name}={value}"));
+        let mut git = Self {
+            folder,
+            root,
+            overrides: overrides.to_vec(),
+        };
+        let list = ["config", "--list", "--name-only", "-z"];
+        let output = git.run(list, None, CONFIG_BYTES, CONFIG_TIME).await?;
+        let complete = output.stdout.len() < CONFIG_BYTES;
+        if !output.exit.is_success() || !complete {
+            let message = first_line(&output.stderr).unwrap_or("its configuration is too large");
+            let message = message.to_owned();
+            return Err(GitError::Config { message });
+        }
+        for name in output.stdout.split(|byte| *byte == 0) {
+            git.overrides.extend(neutral(name)?);
+        }
+        Ok(git)
+    }
+
+    /// The directory with `.git`.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Runs git with these arguments, with `input` on its stdin, and stores up to `limit` bytes of its output.
+    pub async fn run<A: AsRef<OsStr>>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+        input: Option<&[u8]>,
+        limit: usize,
+        timeout: Duration,
+    ) -> Result<QuietOutput, QuietError> {
+        let overrides = self.overrides.iter().flat_map(|pair| ["-c", pair]);
+        let mut words: Vec<OsString> = overrides.map(OsString::from).collect();
+        words.push("--no-pager".into());
+        words.extend(args.into_iter().map(|word| word.as_ref().to_owned()));
+        let mut env: Vec<(OsString, OsString)> = ENVIRONMENT
+            .map(|(name, value)| (name.into(), value.into()))
+            .to_vec();
+        // The repository cannot name another working tree, and none above is used.
+        env.push(("GIT_WORK_TREE".into(), self.root.clone().into()));
+        let above = self.root.parent().unwrap_or(&self.root);
+        env.push(("GIT_CEILING_DIRECTORIES".into(), above.into()));
+        let invocation = Invocation {
+            cwd: Some(self.folder.clone()),
+            env,
+            ..Invocation::new("git", words)
+        };
+        run_bounded(&invocation, input, limit, timeout).await
+    }
+}
+
+/// The override of a setting that names a program.
+fn neutral(name: &[u8]) -> Result<Option<String>, GitError> {
+    let split = |byte: u8| move |other: &u8| *other == byte;
+    let (Some(first), Some(last)) = (
+        name.iter().position(split(b'.')),
+        name.iter().rposition(split(b'.')),
+    ) else {
+        return Ok(None);
+    };
+    let section = String::from_utf8_lossy(&name[..first]).to_lowercase();
+    let variable = String::from_utf8_lossy(&name[last + 1..]).to_lowercase();
+    // All settings of a hook name a program.
+    let variable = if section == "hook" {
+        "enabled".to_owned()
+    } else {
+        variable
+    };
+    let known = NAMED
+        .iter()
+        .find(|(known, name, _)| *known == section && *name == variable);
+    let (Some((_, variable, value)), true) = (known, first < last) else {
+        return Ok(None);
+    };
+    // Git splits an override at the first `=`.
+    match std::str::from_utf8(&name[..last]) {
+        Ok(start) if !start.contains('=') => Ok(Some(format!("{start}.{variable}={value}"))),
+        _ => Err(GitError::Config {
+            message: format!(
+                "the setting `{}` has an unusual name; rename it",
+                String::from_utf8_lossy(name)
+            ),
+        }),
+    }
+}
+
+/// The first line of an error of git, without its prefix.
+pub fn first_line(stderr: &[u8]) -> Option<&str> {
+    let line = stderr.split(|byte| *byte == b'\n');
+    let mut lines = line.filter_map(|line| std::str::from_utf8(line).ok());
+    let line = lines.find(|line| !line.trim().is_empty())?.trim();
+    Some(line.strip_prefix("fatal: ").unwrap_or(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_name_programs_are_overridden() {
+        for (name, expected) in [
+            ("filter.x.clean", Some("filter.x.clean=")),
+            ("filter.a b.c.required", Some("filter.a b.c.required=false")),
+            ("diff.x.textconv", Some("diff.x.textconv=")),
+            ("hook.x.command", Some("hook.x.enabled=false")),
+            (
+                "remote.origin.promisor",
+                Some("remote.origin.promisor=false"),
+            ),
+            ("core.bare", None),
+            ("diff.external", None),
+            ("", None),
+        ] {
+            let found = neutral(name.as_bytes()).unwrap();
+            assert_eq!(found.as_deref(), expected, "{name}");
+        }
+        assert!(neutral(b"filter.a=b.clean").is_err());
+        assert!(neutral(b"filter.\xff.clean").is_err());
+    }
+}

@@ -1,0 +1,149 @@
+//! Reads files that osier opens without being asked: configuration, instructions, what a project contains. Somebody
+//! else may have prepared them, so only regular files of a limited size are read. A named pipe, a device or an endless
+//! file neither blocks nor fills the memory.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+/// Folders of the kernel: their files are regular but show the state of processes and devices.
+const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Why a file was not read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    #[error("does not exist")]
+    Missing,
+    #[error("is not a regular file")]
+    NotRegular,
+    #[error("has more than {limit} bytes")]
+    TooLarge { limit: u64 },
+    #[error("leads out of `{}` through a symbolic link", folder.display())]
+    Outside { folder: PathBuf },
+    #[error("is not UTF-8 text")]
+    NotText,
+    #[error("cannot be read: {message}")]
+    Io { message: String },
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Missing,
+            _ => Self::Io {
+                message: error.to_string(),
+            },
+        }
+    }
+}
+
+/// The complete file.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let (bytes, _) = head(path, limit.saturating_add(1))?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadError::TooLarge { limit });
+    }
+    Ok(bytes)
+}
+
+/// The complete file as text.
+pub fn read_text(path: &Path, limit: u64) -> Result<String, ReadError> {
+    String::from_utf8(read(path, limit)?).map_err(|_| ReadError::NotText)
+}
+
+/// The first bytes of the file and its size.
+pub fn head(path: &Path, limit: u64) -> Result<(Vec<u8>, u64), ReadError> {
+    let file = open(path)?;
+    let size = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok((bytes, size))
+}
+
+/// The path of the file without symbolic links, if it is below `folder`.
+pub fn inside(path: &Path, folder: &Path) -> Result<PathBuf, ReadError> {
+    let real = path.canonicalize()?;
+    if real.starts_with(folder.canonicalize()?) {
+        return Ok(real);
+    }
+    let folder = folder.to_owned();
+    Err(ReadError::Outside { folder })
+}
+
+/// Opens a regular file for reading.
+pub fn open(path: &Path) -> Result<File, ReadError> {
+    let real = path.canonicalize()?;
+    let is_kernel = KERNEL.iter().any(|folder| real.starts_with(folder));
+    // Opening a device can have effects, so the kind is checked before and after.
+    if is_kernel || !fs::metadata(&real)?.is_file() {
+        return Err(ReadError::NotRegular);
+    }
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = rustix::fs::open(&real, flags | OFlags::NOFOLLOW, Mode::empty());
+    let file = File::from(file.map_err(io::Error::from)?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(ReadError::NotRegular)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_of_a_limited_size_are_read() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        crate::atomic_file::write(&path("text"), b"four").unwrap();
+        crate::atomic_file::write(&path("binary"), b"\xff").unwrap();
+        symlink("text", path("link")).unwrap();
+        symlink("itself", path("itself")).unwrap();
+        symlink("/dev/zero", path("zero")).unwrap();
+        symlink("/proc/self/environ", path("environ")).unwrap();
+        let fifo = rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path("fifo"),
+            rustix::fs::FileType::Fifo,
+            Mode::RUSR,
+            0,
+        );
+        fifo.unwrap();
+        let refused = |name: &str| read_text(&path(name), 4).unwrap_err();
+        assert_eq!(read_text(&path("text"), 4).as_deref(), Ok("four"));
+        assert_eq!(read_text(&path("link"), 4).as_deref(), Ok("four"));
+        assert_eq!(
+            read_text(&path("text"), 3),
+            Err(ReadError::TooLarge { limit: 3 })
+        );
+        assert_eq!(head(&path("text"), 2), Ok((b"fo".to_vec(), 4)));
+        assert_eq!(refused("none"), ReadError::Missing);
+        assert_eq!(refused("binary"), ReadError::NotText);
+        assert!(matches!(refused("itself"), ReadError::Io { .. }));
+        for name in ["fifo", "zero", "environ", "."] {
+            assert_eq!(refused(name), ReadError::NotRegular, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_link_out_of_the_folder_is_recognized() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        crate::atomic_file::write(&place.path().join("secret"), b"s").unwrap();
+        crate::atomic_file::write(&folder.join("own"), b"o").unwrap();
+        symlink("../secret", folder.join("out")).unwrap();
+        symlink("own", folder.join("in")).unwrap();
+        let own = folder.join("own").canonicalize().unwrap();
+        assert_eq!(inside(&folder.join("in"), &folder), Ok(own));
+        let outside = ReadError::Outside {
+            folder: folder.clone(),
+        };
+        assert_eq!(inside(&folder.join("out"), &folder), Err(outside));
+    }
+}

@@ -1,0 +1,34 @@
+//! Checks that other users cannot read the folders and files that may contain secrets.
+
+use osier_agent::Severity;
+use osier_base::folders::Folders;
+use osier_base::private;
+
+use crate::emitter::Emitter;
+
+/// Restricts what is too open, in the background, and reports files. A read-only file system is left as it is.
+pub(crate) fn restrict(folders: &Folders, emitter: Emitter) {
+    let own = [folders.data.clone(), folders.config.clone()];
+    let files = [
+        folders.credentials(),
+        folders.servers(),
+        folders.models(),
+        folders.history(),
+    ];
+    osier_base::task::spawn_blocking(move || {
+        // `$OSIER_HOME` may be the home folder, which contains more than files of osier.
+        let home = dirs::home_dir();
+        for folder in own.iter().filter(|folder| Some(*folder) != home.as_ref()) {
+            let _ = private::restrict(folder);
+        }
+        for path in files {
+            if private::restrict(&path).unwrap_or_default() {
+                let path = path.display();
+                emitter.post_notice(
+                    Severity::Warning,
+                    format!("other users could read `{path}`; osier changed its permissions"),
+                );
+            }
+        }
+    });
+}

@@ -1,0 +1,4 @@
+//! Attacks that got through once, as tables. Each must leave no trace.
+
+mod git;
+mod trust;
