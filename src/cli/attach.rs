@@ -9,6 +9,7 @@ use tokio::net::UnixStream;
 use super::exit::Exit;
 use osier_base::folders::Folders;
 use osier_base::process::{Invocation, spawn_detached};
+use osier_base::terminal_output;
 use osier_protocol::Opening;
 use osier_serve::read_token;
 use osier_session::SessionSetup;
@@ -260,7 +261,7 @@ pub(super) fn bridge(
             UnixStream::connect(path).await.map_err(failed)?
         };
         let (mut from, mut to) = stream.into_split();
-        let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
+        let (mut input, mut output) = (tokio::io::stdin(), terminal_output::async_stdout());
         // The first end that closes ends both directions.
         tokio::select! {
             _ = tokio::io::copy(&mut input, &mut to) => {}

@@ -44,7 +44,7 @@ pub(super) fn open(setup: &SessionSetup) -> Result<LlmProxy, String> {
 pub(super) fn users(command: &UsersCommand, setup: &SessionSetup) -> Result<Exit, String> {
     let text = |error: UsersError| error.to_string();
     let users = Users::open(&setup.folders.data).map_err(text)?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal_output::stdout();
     // The result does not depend on a closed standard output.
     match command {
         UsersCommand::Add { name, limit } => {

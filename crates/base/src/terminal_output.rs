@@ -2,7 +2,7 @@
 //!
 //! Every mode but the full screen writes through these. If a stream is a terminal, the text of models, tools, servers,
 //! files and arguments cannot control it: control characters are shown (`^[`), and invisible characters are removed. What
-//! osier itself adds, such as colours, is written with [`TerminalOutput::control`]. A pipe or a file gets the exact bytes.
+//! osier itself adds, such as colours, is written with [`StyledWrite::control`]. A pipe or a file gets the exact bytes.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::pin::Pin;
@@ -45,6 +45,21 @@ pub fn report_panics() {
     }));
 }
 
+/// Text with control sequences of osier itself, such as colours.
+pub trait StyledWrite: Write {
+    fn is_terminal(&self) -> bool;
+
+    /// Writes a control sequence; nothing if the stream is not a terminal.
+    fn control(&mut self, sequence: &str) -> io::Result<()>;
+
+    /// Writes `text` between two control sequences.
+    fn styled(&mut self, sequence: &str, text: &str, end: &str) -> io::Result<()> {
+        self.control(sequence)?;
+        self.write_all(text.as_bytes())?;
+        self.control(end)
+    }
+}
+
 /// A stream of text that is sanitized for a terminal.
 #[derive(Debug)]
 pub struct TerminalOutput<W: Write> {
@@ -61,24 +76,25 @@ impl<W: Write> TerminalOutput<W> {
         }
     }
 
-    pub fn is_terminal(&self) -> bool {
-        self.filter.is_some()
-    }
-
-    /// Writes a control sequence of osier itself; nothing if the stream is not a terminal.
-    pub fn control(&mut self, sequence: &str) -> io::Result<()> {
-        if !self.is_terminal() {
-            return Ok(());
-        }
-        self.end_partial()?;
-        self.stream.write_all(sequence.as_bytes())
-    }
-
     fn end_partial(&mut self) -> io::Result<()> {
         match &mut self.filter {
             Some(filter) => self.stream.write_all(filter.end().as_bytes()),
             None => Ok(()),
         }
+    }
+}
+
+impl<W: Write> StyledWrite for TerminalOutput<W> {
+    fn is_terminal(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    fn control(&mut self, sequence: &str) -> io::Result<()> {
+        if !self.is_terminal() {
+            return Ok(());
+        }
+        self.end_partial()?;
+        self.stream.write_all(sequence.as_bytes())
     }
 }
 

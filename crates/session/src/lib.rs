@@ -62,6 +62,8 @@ mod fan;
 mod history;
 mod hooks;
 mod jobs;
+#[cfg(feature = "transfer")]
+pub mod known_secrets;
 mod mcp;
 pub mod models;
 mod open_session;
@@ -69,6 +71,7 @@ mod permissions;
 mod plugins;
 mod prompt;
 mod questions;
+mod secret_warnings;
 pub mod session_index;
 mod setup;
 mod shell;

@@ -148,7 +148,7 @@ fn login(accounts: &Accounts, args: &LoginArgs, out: &mut dyn Write) -> Result<E
         Err(LoginError::Interrupted) => Ok(Exit::Interrupted),
         Err(LoginError::Message(message)) => {
             // A failed write to standard error cannot be reported.
-            let _ = writeln!(io::stderr(), "osier: {message}");
+            let _ = writeln!(terminal_output::stderr(), "osier: {message}");
             Ok(Exit::Failure)
         }
     }

@@ -12,12 +12,16 @@ use crate::overlays::Overlays;
 use crate::surface::Surface;
 use dialog::Dialog;
 use osier_base::text;
+use osier_base::visible::one_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
 use osier_term::face::Token;
 use osier_term::keymap::Keymap;
 use osier_term::row::Row;
 use osier_term::widgets::diff;
+
+/// Columns of a question in a notification.
+const NOTIFIED: usize = 200;
 
 /// Rows the waiting questions take at most.
 pub(crate) const ROWS: u16 = 3;
@@ -70,9 +74,9 @@ impl Questions {
                 _ => String::new(),
             };
             let hint = text::truncate(&hint, width).into_owned();
-            let room = width.saturating_sub(text::width(&hint));
-            let line = format!("? {}", describe(&waiting.question));
-            let mut row = Row::plain(text::truncate(&line, room).into_owned(), Token::Warning);
+            let room = width.saturating_sub(text::width(&hint) + 2);
+            let line = format!("? {}", describe(&waiting.question, room));
+            let mut row = Row::plain(line, Token::Warning);
             row.push(hint, Token::Accent);
             rows.push(row);
         }
@@ -93,7 +97,7 @@ impl Questions {
     /// The oldest question, on a line.
     pub(crate) fn first(&self) -> Option<String> {
         let first = self.waiting.first();
-        first.map(|waiting| describe(&waiting.question))
+        first.map(|waiting| describe(&waiting.question, NOTIFIED))
     }
 
     /// Applies the events of pending questions; without the focus, a new one is a notification.
@@ -123,9 +127,7 @@ impl Questions {
         if let Some(text) = self.add(question)
             && !focused
         {
-            let text = format!("waiting for you: {text}");
-            let text = text::truncate(&text, 200).into_owned();
-            outbox.effect(Effect::Notify(text));
+            outbox.effect(Effect::Notify(format!("waiting for you: {text}")));
         }
     }
 
@@ -139,7 +141,7 @@ impl Questions {
             question: question.clone(),
             draft: Vec::new(),
         });
-        Some(describe(question))
+        Some(describe(question, NOTIFIED))
     }
 
     /// The ids of questions that are not in `open` any more.
@@ -208,25 +210,24 @@ impl Questions {
     }
 }
 
-/// A question on one line: its origin, except for a permission question, and its title.
-fn describe(question: &Question) -> String {
+/// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.
+/// What does not fit is counted.
+fn describe(question: &Question, columns: usize) -> String {
+    let mut line = text::unticked(&one_line(&question.title, columns));
+    if !matches!(question.kind, QuestionKind::Permission { .. }) {
+        let origin = text::unticked(&one_line(&question.origin, columns));
+        line = format!("{origin}: {line}");
+    }
     let about = match &question.subject {
         None => String::new(),
-        Some(Subject::Command { command, .. }) => format!(" $ {}", text::single_line(command)),
+        Some(Subject::Command { command, .. }) => format!(" $ {command}"),
         Some(Subject::Diff { path, diff }) => {
             let (added, removed) = diff::counts(diff);
-            format!(" {} +{added} -{removed}", text::single_line(path))
+            format!(" {path} +{added} -{removed}")
         }
-        Some(Subject::Text { text }) => {
-            format!(" {}", text::single_line(text::head_bytes(text, 200)))
-        }
+        Some(Subject::Text { text }) => format!(" {text}"),
     };
-    let title = text::unticked(&text::single_line(&question.title));
-    if let QuestionKind::Permission { .. } = question.kind {
-        return format!("{title}{about}");
-    }
-    let origin = text::unticked(&text::single_line(&question.origin));
-    format!("{origin}: {title}{about}")
+    one_line(&format!("{line}{about}"), columns)
 }
 
 #[cfg(test)]
