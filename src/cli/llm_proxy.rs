@@ -1,8 +1,9 @@
 //! The LLM proxy of `osier serve`: its users and its models.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use super::exit::Exit;
+use osier_base::terminal_output;
 use osier_base::text::counted;
 use osier_proxy::{LlmProxy, Users, UsersError};
 use osier_session::SessionSetup;

@@ -1,7 +1,7 @@
 //! `osier serve`: the address, the token, and the background process.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -11,6 +11,7 @@ use crate::cli::args::{AuthCommand, LoginArgs};
 use crate::cli::exit::Exit;
 use osier_base::clock;
 use osier_base::folders::Folders;
+use osier_base::terminal_output;
 use osier_llm::auth::{Method, Progress};
 use osier_protocol::{Account, AccountSource};
 use osier_session::accounts::Accounts;

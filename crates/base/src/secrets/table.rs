@@ -104,7 +104,7 @@ pub(super) const FORMATS: &[Format] = &[
     format("age key", "AGE-SECRET-KEY-1", Capital, 50),
     format("Azure key", "AccountKey=", Base64, 40),
     format("Azure key", "SharedAccessKey=", Base64, 40),
-    format("osier token", "osier-", Url, 32),
+    format("osier token", "osier-", Hexadecimal, 64),
 ];
 
 /// Words at the end of a name that announces a key, in small letters.
@@ -131,7 +131,7 @@ pub(super) const WEB_TOKEN: &str = "eyJ";
 #[rustfmt::skip]
 pub(super) const PLACEHOLDERS: &[&str] = &[
     "example", "your", "placeholder", "changeme", "change-me", "change_me", "dummy", "redacted", "removed", "xxxx", "****",
-    "....", "0000", "insert", "abcdefgh", "sample", "fake",
+    "....", "…", "0000", "insert", "abcdefgh", "sample", "fake",
 ];
 
 /// Passwords in URLs that only show where one belongs.

@@ -1,5 +1,5 @@
 -- Replaces what could run without end or outside of the instruction count: the count is taken only in Lua code.
-local check, charge, search, find_plain, has_length = ...
+local check, charge, search_, find_plain, has_length = ...
 local pcall_, resume_, close_, setmetatable_ = pcall, coroutine.resume, coroutine.close, setmetatable
 local rep_, concat_, sort_, unpack_, pack_ = string.rep, table.concat, table.sort, table.unpack, table.pack
 local error, type, rawget, tostring, tonumber, select = error, type, rawget, tostring, tonumber, select
@@ -93,6 +93,13 @@ function table.remove(list, place)
   list[place] = nil
   return value
 end
+
+-- The first match from `init` on: its ends and its captures. A malformed pattern is `false` and the reason.
+local function found_or_fail(first, ...)
+  if first == false then error((...), 2) end
+  return first, ...
+end
+local function search(text, pattern, init) return found_or_fail(search_(text, pattern, init)) end
 
 local function texts(name, text, pattern)
   local kind = type(text)

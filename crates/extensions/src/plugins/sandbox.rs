@@ -135,7 +135,8 @@ impl Meter {
                 return Err(mlua::Error::RuntimeError(ENDLESS.to_owned()));
             }
             Err(Fault::Malformed(reason)) => {
-                return Err(mlua::Error::RuntimeError(reason.to_owned()));
+                let reason = Value::String(lua.create_string(reason)?);
+                return Ok(MultiValue::from_iter([Value::Boolean(false), reason]));
             }
         };
         let Some(found) = found else {
@@ -307,7 +308,7 @@ mod tests {
             "return (('a'):rep(40):gsub(('.*'):rep(20) .. 'b', ''))",
             "return ('x'):rep(100000):find(('x-'):rep(9) .. 'y')",
             "return table.move({}, 1, 1 << 60, 2)",
-            "return table.move(setmetatable({}, {__index = math.abs}), 1, 1 << 60, 2, {})",
+            "return table.move(setmetatable({}, {__index = rawlen}), 1, 1 << 60, 2, setmetatable({}, {__newindex = rawlen}))",
             "return table.concat(setmetatable({}, {__index = getmetatable, __metatable = ''}), '', 1, 1 << 60)",
             "return table.concat(setmetatable({}, {__len = function() return 1 << 60 end, __index = getmetatable, __metatable = ''}))",
             "table.insert(setmetatable({}, {__len = function() return 1 << 60 end, __newindex = rawlen}), 1, 1)",

@@ -251,6 +251,81 @@ mod tests {
         }
     }
 
+    /// Commands that hid what runs, and how the dialog and the line above the editor show them.
+    const HIDDEN: &[(&str, &str)] = &[
+        ("rm -rf ~ #\rls -la", "rm -rf ~ #␍ls -la"),
+        ("rm x\x08\x08\x08\x08ls x", "rm x^H^H^H^Hls x"),
+        ("\x1b]0;rm x;\x07ls", "^[]0;rm x;^Gls"),
+        ("rm x\x1b[2K\x1b[1Gls", "rm x^[[2K^[[1Gls"),
+        ("\u{9d}rm x\u{9c}ls", "\\x9drm x\\x9cls"),
+        ("\u{9b}8mrm x\u{9b}0mls", "\\x9b8mrm x\\x9b0mls"),
+        ("ls #\u{202e}x mr", "ls #\\u{202e}x mr"),
+        ("ls\u{2028}rm x", "ls\\u{2028}rm x"),
+        ("ls\u{85}rm x", "ls\\x85rm x"),
+        ("ls\u{e0072}\u{e006d}", "ls\\u{e0072}\\u{e006d}"),
+        (
+            "r\u{200b}m\u{2060}\u{feff}",
+            "r\\u{200b}m\\u{2060}\\u{feff}",
+        ),
+        ("ls\u{a0}-la\u{3164}", "ls\\u{a0}-la\\u{3164}"),
+        ("a\0b\x7f", "a^@b^?"),
+    ];
+
+    fn command(command: &str) -> Question {
+        Question {
+            title: "Run this command?".to_owned(),
+            subject: Some(Subject::Command {
+                command: command.to_owned(),
+                cwd: "/w".to_owned(),
+            }),
+            kind: QuestionKind::Permission {
+                call_id: "c".to_owned(),
+                tool: "bash".to_owned(),
+                arguments: serde_json::json!({ "command": command }),
+                patterns: Vec::new(),
+            },
+            ..question("a")
+        }
+    }
+
+    #[test]
+    fn questions_show_what_runs() {
+        for (hidden, shown) in HIDDEN {
+            let question = command(hidden);
+            assert_eq!(
+                dialog::subject_text(&question, 90),
+                format!("$ {shown}\n  in /w")
+            );
+            assert_eq!(
+                describe(&question, 90),
+                format!("Run this command? $ {shown}")
+            );
+        }
+    }
+
+    #[test]
+    fn long_commands_are_counted() {
+        let blanks = command(&format!("ls{}; rm x", " ".repeat(4000)));
+        assert_eq!(
+            dialog::subject_text(&blanks, 90),
+            "$ ls⟨4,000 blanks⟩; rm x\n  in /w"
+        );
+        let newlines = command(&format!("ls{}rm x", "\n".repeat(301)));
+        assert_eq!(
+            dialog::subject_text(&newlines, 90),
+            "$ ls\n  ⟨300 empty lines⟩\n  rm x\n  in /w"
+        );
+        let lines = command(&format!("ls\n{}rm x", "x\n".repeat(211)));
+        let line = describe(&lines, 60);
+        assert!(line.ends_with("… +206 lines"), "{line}");
+        let long = command(&"y".repeat(4100));
+        let line = describe(&long, 60);
+        assert!(line.ends_with("… +4,082 characters"), "{line}");
+        // The dialog scrolls, and counts what even that cannot reach.
+        let text = dialog::subject_text(&command(&"x\n".repeat(6000)), 90);
+        assert!(text.ends_with("… +1,002 lines"), "{}", text.len());
+    }
+
     #[test]
     fn a_question_is_a_notification_only_without_the_focus() {
         let (mut questions, mut overlays) = (Questions::default(), Overlays::default());

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::exit::Exit;
 use osier_base::folders::Folders;
+use osier_base::terminal_output::{self, StyledWrite};
 use osier_index::{Depth, IndexError, IndexReader, Outcome, Progress, SessionIndex};
 use osier_protocol::Mark;
 use osier_store::{SessionDirectory, SessionError};

@@ -1,6 +1,6 @@
 //! `osier sessions search`: searches the text of all sessions.
 
-use std::io::IsTerminal as _;
+use std::io;
 
 use tokio_util::sync::CancellationToken;
 
@@ -8,6 +8,7 @@ use super::filter::FilterArgs;
 use super::table::{age, directory, plain, short_id};
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
+use osier_base::terminal_output::StyledWrite;
 use osier_base::{clock, text};
 use osier_index::{Depth, Hit};
 use osier_protocol::HitText;

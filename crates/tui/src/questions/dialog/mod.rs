@@ -244,6 +244,13 @@ fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> 
     truncate(rows, SUBJECT_ROWS)
 }
 
+/// The subject as text.
+#[cfg(test)]
+pub(super) fn subject_text(question: &Question, inner: usize) -> String {
+    let rows = subject_rows(question, inner, &Syntax::default());
+    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
+}
+
 /// A command with its notations in another colour.
 fn command_rows(command: &Visible, inner: usize, rows: &mut Vec<Row>) {
     let first = [Span::new("$ ", Token::Muted)];
