@@ -10,6 +10,7 @@ use super::exit::Exit;
 use osier_base::folders::Folders;
 use osier_base::private;
 use osier_base::process::{Invocation, spawn_detached};
+use osier_base::terminal_output;
 use osier_protocol::Opening;
 use osier_serve::read_token;
 use osier_session::SessionSetup;
@@ -274,7 +275,7 @@ pub(super) fn bridge(
             UnixStream::connect(path).await.map_err(failed)?
         };
         let (mut from, mut to) = stream.into_split();
-        let (mut input, mut output) = (tokio::io::stdin(), tokio::io::stdout());
+        let (mut input, mut output) = (tokio::io::stdin(), terminal_output::async_stdout());
         authorize(&mut input, &mut to, folders).await?;
         // The first end that closes ends both directions.
         tokio::select! {

@@ -14,7 +14,7 @@ use super::html_theme::TerminalThemes;
 use super::run_config::{RunConfig, RunMode};
 use super::{attach, commands, input, parse_error, serve};
 use osier_agent::RunOutcome;
-use osier_base::allocator;
+use osier_base::{allocator, terminal_output};
 use osier_session::models::Models;
 use osier_session::{SessionHandle, SessionSetup};
 
@@ -30,6 +30,7 @@ pub fn run() -> ExitCode {
     if let Some(code) = osier_sandbox::helper::run(std::env::args_os().skip(1)) {
         return code;
     }
+    terminal_output::report_panics();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return parse_error::report(&error).into(),
@@ -99,7 +100,7 @@ fn start(args: Args) -> Result<Exit, String> {
 
 /// Runs the commands that print a report and exit; `None` for other commands.
 fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
-    let mut out = io::stdout().lock();
+    let mut out = terminal_output::stdout();
     let args = &config.args;
     let search = match (&args.command, &args.list_models) {
         (Some(Command::Models { search, refresh }), _) => Some((search.join(" "), *refresh)),
@@ -119,7 +120,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
             #[cfg(feature = "transfer")]
             Some(Command::Export(args)) => {
                 let themes = Arc::new(TerminalThemes::new(config.folders.themes()));
-                commands::export::run(args, folders, cwd, themes, &mut out)
+                commands::export::run(args, folders, cwd, &config.environment, themes, &mut out)
             }
             #[cfg(feature = "transfer")]
             Some(Command::Import(args)) => {
@@ -205,15 +206,14 @@ fn run_print(
         verbose: config.args.run.verbose,
         trace_llm: config.args.run.trace_llm,
         trace_tools: config.args.run.trace_mcp,
-        colour: io::stderr().is_terminal(),
     };
     config.warn_about_problems();
     let outcome = runtime()?.block_on(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(session.clone());
         let sinks = Sinks {
-            answer: &mut io::stdout(),
-            log: &mut io::stderr(),
+            answer: &mut terminal_output::stdout(),
+            log: &mut terminal_output::stderr(),
             accounting: accounting.as_mut().map(|file| file as &mut dyn Write),
         };
         let outcome = print::run(&session, events, prompts, options, sinks).await;
@@ -244,7 +244,7 @@ fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String>
             events,
             prompts,
             input,
-            &mut io::stdout(),
+            &mut terminal_output::stdout(),
             accounting,
         )
         .await;

@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use osier_base::terminal_output;
+
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exit {
@@ -28,6 +30,6 @@ impl From<Exit> for ExitCode {
 /// Prints `message` on standard error.
 pub(super) fn usage_error(message: &str) -> Exit {
     // A failed write to standard error cannot be reported.
-    let _ = writeln!(std::io::stderr(), "osier: {message}");
+    let _ = writeln!(terminal_output::stderr(), "osier: {message}");
     Exit::Usage
 }

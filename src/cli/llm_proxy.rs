@@ -1,8 +1,9 @@
 //! The LLM proxy of `osier serve`: its users and its models.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use super::exit::Exit;
+use osier_base::terminal_output;
 use osier_base::text::counted;
 use osier_proxy::{LlmProxy, Users, UsersError};
 use osier_session::SessionSetup;
@@ -44,7 +45,7 @@ pub(super) fn open(setup: &SessionSetup) -> Result<LlmProxy, String> {
 pub(super) fn users(command: &UsersCommand, setup: &SessionSetup) -> Result<Exit, String> {
     let text = |error: UsersError| error.to_string();
     let users = Users::open(&setup.folders.data).map_err(text)?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal_output::stdout();
     // The result does not depend on a closed standard output.
     match command {
         UsersCommand::Add { name, limit } => {

@@ -12,9 +12,12 @@ use super::html_theme::TerminalThemes;
 use super::input;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
+use osier_base::process;
+use osier_base::terminal_output;
 use osier_session::{SessionChoice, SessionSetup, find_session};
 
 use osier_llm::Secret;
+use osier_llm::catalogue::key_variables;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::Prompt;
 use osier_session::models::Models;
@@ -70,6 +73,9 @@ impl RunConfig {
             decided.map_err(|error| error.to_string())?;
         }
         let (settings, problems) = Settings::load_for(&folders, &cwd);
+        // Also for commands without a session, such as `osier mcp test`.
+        process::pass_variables(settings.pass_environment.iter().cloned());
+        process::withhold_variables(key_variables([]));
         Ok(Self {
             args,
             folders,
@@ -234,7 +240,7 @@ impl RunConfig {
     pub(super) fn warn_about_problems(&self) {
         for problem in &self.problems {
             // A failed write to standard error cannot be reported.
-            let _ = writeln!(io::stderr(), "[WRN] {problem}");
+            let _ = writeln!(terminal_output::stderr(), "[WRN] {problem}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! `osier serve`: the address, the token, and the background process.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use super::exit::Exit;
 #[cfg(feature = "proxy")]
 use super::llm_proxy;
 use osier_base::process::{Invocation, spawn_detached};
+use osier_base::terminal_output;
 use osier_session::SessionSetup;
 
 use osier_llm::ThinkingLevel;
@@ -165,8 +166,8 @@ pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String>
             url = format!("{url}/#token={token}");
         }
         // The server also runs when its standard output is closed.
-        let _ = writeln!(io::stdout(), "{url}");
-        let _ = io::stdout().flush();
+        let _ = writeln!(terminal_output::stdout(), "{url}");
+        let _ = terminal_output::stdout().flush();
         server.run().await.map_err(|error| error.to_string())
     });
     runtime.shutdown_background();
@@ -194,6 +195,6 @@ fn detach(setup: &SessionSetup) -> Result<Exit, String> {
         ));
     }
     // The result does not depend on a closed standard output.
-    let _ = io::stdout().write_all(output.as_bytes());
+    let _ = terminal_output::stdout().write_all(output.as_bytes());
     Ok(Exit::Success)
 }

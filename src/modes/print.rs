@@ -8,6 +8,7 @@ use osier_agent::{
     AccountingEntry, AgentMessage, Direction, LogEntry, LogKind, LogSeverity, RunOutcome, Severity,
     Subscription,
 };
+use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
 use osier_llm::Delta;
 use osier_protocol::{Event, Op};
@@ -21,13 +22,12 @@ pub struct LogOptions {
     pub verbose: bool,
     pub trace_llm: bool,
     pub trace_tools: bool,
-    pub colour: bool,
 }
 
 /// The outputs of print mode.
 pub struct Sinks<'a> {
     pub answer: &'a mut dyn Write,
-    pub log: &'a mut dyn Write,
+    pub log: &'a mut dyn StyledWrite,
     /// One JSON line per model call and tool call.
     pub accounting: Option<&'a mut dyn Write>,
 }
@@ -94,10 +94,7 @@ async fn handle_events(
             Event::ShutDown => break,
             Event::Agent(event) => match event {
                 osier_agent::Event::Log { entry } if shows(&entry, options) => {
-                    write_log(
-                        sinks.log,
-                        &format!("{}\n", log_line(&entry, options.colour)),
-                    );
+                    write_log(sinks.log, shade_of(&entry), &log_line(&entry), "\n");
                 }
                 osier_agent::Event::Accounting { entry } => write_accounting(sinks, &entry)?,
                 osier_agent::Event::Notice { severity, text } => {
@@ -106,15 +103,11 @@ async fn handle_events(
                 osier_agent::Event::MessageUpdate {
                     delta: Delta::ThinkingDelta { delta, .. },
                     ..
-                } if options.verbose && options.colour => {
-                    write_log(sinks.log, &format!("{THINKING}{}{RESET}", sanitize(&delta)));
-                }
+                } if options.verbose => write_thinking(sinks.log, &delta),
                 osier_agent::Event::MessageUpdate {
                     delta: Delta::ThinkingEnd { .. },
                     ..
-                } if options.verbose && options.colour => {
-                    write_log(sinks.log, "\n");
-                }
+                } if options.verbose => write_thinking(sinks.log, "\n"),
                 osier_agent::Event::MessageEnd { message, .. } => {
                     if let AgentMessage::Assistant(message) = &*message {
                         *answer = message.text();
@@ -138,20 +131,26 @@ fn write_accounting(sinks: &mut Sinks<'_>, entry: &AccountingEntry) -> io::Resul
 }
 
 /// Writes to the log. A failed write to standard error does not affect the answer.
-fn write_log(log: &mut dyn Write, text: &str) {
-    let _ = log.write_all(text.as_bytes());
+fn write_log(log: &mut dyn StyledWrite, shade: &str, text: &str, end: &str) {
+    let written = log.styled(shade, text, RESET);
+    let _ = written.and_then(|()| log.write_all(end.as_bytes()));
 }
 
-fn write_notice(log: &mut dyn Write, severity: Severity, text: &str, options: LogOptions) {
-    let (name, colour) = match severity {
+/// Thinking is shown on a terminal only, where its colour tells it from the answer.
+fn write_thinking(log: &mut dyn StyledWrite, text: &str) {
+    if log.is_terminal() {
+        write_log(log, THINKING, &sanitize(text), "");
+    }
+}
+
+fn write_notice(log: &mut dyn StyledWrite, severity: Severity, text: &str, options: LogOptions) {
+    let (name, shade) = match severity {
         Severity::Info if !options.verbose => return,
         Severity::Info => ("VRB", GREY),
         Severity::Warning => ("WRN", YELLOW),
         Severity::Error => ("ERR", RED),
     };
-    let line = format!("[{name}] {}", sanitize(text));
-    let line = coloured(&line, colour, options.colour);
-    write_log(log, &format!("{line}\n"));
+    write_log(log, shade, &format!("[{name}] {}", sanitize(text)), "\n");
 }
 
 /// Whether the options include this entry. Warnings and errors are always included.
@@ -165,12 +164,12 @@ pub fn shows(entry: &LogEntry, options: LogOptions) -> bool {
 }
 
 /// Formats a log line: `[VRB] → [1.0] llm anthropic:claude: messages 3, 1247 bytes`.
-pub fn log_line(entry: &LogEntry, colour: bool) -> String {
-    let (severity, shade) = match entry.severity {
-        LogSeverity::Verbose => ("VRB", GREY),
-        LogSeverity::Warning => ("WRN", YELLOW),
-        LogSeverity::Error => ("ERR", RED),
-        LogSeverity::Trace => ("TRC", GREY),
+pub fn log_line(entry: &LogEntry) -> String {
+    let severity = match entry.severity {
+        LogSeverity::Verbose => "VRB",
+        LogSeverity::Warning => "WRN",
+        LogSeverity::Error => "ERR",
+        LogSeverity::Trace => "TRC",
     };
     let arrow = match entry.direction {
         Direction::Request => '→',
@@ -189,16 +188,14 @@ pub fn log_line(entry: &LogEntry, colour: bool) -> String {
         ..
     } = entry;
     let message = sanitize(message);
-    let line =
-        format!("[{severity}] {arrow} [{turn}.{subturn}] {kind} {remote_identifier}: {message}");
-    coloured(&line, shade, colour)
+    format!("[{severity}] {arrow} [{turn}.{subturn}] {kind} {remote_identifier}: {message}")
 }
 
-fn coloured(line: &str, shade: &str, colour: bool) -> String {
-    if colour {
-        format!("{shade}{line}{RESET}")
-    } else {
-        line.to_owned()
+fn shade_of(entry: &LogEntry) -> &'static str {
+    match entry.severity {
+        LogSeverity::Verbose | LogSeverity::Trace => GREY,
+        LogSeverity::Warning => YELLOW,
+        LogSeverity::Error => RED,
     }
 }
 
@@ -226,16 +223,14 @@ mod tests {
             message: "messages 3, 1247 bytes".into(),
         };
         let line = "[VRB] → [1.0] llm openai:gpt-5: messages 3, 1247 bytes";
-        assert_eq!(log_line(&entry, false), line);
-        assert_eq!(log_line(&entry, true), format!("\x1b[90m{line}\x1b[0m"));
+        assert_eq!(log_line(&entry), line);
+        assert_eq!(shade_of(&entry), GREY);
         let warning = LogEntry {
             severity: LogSeverity::Warning,
             ..entry
         };
-        assert_eq!(
-            log_line(&warning, true),
-            format!("\x1b[33m{}\x1b[0m", line.replace("VRB", "WRN"))
-        );
+        assert_eq!(log_line(&warning), line.replace("VRB", "WRN"));
+        assert_eq!(shade_of(&warning), YELLOW);
         assert!(shows(&warning, LogOptions::default()));
     }
 }

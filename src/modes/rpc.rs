@@ -2,7 +2,7 @@
 //!
 //! The first SIGTERM, SIGINT or SIGHUP stops the run and shuts the session down.
 
-use tokio::io::{stdin, stdout};
+use tokio::io::stdin;
 
 use osier_agent::Subscription;
 use osier_protocol::Event;
@@ -10,8 +10,9 @@ use osier_rpc::{EndReason, serve};
 use osier_session::SessionHandle;
 
 use osier_base::signals::signalled;
+use osier_base::terminal_output::async_stdout;
 
 /// Serves the client until it disconnects or a signal arrives.
 pub async fn run(session: &SessionHandle, events: Subscription<Event>) -> EndReason {
-    serve(session, events, stdin(), stdout(), signalled()).await
+    serve(session, events, stdin(), async_stdout(), signalled()).await
 }

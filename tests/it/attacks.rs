@@ -1,4 +1,6 @@
-//! Attacks that got through once, as tables. Each must leave no trace.
+//! Attacks that must fail: tables of what was tried, each played against the real program. None leaves a trace.
 
+mod environment;
 mod git;
+mod terminal;
 mod trust;

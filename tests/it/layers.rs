@@ -151,6 +151,40 @@ fn unsafe_code_is_in_one_file() {
     assert_eq!(found, ["crates/base/src/allocator.rs"]);
 }
 
+/// Text on a terminal is sanitized in one place; the full screen has its own.
+#[test]
+fn the_standard_streams_have_one_owner() {
+    const OWNERS: [&str; 3] = [
+        "crates/base/src/terminal_output.rs",
+        "crates/term/src/terminal",
+        "crates/testing/src",
+    ];
+    let prints = |line: &&str| {
+        let line = line.trim_start();
+        let asks = [".is_terminal()", "tcgetwinsize"];
+        let writes = ["io::stdout()", "io::stderr()", "print!(", "println!("];
+        !line.starts_with("//")
+            && !asks.iter().any(|asks| line.contains(asks))
+            && writes.iter().any(|writes| line.contains(writes))
+    };
+    let mut faults = Vec::new();
+    for source in sources() {
+        let is_owner = OWNERS.iter().any(|owner| source.path.starts_with(owner));
+        if is_owner || !source.path.iter().any(|part| part == "src") {
+            continue;
+        }
+        let code = source
+            .code
+            .split("\n#[cfg(test)]\n")
+            .next()
+            .unwrap_or_default();
+        let lines = code.lines().filter(prints);
+        faults.extend(lines.map(|line| format!("{}: {line}", source.path.display())));
+    }
+    faults.retain(|fault| !fault.contains("_tests.rs"));
+    assert_eq!(faults, Vec::<String>::new());
+}
+
 #[test]
 fn files_stay_small() {
     let faults: Vec<String> = sources()

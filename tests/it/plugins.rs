@@ -357,7 +357,7 @@ async fn plugin_errors_are_one_line_and_other_plugins_work() {
         .into_iter()
         .map(|(_, text)| text.replace(&folder, ""))
         .collect();
-    let stopped = "ran for 50 million instructions without a pause and was stopped; the plugin is not called until it is reloaded";
+    let stopped = "ran for 50 million instructions or 10 s without a pause and was stopped; the plugin is not called until it is reloaded";
     assert_eq!(
         told,
         [

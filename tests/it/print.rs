@@ -5,6 +5,7 @@ use std::io::Read;
 use osier::modes::print;
 use osier::modes::print::{LogOptions, Sinks};
 use osier_agent::RunOutcome;
+use osier_base::terminal_output::TerminalOutput;
 use osier_llm::Script;
 use osier_protocol::{Op, Prompt};
 use osier_session::SessionChoice;
@@ -407,9 +408,10 @@ async fn print_mode_does_not_wait_for_an_ended_session() {
         .await;
     open.host.send(Op::ShutDown);
     let (mut answer, mut log) = (Vec::new(), Vec::new());
+    let mut errors = TerminalOutput::new(&mut log, false);
     let sinks = Sinks {
         answer: &mut answer,
-        log: &mut log,
+        log: &mut errors,
         accounting: None,
     };
     let prompts = vec![Prompt::default()];

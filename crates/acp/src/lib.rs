@@ -30,11 +30,12 @@ mod tool_calls;
 mod updates;
 
 use osier_base::signals::signalled;
+use osier_base::terminal_output::async_stdout;
 use osier_session::SessionSetup;
-use tokio::io::{stdin, stdout};
+use tokio::io::stdin;
 
 /// Serves the editor that started osier until it closes standard input or a signal arrives. Sessions start
 /// from `template`. Returns whether a signal ended it.
 pub async fn run_on_stdio(template: SessionSetup) -> bool {
-    connection::run(template, stdin(), stdout(), signalled()).await
+    connection::run(template, stdin(), async_stdout(), signalled()).await
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::elicitation;
 use crate::jsonrpc::AcpClient;
 use crate::tool_calls;
+use osier_base::visible::visible;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
 
 /// Asks and waits, without a timeout. A question that the editor does not support is dismissed.
@@ -26,7 +27,7 @@ pub(super) async fn ask(
             patterns,
         } => (
             call_id,
-            tool_calls::title(tool, arguments),
+            titled(tool_calls::title(tool, arguments), &question.title),
             tool_calls::kind(tool),
             permission_options(patterns),
         ),
@@ -51,6 +52,14 @@ pub(super) async fn ask(
     response.map_or(Answer::Dismissed, |response| {
         response.outcome.answer(&question.kind)
     })
+}
+
+/// The title of a call with the reasons for the question: a rule, or where a link leads.
+fn titled(call: String, question: &str) -> String {
+    match question.split_once("? (") {
+        Some((_, reasons)) => format!("{call} ({reasons}"),
+        None => call,
+    }
 }
 
 /// The response to `session/request_permission`. Some editors omit the name of the outcome.
@@ -79,8 +88,9 @@ fn permission_options(patterns: &[String]) -> Vec<acp::PermissionOption> {
     use acp::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
     let mut options = vec![acp::PermissionOption::new("once", "Allow once", AllowOnce)];
     if let Some(pattern) = patterns.first() {
-        let session = format!("Allow `{pattern}` for this session");
-        let project = format!("Always allow `{pattern}` in this project");
+        let shown = visible(pattern);
+        let session = format!("Allow `{shown}` for this session");
+        let project = format!("Always allow `{shown}` in this project");
         options.push(acp::PermissionOption::new("session", session, AllowAlways));
         options.push(acp::PermissionOption::new("project", project, AllowAlways));
     }

@@ -7,11 +7,15 @@ use serde_json::Value;
 
 use osier_agent::{ToolResultMessage, ToolStatus};
 use osier_base::text::tail_bytes;
+use osier_base::visible::one_line;
 use osier_llm::ContentBlock;
 use osier_protocol::questions::Subject;
 
 /// How many bytes of the output of a running call are shown. Each update repeats them.
 const OUTPUT_SHOWN: usize = 4096;
+
+/// Columns of a title.
+const TITLE_SHOWN: usize = 200;
 
 /// A call that starts to run.
 pub(super) fn started(id: &str, name: &str, arguments: &Value, cwd: &Path) -> acp::ToolCall {
@@ -96,13 +100,13 @@ pub(super) fn kind(tool: &str) -> acp::ToolKind {
     }
 }
 
-/// The name of the tool and the first line of its main argument.
+/// The name of the tool and its main argument on one line: hidden characters are shown, and what is cut is counted.
 pub(super) fn title(tool: &str, arguments: &Value) -> String {
     let argument = ["command", "file_path", "pattern", "path", "description"]
         .iter()
         .find_map(|name| arguments.get(name)?.as_str());
     match argument {
-        Some(argument) => format!("{tool} {}", argument.lines().next().unwrap_or_default()),
+        Some(argument) => one_line(&format!("{tool} {argument}"), TITLE_SHOWN),
         None => tool.to_owned(),
     }
 }

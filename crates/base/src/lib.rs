@@ -9,7 +9,9 @@
 //! assert_eq!(path::resolve("/work".as_ref(), "./src"), std::path::Path::new("/work/src"));
 //! ```
 //!
-//! - [`text`] measures, cuts and sanitizes untrusted text; [`ansi`] extracts its colours; [`redact`] removes keys.
+//! - [`text`] measures, cuts and sanitizes untrusted text; [`visible`] shows each of its characters; [`ansi`] extracts
+//!   its colours; [`secrets`] finds keys and [`redact`] removes them.
+//! - [`terminal_output`] owns the standard output and standard error of the program.
 //! - [`atomic_file`] replaces files atomically; [`locked_json`] shares small files between processes; [`jsonl`] reads
 //!   and appends JSON lines.
 //! - [`regular_file`] and [`walk`] read what others may have prepared: regular files of a limited size, folders once;
@@ -46,9 +48,12 @@ pub mod process;
 pub mod redact;
 pub mod regular_file;
 pub mod request;
+pub mod secrets;
 pub mod signals;
 pub mod task;
+pub mod terminal_output;
 pub mod text;
+pub mod visible;
 pub mod walk;
 pub mod watch;
 

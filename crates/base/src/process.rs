@@ -5,9 +5,12 @@
 //! share one pipe, in order. Dropping a [`Running`] kills everything it started. After the child has exited, its
 //! output ends once the pipe is idle for a moment: a detached grandchild that holds the pipe open does not block the
 //! reader.
+//!
+//! A child does not inherit the keys of osier ([`withhold_variables`]), unless its [`Invocation`] says so.
 
 mod child_reaper;
 mod detached;
+mod environment;
 mod group;
 mod piped;
 mod quiet;
@@ -29,6 +32,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep_until};
 
 pub use detached::spawn_detached;
+pub use environment::{pass_variables, withhold_variables};
 pub use group::{ChildGroup, parent_of};
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use search::program_path;
@@ -79,8 +83,10 @@ pub struct Invocation {
     pub args: Vec<OsString>,
     /// The working directory; by default the current one.
     pub cwd: Option<PathBuf>,
-    /// Added to the current environment.
+    /// Added to the current environment, which lacks the keys of osier.
     pub env: Vec<(OsString, OsString)>,
+    /// Whether it gets the complete environment, keys included: another osier, or a command that prints a key.
+    pub has_keys: bool,
 }
 
 impl Invocation {
@@ -108,6 +114,11 @@ impl Invocation {
         }
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
+        }
+        if !self.has_keys {
+            for name in environment::withheld() {
+                command.env_remove(name);
+            }
         }
         command
             .args(&self.args)

@@ -125,7 +125,8 @@ pub fn tail_bytes(text: &str, limit: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..]
 }
 
-/// Removes terminal control sequences (CSI, OSC, DCS and others) and control characters except newline and tab. A
+/// Removes terminal control sequences (CSI, OSC, DCS and others), control characters except newline and tab, and
+/// invisible format characters. A
 /// carriage return that is not part of a line ending restarts its line, as in a terminal. Borrowed if there is
 /// nothing to remove.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
@@ -238,13 +239,27 @@ pub fn expand_tabs(text: &str) -> Cow<'_, str> {
     Cow::Owned(expanded)
 }
 
-/// Control characters, and invisible direction overrides that can misrepresent code.
+/// Control characters, and invisible characters that can misrepresent code or carry hidden text.
 fn is_unsafe(char: char) -> bool {
     match char {
-        '\n' | '\t' => false,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        _ => char.is_control(),
+        '\n' | '\t' | ' '..='~' => false,
+        _ => char.is_control() || is_invisible(char),
     }
+}
+
+/// Characters without a glyph that no script needs: soft hyphens, zero-width spaces, direction marks, overrides and
+/// isolates, the line and paragraph separators, annotations and tags. The joiners of emoji and scripts, combining marks
+/// and variation selectors are not among them.
+pub(crate) fn is_invisible(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' if !is_variation_selector(char))
+}
+
+/// Selects the form of the character before it.
+pub(crate) fn is_variation_selector(char: char) -> bool {
+    matches!(char, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
 type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
@@ -339,6 +354,13 @@ mod tests {
             ("\x1b(Bx", "x"),
             ("\x1b]never ends\nnext", "\nnext"),
             ("safe\u{202e}evil", "safeevil"),
+            ("a\u{2028}b\u{2029}c", "abc"),
+            ("tags\u{e0001}\u{e0072}\u{e007f}", "tags"),
+            ("zero\u{200b}\u{2060}\u{feff}\u{ad}", "zero"),
+            (
+                "👨‍👩‍👧 ❤\u{fe0f} e\u{301} \u{200c}ی",
+                "👨‍👩‍👧 ❤\u{fe0f} e\u{301} \u{200c}ی",
+            ),
         ] {
             assert_eq!(sanitize(text), expected, "{text:?}");
         }

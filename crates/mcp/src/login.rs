@@ -206,20 +206,8 @@ impl Login {
     /// Waits for the browser's redirect, and stores the tokens.
     pub async fn finish(self) -> Result<(), String> {
         let base = format!("http://127.0.0.1:{}{CALLBACK}", self.loopback.port());
-        let judge = |query: &str| {
-            let refused = |text: &str| (Page::refused(text), None);
-            match AuthorizationCallback::from_redirect_url(&format!("{base}?{query}")) {
-                Ok(_) => (Page::done(), Some(Ok(format!("{base}?{query}")))),
-                Err(_) if query.contains("error=") => {
-                    let text = "The sign-in was denied. Close this page.";
-                    (
-                        Page::refused(text),
-                        Some(Err("the sign-in was denied".to_owned())),
-                    )
-                }
-                Err(_) => refused("This is not the expected answer."),
-            }
-        };
+        let state = parameter(self.url(), "state");
+        let judge = |query: &str| judge(&format!("{base}?{query}"), state.as_deref());
         let address = self.loopback.wait(CALLBACK, judge).await?;
         self.redeem(&address).await
     }
@@ -229,6 +217,33 @@ impl Login {
         let tokens = self.session.handle_callback_url(address.trim()).await;
         tokens.map(drop).map_err(|error| error.to_string())
     }
+}
+
+/// Evaluates a request to the listener: only one with the state of this sign-in completes or ends it. Any page in the
+/// browser can send others.
+fn judge(address: &str, state: Option<&str>) -> (Page, Option<Result<String, String>>) {
+    let refused = |text: &str| Page::refused(text);
+    let is_own = state.is_some() && parameter(address, "state").as_deref() == state;
+    if !is_own {
+        let text = "This answer belongs to another sign-in. osier still waits for the right one.";
+        return (refused(text), None);
+    }
+    if parameter(address, "error").is_some() {
+        let page = refused("The sign-in was denied. Close this page.");
+        return (page, Some(Err("the sign-in was denied".to_owned())));
+    }
+    match AuthorizationCallback::from_redirect_url(address) {
+        Ok(_) => (Page::done(), Some(Ok(address.to_owned()))),
+        Err(_) => (refused("This is not the expected answer."), None),
+    }
+}
+
+/// The value of a query parameter; of several, the last, as when the code is redeemed.
+fn parameter(address: &str, name: &str) -> Option<String> {
+    let url = reqwest::Url::parse(address).ok()?;
+    let pairs = url.query_pairs();
+    let value = pairs.filter(|(have, _)| have == name).last()?.1;
+    (!value.is_empty()).then(|| value.into_owned())
 }
 
 impl std::fmt::Debug for Login {
@@ -363,5 +378,32 @@ impl CredentialStore for TokenFile {
             )))))
         }
         .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_state_of_the_sign_in_completes_or_ends_it() {
+        const BASE: &str = "http://127.0.0.1:7/callback?";
+        for (query, outcome) in [
+            ("code=C&state=S1", Some(true)),
+            ("error=access_denied&state=S1", Some(false)),
+            ("code=C&state=S2", None),
+            ("code=C&state=", None),
+            ("code=C", None),
+            ("error=access_denied", None),
+            ("error=access_denied&state=S2", None),
+            ("state=S1", None),
+            ("code=C&x=state%3DS1", None),
+            ("code=C&state=S1&state=S2", None),
+        ] {
+            let (page, ended) = judge(&format!("{BASE}{query}"), Some("S1"));
+            assert_eq!(ended.map(|ended| ended.is_ok()), outcome, "{query}");
+            assert_eq!(page == Page::done(), outcome == Some(true), "{query}");
+        }
+        assert_eq!(judge(&format!("{BASE}code=C&state="), None).1, None);
     }
 }

@@ -150,19 +150,24 @@ impl Gate {
     ) -> ToolDecision {
         let workspace = Arc::clone(&self.workspace);
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let preview = move || osier_tools::preview(&workspace, &name, &arguments);
-        let subject = osier_base::task::spawn_blocking(preview)
+        let preview = move || {
+            let subject = osier_tools::preview(&workspace, &name, &arguments);
+            (subject, osier_tools::link_target(&workspace, &arguments))
+        };
+        let (subject, link) = osier_base::task::spawn_blocking(preview)
             .await
-            .ok()
-            .flatten();
+            .unwrap_or_default();
         let mut title = match call.name.as_str() {
             "bash" => "Run this command?".to_owned(),
             "write" => "Write this file?".to_owned(),
             "edit" => "Make this change?".to_owned(),
             name => format!("Call the tool `{name}`?"),
         };
-        if !why.is_empty() {
-            title = format!("{title} ({why})");
+        let mut reasons = vec![why];
+        reasons.extend(link);
+        reasons.retain(|reason| !reason.is_empty());
+        if !reasons.is_empty() {
+            title = format!("{title} ({})", reasons.join("; "));
         }
         let question = Question {
             id: String::new(),

@@ -4,6 +4,9 @@
 //! to all clients, and receives the answers. A question ends when it is answered, when its sender cancels it,
 //! or immediately as dismissed in non-interactive runs. There is no timeout.
 
+use std::borrow::Cow;
+
+use osier_base::visible::visible;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
@@ -27,7 +30,42 @@ pub struct Question {
     pub kind: QuestionKind,
 }
 
-/// The subject of a decision.
+impl Question {
+    /// The question with a notation for every hidden character in the texts that clients show. What is sent back or
+    /// opened stays: the arguments, the patterns, the values of choices and the URL.
+    fn visible(mut self) -> Self {
+        let shown = |text: &mut String| {
+            if let Cow::Owned(visible) = visible(text) {
+                *text = visible;
+            }
+        };
+        shown(&mut self.origin);
+        shown(&mut self.title);
+        match &mut self.subject {
+            None => {}
+            Some(Subject::Command { command, cwd }) => [command, cwd].into_iter().for_each(shown),
+            Some(Subject::Diff { path, diff }) => [path, diff].into_iter().for_each(shown),
+            Some(Subject::Text { text }) => shown(text),
+        }
+        match &mut self.kind {
+            QuestionKind::Select { choices, .. } => {
+                for choice in choices {
+                    if choice.label.is_empty() {
+                        choice.label.clone_from(&choice.value);
+                    }
+                    shown(&mut choice.label);
+                    shown(&mut choice.description);
+                }
+            }
+            QuestionKind::Input { placeholder, .. } => shown(placeholder),
+            _ => {}
+        }
+        self
+    }
+}
+
+/// The subject of a decision, as it is shown: hidden characters have a notation, long runs of blanks are counted
+/// ([`osier_base::visible`]). The arguments of the call are in the kind of the question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -162,7 +200,8 @@ impl Questions {
 
     /// Sends a question and waits for the answer. `Dismissed` when `cancel` fires first, or in a
     /// non-interactive run. Dropping the future withdraws the question.
-    pub async fn ask(&self, mut question: Question, cancel: &CancellationToken) -> Answer {
+    pub async fn ask(&self, question: Question, cancel: &CancellationToken) -> Answer {
+        let mut question = question.visible();
         question.id = uuid::Uuid::new_v4().simple().to_string();
         let open = Withdrawal {
             id: question.id.clone(),
@@ -291,6 +330,41 @@ mod tests {
         assert_eq!(id, question.id);
         assert!(waiting.withdraw(&id));
         assert_eq!(waiting.list(), []);
+    }
+
+    #[tokio::test]
+    async fn clients_get_visible_texts_and_exact_values() {
+        let (questions, mut requests) = Questions::new();
+        let cancel = CancellationToken::new();
+        let command = "rm -rf ~ #\r\x1b[2Kls";
+        let question = Question {
+            title: "Run\u{202e}?".into(),
+            subject: Some(Subject::Command {
+                command: command.into(),
+                cwd: "/w\x07".into(),
+            }),
+            kind: QuestionKind::Permission {
+                call_id: "c".into(),
+                tool: "bash".into(),
+                arguments: serde_json::json!({ "command": command }),
+                patterns: Vec::new(),
+            },
+            ..question()
+        };
+        let kind = question.kind.clone();
+        let asking = questions.ask(question, &cancel);
+        let receiving = async {
+            let (question, _) = asked(&mut requests).await;
+            cancel.cancel();
+            question
+        };
+        let (_, shown) = tokio::join!(asking, receiving);
+        let expected = Subject::Command {
+            command: "rm -rf ~ #␍^[[2Kls".into(),
+            cwd: "/w^G".into(),
+        };
+        assert_eq!((shown.subject, shown.kind), (Some(expected), kind));
+        assert_eq!(shown.title, "Run\\u{202e}?");
     }
 
     #[tokio::test]

@@ -34,7 +34,7 @@ pub fn run(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     };
     // Nothing reads it when standard error is closed.
     let _ = writeln!(
-        std::io::stderr(),
+        osier_base::terminal_output::stderr(),
         "osier: the sandboxed command did not run: {message}"
     );
     Some(ExitCode::from(NOT_RUN))

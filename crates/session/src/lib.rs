@@ -62,6 +62,8 @@ mod fan;
 mod history;
 mod hooks;
 mod jobs;
+#[cfg(feature = "transfer")]
+pub mod known_secrets;
 mod mcp;
 pub mod models;
 mod open_session;
@@ -70,6 +72,7 @@ mod plugins;
 mod private_files;
 mod prompt;
 mod questions;
+mod secret_warnings;
 pub mod session_index;
 mod setup;
 mod shell;

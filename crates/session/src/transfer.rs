@@ -1,8 +1,11 @@
 //! Import and export of sessions, in the background.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::emitter::{Callback, Emitter};
+use crate::known_secrets;
+use crate::setup::SessionSetup;
 use osier_agent::Severity;
 use osier_base::path::resolve;
 use osier_protocol::{Event, Imported, TransferEvent};
@@ -12,17 +15,19 @@ use osier_transfer::{ExportOptions, ImportOptions, TransferError};
 /// Writes a session to `path`, which is relative to `cwd`, and publishes the outcome.
 pub(crate) fn export(
     store: &SessionStore,
-    cwd: &Path,
+    setup: &SessionSetup,
     path: Option<String>,
     options: ExportOptions,
     emitter: &Emitter,
 ) {
     let (store, emitter) = (store.clone(), emitter.clone());
-    let cwd = cwd.to_owned();
+    let cwd = setup.cwd.clone();
+    let (folders, environment) = (setup.folders.clone(), Arc::clone(&setup.environment));
     osier_base::task::spawn(async move {
         // An error of the file was published when the session was opened.
         let _ = store.findings().await;
         let written = osier_base::task::spawn_blocking(move || {
+            known_secrets::remember(&folders, &environment);
             let reading = Reading::of(store.header().clone(), store.index());
             let path = path.map(|path| resolve(&cwd, &path));
             osier_transfer::export(&reading, &cwd, path.as_deref(), &options)

@@ -103,6 +103,10 @@ pub struct Settings {
     pub sandbox_network: NetworkAccess,
     /// Additional folders that sandboxed commands can write to.
     pub sandbox_write: Vec<String>,
+    /// Environment variables with keys of model providers that commands, hooks, plugins and MCP servers inherit.
+    pub pass_environment: Vec<String>,
+    /// Whether the user is warned about keys in texts that the model gets.
+    pub secret_warnings: bool,
 }
 
 impl Default for Settings {
@@ -145,6 +149,8 @@ impl Default for Settings {
             sandbox: SandboxMode::default(),
             sandbox_network: NetworkAccess::Off,
             sandbox_write: Vec::new(),
+            pass_environment: Vec::new(),
+            secret_warnings: true,
         }
     }
 }
@@ -477,6 +483,24 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "a list of folders, e.g. [\"~/.cargo\"]",
         description: "Additional folders that sandboxed commands can write to.",
         take: |settings, value| texts(value).map(|value| settings.sandbox_write = value),
+    },
+    Setting {
+        name: "pass_environment",
+        default: "[]",
+        accepts: "a list of environment variables, e.g. [\"OPENAI_API_KEY\"]",
+        description: "API keys of model providers that commands, hooks, plugins and MCP servers inherit.",
+        take: |settings, value| texts(value).map(|value| settings.pass_environment = value),
+    },
+    Setting {
+        name: "secret_warnings",
+        default: "true",
+        accepts: "true or false",
+        description: "Whether osier warns about keys and passwords in texts that the model gets.",
+        take: |settings, value| {
+            value
+                .as_bool()
+                .map(|value| settings.secret_warnings = value)
+        },
     },
 ];
 

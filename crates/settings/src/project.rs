@@ -32,6 +32,8 @@ impl Settings {
         settings.sandbox = settings.sandbox.max(user.sandbox);
         settings.sandbox_network = settings.sandbox_network.and(&user.sandbox_network);
         settings.sandbox_write = user.sandbox_write;
+        settings.pass_environment = user.pass_environment;
+        settings.secret_warnings |= user.secret_warnings;
         settings.claude_hooks = user.claude_hooks;
         // Only the user can decide where secrets are sent.
         settings.proxy = user.proxy;

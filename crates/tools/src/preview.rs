@@ -4,7 +4,26 @@ use serde_json::Value;
 
 use super::workspace::Workspace;
 use super::{edit, write};
+use osier_base::path;
 use osier_protocol::questions::Subject;
+
+/// What the file of a call really is when its path leads through symbolic links: ``the link `a` leads to `/etc/b` ``.
+/// Reads directories.
+pub fn link_target(workspace: &Workspace, arguments: &Value) -> Option<String> {
+    let given = arguments
+        .get("file_path")
+        .or_else(|| arguments.get("path"))?;
+    let cwd = workspace.cwd();
+    let path = path::resolve(cwd, given.as_str()?);
+    // Links above the working directory are the user's own.
+    let plain = match path.strip_prefix(cwd) {
+        Ok(inside) => path::canonical_key(cwd).join(inside),
+        Err(_) => path.clone(),
+    };
+    let real = path::canonical_key(&path);
+    let shown = workspace.display(&path);
+    (real != plain).then(|| format!("`{shown}` → `{}`", real.display()))
+}
 
 /// The preview of a call of `tool`; `None` for invalid arguments. Reads files.
 pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<Subject> {
@@ -22,7 +41,7 @@ pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<S
     };
     match (diff, text("file_path")) {
         (Some(diff), Some(path)) => Some(Subject::Diff {
-            path: workspace.display(&osier_base::path::resolve(workspace.cwd(), path)),
+            path: workspace.display(&path::resolve(workspace.cwd(), path)),
             diff,
         }),
         // For all other tools: the arguments.

@@ -11,6 +11,7 @@ use crate::cli::args::{AuthCommand, LoginArgs};
 use crate::cli::exit::Exit;
 use osier_base::clock;
 use osier_base::folders::Folders;
+use osier_base::terminal_output;
 use osier_llm::auth::{Method, Progress};
 use osier_protocol::{Account, AccountSource};
 use osier_session::accounts::Accounts;
@@ -148,7 +149,7 @@ fn login(accounts: &Accounts, args: &LoginArgs, out: &mut dyn Write) -> Result<E
         Err(LoginError::Interrupted) => Ok(Exit::Interrupted),
         Err(LoginError::Message(message)) => {
             // A failed write to standard error cannot be reported.
-            let _ = writeln!(io::stderr(), "osier: {message}");
+            let _ = writeln!(terminal_output::stderr(), "osier: {message}");
             Ok(Exit::Failure)
         }
     }

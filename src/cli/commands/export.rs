@@ -1,5 +1,6 @@
 //! `osier export`: writes a session as HTML, Markdown or JSONL.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,8 +10,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::folders::Folders;
+use osier_base::terminal_output;
 use osier_base::text::counted;
 use osier_protocol::{ExportFormat, ExportScope, ExportSummary, Exported};
+use osier_session::known_secrets;
 use osier_store::{Reading, SessionDirectory, SessionError};
 use osier_transfer::{ExportOptions, HtmlThemes, TransferError, export, export_to};
 
@@ -55,9 +58,11 @@ pub(in crate::cli) fn run(
     args: &ExportArgs,
     folders: &Folders,
     cwd: &Path,
+    environment: &BTreeMap<String, String>,
     themes: Arc<dyn HtmlThemes>,
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
+    known_secrets::remember(folders, environment);
     let options = ExportOptions {
         format: args.format,
         scope: match (args.branch, args.tree) {
@@ -137,7 +142,7 @@ fn warn_about_damage(summary: ExportSummary) {
     if summary.unreadable > 0 {
         // A failed write to standard error cannot be reported.
         let _ = writeln!(
-            io::stderr(),
+            terminal_output::stderr(),
             "[WRN] skipped {} damaged entries",
             summary.unreadable
         );

@@ -81,7 +81,7 @@ fn line(event: &Event) -> String {
         Event::ProviderSwitched { from, to, status } => {
             format!("  switch {from} to {to} after {}", status_name(status))
         }
-        Event::Log { entry } => without_duration(&log_line(entry, false)),
+        Event::Log { entry } => without_duration(&log_line(entry)),
         Event::Accounting { entry } => match entry {
             AccountingEntry::Llm {
                 provider,

@@ -14,6 +14,7 @@ pub mod discover;
 mod fault;
 mod interceptor;
 pub mod lines;
+mod pattern;
 mod sandbox;
 mod thread;
 mod tool;

@@ -7,14 +7,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use mlua::{Debug, HookTriggers, Lua, LuaOptions, StdLib, Value, VmState};
+use std::time::{Duration, Instant};
+
+use memchr::memmem;
+use mlua::{
+    Debug, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, String as LuaString, Table, Value,
+    VmState,
+};
+
+use super::pattern::{self, Capture, Fault};
 
 /// Maximum memory of a plugin.
 pub(super) const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
 /// Maximum instructions between two waits: about half a second.
 pub(super) const INSTRUCTION_LIMIT: u64 = 50_000_000;
 /// Interval of the instruction count.
-const STEP: u32 = 10_000;
+const STEP: u32 = 1_000;
+/// Maximum time between two waits: not all instructions take the same time, and coroutines have counts of their own.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Removed functions: they read files, load code or bypass the limits.
 const REMOVED: &[&str] = &[
@@ -28,27 +38,30 @@ const REMOVED: &[&str] = &[
 /// The remaining functions of `os`.
 const CLOCK: &[&str] = &["time", "date", "clock", "difftime"];
 
-/// Catching an error must not keep a stopped plugin alive. A handler of `xpcall` runs at the point of the
-/// error, inside the hook, where its instructions would not be counted.
-const PRELUDE: &str = r"
-local check = ...
-local pcall_, resume_ = pcall, coroutine.resume
-local function pass(...) check() return ... end
-function pcall(...) return pass(pcall_(...)) end
-local function handled(handler, ok, ...)
-  check()
-  if ok then return true, ... end
-  return false, handler(...)
-end
-function xpcall(f, handler, ...) return handled(handler, pcall_(f, ...)) end
-function coroutine.resume(...) return pass(resume_(...)) end
-";
+/// Replaces what is not counted: functions of the libraries that loop, and what catches errors.
+const PRELUDE: &str = include_str!("prelude.lua");
 
 /// Counts the instructions of a plugin. Shared by its state and its callers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Meter {
     used: AtomicU64,
+    /// When the time limit ends, in milliseconds after `created`.
+    deadline: AtomicU64,
+    created: Instant,
     stopped: AtomicBool,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        let meter = Self {
+            used: AtomicU64::new(0),
+            deadline: AtomicU64::new(0),
+            created: Instant::now(),
+            stopped: AtomicBool::new(false),
+        };
+        meter.restart();
+        meter
+    }
 }
 
 impl Meter {
@@ -61,12 +74,28 @@ impl Meter {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    fn step(&self, place: &Debug<'_>) -> mlua::Result<VmState> {
-        let used = self.used.fetch_add(u64::from(STEP), Ordering::Relaxed);
-        if used >= INSTRUCTION_LIMIT {
+    /// The plugin waited: the full limits apply again.
+    fn restart(&self) {
+        self.used.store(0, Ordering::Relaxed);
+        let deadline = self.created.elapsed() + TIME_LIMIT;
+        self.deadline
+            .store(deadline.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Counts work of `count` instructions. False if a limit is exceeded.
+    fn count(&self, count: u64) -> bool {
+        let used = self.used.fetch_add(count, Ordering::Relaxed);
+        let now = self.created.elapsed().as_millis() as u64;
+        if used.saturating_add(count) > INSTRUCTION_LIMIT
+            || now > self.deadline.load(Ordering::Relaxed)
+        {
             self.stop();
         }
-        if !self.is_stopped() {
+        !self.is_stopped()
+    }
+
+    fn step(&self, place: &Debug<'_>) -> mlua::Result<VmState> {
+        if self.count(u64::from(STEP)) {
             return Ok(VmState::Continue);
         }
         let line = place.current_line().unwrap_or_default();
@@ -76,9 +105,62 @@ impl Meter {
             "{source}:{line}: {ENDLESS}"
         )))
     }
+
+    /// Counts work outside of Lua code.
+    fn charge(&self, count: u64) -> mlua::Result<()> {
+        if self.count(count) {
+            Ok(())
+        } else {
+            Err(mlua::Error::RuntimeError(ENDLESS.to_owned()))
+        }
+    }
+
+    /// `string.find` from the byte `init` on, without a limit of its own.
+    fn search(
+        &self,
+        lua: &Lua,
+        text: &[u8],
+        pattern: &[u8],
+        init: usize,
+    ) -> mlua::Result<MultiValue> {
+        let used = self.used.load(Ordering::Relaxed);
+        let all = INSTRUCTION_LIMIT.saturating_sub(used);
+        let mut steps = all;
+        let found = pattern::find(text, pattern, init.saturating_sub(1), &mut steps);
+        self.charge(all - steps)?;
+        let found = match found {
+            Ok(found) => found,
+            Err(Fault::Limit) => {
+                self.stop();
+                return Err(mlua::Error::RuntimeError(ENDLESS.to_owned()));
+            }
+            Err(Fault::Malformed(reason)) => {
+                let reason = Value::String(lua.create_string(reason)?);
+                return Ok(MultiValue::from_iter([Value::Boolean(false), reason]));
+            }
+        };
+        let Some(found) = found else {
+            return Ok(MultiValue::from_iter([Value::Nil]));
+        };
+        let mut values = vec![whole_number(found.start + 1), whole_number(found.end)];
+        for capture in found.captures {
+            values.push(match capture {
+                Capture::Text { start, end } => {
+                    Value::String(lua.create_string(&text[start..end])?)
+                }
+                Capture::Position(at) | Capture::Open(at) => whole_number(at + 1),
+            });
+        }
+        Ok(MultiValue::from_iter(values))
+    }
 }
 
-pub(super) const ENDLESS: &str = "ran for 50 million instructions without a pause and was stopped";
+fn whole_number(number: usize) -> Value {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+pub(super) const ENDLESS: &str =
+    "ran for 50 million instructions or 10 s without a pause and was stopped";
 
 /// Creates a Lua state without the table `osier`.
 pub(super) fn new(meter: &Arc<Meter>) -> mlua::Result<Lua> {
@@ -102,18 +184,43 @@ pub(super) fn new(meter: &Arc<Meter>) -> mlua::Result<Lua> {
     globals.set("os", clock)?;
     let string: mlua::Table = globals.get("string")?;
     string.set("dump", Value::Nil)?;
-    let watched = Arc::clone(meter);
-    let check = lua.create_function(move |_, ()| {
-        if watched.is_stopped() {
-            return Err(mlua::Error::RuntimeError(ENDLESS.to_owned()));
-        }
-        Ok(())
-    })?;
-    lua.load(PRELUDE).set_name("=osier").call::<()>(check)?;
+    install_prelude(&lua, meter)?;
     let counted = Arc::clone(meter);
     let triggers = HookTriggers::new().every_nth_instruction(STEP);
     lua.set_global_hook(triggers, move |_, place| counted.step(place))?;
     Ok(lua)
+}
+
+/// Runs the prelude with the functions that it needs.
+fn install_prelude(lua: &Lua, meter: &Arc<Meter>) -> mlua::Result<()> {
+    let watched = Arc::clone(meter);
+    let check = lua.create_function(move |_, ()| watched.charge(0))?;
+    let charged = Arc::clone(meter);
+    // A negative count is no work.
+    let charge = lua.create_function(move |_, count: f64| charged.charge(count as u64))?;
+    let searched = Arc::clone(meter);
+    let search = lua.create_function(move |lua, given: (LuaString, LuaString, usize)| {
+        let (text, pattern, init) = given;
+        searched.search(lua, &text.as_bytes(), &pattern.as_bytes(), init)
+    })?;
+    let find_plain = lua.create_function(|_, given: (LuaString, LuaString, usize)| {
+        let (text, part, init) = given;
+        let start = init.saturating_sub(1);
+        let text = text.as_bytes();
+        let found = memmem::find(text.get(start..).unwrap_or_default(), &part.as_bytes());
+        Ok(found
+            .map(|at| (start + at + 1, start + at + part.as_bytes().len()))
+            .map_or_else(
+                || MultiValue::from_iter([Value::Nil]),
+                |(first, last)| MultiValue::from_iter([whole_number(first), whole_number(last)]),
+            ))
+    })?;
+    let has_length = lua.create_function(|_, table: Table| {
+        let meta = table.metatable();
+        Ok(meta.is_some_and(|meta| !matches!(meta.raw_get("__len"), Ok(Value::Nil))))
+    })?;
+    let prelude = lua.load(PRELUDE).set_name("=osier");
+    prelude.call::<()>((check, charge, search, find_plain, has_length))
 }
 
 /// A call of a plugin: after every wait, the full instruction limit applies again.
@@ -135,7 +242,7 @@ impl<F: Future> Future for Metered<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        self.meter.used.store(0, Ordering::Relaxed);
+        self.meter.restart();
         self.inner.as_mut().poll(cx)
     }
 }
@@ -188,6 +295,123 @@ mod tests {
         ] {
             let error = run(code).unwrap_err();
             assert!(error.contains(ENDLESS), "{code}: {error}");
+        }
+    }
+
+    /// Each ran for hours, or for ever, before these limits.
+    #[test]
+    fn library_functions_obey_the_limits() {
+        for code in [
+            "return string.find(('a'):rep(40), ('a*'):rep(30) .. 'b')",
+            "return ('a'):rep(40):match(('a-'):rep(30) .. 'b')",
+            "for _ in ('a'):rep(40):gmatch(('a?'):rep(40) .. ('a*'):rep(20) .. 'b') do end",
+            "return (('a'):rep(40):gsub(('.*'):rep(20) .. 'b', ''))",
+            "return ('x'):rep(100000):find(('x-'):rep(9) .. 'y')",
+            "return table.move({}, 1, 1 << 60, 2)",
+            "return table.move(setmetatable({}, {__index = rawlen}), 1, 1 << 60, 2, setmetatable({}, {__newindex = rawlen}))",
+            "return table.concat(setmetatable({}, {__index = getmetatable, __metatable = ''}), '', 1, 1 << 60)",
+            "return table.concat(setmetatable({}, {__len = function() return 1 << 60 end, __index = getmetatable, __metatable = ''}))",
+            "table.insert(setmetatable({}, {__len = function() return 1 << 60 end, __newindex = rawlen}), 1, 1)",
+            "table.remove(setmetatable({}, {__len = function() return 1 << 60 end, __newindex = rawlen}), 1)",
+            "while true do pcall(string.find, ('a'):rep(40), ('a*'):rep(30) .. 'b') end",
+            "while true do coroutine.wrap(function() for i = 1, 900 do end end)() end",
+            "local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() while true do end end}) coroutine.yield() end) coroutine.resume(c) while true do coroutine.close(c) end",
+        ] {
+            let error = run(code).unwrap_err();
+            assert!(error.contains(ENDLESS), "{code}: {error}");
+        }
+        for (code, value) in [
+            ("return #string.rep('', 1 << 60)", "0"),
+            (
+                "return select(2, pcall(setmetatable, {}, {__gc = function() while true do end end}))",
+                "`__gc` is not available",
+            ),
+            (
+                "return select(2, pcall(string.format, '%99999d', 1))",
+                "invalid conversion '%99999d' to 'format'",
+            ),
+            (
+                "local s = ('a'):rep(4000000) return tostring(s:find(('a'):rep(2000000) .. 'b', 1, true))",
+                "nil",
+            ),
+            (
+                "return select(2, pcall(table.sort, setmetatable({}, {__len = function() return 1 << 30 end})))",
+                "`table.sort` needs a table without `__len`",
+            ),
+        ] {
+            let found = run(code).unwrap();
+            assert!(found.ends_with(value), "{code}: {found}");
+        }
+    }
+
+    #[test]
+    fn string_functions_are_those_of_lua() {
+        for (code, value) in [
+            (
+                "local a, b, c = ('key = value'):find('(%w+)%s*='); return a .. b .. c",
+                "15key",
+            ),
+            (
+                "return ('  trim me  '):match('^%s*(.-)%s*$') .. '|'",
+                "trim me|",
+            ),
+            ("return ('hello world'):gsub('o', '0')", "hell0 w0rld"),
+            ("return (('abc'):gsub('', '-'))", "-a-b-c-"),
+            ("return (('abc'):gsub('%w', '%0%0'))", "aabbcc"),
+            ("return (('abc'):gsub('b*', 'x'))", "xaxcx"),
+            (
+                "return (('hello world'):gsub('(%w+) (%w+)', '%2 %1'))",
+                "world hello",
+            ),
+            ("return (('$a $b'):gsub('%$(%w)', {a = 'one'}))", "one $b"),
+            (
+                "return (('abc'):gsub('%w', function(c) if c == 'b' then return '[' .. c .. ']' end end))",
+                "a[b]c",
+            ),
+            ("return select(2, ('aaa'):gsub('a', 'b', 2))", "2"),
+            ("return (('aaa'):gsub('^a', 'b'))", "baa"),
+            (
+                "local t = {} for k, v in ('a=1, b=2'):gmatch('(%w)=(%w)') do t[#t + 1] = k .. v end return table.concat(t, ' ')",
+                "a1 b2",
+            ),
+            (
+                "local t = {} for w in ('one two'):gmatch('%a*') do t[#t + 1] = w end return table.concat(t, ',')",
+                "one,two",
+            ),
+            ("return ('f(a(b)c)d'):match('%b()')", "(a(b)c)"),
+            ("return ('THE (quick) fox'):find('%f[%a]%a+%f[%A]')", "1"),
+            ("return ('x\"y\"z'):match('([\"\\'])(.-)%1')", "\""),
+            ("return ('a-b]c'):match('[]%-]+')", "-"),
+            ("return ('2024-11'):match('()%-()')", "5"),
+            ("return tostring(('abc'):find('b', -1))", "nil"),
+            ("return ('a.b'):find('.', 2, true)", "2"),
+            (
+                "return select(2, pcall(string.find, 'a', '[a'))",
+                "malformed pattern (missing `]`)",
+            ),
+            (
+                "local t = {1, 2, 3} table.insert(t, 2, 9) return table.concat(t, ',')",
+                "1,9,2,3",
+            ),
+            (
+                "local t = {1, 2, 3} return table.remove(t, 1) .. table.concat(t, ',')",
+                "12,3",
+            ),
+            (
+                "local t = {} return tostring(table.remove(t)) .. #t",
+                "nil0",
+            ),
+            (
+                "return table.concat(table.move({1, 2, 3}, 1, 3, 2), ',')",
+                "1,1,2,3",
+            ),
+            (
+                "local t = {3, 1, 2} table.sort(t) return table.concat(t)",
+                "123",
+            ),
+            ("return ('%d'):rep(2, '-')", "%d-%d"),
+        ] {
+            assert_eq!(run(code).unwrap(), value, "{code}");
         }
     }
 

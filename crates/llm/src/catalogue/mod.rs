@@ -20,7 +20,7 @@ use super::model::{Api, Model};
 
 pub use find::{FindError, Found};
 pub use models_file::{ModelsFile, ModelsFileError};
-pub use providers::{PROVIDERS, ProviderEntry, ProviderRow};
+pub use providers::{PROVIDERS, ProviderEntry, ProviderRow, key_variables};
 pub use refresh::Published;
 
 /// All known models and their providers.

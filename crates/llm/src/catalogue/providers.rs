@@ -81,6 +81,36 @@ impl From<&ProviderRow> for ProviderEntry {
     }
 }
 
+/// Variables that other tools read: they are not keys of osier alone.
+const SHARED: &[&str] = &[
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "CLOUDSDK_AUTH_ACCESS_TOKEN",
+    "GH_TOKEN",
+    "GITHUB_TOKEN",
+];
+
+/// The environment variables with keys that only osier needs: those of the providers `more` and of every bundled one,
+/// and the tokens of osier itself.
+pub fn key_variables<'a>(more: impl IntoIterator<Item = &'a ProviderEntry>) -> Vec<String> {
+    let bundled = PROVIDERS
+        .iter()
+        .flat_map(|row| row.env_keys.iter().copied());
+    let own = ["OSIER_SERVE_TOKEN", "OSIER_PROXY_TOKEN"];
+    let mut names: Vec<String> = bundled.chain(own).map(str::to_owned).collect();
+    for entry in more {
+        names.extend(entry.env_keys.iter().cloned());
+        if let Some(KeySource::Env(name)) = &entry.key {
+            names.push(name.clone());
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| !SHARED.contains(&name.as_str()));
+    names
+}
+
 impl ProviderEntry {
     /// The entry of the user's token for an LLM proxy.
     pub fn server() -> Self {

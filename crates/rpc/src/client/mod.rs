@@ -122,7 +122,11 @@ impl Client {
         invocation: &Invocation,
         questions: impl QuestionHandler,
     ) -> Result<(Self, Events), CallError> {
-        let (child, pipes) = spawn_piped(invocation).map_err(|source| CallError::Start {
+        let agent = Invocation {
+            has_keys: true,
+            ..invocation.clone()
+        };
+        let (child, pipes) = spawn_piped(&agent).map_err(|source| CallError::Start {
             program: invocation.program.to_string_lossy().into_owned(),
             source,
         })?;

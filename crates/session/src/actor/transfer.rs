@@ -28,7 +28,7 @@ impl Actor {
                     themes: self.setup.html_themes.clone(),
                     theme,
                 };
-                transfer::export(&session.store, cwd, path, options, &self.emitter);
+                transfer::export(&session.store, &self.setup, path, options, &self.emitter);
             }
             TransferOp::ImportSession { path, again, open } => {
                 let done =

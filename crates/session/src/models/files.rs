@@ -10,10 +10,10 @@ use futures_util::future::FutureExt;
 
 use crate::setup::SessionSetup;
 use osier_base::problem::Problem;
-use osier_base::process;
+use osier_base::process::{self, Invocation};
 use osier_base::regular_file::{self, ReadError};
 use osier_llm::auth::{CommandRunner, CredentialFile, Keys, SignIns, Store};
-use osier_llm::catalogue::{ModelsFile, ModelsFileError};
+use osier_llm::catalogue::{Catalogue, ModelsFile, ModelsFileError, key_variables};
 
 /// Maximum size of the file of models.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -90,6 +90,12 @@ pub(super) fn read_keys(setup: &SessionSetup, problems: &mut Vec<Problem>) -> Ke
         .with_runner(command_runner(&setup.cwd))
 }
 
+/// Commands, hooks, plugins and MCP servers do not inherit the keys of osier, except those that the settings name.
+pub(super) fn withhold_keys(catalogue: &Catalogue, setup: &SessionSetup) {
+    process::pass_variables(setup.settings.pass_environment.iter().cloned());
+    process::withhold_variables(key_variables(catalogue.providers()));
+}
+
 /// Runs `!command` keys with the user's shell, in the working directory.
 fn command_runner(cwd: &Path) -> CommandRunner {
     let cwd = cwd.to_owned();
@@ -97,8 +103,13 @@ fn command_runner(cwd: &Path) -> CommandRunner {
         let cwd = cwd.clone();
         async move {
             let script = format!("cd \"$0\" && {command}");
-            let args = ["-c".into(), script.into(), cwd.into_os_string()];
-            let ran = process::run_quietly::<OsString>("sh", args, None, KEY_COMMAND_TIME).await;
+            let args: [OsString; 3] = ["-c".into(), script.into(), cwd.into_os_string()];
+            let command = Invocation {
+                // It is part of the user's configuration, and can need another key.
+                has_keys: true,
+                ..Invocation::new("sh", args)
+            };
+            let ran = process::run_captured(&command, None, KEY_COMMAND_TIME).await;
             match ran {
                 Ok(output) if output.exit.is_success() => {
                     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

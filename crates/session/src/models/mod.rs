@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
-use self::files::{read_keys, read_models_file};
+use self::files::{read_keys, read_models_file, withhold_keys};
 pub use self::scripts::TOUR;
 pub(crate) use self::selection::{
     Choice, ModelSelection, ModelSession, refresh_if_due, refresh_now,
@@ -174,6 +174,7 @@ impl Models {
         let catalogue = Catalogue::new(file)
             .with_published(refresh::read(&setup.folders.published(), &mut problems))
             .with_environment(environment);
+        withhold_keys(&catalogue, setup);
         let providers = Providers::new(setup.settings.http(), scripts::provider(&setup.cwd));
         let keys = Arc::new(keys);
         let embedded = setup

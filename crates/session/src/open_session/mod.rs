@@ -17,6 +17,7 @@ use crate::jobs;
 use crate::mcp::{self, is_server_tool};
 use crate::models::{ModelSession, Models};
 use crate::prompt::session_prompt;
+use crate::secret_warnings::SecretWarnings;
 use crate::setup::{SessionChoice, SessionSetup};
 use crate::subagents::Subagents;
 use crate::tool_policy::ToolPolicy;
@@ -336,7 +337,10 @@ fn listeners(
     let automatic = setup.settings.auto_compact;
     let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
     // Plugins first: their changes are checked and stored.
-    let rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(context.plugins.interceptor())];
+    let mut rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(context.plugins.interceptor())];
+    if setup.settings.secret_warnings {
+        rules.push(Arc::new(SecretWarnings::new(&context.emitter, &setup.cwd)));
+    }
     let (hooks, gate) = policy.interceptors(workspace, Role::Main);
     let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
     let own: [Arc<dyn Interceptor>; 4] = [

@@ -12,12 +12,16 @@ use crate::overlays::Overlays;
 use crate::surface::Surface;
 use dialog::Dialog;
 use osier_base::text;
+use osier_base::visible::one_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
 use osier_term::face::Token;
 use osier_term::keymap::Keymap;
 use osier_term::row::Row;
 use osier_term::widgets::diff;
+
+/// Columns of a question in a notification.
+const NOTIFIED: usize = 200;
 
 /// Rows the waiting questions take at most.
 pub(crate) const ROWS: u16 = 3;
@@ -70,9 +74,9 @@ impl Questions {
                 _ => String::new(),
             };
             let hint = text::truncate(&hint, width).into_owned();
-            let room = width.saturating_sub(text::width(&hint));
-            let line = format!("? {}", describe(&waiting.question));
-            let mut row = Row::plain(text::truncate(&line, room).into_owned(), Token::Warning);
+            let room = width.saturating_sub(text::width(&hint) + 2);
+            let line = format!("? {}", describe(&waiting.question, room));
+            let mut row = Row::plain(line, Token::Warning);
             row.push(hint, Token::Accent);
             rows.push(row);
         }
@@ -93,7 +97,7 @@ impl Questions {
     /// The oldest question, on a line.
     pub(crate) fn first(&self) -> Option<String> {
         let first = self.waiting.first();
-        first.map(|waiting| describe(&waiting.question))
+        first.map(|waiting| describe(&waiting.question, NOTIFIED))
     }
 
     /// Applies the events of pending questions; without the focus, a new one is a notification.
@@ -123,9 +127,7 @@ impl Questions {
         if let Some(text) = self.add(question)
             && !focused
         {
-            let text = format!("waiting for you: {text}");
-            let text = text::truncate(&text, 200).into_owned();
-            outbox.effect(Effect::Notify(text));
+            outbox.effect(Effect::Notify(format!("waiting for you: {text}")));
         }
     }
 
@@ -139,7 +141,7 @@ impl Questions {
             question: question.clone(),
             draft: Vec::new(),
         });
-        Some(describe(question))
+        Some(describe(question, NOTIFIED))
     }
 
     /// The ids of questions that are not in `open` any more.
@@ -208,25 +210,24 @@ impl Questions {
     }
 }
 
-/// A question on one line: its origin, except for a permission question, and its title.
-fn describe(question: &Question) -> String {
+/// A question on a line of at most `columns`: its origin, except for a permission question, its title and its subject.
+/// What does not fit is counted.
+fn describe(question: &Question, columns: usize) -> String {
+    let mut line = text::unticked(&one_line(&question.title, columns));
+    if !matches!(question.kind, QuestionKind::Permission { .. }) {
+        let origin = text::unticked(&one_line(&question.origin, columns));
+        line = format!("{origin}: {line}");
+    }
     let about = match &question.subject {
         None => String::new(),
-        Some(Subject::Command { command, .. }) => format!(" $ {}", text::single_line(command)),
+        Some(Subject::Command { command, .. }) => format!(" $ {command}"),
         Some(Subject::Diff { path, diff }) => {
             let (added, removed) = diff::counts(diff);
-            format!(" {} +{added} -{removed}", text::single_line(path))
+            format!(" {path} +{added} -{removed}")
         }
-        Some(Subject::Text { text }) => {
-            format!(" {}", text::single_line(text::head_bytes(text, 200)))
-        }
+        Some(Subject::Text { text }) => format!(" {text}"),
     };
-    let title = text::unticked(&text::single_line(&question.title));
-    if let QuestionKind::Permission { .. } = question.kind {
-        return format!("{title}{about}");
-    }
-    let origin = text::unticked(&text::single_line(&question.origin));
-    format!("{origin}: {title}{about}")
+    one_line(&format!("{line}{about}"), columns)
 }
 
 #[cfg(test)]
@@ -248,6 +249,81 @@ mod tests {
         Event::QuestionAsked {
             question: Box::new(question(id)),
         }
+    }
+
+    /// Commands that hid what runs, and how the dialog and the line above the editor show them.
+    const HIDDEN: &[(&str, &str)] = &[
+        ("rm -rf ~ #\rls -la", "rm -rf ~ #␍ls -la"),
+        ("rm x\x08\x08\x08\x08ls x", "rm x^H^H^H^Hls x"),
+        ("\x1b]0;rm x;\x07ls", "^[]0;rm x;^Gls"),
+        ("rm x\x1b[2K\x1b[1Gls", "rm x^[[2K^[[1Gls"),
+        ("\u{9d}rm x\u{9c}ls", "\\x9drm x\\x9cls"),
+        ("\u{9b}8mrm x\u{9b}0mls", "\\x9b8mrm x\\x9b0mls"),
+        ("ls #\u{202e}x mr", "ls #\\u{202e}x mr"),
+        ("ls\u{2028}rm x", "ls\\u{2028}rm x"),
+        ("ls\u{85}rm x", "ls\\x85rm x"),
+        ("ls\u{e0072}\u{e006d}", "ls\\u{e0072}\\u{e006d}"),
+        (
+            "r\u{200b}m\u{2060}\u{feff}",
+            "r\\u{200b}m\\u{2060}\\u{feff}",
+        ),
+        ("ls\u{a0}-la\u{3164}", "ls\\u{a0}-la\\u{3164}"),
+        ("a\0b\x7f", "a^@b^?"),
+    ];
+
+    fn command(command: &str) -> Question {
+        Question {
+            title: "Run this command?".to_owned(),
+            subject: Some(Subject::Command {
+                command: command.to_owned(),
+                cwd: "/w".to_owned(),
+            }),
+            kind: QuestionKind::Permission {
+                call_id: "c".to_owned(),
+                tool: "bash".to_owned(),
+                arguments: serde_json::json!({ "command": command }),
+                patterns: Vec::new(),
+            },
+            ..question("a")
+        }
+    }
+
+    #[test]
+    fn questions_show_what_runs() {
+        for (hidden, shown) in HIDDEN {
+            let question = command(hidden);
+            assert_eq!(
+                dialog::subject_text(&question, 90),
+                format!("$ {shown}\n  in /w")
+            );
+            assert_eq!(
+                describe(&question, 90),
+                format!("Run this command? $ {shown}")
+            );
+        }
+    }
+
+    #[test]
+    fn long_commands_are_counted() {
+        let blanks = command(&format!("ls{}; rm x", " ".repeat(4000)));
+        assert_eq!(
+            dialog::subject_text(&blanks, 90),
+            "$ ls⟨4,000 blanks⟩; rm x\n  in /w"
+        );
+        let newlines = command(&format!("ls{}rm x", "\n".repeat(301)));
+        assert_eq!(
+            dialog::subject_text(&newlines, 90),
+            "$ ls\n  ⟨300 empty lines⟩\n  rm x\n  in /w"
+        );
+        let lines = command(&format!("ls\n{}rm x", "x\n".repeat(211)));
+        let line = describe(&lines, 60);
+        assert!(line.ends_with("… +206 lines"), "{line}");
+        let long = command(&"y".repeat(4100));
+        let line = describe(&long, 60);
+        assert!(line.ends_with("… +4,082 characters"), "{line}");
+        // The dialog scrolls, and counts what even that cannot reach.
+        let text = dialog::subject_text(&command(&"x\n".repeat(6000)), 90);
+        assert!(text.ends_with("… +1,002 lines"), "{}", text.len());
     }
 
     #[test]

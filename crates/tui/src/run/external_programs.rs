@@ -115,7 +115,7 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
 
 /// Prints the answer or the transcript, and how to resume.
 pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &[SessionInfo]) {
-    let mut out = std::io::stdout().lock();
+    let mut out = osier_base::terminal_output::stdout();
     if options.settings.exit_output != ExitOutput::Nothing {
         for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
             let _ = writeln!(out, "{}\n", sanitize(text).trim_end());

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::exit::Exit;
 use osier_base::folders::Folders;
+use osier_base::terminal_output::{self, StyledWrite};
 use osier_index::{Depth, IndexError, IndexReader, Outcome, Progress, SessionIndex};
 use osier_protocol::Mark;
 use osier_store::{SessionDirectory, SessionError};
@@ -115,7 +116,7 @@ struct SessionsContext<'a> {
     /// The file with the pinned and archived sessions.
     marks: PathBuf,
     cwd: &'a Path,
-    out: &'a mut dyn Write,
+    out: &'a mut dyn StyledWrite,
     /// Columns of the terminal; `None` when the output is not a terminal.
     width: Option<usize>,
 }
@@ -128,7 +129,7 @@ pub(in crate::cli) fn run(
     command: Option<&SessionsCommand>,
     folders: &Folders,
     cwd: &Path,
-    out: &mut dyn Write,
+    out: &mut dyn StyledWrite,
 ) -> Result<io::Result<Exit>, String> {
     let mut context = SessionsContext {
         library: SessionIndex::new(&folders.data),
@@ -231,18 +232,24 @@ impl ProgressMeter {
         }
         self.last = Some(now);
         let Progress { done, total } = progress;
+        Self::show(&format!("indexing: {done} of {total} sessions"));
+    }
+
+    /// Replaces the line.
+    fn show(line: &str) {
+        let mut out = terminal_output::stderr();
         // A failed write to standard error cannot be reported.
-        let _ = write!(io::stderr(), "\rindexing: {done} of {total} sessions\x1b[K");
+        let _ = out.styled("\r", line, "\x1b[K").and_then(|()| out.flush());
     }
 
     fn warn(&mut self, text: &str) {
         self.end();
-        let _ = writeln!(io::stderr(), "[WRN] {text}");
+        let _ = writeln!(terminal_output::stderr(), "[WRN] {text}");
     }
 
     fn end(&mut self) {
         if self.last.take().is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+            Self::show("");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `osier sessions search`: searches the text of all sessions.
 
-use std::io::IsTerminal as _;
+use std::io;
 
 use tokio_util::sync::CancellationToken;
 
@@ -8,6 +8,7 @@ use super::filter::FilterArgs;
 use super::table::{age, directory, plain, short_id};
 use super::{CommandResult, SessionsContext};
 use crate::cli::exit::Exit;
+use osier_base::terminal_output::StyledWrite;
 use osier_base::{clock, text};
 use osier_index::{Depth, Hit};
 use osier_protocol::HitText;
@@ -45,12 +46,12 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
         }
     } else {
         let now = clock::now_ms();
-        let colour = context.width.is_some() && std::io::stdout().is_terminal();
         let width = context.width.unwrap_or(usize::MAX >> 1);
         for hit in &found.hits {
-            for line in described(hit, now, width, colour) {
-                context.print(&line)?;
-            }
+            let (header, label) = described(hit, now, width);
+            context.print(&header)?;
+            let available = width.saturating_sub(text::width(&label));
+            print_highlighted(context.out, &label, &hit.text, available)?;
         }
         if found.cut && context.width.is_some() {
             context.print("… there may be more; add words or raise `--limit`")?;
@@ -66,7 +67,8 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
     Ok(Exit::Success)
 }
 
-fn described(hit: &Hit, now: i64, width: usize, colour: bool) -> [String; 2] {
+/// The line about the session, and what precedes the text.
+fn described(hit: &Hit, now: i64, width: usize) -> (String, String) {
     let session = &hit.session;
     let id = if width < 1000 {
         short_id(&session.id)
@@ -80,29 +82,23 @@ fn described(hit: &Hit, now: i64, width: usize, colour: bool) -> [String; 2] {
         plain(session.title())
     );
     let header = text::truncate(&header, width).into_owned();
-    let label = format!("    {}: ", hit.source.word());
-    let available = width.saturating_sub(text::width(&label));
-    [
-        header,
-        format!("{label}{}", highlighted(&hit.text, available, colour)),
-    ]
+    (header, format!("    {}: ", hit.source.word()))
 }
 
-/// The start of the text that fits into `width`, with its matches in bold.
-fn highlighted(found: &HitText, width: usize, colour: bool) -> String {
+/// Prints the start of the text that fits into `width`, with its matches in bold.
+fn print_highlighted(
+    out: &mut dyn StyledWrite,
+    label: &str,
+    found: &HitText,
+    width: usize,
+) -> io::Result<()> {
     let shown = text::take_width(&found.text, width);
-    if !colour {
-        return shown.to_owned();
-    }
-    let mut line = String::new();
+    write!(out, "{label}")?;
     let mut at = 0;
     for (start, end) in found.marks.iter().filter(|(_, end)| *end <= shown.len()) {
-        line.push_str(&shown[at..*start]);
-        line.push_str("\x1b[1m");
-        line.push_str(&shown[*start..*end]);
-        line.push_str("\x1b[22m");
+        write!(out, "{}", &shown[at..*start])?;
+        out.styled("\x1b[1m", &shown[*start..*end], "\x1b[22m")?;
         at = *end;
     }
-    line.push_str(&shown[at..]);
-    line
+    writeln!(out, "{}", &shown[at..])
 }

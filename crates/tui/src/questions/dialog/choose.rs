@@ -8,6 +8,7 @@ use crate::action::Action;
 use crate::command::Command;
 use crate::effect::Effect;
 use osier_base::text;
+use osier_base::visible::one_line;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
 use osier_term::face::{Face, Token};
 use osier_term::row::{Row, Span};
@@ -71,8 +72,8 @@ impl Choose {
                 choices
                     .map(|(place, choice)| Line {
                         key: char::from_digit(place as u32 + 1, 10),
-                        label: text::single_line(&choice.label),
-                        description: text::single_line(&choice.description),
+                        label: one_line(&choice.label, usize::MAX),
+                        description: one_line(&choice.description, usize::MAX),
                         action: ChoiceAction::Answer(Answer::Text {
                             text: choice.value.clone(),
                         }),
@@ -149,7 +150,7 @@ impl Choose {
         };
         vec![
             Span::new("Allow ", face),
-            Span::new(text::single_line(pattern.unwrap_or_default()), code),
+            Span::new(one_line(pattern.unwrap_or_default(), usize::MAX), code),
             Span::new(until, face),
         ]
     }

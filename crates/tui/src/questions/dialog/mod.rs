@@ -14,6 +14,7 @@ use crate::command::Command;
 use crate::layout::centred;
 use crate::overlays::frame::{self, boxed};
 use osier_base::text;
+use osier_base::visible::{Visible, grouped, marked, one_line, visible};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_term::component::{Component, Cx, Handled, View};
 use osier_term::face::{Emphasis, Face, Token};
@@ -25,7 +26,7 @@ use osier_term::widgets::diff::{DiffLayout, Syntax};
 use osier_term::widgets::paint::paint_rows;
 use osier_term::wrap::Wrap;
 
-use choose::Choose;
+use choose::{Choose, command_of};
 use fields::Fields;
 use write::Write;
 
@@ -147,10 +148,9 @@ impl Dialog {
     fn title_rows(&self, inner: usize) -> Vec<Row> {
         let face = Face::from(Token::Title).emphasised(Emphasis::BOLD);
         let mut rows = Vec::new();
-        let title = text::single_line(&self.question.title);
+        let title = one_line(&self.question.title, usize::MAX);
         Wrap::new(inner).text(&title, face, &mut rows);
-        rows.truncate(TITLE_ROWS);
-        rows
+        truncate(rows, TITLE_ROWS)
     }
 
     /// Lays the subject out once for a width.
@@ -160,9 +160,9 @@ impl Dialog {
             .as_ref()
             .is_none_or(|(width, _)| *width != inner)
         {
-            let mut rows = subject_rows(self.question.subject.as_ref(), inner, &self.syntax);
+            let mut rows = subject_rows(&self.question, inner, &self.syntax);
             if let QuestionKind::Visit { url } = &self.question.kind {
-                rows.extend(address(&text::single_line(url), inner.saturating_sub(2)));
+                rows.extend(address(&one_line(url, usize::MAX), inner.saturating_sub(2)));
             }
             self.subject = Some((inner, rows));
         }
@@ -209,39 +209,90 @@ impl Dialog {
     }
 }
 
-/// What the question is about, row by row.
-fn subject_rows(subject: Option<&Subject>, inner: usize, syntax: &Syntax) -> Vec<Row> {
+/// What the question is about, row by row. Hidden characters are shown.
+fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> {
     let mut rows = Vec::new();
-    match subject {
+    match &question.subject {
         None => {}
         Some(Subject::Command { command, cwd }) => {
-            let first = [Span::new("$ ", Token::Muted)];
-            let rest = [Span::new("  ", Token::Muted)];
-            Wrap::new(inner)
-                .hanging(&first, &rest)
-                .text(command, Token::Code, &mut rows);
-            let place = format!("  in {}", text::single_line(cwd));
+            // From the call itself: its subject has the notations already, which would not be marked.
+            let call = match &question.kind {
+                QuestionKind::Permission { arguments, .. } => command_of(arguments),
+                _ => None,
+            };
+            command_rows(&marked(call.unwrap_or(command)), inner, &mut rows);
+            let place = format!("  in {}", one_line(cwd, usize::MAX));
             rows.push(Row::plain(place, Token::Muted));
         }
         Some(Subject::Diff { path, diff }) => {
             let (added, removed) = diff::counts(diff);
-            let title = format!("{} +{added} -{removed}", text::single_line(path));
+            let title = format!("{} +{added} -{removed}", one_line(path, usize::MAX));
             Wrap::new(inner).text(&title, Token::ToolName, &mut rows);
             let (width, layout) = (inner as u16, DiffLayout::Unified);
-            rows.extend(diff::highlighted_rows(
-                diff,
-                width,
-                SUBJECT_ROWS,
-                layout,
-                syntax,
-            ));
+            let diff = visible(diff);
+            let shown = diff::highlighted_rows(&diff, width, SUBJECT_ROWS, layout, syntax);
+            if shown.len() >= SUBJECT_ROWS {
+                let hidden = diff.lines().count().saturating_sub(shown.len());
+                rows.push(more_lines(hidden.max(1)));
+            }
+            rows.extend(shown);
         }
         Some(Subject::Text { text }) => {
-            Wrap::new(inner).text(text, Token::Text, &mut rows);
+            Wrap::new(inner).text(&visible(text), Token::Text, &mut rows);
         }
     }
-    rows.truncate(SUBJECT_ROWS);
+    truncate(rows, SUBJECT_ROWS)
+}
+
+/// The subject as text.
+#[cfg(test)]
+pub(super) fn subject_text(question: &Question, inner: usize) -> String {
+    let rows = subject_rows(question, inner, &Syntax::default());
+    rows.iter().map(Row::text).collect::<Vec<_>>().join("\n")
+}
+
+/// A command with its notations in another colour.
+fn command_rows(command: &Visible, inner: usize, rows: &mut Vec<Row>) {
+    let first = [Span::new("$ ", Token::Muted)];
+    let rest = [Span::new("  ", Token::Muted)];
+    let mut from = 0;
+    for line in command.text.trim_end_matches('\n').split('\n') {
+        let end = from + line.len();
+        let mut spans = Vec::new();
+        let mut at = from;
+        let marks = command.marks.iter();
+        for mark in marks.filter(|mark| mark.start >= from && mark.end <= end) {
+            spans.push((at..mark.start, Token::Code));
+            spans.push((mark.clone(), Token::Warning));
+            at = mark.end;
+        }
+        spans.push((at..end, Token::Code));
+        let spans: Vec<Span> = spans
+            .into_iter()
+            .filter(|(range, _)| !range.is_empty())
+            .map(|(range, token)| {
+                Span::new(text::expand_tabs(&command.text[range]).into_owned(), token)
+            })
+            .collect();
+        let first = if from == 0 { &first } else { &rest };
+        Wrap::new(inner).hanging(first, &rest).line(&spans, rows);
+        from = end + 1;
+    }
+}
+
+/// At most `most` rows: the last one counts those that are not shown.
+fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
+    if rows.len() > most {
+        let hidden = rows.len() - most + 1;
+        rows.truncate(most - 1);
+        rows.push(more_lines(hidden));
+    }
     rows
+}
+
+fn more_lines(count: usize) -> Row {
+    let count = text::counted(grouped(count), "line", "lines");
+    Row::plain(format!("… +{count}"), Token::Warning)
 }
 
 impl Component<Command, Action> for Dialog {
@@ -269,7 +320,14 @@ impl Component<Command, Action> for Dialog {
         let mut rows = vec![self.top_row(usize::from(width))];
         rows.extend(title);
         if let Some((_, laid_out)) = &self.subject {
-            rows.extend(laid_out.iter().skip(self.top).take(wanted_subject).cloned());
+            let below = laid_out.len().saturating_sub(self.top);
+            let shown = laid_out
+                .iter()
+                .skip(self.top)
+                .take(below)
+                .cloned()
+                .collect();
+            rows.extend(truncate(shown, wanted_subject.max(1)));
         }
         rows.extend(std::iter::repeat_n(Row::default(), air));
         let body_at = rows.len();
@@ -322,8 +380,9 @@ impl Component<Command, Action> for Dialog {
             }
             _ if !self.shown => return Handled::Yes,
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
-            Command::PageUp => self.scroll(-self.page.cast_signed()),
-            Command::PageDown => self.scroll(self.page.cast_signed()),
+            // The last row of a page counts those below.
+            Command::PageUp => self.scroll(1 - self.page.max(2).cast_signed()),
+            Command::PageDown => self.scroll(self.page.max(2).cast_signed() - 1),
             Command::LineUp => self.scroll(-1),
             Command::LineDown => self.scroll(1),
             command => {
@@ -372,7 +431,7 @@ impl Dialog {
             _ => format!("Question from {}", text::unticked(&self.question.origin)),
         };
         let room = width.saturating_sub(8);
-        let title = format!(" {} ", text::truncate(&text::single_line(&about), room));
+        let title = format!(" {} ", one_line(&about, room));
         let mut row = Row::plain("╭─", Token::BorderActive);
         let line = width.saturating_sub(text::width(&title) + 3);
         row.push(title, Token::Warning);

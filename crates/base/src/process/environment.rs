@@ -1,0 +1,76 @@
+//! The environment variables that children do not inherit: the keys of osier.
+//!
+//! Like the environment itself, the names belong to the process. Every child lacks them unless its
+//! `Invocation` says otherwise, so that no new caller can forget them.
+
+use std::collections::BTreeSet;
+use std::sync::{PoisonError, RwLock};
+
+#[derive(Debug)]
+struct Names {
+    withheld: BTreeSet<String>,
+    passed: BTreeSet<String>,
+}
+
+static NAMES: RwLock<Names> = RwLock::new(Names {
+    withheld: BTreeSet::new(),
+    passed: BTreeSet::new(),
+});
+
+/// Adds variables that children do not inherit.
+pub fn withhold_variables(names: impl IntoIterator<Item = String>) {
+    let mut all = NAMES.write().unwrap_or_else(PoisonError::into_inner);
+    all.withheld.extend(names);
+}
+
+/// Adds variables that children inherit although they are keys: those that the user's settings name.
+pub fn pass_variables(names: impl IntoIterator<Item = String>) {
+    let mut all = NAMES.write().unwrap_or_else(PoisonError::into_inner);
+    all.passed.extend(names);
+}
+
+/// The variables that a child does not inherit.
+pub(super) fn withheld() -> Vec<String> {
+    let all = NAMES.read().unwrap_or_else(PoisonError::into_inner);
+    all.withheld.difference(&all.passed).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::process::{Invocation, run_captured};
+
+    async fn printed(invocation: Invocation) -> String {
+        let output = run_captured(&invocation, None, Duration::from_mins(1)).await;
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    }
+
+    #[tokio::test]
+    async fn children_inherit_withheld_variables_only_if_they_are_passed() {
+        // Cargo sets these for every test; other tests of this process do not read them.
+        let owned = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
+        withhold_variables(owned(&["CARGO_PKG_NAME", "CARGO_PKG_VERSION"]));
+        pass_variables(owned(&["CARGO_PKG_VERSION"]));
+        let script = "echo ${CARGO_PKG_NAME-none} ${CARGO_PKG_VERSION-none}";
+        let child = || Invocation::new("sh", ["-c", script]);
+        let (name, version) = (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+        assert_eq!(printed(child()).await, format!("none {version}\n"));
+        let own = Invocation {
+            has_keys: true,
+            ..child()
+        };
+        assert_eq!(printed(own).await, format!("{name} {version}\n"));
+        let explicit = Invocation {
+            env: vec![("CARGO_PKG_NAME".into(), "given".into())],
+            ..child()
+        };
+        assert_eq!(printed(explicit).await, format!("given {version}\n"));
+    }
+}
