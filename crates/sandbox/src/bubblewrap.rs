@@ -74,12 +74,14 @@ impl Layout {
             mounts,
             unshares_network: *network != Network::All,
         };
-        shown.iter().for_each(|path| layout.show(path));
+        for path in &shown {
+            layout.show(path);
+        }
         layout
     }
 
     /// The network as the helper finds it in the sandbox.
-    pub(super) fn network(&self, network: Network) -> Network {
+    pub(super) fn network(network: Network) -> Network {
         match network {
             Network::Proxy(_) => Network::Proxy(PROXY_SOCKET.into()),
             other => other,

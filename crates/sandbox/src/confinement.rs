@@ -151,8 +151,10 @@ impl Confinement {
         let requested = self.lock().clone();
         let folders = self.folders.as_ref();
         let home = std::env::home_dir();
-        (requested.effective() == SandboxMode::Workspace)
-            .then(|| Scope::of(&self.cwd, home.as_deref(), folders)?.warning(&self.cwd))?
+        (requested.effective() == SandboxMode::Workspace).then(|| {
+            let scope = Scope::of(&self.cwd, home.as_deref(), folders)?;
+            Some(scope.warning(&self.cwd))
+        })?
     }
 
     /// Detects the backend, once.
@@ -239,7 +241,7 @@ impl Confinement {
                 let layout = self.layout(&requested, &network)?;
                 let spec = Spec {
                     stage: Stage::Bubblewrap,
-                    network: layout.network(network.clone()),
+                    network: Layout::network(network.clone()),
                     ..Spec::default()
                 };
                 let mut args = layout.arguments();
@@ -343,9 +345,10 @@ impl Confinement {
             layout.hide(folders);
         }
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.iter().for_each(|path| layout.show(path));
+        for path in shown.iter().chain(&self.helper) {
+            layout.show(path);
+        }
         drop(shown);
-        self.helper.iter().for_each(|path| layout.show(path));
         layout.show_project(&self.cwd);
         if requested.effective() == SandboxMode::Workspace {
             for path in requested.writable.iter().chain([&self.cwd]) {

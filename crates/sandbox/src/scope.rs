@@ -53,7 +53,7 @@ impl Scope {
         is_system.then_some(Self::System)
     }
 
-    pub(super) fn warning(self, cwd: &Path) -> Option<String> {
+    pub(super) fn warning(self, cwd: &Path) -> String {
         let contents = match self {
             Self::Home => {
                 "your home directory with the start files of your shell and the settings of your programs"
@@ -61,10 +61,10 @@ impl Scope {
             Self::OwnFiles => "osier's own settings and data",
             Self::System => "files of the system or of other users",
         };
-        Some(format!(
+        format!(
             "the sandbox lets commands write to `{}`, which contains {contents}: start osier in the folder of a project, or use `--sandbox read-only`",
             cwd.display()
-        ))
+        )
     }
 }
 

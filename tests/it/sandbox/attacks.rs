@@ -226,18 +226,18 @@ impl Target {
             .wrap(Invocation::new("/usr/bin/python3", arguments))
             .unwrap();
         if let Some(user) = user {
-            own(
-                confinement.host_path(Path::new("/tmp")).parent().unwrap(),
-                user,
-            );
-            let private = invocation
-                .env
-                .iter()
-                .find(|(name, _)| name == "TMPDIR")
-                .unwrap();
-            if backend == "landlock" {
-                own(Path::new(&private.1), user);
-            }
+            // The directory for temporary files, which this process made.
+            let private = if backend == "bubblewrap" {
+                let mapped = confinement.host_path(Path::new("/tmp"));
+                mapped.parent().unwrap().to_owned()
+            } else {
+                let mut variables = invocation.env.iter();
+                let folder = variables.find(|(name, _)| name == "TMPDIR").unwrap();
+                PathBuf::from(&folder.1)
+            };
+            let name = private.file_name().unwrap().to_string_lossy();
+            assert!(name.starts_with("osier-tmp-"), "{private:?}");
+            own(&private, user);
         }
         Some(self.start(&invocation, user))
     }

@@ -23,7 +23,7 @@ use super::policy::Policy;
 use super::proxy;
 
 /// Time until the helper must have connected.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// The helper's side: opens the listener and sends it.
 pub(crate) fn hand_over_listener(socket: &Path) -> Result<(), String> {

@@ -75,7 +75,7 @@ pub(super) fn parse(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     for (name, value) in headers {
         let is_dropped = HOP_BY_HOP.iter().any(|hop| name.eq_ignore_ascii_case(hop));
         if !is_dropped {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([name, ": ", value, "\r\n"]);
         }
     }
     head.push_str("Connection: close\r\n\r\n");
