@@ -427,6 +427,7 @@ async fn print_mode_does_not_wait_for_an_ended_session() {
         .await
         .expect("an end")
         .unwrap();
+    drop(errors);
     assert_eq!(
         (outcome, answer, log),
         (RunOutcome::Interrupted, vec![], vec![])
