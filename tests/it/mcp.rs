@@ -405,10 +405,9 @@ async fn redirects_are_followed_within_the_server_only() {
 async fn invalid_file_is_reported_in_one_line() {
     let place = TestProject::new();
     std::fs::create_dir_all(place.data()).unwrap();
-    write(
-        &place.data().join("mcp.json"),
-        "{\n  \"mcpServers\": {,}\n}\n",
-    );
+    let path = place.data().join("mcp.json");
+    write(&path, "{\n  \"mcpServers\": {,}\n}\n");
+    osier_base::private::restrict(&path).unwrap();
     let script = Script::new().turn(|turn| turn.text("here"));
     let mut open = open(&place, script).await;
     let events = open

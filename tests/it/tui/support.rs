@@ -94,7 +94,9 @@ impl Builder {
     /// A file below the user's home (`settings.toml`, `themes/mine.toml`).
     #[must_use]
     pub(super) fn home_file(self, name: &str, text: &str) -> Self {
-        write(&home(&self.place).join(name), text);
+        let path = home(&self.place).join(name);
+        write(&path, text);
+        osier_base::private::restrict(&path).unwrap();
         self
     }
 
