@@ -195,7 +195,7 @@ mod tests {
             })
         );
         let arguments = json!({"command": "cargo test\necho done"});
-        assert_eq!(title("bash", &arguments), "bash cargo test");
+        assert_eq!(title("bash", &arguments), "bash cargo test⏎echo done");
         assert_eq!(kind("server__tool"), acp::ToolKind::Other);
     }
 

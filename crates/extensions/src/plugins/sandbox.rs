@@ -328,7 +328,7 @@ mod tests {
             ),
             (
                 "return select(2, pcall(string.format, '%99999d', 1))",
-                "invalid conversion '%99999d' to 'format'",
+                "invalid conversion specification: '%99999d'",
             ),
             (
                 "local s = ('a'):rep(4000000) return tostring(s:find(('a'):rep(2000000) .. 'b', 1, true))",
