@@ -258,19 +258,6 @@ impl Models {
         }
     }
 
-    /// Whether a model is no script, or one that the command line, the user's settings or a request selected.
-    pub(crate) fn may_play(&self, provider: &str, id: &str) -> bool {
-        let is_same = |model: &Arc<Model>| model.provider == provider && model.id == id;
-        provider != scripts::SCRIPT_PROVIDER
-            || self.scripts.iter().any(is_same)
-            || self.call_order().iter().any(is_same)
-    }
-
-    /// The script of a stored session that was not selected.
-    pub(crate) fn take_refused(&mut self) -> Option<String> {
-        self.refused.take()
-    }
-
     /// The current model, then the fallback models.
     pub(crate) fn call_order(&self) -> Vec<Arc<Model>> {
         let others = self

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tempfile::TempDir;
 
-use super::tour;
+use super::{Models, tour};
 use osier_base::path;
 use osier_llm::Model;
 use osier_llm::scripted::{Script, ScriptedProvider};
@@ -52,4 +52,19 @@ fn read(file: &Path) -> Result<Script, String> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| format!("cannot read the script `{}`: {error}", file.display()))?;
     Script::parse(&text, &file.to_string_lossy()).map_err(|error| error.to_string())
+}
+
+impl Models {
+    /// Whether a model is no script, or one that the command line, the user's settings or a request selected.
+    pub(crate) fn may_play(&self, provider: &str, id: &str) -> bool {
+        let is_same = |model: &Arc<Model>| model.provider == provider && model.id == id;
+        provider != SCRIPT_PROVIDER
+            || self.scripts.iter().any(is_same)
+            || self.call_order().iter().any(is_same)
+    }
+
+    /// The script of a stored session that was not selected.
+    pub(crate) fn take_refused(&mut self) -> Option<String> {
+        self.refused.take()
+    }
 }
