@@ -408,10 +408,10 @@ async fn print_mode_does_not_wait_for_an_ended_session() {
         .await;
     open.host.send(Op::ShutDown);
     let (mut answer, mut log) = (Vec::new(), Vec::new());
-    let mut log = TerminalOutput::new(&mut log, false);
+    let mut log_output = TerminalOutput::new(&mut log, false);
     let sinks = Sinks {
         answer: &mut answer,
-        log: &mut log,
+        log: &mut log_output,
         accounting: None,
     };
     let prompts = vec![Prompt::default()];
@@ -427,6 +427,7 @@ async fn print_mode_does_not_wait_for_an_ended_session() {
         .await
         .expect("an end")
         .unwrap();
+    drop(log_output);
     assert_eq!(
         (outcome, answer, log),
         (RunOutcome::Interrupted, vec![], vec![])
