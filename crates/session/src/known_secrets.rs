@@ -39,7 +39,7 @@ fn collect(value: &Value, is_secret: bool, values: &mut Vec<String>) {
     match value {
         // `$NAME` and `!command` name a source; the environment was read.
         Value::String(text) if is_secret && !text.starts_with(['$', '!']) => {
-            values.push(text.clone())
+            values.push(text.clone());
         }
         Value::Array(parts) => parts
             .iter()

@@ -138,10 +138,11 @@ fn shown(home: &TempDir, arguments: &[&str]) -> String {
 fn controls(output: &str) -> Vec<String> {
     let mut rest = output.replace("\r\n", "\n");
     // `osier doctor` first asks what the terminal supports; the last question is this one.
-    if rest.starts_with("\x1b[?u")
-        && let Some((_, answer)) = rest.split_once("\x1b[c")
+    if let Some((before, questions)) = rest.split_once("\x1b[?u")
+        && let Some((_, after)) = questions.split_once("\x1b[c")
     {
-        rest = answer.to_owned();
+        // Before the first one, the terminal echoes the end of the input.
+        rest = before.replace("^D\x08\x08", "") + after;
     }
     for own in [
         "\x1b[90m", "\x1b[37m", "\x1b[33m", "\x1b[31m", "\x1b[0m", "\x1b[1m", "\x1b[22m", "\x1b[K",

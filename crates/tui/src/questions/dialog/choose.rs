@@ -245,7 +245,7 @@ fn permission(has_patterns: bool) -> Vec<Line> {
 }
 
 /// Cuts a row at `width`.
-fn cut(row: &mut Row, width: usize) {
+pub(super) fn cut(row: &mut Row, width: usize) {
     let mut left = width;
     for span in &mut row.spans {
         let shown = text::truncate(&span.text, left).into_owned();

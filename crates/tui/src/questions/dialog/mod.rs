@@ -26,7 +26,7 @@ use osier_term::widgets::diff::{DiffLayout, Syntax};
 use osier_term::widgets::paint::paint_rows;
 use osier_term::wrap::Wrap;
 
-use choose::{Choose, command_of};
+use choose::{Choose, command_of, cut};
 use fields::Fields;
 use write::Write;
 
@@ -290,6 +290,19 @@ fn truncate(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
     rows
 }
 
+/// The first row only, with the count of the others behind it.
+fn first_row(mut rows: Vec<Row>, inner: usize) -> Vec<Row> {
+    let hidden = rows.len().saturating_sub(1);
+    rows.truncate(1);
+    if let Some(row) = rows.first_mut().filter(|_| hidden > 0) {
+        let more = more_lines(hidden);
+        cut(row, inner.saturating_sub(text::width(&more.text()) + 1));
+        row.push(" ", Token::Text);
+        row.spans.extend(more.spans);
+    }
+    rows
+}
+
 fn more_lines(count: usize) -> Row {
     let count = text::counted(grouped(count), "line", "lines");
     Row::plain(format!("… +{count}"), Token::Warning)
@@ -320,14 +333,12 @@ impl Component<Command, Action> for Dialog {
         let mut rows = vec![self.top_row(usize::from(width))];
         rows.extend(title);
         if let Some((_, laid_out)) = &self.subject {
-            let below = laid_out.len().saturating_sub(self.top);
-            let shown = laid_out
-                .iter()
-                .skip(self.top)
-                .take(below)
-                .cloned()
-                .collect();
-            rows.extend(truncate(shown, wanted_subject.max(1)));
+            let below: Vec<Row> = laid_out.iter().skip(self.top).cloned().collect();
+            rows.extend(match wanted_subject {
+                0 => Vec::new(),
+                1 => first_row(below, inner),
+                shown => truncate(below, shown),
+            });
         }
         rows.extend(std::iter::repeat_n(Row::default(), air));
         let body_at = rows.len();

@@ -1,0 +1,52 @@
+//! The values without a file.
+
+use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
+
+use crate::Settings;
+use crate::screen::{ExitOutput, FooterPart, Images};
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            model: None,
+            models: Vec::new(),
+            fallback: Vec::new(),
+            favourites: Vec::new(),
+            plan_model: None,
+            edit_model: None,
+            thinking: None,
+            theme: "system".to_owned(),
+            keymap: "default".to_owned(),
+            mouse: true,
+            exit_output: ExitOutput::Answer,
+            show_thinking: true,
+            reduced_motion: false,
+            screen_reader: false,
+            images: Images::Auto,
+            notifications: true,
+            title: true,
+            footer_left: FooterPart::LEFT.to_vec(),
+            footer_right: FooterPart::RIGHT.to_vec(),
+            max_retries: 5,
+            auto_compact: true,
+            discover_local_models: true,
+            checkpoints: true,
+            subagents: false,
+            checkpoints_limit: None,
+            keyring: false,
+            proxy: None,
+            ca_file: None,
+            refresh_models: None,
+            permissions: PermissionMode::default(),
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            claude_hooks: false,
+            sandbox: SandboxMode::default(),
+            sandbox_network: NetworkAccess::Off,
+            sandbox_write: Vec::new(),
+            pass_environment: Vec::new(),
+            secret_warnings: true,
+        }
+    }
+}
