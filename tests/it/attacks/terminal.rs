@@ -10,9 +10,12 @@ use tempfile::TempDir;
 const EVIL: &str =
     "a\x1b]0;t\x07b\x1b[2Jc\u{9b}31md\u{202e}e\u{2028}f\u{e0041}g\x08h\ri\u{2066}j\x7fk";
 
+/// A file below the home directory, and its content with a text in it.
+type Input = (&'static str, fn(&str) -> String);
+
 /// What each row writes before the program runs, and the arguments.
 struct Attack {
-    files: &'static [(&'static str, fn(&str) -> String)],
+    files: &'static [Input],
     arguments: &'static [&'static str],
 }
 
@@ -54,10 +57,10 @@ fn settings(evil: &str) -> String {
     )
 }
 
-const SCRIPT: (&str, fn(&str) -> String) = ("work/s.json", script);
-const MODELS: (&str, fn(&str) -> String) = ("osier/models.json", models);
-const SERVERS: (&str, fn(&str) -> String) = ("osier/mcp.json", servers);
-const SETTINGS: (&str, fn(&str) -> String) = ("osier/settings.toml", settings);
+const SCRIPT: Input = ("work/s.json", script);
+const MODELS: Input = ("osier/models.json", models);
+const SERVERS: Input = ("osier/mcp.json", servers);
+const SETTINGS: Input = ("osier/settings.toml", settings);
 
 const PRINT: &[&str] = &["-p", "hi", "--model", "script/s.json"];
 
