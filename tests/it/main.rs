@@ -12,6 +12,7 @@
 
 mod acp;
 mod agent;
+mod attacks;
 mod auth;
 mod budget;
 mod checkpoints;

@@ -36,12 +36,15 @@ pub mod path;
 pub mod percent;
 pub mod problem;
 pub mod process;
+pub mod real_path;
 pub mod redact;
 pub mod request;
+pub mod secrets;
 pub mod signals;
 pub mod task;
 pub mod text;
 pub mod watch;
+pub mod without_links;
 
 /// The program's name in requests to other programs.
 pub const PROGRAM: &str = "osier";

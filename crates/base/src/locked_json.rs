@@ -64,6 +64,7 @@ where
         let options = Options {
             parents: true,
             mode: Some(0o600),
+            ..Options::default()
         };
         atomic_file::write_with(path, &bytes, options)?;
     }

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::rule::{Rule, literal};
 use super::shell::{self, Part, Word, is_assignment, is_unclear};
-use osier_base::path;
+use osier_base::real_path::RealPath;
+use osier_base::{path, real_path};
+use osier_tools::FileTarget;
 
 /// Programs that run a command given in their arguments.
 const WRAPPERS: &[&str] = &[
@@ -56,6 +58,8 @@ const DEPTH: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Aspects {
     pub list: Vec<Aspect>,
+    /// Files whose contents the call shows. They need no permission, but rules can deny them.
+    pub reads: Vec<Aspect>,
     /// The call could not be fully parsed.
     pub unclear: bool,
     /// The complete command line, for `bash`.
@@ -73,8 +77,8 @@ pub(super) struct Aspect {
 enum What {
     /// The text, and equivalent texts.
     Text(String, Vec<String>),
-    /// The path as given, and the path after symbolic links are resolved.
-    File(PathBuf, PathBuf),
+    /// Names of a file, and its path without symbolic links.
+    File(Vec<PathBuf>, PathBuf),
 }
 
 impl Aspect {
@@ -99,7 +103,31 @@ impl Aspect {
         }
         match &self.what {
             What::Text(_, others) => others.iter().any(|text| rule.fits_text(text)),
-            What::File(given, _) => rule.fits_path(given, cwd),
+            What::File(names, _) => names.iter().any(|name| rule.fits_path(name, cwd)),
+        }
+    }
+
+    /// Showing a file.
+    pub(super) fn shown_file(found: RealPath) -> Self {
+        Self {
+            tool: "read".to_owned(),
+            what: What::File(found.names, found.real),
+        }
+    }
+
+    /// Whether it writes a file.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.tool.as_str(), "write" | "edit") && !self.paths().is_empty()
+    }
+
+    /// The names of its file, the real path first.
+    pub(super) fn paths(&self) -> Vec<&Path> {
+        match &self.what {
+            What::Text(..) => Vec::new(),
+            What::File(names, real) => {
+                let names = names.iter().map(PathBuf::as_path);
+                [real.as_path()].into_iter().chain(names).collect()
+            }
         }
     }
 }
@@ -107,26 +135,65 @@ impl Aspect {
 impl Aspects {
     /// What the call of `tool` with `arguments` does in `cwd`.
     pub(super) fn of(tool: &str, arguments: &Value, cwd: &Path) -> Self {
+        let target = FileTarget::of(tool, arguments, cwd);
+        Self::of_target(tool, arguments, target.as_ref(), cwd)
+    }
+
+    /// What showing the file at the real path `path` means, which a search has found.
+    pub(super) fn of_found(path: &Path) -> [Aspect; 2] {
+        ["read", "grep"].map(|tool| Aspect {
+            tool: tool.to_owned(),
+            what: What::File(Vec::new(), path.to_owned()),
+        })
+    }
+
+    /// Like `of` for a call whose file was resolved.
+    pub(super) fn of_target(
+        tool: &str,
+        arguments: &Value,
+        target: Option<&FileTarget>,
+        cwd: &Path,
+    ) -> Self {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         if tool == "bash" {
             return text("command")
                 .map_or_else(Self::default, |command| Self::of_command(command, cwd));
         }
-        let file = text("file_path").or_else(|| text("path"));
-        let what = match (osier_tools::find(tool), file) {
-            (Some(_), Some(file)) => file_of(file, cwd),
-            (known, _) => {
-                let main = known.map(|known| known.main_argument).and_then(text);
-                What::Text(main.unwrap_or_default().to_owned(), Vec::new())
-            }
-        };
+        let known = osier_tools::find(tool);
+        let argument = known.and_then(|known| known.file);
+        let is_given = argument.is_some_and(|argument| text(argument.name).is_some());
+        let file = target.map(|target| What::File(target.names.clone(), target.real.clone()));
+        let shows = target.is_some_and(|target| target.purpose.shows() && tool != "read");
+        let reads = file.clone().filter(|_| shows).map(|what| Aspect {
+            tool: "read".to_owned(),
+            what,
+        });
+        let what = file.filter(|_| is_given).unwrap_or_else(|| {
+            let main = known.map(|known| known.main_argument).and_then(text);
+            What::Text(main.unwrap_or_default().to_owned(), Vec::new())
+        });
         Self {
             list: vec![Aspect {
                 tool: tool.to_owned(),
                 what,
             }],
+            reads: reads.into_iter().collect(),
             ..Self::default()
         }
+    }
+
+    /// The files whose contents the call shows.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Aspect> {
+        let own = self.list.iter().filter(|aspect| aspect.tool == "read");
+        own.chain(&self.reads)
+    }
+
+    /// Whether a rule is for this command line alone.
+    pub(super) fn is_allowed_exactly(&self, allow: &[&Rule]) -> bool {
+        self.command.as_ref().is_some_and(|command| {
+            let exactly = format!("bash({})", literal(command));
+            allow.iter().any(|rule| rule.text == exactly)
+        })
     }
 
     fn of_command(command: &str, cwd: &Path) -> Self {
@@ -188,12 +255,13 @@ impl Aspects {
             }
         } else if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
             let shown = meant.strip_prefix(cwd).unwrap_or(meant);
-            patterns.push(format!("{tool}({})", shown.display()));
+            let escape = |path: &Path| globset::escape(&path.to_string_lossy());
+            patterns.push(format!("{tool}({})", escape(shown)));
             let folder = shown
                 .parent()
                 .filter(|parent| !parent.as_os_str().is_empty());
             if let Some(folder) = folder {
-                patterns.push(format!("{tool}({}/**)", folder.display()));
+                patterns.push(format!("{tool}({}/**)", escape(folder)));
             }
             if meant.starts_with(cwd) {
                 patterns.push(format!("{tool}(./**)"));
@@ -205,10 +273,13 @@ impl Aspects {
     }
 }
 
+/// The file of a redirection.
 fn file_of(given: &str, cwd: &Path) -> What {
     let given = path::resolve(cwd, given);
-    let meant = path::canonical_key(&given);
-    What::File(given, meant)
+    let found = real_path::resolve(&given);
+    let mut names = found.names;
+    names.push(given);
+    What::File(names, found.real)
 }
 
 fn join(words: &[Word]) -> String {

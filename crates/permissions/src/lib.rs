@@ -28,13 +28,16 @@
 //! ```
 
 mod aspects;
+mod files;
 mod gate;
 mod policy;
 mod rule;
 mod saved_rules;
+mod sensitive;
 pub mod shell;
 pub mod trust;
 
+pub use files::denies_reading;
 pub use gate::{Advised, Advisor, Gate, Hints};
 pub use policy::{Hint, Permissions, RuleLists, Verdict};
 pub use rule::Rule;

@@ -9,9 +9,12 @@ use serde_json::Value;
 use super::aspects::Aspects;
 use super::rule::Rule;
 use super::saved_rules::Remembered;
+use super::sensitive::Places;
 use osier_base::atomic_file::WriteError;
+use osier_base::folders::Folders;
 use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, PermissionMode};
+use osier_tools::FileTarget;
 
 /// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +47,9 @@ pub struct RuleLists<'a> {
 /// The mode and the rules. The session changes them, the gate reads them.
 #[derive(Debug)]
 pub struct Permissions {
-    cwd: PathBuf,
+    pub(super) cwd: PathBuf,
     remembered: Remembered,
+    pub(super) places: Places,
     state: Mutex<State>,
 }
 
@@ -80,6 +84,7 @@ impl Permissions {
         let permissions = Self {
             cwd: osier_base::path::canonical_key(cwd),
             remembered: Remembered::new(store, cwd),
+            places: Places::new(None),
             state: Mutex::new(State {
                 mode,
                 rules: Vec::new(),
@@ -87,6 +92,21 @@ impl Permissions {
         };
         permissions.reload(rules);
         permissions
+    }
+
+    /// Protects osier's own files.
+    #[must_use]
+    pub fn protecting(mut self, folders: &Folders) -> Self {
+        self.places = Places::new(Some(folders));
+        self
+    }
+
+    /// The mode and the rules with their effects.
+    pub(super) fn snapshot(&self) -> (PermissionMode, Vec<(Rule, Effect)>) {
+        let state = self.lock();
+        let rules = state.rules.iter();
+        let rules = rules.map(|scoped| (scoped.rule.clone(), scoped.effect));
+        (state.mode, rules.collect())
     }
 
     /// Replaces the rules of the settings; the mode and the session rules stay.
@@ -181,7 +201,20 @@ impl Permissions {
         hint: Option<&Hint>,
         confined: bool,
     ) -> Verdict {
-        let aspects = Aspects::of(tool, arguments, &self.cwd);
+        let target = FileTarget::of(tool, arguments, &self.cwd);
+        self.decide_target(tool, arguments, target.as_ref(), hint, confined)
+    }
+
+    /// Like [`Self::decide`] for a call whose file was resolved to `target`.
+    pub fn decide_target(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        target: Option<&FileTarget>,
+        hint: Option<&Hint>,
+        confined: bool,
+    ) -> Verdict {
+        let aspects = Aspects::of_target(tool, arguments, target, &self.cwd);
         let state = self.lock();
         let touching = |wanted: Effect| {
             let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
@@ -205,6 +238,14 @@ impl Permissions {
                 "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools, or ask the user to leave plan mode".to_owned()),
                 _ => Verdict::Deny("plan mode is read-only: describe the change instead, or ask the user to leave plan mode".to_owned()),
             };
+        }
+        let allow = state.rules.iter();
+        let allow = allow.filter(|scoped| scoped.effect == Effect::Allow);
+        let allow: Vec<&Rule> = allow.map(|scoped| &scoped.rule).collect();
+        if let Some(guarded) = self.guarded(&aspects, state.mode, &allow) {
+            let patterns = self.patterns_for(&guarded, &aspects, tool);
+            let why = guarded.why;
+            return Verdict::Ask { why, patterns };
         }
         if state.allows(
             &aspects,
@@ -249,6 +290,7 @@ impl Permissions {
             || aspects
                 .list
                 .iter()
+                .chain(&aspects.reads)
                 .any(|aspect| aspect.is_touched(rule, &self.cwd))
     }
 

@@ -201,6 +201,25 @@ impl Confinement {
         Ok(dressed)
     }
 
+    /// The path outside of the file that a command finds at `path`.
+    pub fn host_path(&self, path: &Path) -> PathBuf {
+        path.to_owned()
+    }
+
+    /// The directories that commands can write to; `None` when the sandbox is off.
+    pub fn writable_roots(&self) -> Option<Vec<PathBuf>> {
+        let requested = self.lock().clone();
+        if requested.effective() == SandboxMode::Off {
+            return None;
+        }
+        let temporary = self.temporary().ok()?;
+        let roots = self.spec(&requested, &temporary).writable;
+        let real = roots
+            .into_iter()
+            .filter_map(|root| root.canonicalize().ok());
+        Some(real.collect())
+    }
+
     async fn find(&self) -> Result<Backend, SandboxError> {
         if cfg!(target_os = "macos") {
             return Ok(Backend::SandboxExec);

@@ -204,6 +204,7 @@ pub fn read_token(path: &Path) -> Result<String, String> {
             let options = Options {
                 mode: Some(0o600),
                 parents: true,
+                ..Options::default()
             };
             let written = atomic_file::write_with(path, format!("{token}\n").as_bytes(), options);
             written.map_err(|error| failed(&error))?;

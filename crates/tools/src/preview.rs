@@ -2,12 +2,18 @@
 
 use serde_json::Value;
 
+use super::file_access::FileTarget;
 use super::workspace::Workspace;
 use super::{edit, write};
 use osier_protocol::questions::Subject;
 
 /// The preview of a call of `tool`; `None` for invalid arguments. Reads files.
-pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<Subject> {
+pub fn preview(
+    workspace: &Workspace,
+    tool: &str,
+    arguments: &Value,
+    target: Option<&FileTarget>,
+) -> Option<Subject> {
     let text = |name: &str| arguments.get(name)?.as_str();
     let diff = match tool {
         "bash" => {
@@ -16,13 +22,13 @@ pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<S
                 cwd: workspace.cwd().display().to_string(),
             });
         }
-        "write" => write::preview(workspace, arguments),
-        "edit" => edit::preview(workspace, arguments),
+        "write" => write::preview(workspace, target?, arguments),
+        "edit" => edit::preview(workspace, target?, arguments),
         _ => None,
     };
-    match (diff, text("file_path")) {
-        (Some(diff), Some(path)) => Some(Subject::Diff {
-            path: workspace.display(&osier_base::path::resolve(workspace.cwd(), path)),
+    match (diff, target) {
+        (Some(diff), Some(target)) => Some(Subject::Diff {
+            path: workspace.display(&target.named),
             diff,
         }),
         // For all other tools: the arguments.

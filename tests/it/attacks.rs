@@ -1,0 +1,3 @@
+//! Attacks that got through once, as tables. Each must leave no trace.
+
+mod files;
