@@ -2,15 +2,16 @@
 //! question in the modes that ask.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::aspects::{Aspect, Aspects};
 use super::policy::Permissions;
-use super::rule::Rule;
+use super::rule::{PathGlob, Rule};
 use super::sensitive::Sensitive;
 use osier_base::path::canonical_key;
 use osier_base::real_path;
 use osier_protocol::{Effect, PermissionMode};
-use osier_tools::FileTarget;
+use osier_tools::{FileTarget, ReadFilter};
 
 /// Why a call needs a question whatever the general rules say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,25 +143,25 @@ impl Permissions {
         osier_base::path::display(real, &self.cwd)
     }
 
-    /// Whether a search may show the file at the real path `path`, which it has found. `from` is the real working
+    /// What a search may show: decides on the real paths of files that it has found. `from` is the real working
     /// directory of the agent.
-    pub(super) fn may_show(&self, path: &Path, from: &Path) -> bool {
-        let aspects = Aspects::of_found(&self.moved(path, from));
-        let (mode, rules) = self.snapshot();
-        let is_stopped = |(rule, effect): &(Rule, Effect)| {
-            *effect != Effect::Allow
-                && aspects
-                    .iter()
-                    .any(|aspect| aspect.is_touched(rule, &self.cwd))
-        };
-        let allow: Vec<&Rule> = rules
+    pub(super) fn read_filter(self: &Arc<Self>, from: &Path) -> ReadFilter {
+        let (mode, rules) = self.snapshot(|rule| rule.is_about("read") || rule.is_about("grep"));
+        let (allow, stopping): (Vec<_>, Vec<_>) = rules
+            .into_iter()
+            .partition(|(_, effect)| *effect == Effect::Allow);
+        let stopping: Vec<PathGlob> = stopping
             .iter()
-            .filter(|(_, effect)| *effect == Effect::Allow)
-            .map(|(rule, _)| rule)
+            .map(|(rule, _)| rule.path_glob(&self.cwd))
             .collect();
-        !rules.iter().any(is_stopped)
-            && aspects
-                .iter()
-                .any(|aspect| self.guarded_read(aspect, mode, &allow).is_none())
+        let (permissions, from) = (Arc::clone(self), from.to_owned());
+        Box::new(move |path| {
+            let path = permissions.moved(path, &from);
+            let allow: Vec<&Rule> = allow.iter().map(|(rule, _)| rule).collect();
+            let is_shown =
+                |aspect: &Aspect| permissions.guarded_read(aspect, mode, &allow).is_none();
+            !stopping.iter().any(|glob| glob.fits(&path))
+                && Aspects::of_found(&path).iter().any(is_shown)
+        })
     }
 }

@@ -84,7 +84,7 @@ impl Gate {
     ) -> Self {
         let root = osier_base::path::canonical_key(workspace.cwd());
         let (rules, from) = (Arc::clone(&permissions), root.clone());
-        workspace.require_approval(Arc::new(move |path| rules.may_show(path, &from)));
+        workspace.require_approval(Box::new(move || rules.read_filter(&from)));
         Self {
             root,
             permissions,

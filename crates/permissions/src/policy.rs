@@ -101,10 +101,13 @@ impl Permissions {
         self
     }
 
-    /// The mode and the rules with their effects.
-    pub(super) fn snapshot(&self) -> (PermissionMode, Vec<(Rule, Effect)>) {
+    /// The mode and the rules that `wanted` selects, with their effects.
+    pub(super) fn snapshot(
+        &self,
+        wanted: impl Fn(&Rule) -> bool,
+    ) -> (PermissionMode, Vec<(Rule, Effect)>) {
         let state = self.lock();
-        let rules = state.rules.iter();
+        let rules = state.rules.iter().filter(|scoped| wanted(&scoped.rule));
         let rules = rules.map(|scoped| (scoped.rule.clone(), scoped.effect));
         (state.mode, rules.collect())
     }

@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
@@ -161,7 +161,10 @@ impl FileArgument {
 }
 
 /// Whether the contents of a file, a real path, may be shown.
-pub type ReadFilter = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+pub type ReadFilter = Box<dyn Fn(&Path) -> bool + Send + Sync>;
+
+/// Makes the filter of a search.
+pub type ReadFilters = Box<dyn Fn() -> ReadFilter + Send + Sync>;
 
 /// The files that the permission check has approved.
 #[derive(Default)]
@@ -169,7 +172,7 @@ pub(super) struct Approvals {
     /// Every call must be approved.
     required: AtomicBool,
     approved: Mutex<Vec<Approval>>,
-    filter: OnceLock<ReadFilter>,
+    filters: OnceLock<ReadFilters>,
 }
 
 struct Approval {
@@ -198,10 +201,10 @@ impl fmt::Debug for Approvals {
 }
 
 impl Workspace {
-    /// Lets file tools run only approved calls, and show only files that `filter` lets through.
-    pub fn require_approval(&self, filter: ReadFilter) {
+    /// Lets file tools run only approved calls, and searches show only what the `filters` let through.
+    pub fn require_approval(&self, filters: ReadFilters) {
         self.approvals.required.store(true, Ordering::Relaxed);
-        let _ = self.approvals.filter.set(filter);
+        let _ = self.approvals.filters.set(filters);
     }
 
     /// The file of a call; `None` when it names none.
@@ -259,10 +262,12 @@ impl Workspace {
         Ok(FileTarget::resolve(given, argument, self.cwd(), sandbox))
     }
 
-    /// Whether a tool may show the contents of the file, which a walk has found.
-    pub(super) fn may_show(&self, real: &Path) -> bool {
-        let filter = self.approvals.filter.get();
-        filter.is_none_or(|may_show| may_show(real))
+    /// Whether a search may show the contents of a file that it has found.
+    pub(super) fn read_filter(&self) -> ReadFilter {
+        match self.approvals.filters.get() {
+            Some(filters) => filters(),
+            None => Box::new(|_| true),
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
@@ -149,7 +148,8 @@ impl Plan {
 
     fn execute(&self, cancel: &CancellationToken, updates: UpdateSink) -> ToolOutput {
         let problems = Problems::default();
-        let hidden = AtomicUsize::new(0);
+        // Only files with shown matches are checked. A file that the call names was checked before.
+        let (may_show, mut hidden) = (self.workspace.read_filter(), 0);
         // Cancelled also when enough matches were found, so that no thread keeps searching.
         let stop = cancel.child_token();
         let mut results = Results {
@@ -175,7 +175,7 @@ impl Plan {
         };
         let worker = || {
             let mut searcher = self.pattern.searcher(self.context);
-            let (stop, problems, hidden) = (&stop, &problems, &hidden);
+            let (stop, problems) = (&stop, &problems);
             move |path: PathBuf| {
                 let search = search(
                     &path,
@@ -186,11 +186,7 @@ impl Plan {
                     stop,
                 );
                 match search {
-                    Ok(found) if found.matches > 0 && self.hides(&path) => {
-                        hidden.fetch_add(1, Ordering::Relaxed);
-                        None
-                    }
-                    Ok(found) if found.matches > 0 => Some((self.name_of(&path), found)),
+                    Ok(found) if found.matches > 0 => Some((path, found)),
                     Ok(_) => None,
                     Err(error) => {
                         problems.note(|| format!("`{}`: {}", self.name_of(&path), reason(&error)));
@@ -200,8 +196,12 @@ impl Plan {
             }
         };
         in_order(files, worker, |found| {
-            if let Some(Some((name, found))) = found {
-                results.add(&name, found, self);
+            if let Some(Some((path, found))) = found {
+                if !self.root.is_file && !may_show(&self.root.real_of(&path)) {
+                    hidden += 1;
+                } else {
+                    results.add(&self.name_of(&path), found, self);
+                }
             }
             results.listing.show();
             let go_on = !results.is_full() && !cancel.is_cancelled();
@@ -211,19 +211,12 @@ impl Plan {
             go_on
         });
         let mut output = self.output(results, &problems, cancel.is_cancelled());
-        let hidden = hidden.into_inner();
         if hidden > 0 {
             let files = counted(hidden, "file", "files");
             let note = format!("[{files} with matches skipped by permission rules]\n");
             output.content.push(ContentBlock::text(note));
         }
         output
-    }
-
-    /// Whether the permission rules hide the contents of the file. Only files that match are checked. A file that the
-    /// call names was checked before.
-    fn hides(&self, path: &Path) -> bool {
-        !self.root.is_file && !self.workspace.may_show(&self.root.real_of(path))
     }
 
     fn name_of(&self, path: &Path) -> String {

@@ -66,7 +66,7 @@ use thiserror::Error;
 
 use osier_agent::{Tool, ToolSet};
 
-pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter};
+pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
 pub use preview::preview;
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
