@@ -227,7 +227,12 @@ fn run_print(
 
 fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String> {
     setup.waits_for_servers = true;
-    let prompts = input::prompts(&config.args.prompts, None, &config.cwd)?;
+    let prompts = input::prompts(
+        &config.args.prompts,
+        None,
+        &config.cwd,
+        &config.settings.deny,
+    )?;
     config.require_session_id()?;
     let mut accounting = config.accounting()?;
     config.warn_about_problems();

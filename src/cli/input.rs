@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use osier_base::path;
+use osier_permissions::denies_reading;
 use osier_protocol::Prompt;
 use osier_tools::attachment;
 
@@ -18,6 +19,7 @@ pub(super) fn prompts(
     words: &[String],
     piped: Option<String>,
     cwd: &Path,
+    deny: &[String],
 ) -> Result<Vec<Prompt>, String> {
     let mut prompts = Vec::new();
     let mut attachments = Vec::new();
@@ -25,6 +27,11 @@ pub(super) fn prompts(
         match word.strip_prefix('@').filter(|name| !name.is_empty()) {
             Some(name) => {
                 let path = path::resolve_existing(cwd, name);
+                if let Some(rule) = denies_reading(deny, cwd, &path) {
+                    return Err(format!(
+                        "`{name}` is not attached: the rule `{rule}` denies it; change `deny` in `settings.toml`"
+                    ));
+                }
                 attachments.push(attachment::load(&path).map_err(|error| error.to_string())?);
             }
             None if word.trim().is_empty() => {
@@ -81,7 +88,8 @@ mod tests {
         let file = folder.path().join("a.txt");
         std::io::Write::write_all(&mut std::fs::File::create(&file).unwrap(), b"text").unwrap();
         let words = ["first".to_owned(), "@a.txt".to_owned(), "second".to_owned()];
-        let prompts = prompts(&words, Some("piped\n".into()), folder.path()).unwrap();
+        let rules = ["read(*.pem)".to_owned()];
+        let prompts = prompts(&words, Some("piped\n".into()), folder.path(), &rules).unwrap();
         let texts: Vec<(&str, usize)> = prompts
             .iter()
             .map(|prompt| (prompt.text.as_str(), prompt.attachments.len()))
@@ -90,18 +98,36 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_a_rule_denies_is_not_attached() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(".env", folder.path().join("link")).unwrap();
+        let rules = ["read(.env)".to_owned()];
+        for word in ["@.env", "@link", "@./x/../.env"] {
+            let error = prompts(&[word.into()], None, folder.path(), &rules).unwrap_err();
+            let name = &word[1..];
+            let expected = format!(
+                "`{name}` is not attached: the rule `read(.env)` denies it; change `deny` in `settings.toml`"
+            );
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[test]
     fn invalid_prompts_are_errors() {
         let cwd = Path::new("/");
         assert!(
-            prompts(&["@missing".into()], None, cwd)
+            prompts(&["@missing".into()], None, cwd, &[])
                 .unwrap_err()
                 .starts_with("cannot read `/missing`")
         );
         assert_eq!(
-            prompts(&[" ".into()], None, cwd),
+            prompts(&[" ".into()], None, cwd, &[]),
             Err("a prompt is empty; pass the text of the prompt".to_owned())
         );
-        assert_eq!(prompts(&[], Some("  ".into()), cwd).unwrap(), Vec::new());
+        assert_eq!(
+            prompts(&[], Some("  ".into()), cwd, &[]).unwrap(),
+            Vec::new()
+        );
         assert_eq!(
             read_pipe(&b"\xff\xfe"[..]),
             Err("standard input is not text; pass the file as `@FILE`".to_owned())

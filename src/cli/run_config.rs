@@ -185,7 +185,7 @@ impl RunConfig {
         } else {
             None
         };
-        input::prompts(&self.args.prompts, piped, &self.cwd)
+        input::prompts(&self.args.prompts, piped, &self.cwd, &self.settings.deny)
     }
 
     /// The file of `--accounting`.

@@ -1,6 +1,7 @@
 //! Attacks that must fail: tables of what was tried, each played against the real program. None leaves a trace.
 
 mod environment;
+mod files;
 mod git;
 mod terminal;
 mod trust;

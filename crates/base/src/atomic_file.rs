@@ -14,6 +14,7 @@ use tempfile::NamedTempFile;
 use thiserror::Error;
 
 use crate::private;
+use crate::without_links;
 
 /// Maximum number of symbolic links to follow, as in Linux.
 const MAX_LINKS: usize = 40;
@@ -25,6 +26,8 @@ pub struct Options {
     pub parents: bool,
     /// Permission bits. By default an existing file retains its mode and a new one gets 0666 without the umask.
     pub mode: Option<u32>,
+    /// The path is a real path: no symbolic link is followed, even one that appears meanwhile.
+    pub no_links: bool,
 }
 
 impl Options {
@@ -32,6 +35,7 @@ impl Options {
     pub const PRIVATE: Self = Self {
         parents: true,
         mode: Some(private::FILE_MODE),
+        no_links: false,
     };
 }
 
@@ -54,6 +58,8 @@ pub enum WriteError {
     NotRegular { path: PathBuf },
     #[error("`{}` changed while it was being written", path.display())]
     Changed { path: PathBuf },
+    #[error("a directory of `{}` became a symbolic link while it was being written", path.display())]
+    Moved { path: PathBuf },
     #[error("cannot write `{}`: {source}", path.display())]
     Other { path: PathBuf, source: io::Error },
 }
@@ -72,6 +78,7 @@ impl WriteError {
                 "choose another path"
             }
             Self::Changed { .. } => "read it again first; nothing was changed",
+            Self::Moved { .. } => "try again; nothing was changed",
             Self::Other { .. } => "check the path and try again; nothing was changed",
         }
     }
@@ -122,30 +129,81 @@ fn write_guarded(
     options: Options,
     guard: Guard<'_>,
 ) -> Result<(), WriteError> {
+    if options.no_links {
+        return write_without_links(path, bytes, options, guard);
+    }
     let fail = |source| WriteError::new(path, source);
     let target = follow_links(path).map_err(fail)?;
-    let existing = existing(path, &target)?;
-    let directory = parent(&target);
     if options.parents {
+        // Before the parents: a directory in its place is the better error.
+        existing(path, &target)?;
         let is_private = options.mode == Some(private::FILE_MODE);
         let created = if is_private {
-            private::create_folder(directory)
+            private::create_folder(parent(&target))
         } else {
-            fs::create_dir_all(directory)
+            fs::create_dir_all(parent(&target))
         };
         created.map_err(fail)?;
     }
-    let existing = existing
-        .as_ref()
-        .map(|metadata| (target.as_path(), metadata));
-    let temporary = prepare(directory, bytes, existing, options.mode).map_err(fail)?;
-    if guard.is_some_and(|is_same| !is_same(&target)) {
+    replace(path, &target, bytes, options.mode, guard)
+}
+
+/// The directory of the file stays open, so that its path can change meanwhile.
+fn write_without_links(
+    path: &Path,
+    bytes: &[u8],
+    options: Options,
+    guard: Guard<'_>,
+) -> Result<(), WriteError> {
+    let fail = |source| {
+        if without_links::is_link_error(&source) {
+            let path = path.to_path_buf();
+            WriteError::Moved { path }
+        } else {
+            WriteError::new(path, source)
+        }
+    };
+    let Some(name) = path.file_name() else {
+        let path = path.to_path_buf();
+        return Err(WriteError::Directory { path });
+    };
+    let open = if options.parents {
+        without_links::create_folder
+    } else {
+        without_links::open_folder
+    };
+    let folder = open(parent(path)).map_err(fail)?;
+    let target = folder.join(name);
+    let is_same =
+        |target: &Path| folder.is_in_place() && guard.is_none_or(|is_same| is_same(target));
+    let guard: Guard<'_> = if guard.is_some() {
+        Some(&is_same)
+    } else {
+        None
+    };
+    replace(path, &target, bytes, options.mode, guard)
+}
+
+/// Replaces `target`, which is no link. `path` is its name in errors.
+fn replace(
+    path: &Path,
+    target: &Path,
+    bytes: &[u8],
+    mode: Option<u32>,
+    guard: Guard<'_>,
+) -> Result<(), WriteError> {
+    let fail = |source| WriteError::new(path, source);
+    let existing = existing(path, target)?;
+    let directory = parent(target);
+    let existing = existing.as_ref().map(|metadata| (target, metadata));
+    let temporary = prepare(directory, bytes, existing, mode).map_err(fail)?;
+    if guard.is_some_and(|is_same| !is_same(target)) {
         let path = path.to_path_buf();
         return Err(WriteError::Changed { path });
     }
     let persisted = match (guard, existing) {
-        (Some(_), None) => temporary.persist_noclobber(&target),
-        _ => temporary.persist(&target),
+        (Some(_), None) => temporary.persist_noclobber(target),
+        _ => temporary.persist(target),
     };
     if let Err(error) = persisted {
         let path = path.to_path_buf();
@@ -226,8 +284,11 @@ fn keep_owner(file: &File, existing: &Metadata) {
 /// Copies access lists, labels and other extended attributes, as far as permitted.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn keep_attributes(file: &File, old: &Path) {
-    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
-    let Ok(old) = File::open(old) else { return };
+    use rustix::fs::{Mode, OFlags, XattrFlags, fgetxattr, flistxattr, fsetxattr};
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(old) = rustix::fs::open(old, flags, Mode::empty()) else {
+        return;
+    };
     let mut names = vec![0_u8; 16 * 1024];
     let Ok(length) = flistxattr(&old, &mut names[..]) else {
         return;

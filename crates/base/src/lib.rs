@@ -45,6 +45,7 @@ pub mod percent;
 pub mod private;
 pub mod problem;
 pub mod process;
+pub mod real_path;
 pub mod redact;
 pub mod regular_file;
 pub mod request;
@@ -56,6 +57,7 @@ pub mod text;
 pub mod visible;
 pub mod walk;
 pub mod watch;
+pub mod without_links;
 
 /// The program's name in requests to other programs.
 pub const PROGRAM: &str = "osier";

@@ -134,6 +134,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32, from: Option<Content>) -> Result<
     let options = atomic_file::Options {
         parents: true,
         mode: Some(mode),
+        ..atomic_file::Options::default()
     };
     atomic_file::write_with(path, bytes, options).map_err(|error| error.to_string())
 }

@@ -8,7 +8,9 @@ use super::equivalents::{self, Equivalent};
 use super::programs;
 use super::rule::{Rule, literal};
 use super::shell::{self, CommandLine, Part, Word};
-use osier_base::path;
+use osier_base::real_path::RealPath;
+use osier_base::{path, real_path};
+use osier_tools::FileTarget;
 
 /// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -17,7 +19,8 @@ const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 #[derive(Debug, Default)]
 pub(super) struct Aspects {
     pub list: Vec<Aspect>,
-    /// Files that a command reads by a redirection. They need no permission, but rules can deny them.
+    /// Files whose contents the call shows or a command reads by a redirection. They need no permission, but rules can
+    /// deny them.
     pub reads: Vec<Aspect>,
     /// The call could not be fully understood.
     pub unclear: bool,
@@ -42,8 +45,8 @@ enum What {
     Command(Vec<Word>, Vec<Equivalent>),
     /// The main argument of a tool.
     Text(String),
-    /// The path as given, and the one with symbolic links resolved.
-    File(PathBuf, PathBuf),
+    /// Names of a file, and its path without symbolic links.
+    File(Vec<PathBuf>, PathBuf),
 }
 
 impl Aspect {
@@ -86,7 +89,9 @@ impl Aspect {
                     || others.iter().any(|other| rule.fits_command(&other.words))
             }
             What::Text(text) => rule.fits_text(text),
-            What::File(given, meant) => rule.fits_path(meant, cwd) || rule.fits_path(given, cwd),
+            What::File(names, real) => {
+                rule.fits_path(real, cwd) || names.iter().any(|name| rule.fits_path(name, cwd))
+            }
         }
     }
 
@@ -101,28 +106,94 @@ impl Aspect {
             _ => false,
         }
     }
+
+    /// Showing a file.
+    pub(super) fn shown_file(found: RealPath) -> Self {
+        Self {
+            tool: "read".to_owned(),
+            what: What::File(found.names, found.real),
+        }
+    }
+
+    /// Whether it writes a file.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.tool.as_str(), "write" | "edit") && !self.paths().is_empty()
+    }
+
+    /// The names of its file, the real path first.
+    pub(super) fn paths(&self) -> Vec<&Path> {
+        match &self.what {
+            What::Command(..) | What::Text(_) => Vec::new(),
+            What::File(names, real) => {
+                let names = names.iter().map(PathBuf::as_path);
+                [real.as_path()].into_iter().chain(names).collect()
+            }
+        }
+    }
 }
 
 impl Aspects {
     /// What the call of `tool` with `arguments` does in `cwd`.
     pub(super) fn of(tool: &str, arguments: &Value, cwd: &Path) -> Self {
+        let target = FileTarget::of(tool, arguments, cwd);
+        Self::of_target(tool, arguments, target.as_ref(), cwd)
+    }
+
+    /// What showing the file at the real path `path` means, which a search has found.
+    pub(super) fn of_found(path: &Path) -> [Aspect; 2] {
+        ["read", "grep"].map(|tool| Aspect {
+            tool: tool.to_owned(),
+            what: What::File(Vec::new(), path.to_owned()),
+        })
+    }
+
+    /// Like `of` for a call whose file was resolved.
+    pub(super) fn of_target(
+        tool: &str,
+        arguments: &Value,
+        target: Option<&FileTarget>,
+        cwd: &Path,
+    ) -> Self {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
         if tool == "bash" {
             return text("command")
                 .map_or_else(Self::default, |command| Self::of_command(command, cwd));
         }
-        let file = text("file_path").or_else(|| text("path"));
-        let what = match (osier_tools::find(tool), file) {
-            (Some(_), Some(file)) => file_of(file, cwd),
-            (known, _) => {
-                let main = known.map(|known| known.main_argument).and_then(text);
-                What::Text(main.unwrap_or_default().to_owned())
-            }
-        };
+        let known = osier_tools::find(tool);
+        let argument = known.and_then(|known| known.file);
+        let is_given = argument.is_some_and(|argument| text(argument.name).is_some());
+        let file = target.map(|target| What::File(target.names.clone(), target.real.clone()));
+        let shows = target.is_some_and(|target| target.purpose.shows() && tool != "read");
+        let reads = file.clone().filter(|_| shows).map(|what| Aspect {
+            tool: "read".to_owned(),
+            what,
+        });
+        let what = file.filter(|_| is_given).unwrap_or_else(|| {
+            let main = known.map(|known| known.main_argument).and_then(text);
+            What::Text(main.unwrap_or_default().to_owned())
+        });
         Self {
-            list: vec![Aspect::of(tool, what)],
+            list: vec![Aspect {
+                tool: tool.to_owned(),
+                what,
+            }],
+            reads: reads.into_iter().collect(),
             ..Self::default()
         }
+    }
+
+    /// The files whose contents the call shows.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Aspect> {
+        let own = self.list.iter().filter(|aspect| aspect.tool == "read");
+        own.chain(&self.reads)
+    }
+
+    /// Whether a rule is for this command line alone.
+    pub(super) fn is_allowed_exactly(&self, allow: &[&Rule]) -> bool {
+        self.command.as_ref().is_some_and(|command| {
+            let exactly = format!("bash({})", literal(command));
+            allow.iter().any(|rule| rule.text == exactly)
+        })
     }
 
     fn of_command(command: &str, cwd: &Path) -> Self {
@@ -182,12 +253,13 @@ impl Aspects {
         }
         if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
             let shown = meant.strip_prefix(cwd).unwrap_or(meant);
-            patterns.push(format!("{tool}({})", shown.display()));
+            let escape = |path: &Path| globset::escape(&path.to_string_lossy());
+            patterns.push(format!("{tool}({})", escape(shown)));
             let folder = shown
                 .parent()
                 .filter(|parent| !parent.as_os_str().is_empty());
             if let Some(folder) = folder {
-                patterns.push(format!("{tool}({}/**)", folder.display()));
+                patterns.push(format!("{tool}({}/**)", escape(folder)));
             }
             if meant.starts_with(cwd) {
                 patterns.push(format!("{tool}(./**)"));
@@ -199,12 +271,6 @@ impl Aspects {
     }
 }
 
-fn file_of(given: &str, cwd: &Path) -> What {
-    let given = path::resolve(cwd, given);
-    let meant = path::canonical_key(&given);
-    What::File(given, meant)
-}
-
 /// The file of a redirection: the shell takes its name literally, a file tool does not.
 fn target_of(text: &str, cwd: &Path) -> What {
     let given = path::resolve(cwd, text);
@@ -213,7 +279,10 @@ fn target_of(text: &str, cwd: &Path) -> What {
     } else {
         cwd.join(text)
     };
-    What::File(given, path::canonical_key(&exact))
+    let found = real_path::resolve(&exact);
+    let mut names = found.names;
+    names.extend([given, exact]);
+    What::File(names, found.real)
 }
 
 /// Whether it is unknown which file the word names.

@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
@@ -13,9 +14,9 @@ use super::{Hint, Permissions, Verdict};
 use osier_agent::{Interceptor, ToolDecision, ToolOutput};
 use osier_base::text;
 use osier_llm::{ContentBlock, ToolCall};
-use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions};
-use osier_tools::Workspace;
+use osier_protocol::{PermissionMode, SandboxMode};
+use osier_tools::{FileTarget, Workspace};
 
 /// Bytes of an edited call that its result shows.
 const SHOWN_LIMIT: usize = 4 * 1024;
@@ -34,6 +35,8 @@ pub struct Gate {
     advisor: Option<Arc<dyn Advisor>>,
     /// Ids of calls that the user edited and that have not run yet.
     changed: Mutex<HashSet<String>>,
+    /// The working directory, without symbolic links.
+    root: PathBuf,
 }
 
 /// Answers permission questions instead of the user: hooks.
@@ -79,7 +82,11 @@ impl Gate {
         workspace: Arc<Workspace>,
         interactive: bool,
     ) -> Self {
+        let root = osier_base::path::canonical_key(workspace.cwd());
+        let (rules, from) = (Arc::clone(&permissions), root.clone());
+        workspace.require_approval(Box::new(move || rules.read_filter(&from)));
         Self {
+            root,
             permissions,
             questions,
             workspace,
@@ -106,20 +113,103 @@ impl Gate {
         let hint = self.hints.take(&call.id);
         let confined = self.confines(&call.name).await;
         let (tool, arguments) = (&call.name, &call.arguments);
-        match self
-            .permissions
-            .decide(tool, arguments, hint.as_ref(), confined)
-        {
+        let target = self.workspace.file_target(tool, arguments);
+        let verdict = self.verdict(tool, arguments, target.as_ref(), hint.as_ref(), confined);
+        let (verdict, leaves) = match (verdict, &target) {
+            (Verdict::Deny(reason), _) => return ToolDecision::Deny { reason },
+            (verdict, Some(target)) if self.leaves_sandbox(target) => (asked(verdict), true),
+            (verdict, _) => (verdict, false),
+        };
+        let decision = match verdict {
             Verdict::Allow => ToolDecision::Allow,
             Verdict::Deny(reason) => ToolDecision::Deny { reason },
             Verdict::Ask { why, patterns } => match self.advised(call, &patterns, cancel).await {
                 Some(decision) => decision,
-                None if !self.interactive => ToolDecision::Deny {
-                    reason: non_interactive(tool, &why),
+                None if !self.interactive && leaves => ToolDecision::Deny {
+                    reason: OUTSIDE.to_owned(),
                 },
-                None => self.ask(call, why, patterns, cancel).await,
+                None if !self.interactive => ToolDecision::Deny {
+                    reason: self.non_interactive(tool, &why, &patterns),
+                },
+                None => {
+                    let link = target.as_ref().and_then(|target| {
+                        osier_tools::link_target(&self.workspace, &self.root, target)
+                    });
+                    let mut reasons = vec![why];
+                    reasons.extend(link);
+                    reasons.retain(|reason| !reason.is_empty());
+                    let title = self.title(tool, leaves, &reasons.join("; "));
+                    self.ask(call, title, target.as_ref(), patterns, cancel)
+                        .await
+                }
             },
+        };
+        if let (ToolDecision::Allow, Some(target)) = (&decision, target) {
+            self.workspace.approve(&call.id, tool, arguments, target);
         }
+        decision
+    }
+
+    /// What the rules say. They see the files of a copy of the project as those of the project.
+    fn verdict(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        target: Option<&FileTarget>,
+        hint: Option<&Hint>,
+        confined: bool,
+    ) -> Verdict {
+        let target = target.map(|target| self.permissions.for_rules(target, &self.root));
+        let rules = &self.permissions;
+        rules.decide_target(tool, arguments, target.as_ref(), hint, confined)
+    }
+
+    /// Whether the call writes where the sandbox denies it to commands.
+    fn leaves_sandbox(&self, target: &FileTarget) -> bool {
+        let is_outside =
+            |roots: Vec<PathBuf>| !roots.iter().any(|root| target.real.starts_with(root));
+        target.purpose.writes()
+            && self
+                .workspace
+                .confinement()
+                .writable_roots()
+                .is_some_and(is_outside)
+    }
+
+    fn title(&self, tool: &str, leaves: bool, why: &str) -> String {
+        let read_only = self.workspace.confinement().mode() == SandboxMode::ReadOnly;
+        let question = match tool {
+            _ if leaves && read_only => "The sandbox is read-only. Write anyway?",
+            _ if leaves => {
+                "The sandbox denies writing outside of the working directory. Write anyway?"
+            }
+            "bash" => "Run this command?",
+            "write" => "Write this file?",
+            "edit" => "Make this change?",
+            "read" => "Read this file?",
+            name => &format!("Call the tool `{name}`?"),
+        };
+        match why {
+            "" => question.to_owned(),
+            why => format!("{question} ({why})"),
+        }
+    }
+
+    /// The reason in a run in which nobody can answer.
+    fn non_interactive(&self, tool: &str, why: &str, patterns: &[String]) -> String {
+        let why = match why {
+            "" => String::new(),
+            why => format!(" ({why})"),
+        };
+        let advice = match patterns.first() {
+            Some(rule) if self.permissions.mode() == PermissionMode::Yolo => {
+                format!("add the rule `{rule}` to `allow` in `settings.toml`")
+            }
+            _ => "run osier with `--permissions yolo`, or allow the tool with a rule in `settings.toml`".to_owned(),
+        };
+        format!(
+            "`{tool}` needs permission{why}, and osier is running non-interactively; the user can {advice}"
+        )
     }
 
     /// The answer of the advisor.
@@ -144,31 +234,19 @@ impl Gate {
     async fn ask(
         &self,
         call: &ToolCall,
-        why: String,
+        title: String,
+        target: Option<&FileTarget>,
         patterns: Vec<String>,
         cancel: &CancellationToken,
     ) -> ToolDecision {
         let workspace = Arc::clone(&self.workspace);
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let preview = move || {
-            let subject = osier_tools::preview(&workspace, &name, &arguments);
-            (subject, osier_tools::link_target(&workspace, &arguments))
-        };
-        let (subject, link) = osier_base::task::spawn_blocking(preview)
+        let target = target.cloned();
+        let preview = move || osier_tools::preview(&workspace, &name, &arguments, target.as_ref());
+        let subject = osier_base::task::spawn_blocking(preview)
             .await
-            .unwrap_or_default();
-        let mut title = match call.name.as_str() {
-            "bash" => "Run this command?".to_owned(),
-            "write" => "Write this file?".to_owned(),
-            "edit" => "Make this change?".to_owned(),
-            name => format!("Call the tool `{name}`?"),
-        };
-        let mut reasons = vec![why];
-        reasons.extend(link);
-        reasons.retain(|reason| !reason.is_empty());
-        if !reasons.is_empty() {
-            title = format!("{title} ({})", reasons.join("; "));
-        }
+            .ok()
+            .flatten();
         let question = Question {
             id: String::new(),
             origin: format!("the tool `{}`", call.name),
@@ -212,13 +290,16 @@ impl Gate {
                 // Deny rules also apply to arguments that the user edited.
                 let confined = self.confines(&call.name).await;
                 let hint = Some(&Hint::Allow);
-                match self
-                    .permissions
-                    .decide(&call.name, &arguments, hint, confined)
-                {
-                    Verdict::Deny(reason) => deny(reason),
-                    _ => ToolDecision::Rewrite { arguments },
+                let target = self.workspace.file_target(&call.name, &arguments);
+                let verdict = self.verdict(&call.name, &arguments, target.as_ref(), hint, confined);
+                if let Verdict::Deny(reason) = verdict {
+                    return deny(reason);
                 }
+                if let Some(target) = target {
+                    let (id, tool) = (&call.id, &call.name);
+                    self.workspace.approve(id, tool, &arguments, target);
+                }
+                ToolDecision::Rewrite { arguments }
             }
             Answer::Refuse {
                 reason: Some(reason),
@@ -231,15 +312,19 @@ impl Gate {
     }
 }
 
-fn non_interactive(tool: &str, why: &str) -> String {
-    let why = if why.is_empty() {
-        String::new()
-    } else {
-        format!(" ({why})")
+/// The reason for a write that the sandbox denies, in a run in which nobody can answer.
+const OUTSIDE: &str = "the sandbox denies writing there, to file tools as to commands; write in the working directory, or the user can add the directory to `sandbox_write` in `settings.toml`";
+
+/// The question about a call that the rules may allow. No rule can be saved: the sandbox would ask again.
+fn asked(verdict: Verdict) -> Verdict {
+    let why = match verdict {
+        Verdict::Ask { why, .. } => why,
+        _ => String::new(),
     };
-    format!(
-        "`{tool}` needs permission{why}, and osier is running non-interactively; the user can run osier with `--permissions yolo`, or allow the tool with a rule in `settings.toml`"
-    )
+    Verdict::Ask {
+        why,
+        patterns: Vec::new(),
+    }
 }
 
 impl Interceptor for Gate {
@@ -257,6 +342,8 @@ impl Interceptor for Gate {
         call: &'a ToolCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
+        self.workspace
+            .forget_approval(&call.id, &call.name, &call.arguments);
         if self.changed().remove(&call.id) {
             output
                 .content

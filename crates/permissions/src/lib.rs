@@ -29,15 +29,18 @@
 
 mod aspects;
 mod equivalents;
+mod files;
 mod gate;
 mod policy;
 mod programs;
 mod project_files;
 mod rule;
 mod saved_rules;
+mod sensitive;
 pub mod shell;
 pub mod trust;
 
+pub use files::denies_reading;
 pub use gate::{Advised, Advisor, Gate, Hints};
 pub use policy::{Hint, Permissions, RuleLists, Verdict};
 pub use rule::Rule;

@@ -107,8 +107,13 @@ impl Rule {
 
     /// Whether the pattern matches the path `file`, for work in `cwd`.
     pub(crate) fn fits_path(&self, file: &Path, cwd: &Path) -> bool {
+        self.path_glob(cwd).fits(file)
+    }
+
+    /// The pattern for paths, compiled once for many files.
+    pub(crate) fn path_glob(&self, cwd: &Path) -> PathGlob {
         let Some(pattern) = &self.pattern else {
-            return true;
+            return PathGlob::Any;
         };
         let rooted = path::resolve(cwd, pattern.trim_start_matches("./"));
         // A file name without a slash matches anywhere below.
@@ -117,7 +122,24 @@ impl Rule {
         } else {
             cwd.join("**").join(pattern)
         };
-        glob(&full.to_string_lossy()).is_some_and(|glob| glob.is_match(file))
+        PathGlob::Pattern(glob(&full.to_string_lossy()))
+    }
+}
+
+/// A compiled pattern for paths.
+#[derive(Debug)]
+pub(crate) enum PathGlob {
+    Any,
+    /// An invalid pattern matches nothing.
+    Pattern(Option<GlobMatcher>),
+}
+
+impl PathGlob {
+    pub(crate) fn fits(&self, file: &Path) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Pattern(glob) => glob.as_ref().is_some_and(|glob| glob.is_match(file)),
+        }
     }
 }
 

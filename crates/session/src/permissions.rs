@@ -27,6 +27,7 @@ impl PermissionState {
         let mode = setup.permissions.unwrap_or(setup.settings.permissions);
         let store = setup.folders.permissions();
         let rules = Permissions::new(&setup.cwd, store, mode, setup.settings.rules());
+        let rules = rules.protecting(&setup.folders);
         let sandbox = Confinement::new(&setup.cwd, setup.helper.clone()).hiding(&setup.folders);
         confine(&sandbox, setup);
         sandbox.set_plan(mode == PermissionMode::Plan);

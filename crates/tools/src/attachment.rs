@@ -1,5 +1,6 @@
 //! Files attached to a prompt: images are resized, text is sent as text, everything else is an error.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -8,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::image;
 use crate::image::ImageError;
 use osier_agent::{Attachment, AttachmentKind};
-use osier_base::{ids, regular_file};
+use osier_base::{ids, without_links};
 
 /// Maximum size of a text, in bytes.
 pub const TEXT_LIMIT: u64 = 1024 * 1024;
@@ -23,6 +24,8 @@ pub enum AttachError {
     },
     #[error("`{}` is a directory: attach a file in it, or let the agent list it", path.display())]
     Directory { path: PathBuf },
+    #[error("`{}` is not a regular file: attach a text file or an image", path.display())]
+    NotRegular { path: PathBuf },
     #[error("`{}` has {size} bytes, and the limit is {limit}: let the agent read the relevant part", path.display())]
     TooLarge {
         path: PathBuf,
@@ -41,9 +44,16 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
         path: path.to_owned(),
         source,
     };
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    let real = path.canonicalize().map_err(unreadable)?;
+    let metadata = std::fs::symlink_metadata(&real).map_err(unreadable)?;
     if metadata.is_dir() {
         return Err(AttachError::Directory {
+            path: path.to_owned(),
+        });
+    }
+    // Reading a pipe or a device could block or never end.
+    if !metadata.is_file() {
+        return Err(AttachError::NotRegular {
             path: path.to_owned(),
         });
     }
@@ -55,9 +65,10 @@ pub fn load(path: &Path) -> Result<Attachment, AttachError> {
             limit: image::FILE_LIMIT,
         });
     }
-    // A pipe or a device has no size and may not end.
-    let bytes = regular_file::read(path, image::FILE_LIMIT);
-    let bytes = bytes.map_err(|error| unreadable(std::io::Error::other(error.to_string())))?;
+    let file = without_links::open(&real).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let read = file.take(image::FILE_LIMIT).read_to_end(&mut bytes);
+    read.map_err(unreadable)?;
     of_bytes(path, bytes)
 }
 

@@ -2,10 +2,11 @@
 //! concurrent changes and reports the result.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
-use std::{fs, io};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use super::details::{EditDetails, SingleEdit, to_value};
 use super::diff::{FileDiff, unified};
 use super::edit_closest::closest;
 use super::edit_match::{Applied, Edit, MatchError, apply};
+use super::file_access::{FileTarget, reason};
 use super::file_states::{Freshness, MAX_HASHED, Stamp};
 use super::read::{is_missing, suggestion};
 use super::workspace::Workspace;
@@ -24,7 +26,6 @@ use super::write::{changed_on_disk, explain, other_names};
 use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file;
 use osier_base::atomic_file::{Options, WriteError};
-use osier_base::path::resolve_existing;
 use osier_base::text::{counted, head_bytes};
 use osier_llm::ToolSpec;
 
@@ -107,7 +108,7 @@ enum EditError {
     Match(String),
     #[error("{0}")]
     Write(String),
-    #[error("cannot read `{path}`: {source}")]
+    #[error("cannot read `{path}`: {}", reason(source))]
     Io { path: String, source: io::Error },
 }
 
@@ -124,7 +125,7 @@ impl Tool for EditTool {
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
-            .file_concurrency(arguments)
+            .file_concurrency("edit", arguments)
             .unwrap_or(Concurrency::Exclusive)
     }
 
@@ -136,8 +137,9 @@ impl Tool for EditTool {
                 let text = "interrupted; nothing was changed";
                 return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
             }
-            edit(&workspace, &arguments.file_path, &edits)
-                .map_err(|error| Refusal::Failed(error.to_string()))
+            let given = Some(arguments.file_path.as_str());
+            let target = workspace.approved_target(&cx.call_id, "edit", given)?;
+            edit(&workspace, target, &edits).map_err(|error| Refusal::Failed(error.to_string()))
         };
         Box::pin(arguments::carry_out(arguments, "editing", work))
     }
@@ -175,7 +177,7 @@ fn edits(arguments: &Arguments) -> Result<Vec<Edit>, &'static str> {
 
 /// A file before the edit.
 struct Original {
-    path: PathBuf,
+    target: FileTarget,
     /// The name for messages.
     name: String,
     text: String,
@@ -185,8 +187,12 @@ struct Original {
     links: u64,
 }
 
-fn edit(workspace: &Workspace, given: &str, edits: &[Edit]) -> Result<ToolOutput, EditError> {
-    let original = load(workspace, given)?;
+fn edit(
+    workspace: &Workspace,
+    target: FileTarget,
+    edits: &[Edit],
+) -> Result<ToolOutput, EditError> {
+    let original = load(workspace, target)?;
     if original.freshness == Freshness::Changed {
         return Err(EditError::Changed {
             path: original.name,
@@ -201,45 +207,51 @@ fn edit(workspace: &Workspace, given: &str, edits: &[Edit]) -> Result<ToolOutput
     let diff = unified(&original.name, Some(&original.text), &applied.text);
     let mut text = report(&original.name, &applied, &diff);
     text.push_str(&other_names(original.links));
-    let details = details(&original.path, edits, &applied, diff);
+    let details = details(&original.target.named, edits, &applied, diff);
     Ok(ToolOutput::success(text, to_value(&details)))
 }
 
 /// The change that a call would make, as a diff; `None` when it would fail.
-pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String> {
+pub(super) fn preview(
+    workspace: &Workspace,
+    target: &FileTarget,
+    arguments: &Value,
+) -> Option<String> {
     let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
     let edits = edits(&arguments).ok()?;
-    let original = load(workspace, &arguments.file_path).ok()?;
+    let original = load(workspace, target.clone()).ok()?;
     let known = original.freshness == Freshness::Fresh;
     let applied = apply(&original.text, &edits, known).ok()?;
     Some(unified(&original.name, Some(&original.text), &applied.text).text)
 }
 
-fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
-    let target = resolve_existing(workspace.cwd(), given);
-    let name = workspace.display(&target);
+fn load(workspace: &Workspace, target: FileTarget) -> Result<Original, EditError> {
+    let name = workspace.display(&target.named);
     let failed = |source: io::Error| {
         let path = name.clone();
         if is_missing(&source) {
-            let suggestion = suggestion(workspace, &target);
+            let suggestion = suggestion(workspace, &target.named);
             EditError::Missing { path, suggestion }
         } else {
             EditError::Io { path, source }
         }
     };
-    let metadata = fs::metadata(&target).map_err(failed)?;
-    if !metadata.is_file() {
+    let (file, metadata) = target.open().map_err(failed)?;
+    let Some(mut file) = file else {
         return Err(EditError::NotRegular { path: name });
-    }
+    };
     if metadata.len() > MAX_HASHED {
         return Err(EditError::TooLarge {
             path: name,
             size: metadata.len(),
         });
     }
-    let bytes = match workspace.text_in_editor(&target, &metadata) {
-        Some(text) => text.into_bytes(),
-        None => fs::read(&target).map_err(failed)?,
+    let bytes = if let Some(text) = workspace.text_in_editor(&target, &metadata) {
+        text.into_bytes()
+    } else {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        bytes
     };
     let stamp = Stamp::of(&metadata, &bytes);
     let text = String::from_utf8(bytes).map_err(|error| EditError::NotText {
@@ -248,7 +260,7 @@ fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
     })?;
     Ok(Original {
         freshness: workspace.ledger.freshness(&target, &stamp),
-        path: target,
+        target,
         name,
         text,
         stamp,
@@ -257,16 +269,16 @@ fn load(workspace: &Workspace, given: &str) -> Result<Original, EditError> {
 }
 
 fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), EditError> {
-    match workspace.write_in_editor(&original.path, text) {
+    match workspace.write_in_editor(&original.target, text) {
         Some(written) => written.map_err(EditError::Write)?,
         None => store_on_disk(original, text)?,
     }
     // A file that was never read stays unread: the model saw only its changes.
     if original.freshness == Freshness::Fresh
-        && let Ok(metadata) = fs::metadata(&original.path)
+        && let Ok(metadata) = fs::symlink_metadata(&original.target.host)
     {
         let stamp = Stamp::of(&metadata, text.as_bytes());
-        workspace.ledger.record(&original.path, stamp);
+        workspace.ledger.record(&original.target, stamp);
     }
     Ok(())
 }
@@ -274,8 +286,11 @@ fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), E
 fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
     // Matching and writing take time, so another process may have written meanwhile.
     let is_same = |path: &Path| original.stamp.matches(path, Some(original.text.as_bytes()));
-    let options = Options::default();
-    let written = atomic_file::write_if(&original.path, text.as_bytes(), options, &is_same);
+    let options = Options {
+        no_links: true,
+        ..Options::default()
+    };
+    let written = atomic_file::write_if(&original.target.host, text.as_bytes(), options, &is_same);
     written.map_err(|error| match error {
         WriteError::Changed { .. } => EditError::Changed {
             path: original.name.clone(),

@@ -1,21 +1,22 @@
 //! Files and commands in an editor: texts are read and written through its buffers, and commands run in its
 //! terminals. A command's output is read when it has ended.
 
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::file_access::FileTarget;
 use super::file_states::MAX_HASHED;
 use super::shell::{Recorder, ShellEnd, ShellOutcome, ShellRequest, ended, stopped};
 use super::workspace::Workspace;
 use crate::editor::Terminal;
 use osier_agent::{ToolUpdate, UpdateSink};
 use osier_base::process::{Exit, Invocation, UNATTENDED};
+use osier_base::without_links;
 
 /// Bytes of output that the terminal stores.
 const STORED: usize = 1024 * 1024;
@@ -24,7 +25,12 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Workspace {
     /// The text of the file at `path` in the editor; `None` where the disk is used. Blocks.
-    pub(super) fn text_in_editor(&self, path: &Path, metadata: &Metadata) -> Option<String> {
+    pub(super) fn text_in_editor(
+        &self,
+        target: &FileTarget,
+        metadata: &Metadata,
+    ) -> Option<String> {
+        let path = &target.in_editor(self.editor().map(|_| self.cwd())?);
         let editor = self.editor().filter(|editor| editor.has_file(path))?;
         if metadata.len() > MAX_HASHED {
             return None;
@@ -34,11 +40,16 @@ impl Workspace {
     }
 
     /// Writes a text through the editor; `None` where the disk is used. Blocks.
-    pub(super) fn write_in_editor(&self, path: &Path, text: &str) -> Option<Result<(), String>> {
+    pub(super) fn write_in_editor(
+        &self,
+        target: &FileTarget,
+        text: &str,
+    ) -> Option<Result<(), String>> {
+        let path = &target.in_editor(self.editor().map(|_| self.cwd())?);
         let editor = self.editor().filter(|editor| editor.has_file(path))?;
         let runtime = Handle::try_current().ok()?;
-        if let Some(folder) = path.parent()
-            && let Err(error) = fs::create_dir_all(folder)
+        if let Some(folder) = target.host.parent()
+            && let Err(error) = without_links::create_folder(folder)
         {
             return Some(Err(format!(
                 "cannot create `{}`: {error}",
@@ -101,7 +112,8 @@ pub(super) async fn follow(
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::fs;
+    use std::path::{Path, PathBuf};
     use std::sync::{Arc, Mutex};
 
     use futures_util::FutureExt as _;

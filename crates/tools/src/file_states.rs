@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use osier_base::path::canonical_key;
+use super::file_access::FileTarget;
+use osier_base::without_links;
 
 /// Files up to this size are identified by their contents; larger ones by size and time.
 pub(super) const MAX_HASHED: u64 = 64 * 1024 * 1024;
@@ -71,7 +73,7 @@ impl Stamp {
             && self.modified == metadata.modified().ok()
             && self.identity == Identity::of(&metadata);
         let known = contents.filter(|contents| contents.len() <= MAX_COMPARED);
-        fits && known.is_none_or(|known| fs::read(path).is_ok_and(|now| now == known))
+        fits && known.is_none_or(|known| contents_of(path).is_ok_and(|now| now == known))
     }
 
     /// Contents decide when they are known: a file that was only touched is the same.
@@ -96,6 +98,13 @@ impl Identity {
             changed_nanoseconds: metadata.ctime_nsec(),
         }
     }
+}
+
+/// The contents of a file that is no link. A named pipe does not block.
+fn contents_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    without_links::open_last(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// An incremental hash of contents.
@@ -139,22 +148,22 @@ struct KnownFiles {
 
 impl Ledger {
     /// Records that the session knows `path` in this state.
-    pub(super) fn record(&self, path: &Path, stamp: Stamp) {
+    pub(super) fn record(&self, target: &FileTarget, stamp: Stamp) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = canonical_key(path);
-        seen.places.insert(path.to_path_buf(), place.clone());
-        seen.states.insert(place, stamp);
+        let (named, host) = (target.named.clone(), target.host.clone());
+        seen.places.insert(named, host.clone());
+        seen.states.insert(host, stamp);
     }
 
     /// Compares the state `now` with the last known one. A path with another target now, because a link
     /// replaced a file or a directory, has changed.
-    pub(super) fn freshness(&self, path: &Path, now: &Stamp) -> Freshness {
+    pub(super) fn freshness(&self, target: &FileTarget, now: &Stamp) -> Freshness {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = canonical_key(path);
-        if seen.places.get(path).is_some_and(|then| *then != place) {
+        let then = seen.places.get(&target.named);
+        if then.is_some_and(|then| *then != target.host) {
             return Freshness::Changed;
         }
-        match seen.states.get(&place) {
+        match seen.states.get(&target.host) {
             None => Freshness::Unread,
             Some(then) if then.is_same(now) => Freshness::Fresh,
             Some(_) => Freshness::Changed,
@@ -180,13 +189,23 @@ mod tests {
             Stamp::of(&fs::metadata(&path).unwrap(), contents)
         };
         let ledger = Ledger::default();
+        let target = |given: &str| {
+            let arguments = serde_json::json!({"file_path": given});
+            FileTarget::of("write", &arguments, dir.path()).unwrap()
+        };
         let first = stamp(b"one");
-        assert_eq!(ledger.freshness(&path, &first), Freshness::Unread);
-        ledger.record(&path, first);
-        assert_eq!(ledger.freshness(&path, &stamp(b"one")), Freshness::Fresh);
-        assert_eq!(ledger.freshness(&path, &stamp(b"two")), Freshness::Changed);
+        assert_eq!(ledger.freshness(&target("f"), &first), Freshness::Unread);
+        ledger.record(&target("f"), first);
         assert_eq!(
-            ledger.freshness(&dir.path().join("./f"), &stamp(b"one")),
+            ledger.freshness(&target("f"), &stamp(b"one")),
+            Freshness::Fresh
+        );
+        assert_eq!(
+            ledger.freshness(&target("f"), &stamp(b"two")),
+            Freshness::Changed
+        );
+        assert_eq!(
+            ledger.freshness(&target("./f"), &stamp(b"one")),
             Freshness::Fresh
         );
     }

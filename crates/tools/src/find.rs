@@ -73,7 +73,7 @@ impl Tool for FindTool {
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
         let workspace = Arc::clone(&self.workspace);
         let work = move |arguments: Arguments| {
-            let plan = Plan::new(&workspace, &arguments)?;
+            let plan = Plan::new(&workspace, &cx.call_id, &arguments)?;
             Ok(plan.execute(&cx.cancel, cx.updates))
         };
         Box::pin(arguments::carry_out(arguments, "finding", work))
@@ -89,16 +89,20 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(workspace: &Arc<Workspace>, arguments: &Arguments) -> Result<Self, Refusal> {
-        let root = Root::find(workspace, arguments.path.as_deref())?;
+    fn new(
+        workspace: &Arc<Workspace>,
+        call_id: &str,
+        arguments: &Arguments,
+    ) -> Result<Self, Refusal> {
+        let root = Root::find(workspace, call_id, "find", arguments.path.as_deref())?;
         if root.is_file {
-            let name = workspace.display(&root.path);
+            let name = workspace.display(root.named());
             return Err(Refusal::Failed(format!("`{name}` is not a directory")));
         }
         Ok(Self {
             workspace: Arc::clone(workspace),
             given: arguments.pattern.clone(),
-            names: Names::new(&arguments.pattern, &root.path)?,
+            names: Names::new(&arguments.pattern, &root)?,
             root,
             limit: arguments.limit.unwrap_or(DEFAULT_LIMIT).max(1),
         })
@@ -122,7 +126,8 @@ impl Plan {
             }
             let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
             let slash = if is_directory { "/" } else { "" };
-            let name = single_line(&self.workspace.display(entry.path()));
+            let name = self.root.name_of(entry.path());
+            let name = single_line(&self.workspace.display(&name));
             more = count == self.limit || !listing.push(&format!("{name}{slash}\n"));
             if more {
                 break;
@@ -151,7 +156,7 @@ impl Plan {
         notices.extend(problems.notice());
         let details = FindDetails {
             pattern: self.given.clone(),
-            path: self.root.path.display().to_string(),
+            path: self.root.named().display().to_string(),
             count,
             truncated: more || aborted,
             unreadable: problems.count() as u64,
@@ -182,9 +187,10 @@ struct Names {
 }
 
 impl Names {
-    fn new(pattern: &str, root: &Path) -> Result<Self, Refusal> {
-        let root = format!("{}/", root.display());
-        let pattern = pattern.strip_prefix(&root).unwrap_or(pattern);
+    fn new(pattern: &str, root: &Root) -> Result<Self, Refusal> {
+        let below = |root: &Path| pattern.strip_prefix(&format!("{}/", root.display()));
+        let relative = below(root.named()).or_else(|| below(&root.path));
+        let pattern = relative.unwrap_or(pattern);
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
         let pattern = pattern.trim_start_matches('/');
         if pattern.is_empty() {

@@ -2,7 +2,7 @@
 //! docs/tools.md lists the differences.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::{self, Refusal};
 use super::details::{GrepDetails, to_value};
+use super::file_access::reason;
 use super::grep_file::{FileMatches, Line, Meaning, Pattern, search};
 use super::listing::Listing;
 use super::ordered_jobs::in_order;
@@ -20,7 +21,7 @@ use super::walk::{Problems, Root, entries, names_hidden};
 use super::workspace::Workspace;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::counted;
-use osier_llm::ToolSpec;
+use osier_llm::{ContentBlock, ToolSpec};
 
 /// Default number of matches.
 const DEFAULT_LIMIT: u64 = 100;
@@ -88,7 +89,7 @@ impl Tool for GrepTool {
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
         let workspace = Arc::clone(&self.workspace);
         let work = move |arguments: Arguments| {
-            let plan = Plan::new(&workspace, arguments)?;
+            let plan = Plan::new(&workspace, &cx.call_id, arguments)?;
             Ok(plan.execute(&cx.cancel, cx.updates))
         };
         Box::pin(arguments::carry_out(arguments, "searching", work))
@@ -109,7 +110,11 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(workspace: &Arc<Workspace>, arguments: Arguments) -> Result<Self, Refusal> {
+    fn new(
+        workspace: &Arc<Workspace>,
+        call_id: &str,
+        arguments: Arguments,
+    ) -> Result<Self, Refusal> {
         let meaning = Meaning {
             ignore_case: arguments.ignore_case.unwrap_or(false),
             literal: arguments.literal.unwrap_or(false),
@@ -122,7 +127,7 @@ impl Plan {
                 "{error}\nEscape special characters, or set literal"
             ))
         })?;
-        let root = Root::find(workspace, arguments.path.as_deref())?;
+        let root = Root::find(workspace, call_id, "grep", arguments.path.as_deref())?;
         let glob = arguments.glob.filter(|glob| !glob.is_empty());
         let overrides = match &glob {
             Some(glob) if !root.is_file => Some(overrides(&root, glob)?),
@@ -143,6 +148,8 @@ impl Plan {
 
     fn execute(&self, cancel: &CancellationToken, updates: UpdateSink) -> ToolOutput {
         let problems = Problems::default();
+        // Only files with shown matches are checked. A file that the call names was checked before.
+        let (may_show, mut hidden) = (self.workspace.read_filter(), 0);
         // Cancelled also when enough matches were found, so that no thread keeps searching.
         let stop = cancel.child_token();
         let mut results = Results {
@@ -179,19 +186,22 @@ impl Plan {
                     stop,
                 );
                 match search {
-                    Ok(found) if found.matches > 0 => Some((self.workspace.display(&path), found)),
+                    Ok(found) if found.matches > 0 => Some((path, found)),
                     Ok(_) => None,
                     Err(error) => {
-                        let name = || self.workspace.display(&path);
-                        problems.note(|| format!("`{}`: {error}", name()));
+                        problems.note(|| format!("`{}`: {}", self.name_of(&path), reason(&error)));
                         None
                     }
                 }
             }
         };
         in_order(files, worker, |found| {
-            if let Some(Some((name, found))) = found {
-                results.add(&name, found, self);
+            if let Some(Some((path, found))) = found {
+                if !self.root.is_file && !may_show(&self.root.real_of(&path)) {
+                    hidden += 1;
+                } else {
+                    results.add(&self.name_of(&path), found, self);
+                }
             }
             results.listing.show();
             let go_on = !results.is_full() && !cancel.is_cancelled();
@@ -200,7 +210,17 @@ impl Plan {
             }
             go_on
         });
-        self.output(results, &problems, cancel.is_cancelled())
+        let mut output = self.output(results, &problems, cancel.is_cancelled());
+        if hidden > 0 {
+            let files = counted(hidden, "file", "files");
+            let note = format!("[{files} with matches skipped by permission rules]\n");
+            output.content.push(ContentBlock::text(note));
+        }
+        output
+    }
+
+    fn name_of(&self, path: &Path) -> String {
+        self.workspace.display(&self.root.name_of(path))
     }
 
     fn output(&self, results: Results, problems: &Problems, aborted: bool) -> ToolOutput {
@@ -234,7 +254,7 @@ impl Plan {
         notices.extend(problems.notice());
         let details = GrepDetails {
             pattern: self.given.clone(),
-            path: self.root.path.display().to_string(),
+            path: self.root.named().display().to_string(),
             matches: matches as u64,
             files: files as u64,
             truncated: more || cut || aborted,

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::line_window::complete_characters;
 use osier_base::text::sanitize;
+use osier_base::without_links;
 
 /// Bytes of a line that are shown; a longer line shows the part around the match.
 pub(super) const MAX_LINE: usize = 500;
@@ -128,7 +129,7 @@ pub(super) fn search(
         bytes: 0,
     };
     let source = Stoppable {
-        file: File::open(path)?,
+        file: without_links::open(path)?,
         stop,
     };
     let searched = searcher.search_reader(&pattern.matcher, source, &mut gatherer);

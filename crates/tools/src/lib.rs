@@ -32,6 +32,7 @@ mod edit_match;
 mod edit_view;
 pub mod editor;
 mod editor_access;
+mod file_access;
 mod file_states;
 pub mod files;
 mod find;
@@ -66,6 +67,7 @@ use thiserror::Error;
 use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
+pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
@@ -84,7 +86,19 @@ pub struct BuiltIn {
     pub asks_user: bool,
     /// The main argument, shown next to the label.
     pub main_argument: &'static str,
+    /// The argument that names a file.
+    pub file: Option<FileArgument>,
     make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
+}
+
+/// An argument that names a file. Only `write` expects a new file, and only searches work without the argument.
+const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
+    FileArgument {
+        name,
+        purpose,
+        exists: !matches!(purpose, FileUse::Write),
+        optional: matches!(purpose, FileUse::Search | FileUse::List),
+    }
 }
 
 /// The tool that starts a subagent. The session provides it.
@@ -98,6 +112,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: true,
         asks_user: false,
         main_argument: "file_path",
+        file: Some(file("file_path", FileUse::Read)),
         make: |workspace| Arc::new(read::ReadTool::new(workspace)),
     },
     BuiltIn {
@@ -106,6 +121,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: false,
         asks_user: false,
         main_argument: "file_path",
+        file: Some(file("file_path", FileUse::Write)),
         make: |workspace| Arc::new(write::WriteTool::new(workspace)),
     },
     BuiltIn {
@@ -114,6 +130,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: false,
         asks_user: false,
         main_argument: "file_path",
+        file: Some(file("file_path", FileUse::Edit)),
         make: |workspace| Arc::new(edit::EditTool::new(workspace)),
     },
     BuiltIn {
@@ -122,6 +139,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: false,
         asks_user: false,
         main_argument: "command",
+        file: None,
         make: |workspace| Arc::new(bash::BashTool::new(workspace)),
     },
     BuiltIn {
@@ -130,6 +148,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: true,
         asks_user: false,
         main_argument: "pattern",
+        file: Some(file("path", FileUse::Search)),
         make: |workspace| Arc::new(grep::GrepTool::new(workspace)),
     },
     BuiltIn {
@@ -138,6 +157,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: true,
         asks_user: false,
         main_argument: "pattern",
+        file: Some(file("path", FileUse::List)),
         make: |workspace| Arc::new(find::FindTool::new(workspace)),
     },
     BuiltIn {
@@ -146,6 +166,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: true,
         asks_user: false,
         main_argument: "path",
+        file: Some(file("path", FileUse::List)),
         make: |workspace| Arc::new(ls::LsTool::new(workspace)),
     },
     BuiltIn {
@@ -154,6 +175,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: true,
         asks_user: false,
         main_argument: "",
+        file: None,
         make: |_| Arc::new(todo::TodoTool),
     },
     BuiltIn {
@@ -162,6 +184,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         read_only: true,
         asks_user: true,
         main_argument: "",
+        file: None,
         make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
     },
 ];

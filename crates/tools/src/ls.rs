@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 
 use super::arguments::{self, Refusal};
 use super::details::{LsDetails, to_value};
+use super::file_access::reason;
 use super::listing::Listing;
 use super::walk::Root;
 use super::workspace::Workspace;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::single_line;
+use osier_base::without_links;
 use osier_llm::ToolSpec;
 
 /// Default number of names.
@@ -73,14 +75,17 @@ fn list(
     arguments: &Arguments,
     cx: &ToolContext,
 ) -> Result<ToolOutput, Refusal> {
-    let root = Root::find(workspace, arguments.path.as_deref())?;
-    let shown = workspace.display(&root.path);
+    let root = Root::find(workspace, &cx.call_id, "ls", arguments.path.as_deref())?;
+    let shown = workspace.display(root.named());
     if root.is_file {
         return Err(Refusal::Failed(format!(
             "`{shown}` is a file; read it, or list its directory"
         )));
     }
-    let read = fs::read_dir(&root.path);
+    let folder = without_links::open_folder(&root.path);
+    let read = folder.as_ref().map(|folder| fs::read_dir(folder.stable()));
+    let read =
+        read.map_err(|error| Refusal::Failed(format!("cannot list `{shown}`: {}", reason(error))))?;
     let read = read.map_err(|error| Refusal::Failed(format!("cannot list `{shown}`: {error}")))?;
     let mut names: Vec<(String, DirEntry)> = Vec::new();
     for entry in read.flatten() {
@@ -113,7 +118,7 @@ fn list(
         notices.push(format!("[{left_out} more; {advice}]"));
     }
     let details = LsDetails {
-        path: root.path.display().to_string(),
+        path: root.named().display().to_string(),
         total: names.len() as u64,
         truncated: left_out > 0,
     };

@@ -1,32 +1,33 @@
 //! Previews a call for a permission question: the command, or the change as a diff. Changes nothing.
 
+use std::path::Path;
+
 use serde_json::Value;
 
+use super::file_access::FileTarget;
 use super::workspace::Workspace;
 use super::{edit, write};
-use osier_base::path;
 use osier_protocol::questions::Subject;
 
-/// What the file of a call really is when its path leads through symbolic links: ``the link `a` leads to `/etc/b` ``.
-/// Reads directories.
-pub fn link_target(workspace: &Workspace, arguments: &Value) -> Option<String> {
-    let given = arguments
-        .get("file_path")
-        .or_else(|| arguments.get("path"))?;
-    let cwd = workspace.cwd();
-    let path = path::resolve(cwd, given.as_str()?);
+/// What the file of a call really is when its path leads through symbolic links below the working directory, whose real
+/// path is `root`: `` `a` → `/etc/b` ``.
+pub fn link_target(workspace: &Workspace, root: &Path, target: &FileTarget) -> Option<String> {
     // Links above the working directory are the user's own.
-    let plain = match path.strip_prefix(cwd) {
-        Ok(inside) => path::canonical_key(cwd).join(inside),
-        Err(_) => path.clone(),
+    let plain = match target.named.strip_prefix(workspace.cwd()) {
+        Ok(inside) => root.join(inside),
+        Err(_) => target.named.clone(),
     };
-    let real = path::canonical_key(&path);
-    let shown = workspace.display(&path);
-    (real != plain).then(|| format!("`{shown}` → `{}`", real.display()))
+    let shown = workspace.display(&target.named);
+    (target.real != plain).then(|| format!("`{shown}` → `{}`", target.real.display()))
 }
 
 /// The preview of a call of `tool`; `None` for invalid arguments. Reads files.
-pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<Subject> {
+pub fn preview(
+    workspace: &Workspace,
+    tool: &str,
+    arguments: &Value,
+    target: Option<&FileTarget>,
+) -> Option<Subject> {
     let text = |name: &str| arguments.get(name)?.as_str();
     let diff = match tool {
         "bash" => {
@@ -35,13 +36,13 @@ pub fn preview(workspace: &Workspace, tool: &str, arguments: &Value) -> Option<S
                 cwd: workspace.cwd().display().to_string(),
             });
         }
-        "write" => write::preview(workspace, arguments),
-        "edit" => edit::preview(workspace, arguments),
+        "write" => write::preview(workspace, target?, arguments),
+        "edit" => edit::preview(workspace, target?, arguments),
         _ => None,
     };
-    match (diff, text("file_path")) {
-        (Some(diff), Some(path)) => Some(Subject::Diff {
-            path: workspace.display(&path::resolve(workspace.cwd(), path)),
+    match (diff, target) {
+        (Some(diff), Some(target)) => Some(Subject::Diff {
+            path: workspace.display(&target.named),
             diff,
         }),
         // For all other tools: the arguments.

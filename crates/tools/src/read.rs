@@ -2,7 +2,7 @@
 //! ledger records every file that is read.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -17,13 +17,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::arguments::{self, Refusal};
 use super::details::{ReadDetails, to_value};
+use super::file_access::{FileTarget, reason};
 use super::file_states::{ContentHash, Stamp};
 use super::line_window::{Scan, Window, scan};
 use super::workspace::Workspace;
 use crate::image;
 use crate::image::ImageError;
 use osier_agent::{Concurrency, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
-use osier_base::path::{nearest, resolve_existing};
+use osier_base::path::nearest;
 use osier_base::text::counted;
 use osier_llm::{ContentBlock, ToolSpec};
 
@@ -100,7 +101,7 @@ enum ReadError {
         offset: u64,
         total: u64,
     },
-    #[error("cannot read `{path}`: {source}")]
+    #[error("cannot read `{path}`: {}", reason(source))]
     Io { path: String, source: io::Error },
 }
 
@@ -122,18 +123,22 @@ impl Tool for ReadTool {
     /// Ordered with the calls that change the same file.
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
-            .file_concurrency(arguments)
+            .file_concurrency("read", arguments)
             .unwrap_or(Concurrency::Parallel)
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
         let workspace = Arc::clone(&self.workspace);
-        let work = move |arguments: Arguments| match read(&workspace, &arguments, &cx.cancel) {
-            Ok(output) => Ok(output),
-            Err(ReadError::Interrupted) => {
-                Ok(ToolOutput::failed(ToolStatus::Aborted, "interrupted"))
+        let work = move |arguments: Arguments| {
+            let given = Some(arguments.file_path.as_str());
+            let target = workspace.approved_target(&cx.call_id, "read", given)?;
+            match read(&workspace, &target, &arguments, &cx.cancel) {
+                Ok(output) => Ok(output),
+                Err(ReadError::Interrupted) => {
+                    Ok(ToolOutput::failed(ToolStatus::Aborted, "interrupted"))
+                }
+                Err(error) => Err(Refusal::Failed(error.to_string())),
             }
-            Err(error) => Err(Refusal::Failed(error.to_string())),
         };
         Box::pin(arguments::carry_out(arguments, "reading", work))
     }
@@ -141,35 +146,33 @@ impl Tool for ReadTool {
 
 fn read(
     workspace: &Workspace,
+    target: &FileTarget,
     arguments: &Arguments,
     cancel: &CancellationToken,
 ) -> Result<ToolOutput, ReadError> {
-    let path = resolve_existing(workspace.cwd(), &arguments.file_path);
-    let name = workspace.display(&path);
+    let path = &target.named;
+    let name = workspace.display(path);
     let failed = |source| ReadError::Io {
         path: name.clone(),
         source,
     };
-    let metadata = match fs::metadata(&path) {
-        Ok(metadata) => metadata,
-        Err(error) if is_missing(&error) => return Err(missing(workspace, &path)),
+    let (file, metadata) = match target.open() {
+        Ok((Some(file), metadata)) => (file, metadata),
+        Ok((None, metadata)) if metadata.is_dir() => {
+            return Err(ReadError::Directory {
+                listing: listing(&target.host),
+                path: name,
+            });
+        }
+        Ok((None, _)) => return Err(ReadError::NotRegular { path: name }),
+        Err(error) if is_missing(&error) => return Err(missing(workspace, path)),
         Err(error) => return Err(failed(error)),
     };
-    if metadata.is_dir() {
-        return Err(ReadError::Directory {
-            listing: listing(&path),
-            path: name,
-        });
-    }
-    if !metadata.is_file() {
-        return Err(ReadError::NotRegular { path: name });
-    }
-    let file = File::open(&path).map_err(failed)?;
     let mut source = BufReader::with_capacity(BUFFER, file);
     let start = source.fill_buf().map_err(failed)?;
     let start = &start[..start.len().min(SNIFFED)];
     if image::image_type(start).is_some() {
-        return picture(workspace, &path, &metadata, source);
+        return picture(workspace, target, &metadata, source);
     }
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         return Err(ReadError::Utf16 { path: name });
@@ -185,7 +188,7 @@ fn read(
         max_lines: arguments.limit.unwrap_or(MAX_LINES).clamp(1, MAX_LINES),
         max_bytes: MAX_BYTES,
     };
-    let scanned = match workspace.text_in_editor(&path, &metadata) {
+    let scanned = match workspace.text_in_editor(target, &metadata) {
         Some(text) => scan(text.as_bytes(), window, cancel),
         None => scan(source, window, cancel),
     };
@@ -204,8 +207,8 @@ fn read(
     }
     workspace
         .ledger
-        .record(&path, Stamp::hashed(&metadata, &scan.hash));
-    Ok(text(&path, window.offset, scan))
+        .record(target, Stamp::hashed(&metadata, &scan.hash));
+    Ok(text(path, window.offset, scan))
 }
 
 fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
@@ -235,11 +238,11 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
 
 fn picture(
     workspace: &Workspace,
-    path: &Path,
+    target: &FileTarget,
     metadata: &Metadata,
     source: impl io::Read,
 ) -> Result<ToolOutput, ReadError> {
-    let name = workspace.display(path);
+    let name = workspace.display(&target.named);
     let mut bytes = Vec::new();
     let read = source.take(image::FILE_LIMIT + 1).read_to_end(&mut bytes);
     read.map_err(|source| ReadError::Io {
@@ -261,9 +264,9 @@ fn picture(
     })?;
     workspace
         .ledger
-        .record(path, Stamp::hashed(metadata, &hash));
+        .record(target, Stamp::hashed(metadata, &hash));
     let details = ReadDetails {
-        file_path: path.display().to_string(),
+        file_path: target.named.display().to_string(),
         mime_type: Some(fitted.mime_type.to_owned()),
         ..ReadDetails::default()
     };
@@ -483,7 +486,7 @@ mod tests {
             "{message}"
         );
         assert_eq!(output.status, ToolStatus::ExecutionError { message });
-        let file = File::create(bench.path("huge.png")).unwrap();
+        let file = fs::File::create(bench.path("huge.png")).unwrap();
         std::io::Write::write_all(&mut &file, &whole).unwrap();
         file.set_len(image::FILE_LIMIT + 1).unwrap();
         let message = read_text(&bench, json!({"file_path": "huge.png"})).await;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use super::file_access::FileTarget;
 use super::{Workspace, build};
 use osier_agent::{ToolContext, ToolOutput, UpdateSink};
 use osier_base::atomic_file::{Options, write_with};
@@ -45,6 +46,13 @@ impl Bench {
             ..Options::default()
         };
         write_with(&self.path(name), bytes.as_ref(), parents).unwrap();
+    }
+
+    /// The file that a call of `edit` would use.
+    pub(super) fn target(&self, name: &str) -> FileTarget {
+        let arguments = serde_json::json!({"file_path": name});
+        let target = self.workspace.file_target("edit", &arguments);
+        target.unwrap()
     }
 
     pub(super) fn get(&self, name: &str) -> String {

@@ -11,27 +11,33 @@ use ignore::overrides::Override;
 use ignore::{DirEntry, WalkBuilder};
 
 use super::arguments::Refusal;
+use super::file_access::FileTarget;
 use super::read::{is_missing, suggestion};
 use super::workspace::Workspace;
-use osier_base::path::resolve_existing;
 
 /// The start of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Root {
-    /// Absolute path.
+    /// The path to walk: without symbolic links.
     pub(super) path: PathBuf,
     pub(super) is_file: bool,
+    target: FileTarget,
 }
 
 impl Root {
-    /// The path `given`, or the working directory when it is not set.
-    pub(super) fn find(workspace: &Workspace, given: Option<&str>) -> Result<Self, Refusal> {
-        let given = given.filter(|given| !given.is_empty()).unwrap_or(".");
-        let path = resolve_existing(workspace.cwd(), given);
-        let name = workspace.display(&path);
-        let metadata = fs::metadata(&path).map_err(|error| {
+    /// The start of the call of `tool`: the path `given`, or the working directory when it is not set.
+    pub(super) fn find(
+        workspace: &Workspace,
+        call_id: &str,
+        tool: &str,
+        given: Option<&str>,
+    ) -> Result<Self, Refusal> {
+        let target = workspace.approved_target(call_id, tool, given)?;
+        let name = workspace.display(&target.named);
+        let metadata = fs::symlink_metadata(&target.host).map_err(|error| {
             Refusal::Failed(if is_missing(&error) {
-                format!("`{name}` does not exist{}", suggestion(workspace, &path))
+                let suggestion = suggestion(workspace, &target.named);
+                format!("`{name}` does not exist{suggestion}")
             } else {
                 format!("cannot read `{name}`: {error}")
             })
@@ -42,9 +48,34 @@ impl Root {
             )));
         }
         Ok(Self {
-            path,
+            path: target.host.clone(),
             is_file: metadata.is_file(),
+            target,
         })
+    }
+
+    /// The path as given, for messages.
+    pub(super) fn named(&self) -> &Path {
+        &self.target.named
+    }
+
+    /// The name of a path below the root, for messages.
+    pub(super) fn name_of(&self, path: &Path) -> PathBuf {
+        below(&self.target.named, path, &self.path)
+    }
+
+    /// The real path of a path below the root, as a command finds it.
+    pub(super) fn real_of(&self, path: &Path) -> PathBuf {
+        below(&self.target.real, path, &self.path)
+    }
+}
+
+/// `path` below `root`, moved to `other`.
+fn below(other: &Path, path: &Path, root: &Path) -> PathBuf {
+    match path.strip_prefix(root) {
+        Ok(rest) if rest.as_os_str().is_empty() => other.to_owned(),
+        Ok(rest) => other.join(rest),
+        Err(_) => path.to_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::file_access::Approvals;
 use super::file_states::Ledger;
 use super::jobs::Jobs;
 use crate::editor::Editor;
@@ -30,6 +31,7 @@ pub type JobObserver = Arc<dyn Fn() + Send + Sync>;
 pub struct Workspace {
     shell: Shell,
     pub(super) ledger: Ledger,
+    pub(super) approvals: Approvals,
     pub(super) jobs: Jobs,
     job_observer: Option<JobObserver>,
     pub(super) outputs: Arc<OutputDirectory>,
@@ -52,6 +54,7 @@ impl Workspace {
                 outputs: Arc::clone(&outputs),
             },
             ledger: Ledger::default(),
+            approvals: Approvals::default(),
             jobs: Jobs::default(),
             job_observer: None,
             outputs,
@@ -154,16 +157,11 @@ impl Workspace {
         &self.survivors
     }
 
-    /// The key that serializes calls that change the file `given`.
-    pub(super) fn lock_key(&self, given: &str) -> String {
-        let path = path::resolve(self.cwd(), given);
-        path::canonical_key(&path).display().to_string()
-    }
-
-    /// Serializes calls with the same `file_path`; `None` without one.
-    pub(super) fn file_concurrency(&self, arguments: &Value) -> Option<Concurrency> {
-        let path = arguments["file_path"].as_str()?;
-        Some(Concurrency::Serial(self.lock_key(path)))
+    /// Serializes calls that use the same file; `None` without one.
+    pub(super) fn file_concurrency(&self, tool: &str, arguments: &Value) -> Option<Concurrency> {
+        let target = self.file_target(tool, arguments)?;
+        let key = target.host.display().to_string();
+        Some(Concurrency::Serial(key))
     }
 }
 

@@ -1,9 +1,10 @@
 //! `write`: creates a file with its parent directories, or replaces it atomically.
 
+use std::fs;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
-use std::{fs, io};
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -12,11 +13,12 @@ use serde_json::{Value, json};
 use super::arguments::{self, Refusal};
 use super::details::{WriteDetails, to_value};
 use super::diff::{FileDiff, unified};
+use super::file_access::{FileTarget, reason};
 use super::file_states::{Freshness, MAX_HASHED, Stamp};
 use super::workspace::Workspace;
 use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_base::atomic_file;
 use osier_base::atomic_file::{Options, WriteError};
-use osier_base::{atomic_file, path};
 use osier_llm::ToolSpec;
 
 /// Shared by all sessions.
@@ -57,7 +59,7 @@ impl Tool for WriteTool {
 
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
-            .file_concurrency(arguments)
+            .file_concurrency("write", arguments)
             .unwrap_or(Concurrency::Exclusive)
     }
 
@@ -68,19 +70,24 @@ impl Tool for WriteTool {
                 let text = "interrupted; nothing was written";
                 return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
             }
-            write(&workspace, &arguments).map_err(Refusal::Failed)
+            let given = Some(arguments.file_path.as_str());
+            let target = workspace.approved_target(&cx.call_id, "write", given)?;
+            write(&workspace, &target, &arguments).map_err(Refusal::Failed)
         };
         Box::pin(arguments::carry_out(arguments, "writing", work))
     }
 }
 
-fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, String> {
-    let path = path::resolve(workspace.cwd(), &arguments.file_path);
-    let name = workspace.display(&path);
-    let old =
-        old_contents(workspace, &path).map_err(|error| format!("cannot read `{name}`: {error}"))?;
+fn write(
+    workspace: &Workspace,
+    target: &FileTarget,
+    arguments: &Arguments,
+) -> Result<ToolOutput, String> {
+    let name = workspace.display(&target.named);
+    let old = old_contents(workspace, target)
+        .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
     if let Some(old) = &old
-        && workspace.ledger.freshness(&path, &old.stamp) == Freshness::Changed
+        && workspace.ledger.freshness(target, &old.stamp) == Freshness::Changed
     {
         return Err(changed_on_disk(&name));
     }
@@ -89,18 +96,18 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
         .as_ref()
         .is_some_and(|old| old.bytes.as_deref() == Some(content));
     if !unchanged {
-        match workspace.write_in_editor(&path, &arguments.content) {
+        match workspace.write_in_editor(target, &arguments.content) {
             Some(written) => written?,
-            None => store(&path, old.as_ref(), content).map_err(|error| match error {
+            None => store(&target.host, old.as_ref(), content).map_err(|error| match error {
                 WriteError::Changed { .. } => changed_on_disk(&name),
                 error => explain(&error),
             })?,
         }
     }
-    if let Ok(metadata) = fs::metadata(&path) {
+    if let Ok(metadata) = fs::symlink_metadata(&target.host) {
         workspace
             .ledger
-            .record(&path, Stamp::of(&metadata, content));
+            .record(target, Stamp::of(&metadata, content));
     }
     let diff = difference(&name, old.as_ref(), &arguments.content);
     let size = content.len();
@@ -115,7 +122,7 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
         ),
     };
     let details = WriteDetails {
-        file_path: path.display().to_string(),
+        file_path: target.named.display().to_string(),
         size: size as u64,
         is_new: old.is_none(),
         diff: diff.text,
@@ -128,21 +135,25 @@ fn write(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Str
 fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<(), WriteError> {
     let parents = Options {
         parents: true,
+        no_links: true,
         ..Options::default()
     };
     let is_same = |target: &Path| match old {
         Some(old) => old.stamp.matches(target, old.bytes.as_deref()),
-        None => !target.exists(),
+        None => target.symlink_metadata().is_err(),
     };
     atomic_file::write_if(path, content, parents, &is_same)
 }
 
 /// The change that a call would make, as a diff.
-pub(super) fn preview(workspace: &Workspace, arguments: &Value) -> Option<String> {
+pub(super) fn preview(
+    workspace: &Workspace,
+    target: &FileTarget,
+    arguments: &Value,
+) -> Option<String> {
     let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
-    let path = path::resolve(workspace.cwd(), &arguments.file_path);
-    let old = old_contents(workspace, &path).ok()?;
-    let name = workspace.display(&path);
+    let old = old_contents(workspace, target).ok()?;
+    let name = workspace.display(&target.named);
     Some(difference(&name, old.as_ref(), &arguments.content).text)
 }
 
@@ -155,14 +166,14 @@ struct Old {
     bytes: Option<Vec<u8>>,
 }
 
-fn old_contents(workspace: &Workspace, path: &Path) -> io::Result<Option<Old>> {
-    // The write reports an obstacle.
-    let Ok(metadata) = fs::metadata(path) else {
-        return Ok(None);
+fn old_contents(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Old>> {
+    let (mut file, metadata) = match target.open() {
+        Ok((Some(file), metadata)) => (file, metadata),
+        // The write reports an obstacle.
+        Ok((None, _)) => return Ok(None),
+        Err(_) if !target.host.is_file() => return Ok(None),
+        Err(error) => return Err(error),
     };
-    if !metadata.is_file() {
-        return Ok(None);
-    }
     let links = metadata.nlink();
     if metadata.len() > MAX_HASHED {
         let stamp = Stamp::large(&metadata);
@@ -172,9 +183,12 @@ fn old_contents(workspace: &Workspace, path: &Path) -> io::Result<Option<Old>> {
             bytes: None,
         }));
     }
-    let bytes = match workspace.text_in_editor(path, &metadata) {
-        Some(text) => text.into_bytes(),
-        None => fs::read(path)?,
+    let bytes = if let Some(text) = workspace.text_in_editor(target, &metadata) {
+        text.into_bytes()
+    } else {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        bytes
     };
     Ok(Some(Old {
         stamp: Stamp::of(&metadata, &bytes),

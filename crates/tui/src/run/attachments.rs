@@ -31,10 +31,11 @@ impl Screen {
     /// Attaches files, each when it is read.
     pub(super) fn read_pictures(&self, paths: Vec<PathBuf>) {
         let results = self.results.clone();
+        let deny = self.options.settings.deny.clone();
+        let cwd = PathBuf::from(&self.tabs.front.app.session.cwd);
         osier_base::task::spawn_blocking(move || {
             for path in paths {
-                let read = attachment::load(&path).map(Box::new);
-                let read = read.map_err(|error| error.to_string());
+                let read = attach(&path, &cwd, &deny);
                 let _ = results.send(Finished::Attached(read));
             }
         });
@@ -59,6 +60,18 @@ impl Screen {
             let _ = results.send(found);
         });
     }
+}
+
+/// The file at `path`, unless a rule denies it.
+fn attach(path: &Path, cwd: &Path, deny: &[String]) -> Result<Box<Attachment>, String> {
+    if let Some(rule) = osier_permissions::denies_reading(deny, cwd, path) {
+        let path = path.display();
+        return Err(format!(
+            "`{path}` is not attached: the rule `{rule}` denies it"
+        ));
+    }
+    let read = attachment::load(path).map(Box::new);
+    read.map_err(|error| error.to_string())
 }
 
 async fn picture(is_set: impl Fn(&str) -> bool) -> Option<Attachment> {

@@ -1,0 +1,167 @@
+//! What the file tools may touch, beyond the rules: files that run code need an explicit rule, files with secrets a
+//! question in the modes that ask.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::aspects::{Aspect, Aspects};
+use super::policy::Permissions;
+use super::rule::{PathGlob, Rule};
+use super::sensitive::Sensitive;
+use osier_base::path::canonical_key;
+use osier_base::real_path;
+use osier_protocol::{Effect, PermissionMode};
+use osier_tools::{FileTarget, ReadFilter};
+
+/// Why a call needs a question whatever the general rules say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Guarded {
+    pub why: String,
+    /// Only rules that name this file allow the call.
+    pub explicit: Option<Sensitive>,
+    /// The call shows the file; otherwise it writes it.
+    pub is_read: bool,
+}
+
+/// The rule of `deny` that forbids showing the file `path` to the model, also when the user attaches it.
+pub fn denies_reading(deny: &[String], cwd: &Path, path: &Path) -> Option<String> {
+    let (cwd, found) = (canonical_key(cwd), real_path::resolve(&cwd.join(path)));
+    let aspect = Aspect::shown_file(found);
+    let mut rules = deny.iter().filter_map(|text| Rule::parse(text));
+    rules
+        .find(|rule| aspect.is_touched(rule, &cwd))
+        .map(|rule| rule.text)
+}
+
+impl Permissions {
+    /// Why a call must be asked for, given the allow rules; `None` when they decide.
+    pub(super) fn guarded(
+        &self,
+        aspects: &Aspects,
+        mode: PermissionMode,
+        allow: &[&Rule],
+    ) -> Option<Guarded> {
+        if aspects.is_allowed_exactly(allow) {
+            return None;
+        }
+        let writes = aspects.list.iter().filter(|aspect| aspect.writes());
+        writes
+            .filter_map(|aspect| self.guarded_write(aspect, allow))
+            .chain(
+                aspects
+                    .shown()
+                    .filter_map(|aspect| self.guarded_read(aspect, mode, allow)),
+            )
+            .next()
+    }
+
+    fn guarded_write(&self, aspect: &Aspect, allow: &[&Rule]) -> Option<Guarded> {
+        let paths = aspect.paths();
+        let sensitive = self.places.runs_code(&paths, &self.cwd)?;
+        let is_allowed = allow.iter().any(|rule| {
+            sensitive.is_named_by(rule, &self.cwd) && aspect.is_covered(rule, &self.cwd)
+        });
+        (!is_allowed).then(|| Guarded {
+            why: format!("`{}`: {}", self.shown(aspect), sensitive.reason),
+            explicit: Some(sensitive),
+            is_read: false,
+        })
+    }
+
+    fn guarded_read(
+        &self,
+        aspect: &Aspect,
+        mode: PermissionMode,
+        allow: &[&Rule],
+    ) -> Option<Guarded> {
+        let paths = aspect.paths();
+        let explicit = paths
+            .iter()
+            .find_map(|path| self.places.is_credentials(path));
+        let reason = match &explicit {
+            Some(sensitive) => sensitive.reason,
+            None if mode == PermissionMode::Yolo => return None,
+            None => self.places.is_secret(&paths, &self.cwd)?,
+        };
+        let is_allowed = allow.iter().any(|rule| {
+            let is_named = explicit
+                .as_ref()
+                .is_none_or(|sensitive| sensitive.is_named_by(rule, &self.cwd));
+            is_named && aspect.is_covered(rule, &self.cwd)
+        });
+        (!is_allowed).then(|| Guarded {
+            why: format!("`{}`: {reason}", self.shown(aspect)),
+            explicit,
+            is_read: true,
+        })
+    }
+
+    /// The rules that would allow a guarded call, the narrowest first.
+    pub(super) fn patterns_for(
+        &self,
+        guarded: &Guarded,
+        aspects: &Aspects,
+        tool: &str,
+    ) -> Vec<String> {
+        let tool = if guarded.is_read && tool != "bash" {
+            "read"
+        } else {
+            tool
+        };
+        let mut patterns = aspects.patterns(tool, &self.cwd);
+        patterns.retain(|pattern| match (&guarded.explicit, Rule::parse(pattern)) {
+            (_, None) => false,
+            (None, Some(rule)) => !rule.is_general(),
+            (Some(_), Some(rule)) if tool == "bash" => aspects.is_allowed_exactly(&[&rule]),
+            (Some(sensitive), Some(rule)) => sensitive.is_named_by(&rule, &self.cwd),
+        });
+        patterns
+    }
+
+    /// `path`, moved from the working directory `from` of an agent to the one of the rules: an agent can work in a
+    /// copy of the project.
+    fn moved(&self, path: &Path, from: &Path) -> PathBuf {
+        match path.strip_prefix(from) {
+            Ok(rest) if from != self.cwd => self.cwd.join(rest),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// The file of a call, for the rules. `from` is the real working directory of the agent.
+    pub(super) fn for_rules(&self, target: &FileTarget, from: &Path) -> FileTarget {
+        let names = target.names.iter().map(|name| self.moved(name, from));
+        FileTarget {
+            real: self.moved(&target.real, from),
+            names: names.collect(),
+            ..target.clone()
+        }
+    }
+
+    /// The path of a file aspect for messages.
+    fn shown(&self, aspect: &Aspect) -> String {
+        let real = aspect.paths().first().copied().unwrap_or(Path::new(""));
+        osier_base::path::display(real, &self.cwd)
+    }
+
+    /// What a search may show: decides on the real paths of files that it has found. `from` is the real working
+    /// directory of the agent.
+    pub(super) fn read_filter(self: &Arc<Self>, from: &Path) -> ReadFilter {
+        let (mode, rules) = self.snapshot(|rule| rule.is_about("read") || rule.is_about("grep"));
+        let (allow, stopping): (Vec<_>, Vec<_>) = rules
+            .into_iter()
+            .partition(|(_, effect)| *effect == Effect::Allow);
+        let stopping: Vec<PathGlob> = stopping
+            .iter()
+            .map(|(rule, _)| rule.path_glob(&self.cwd))
+            .collect();
+        let (permissions, from) = (Arc::clone(self), from.to_owned());
+        Box::new(move |path| {
+            let path = permissions.moved(path, &from);
+            let allow: Vec<&Rule> = allow.iter().map(|(rule, _)| rule).collect();
+            let is_shown =
+                |aspect: &Aspect| permissions.guarded_read(aspect, mode, &allow).is_none();
+            !stopping.iter().any(|glob| glob.fits(&path))
+                && Aspects::of_found(&path).iter().any(is_shown)
+        })
+    }
+}

@@ -1,0 +1,465 @@
+//! Files that need more than a general rule: those that make other programs run code when they are written, and those
+//! with secrets. One table with the reason for each.
+
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::rule::Rule;
+use osier_base::folders::Folders;
+use osier_base::{real_path, secrets, without_links};
+
+/// Bytes of a file that contains only a path.
+const MAX_POINTER: u64 = 16 * 1024;
+
+/// Where the files of a row are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Anywhere,
+    /// In a home directory.
+    Home,
+    /// Absolute.
+    System,
+}
+use Place::{Anywhere, Home, System};
+
+/// Files that make other programs run code: the place, the path, and who runs it. A path also names everything below
+/// it; `*` in a name is any text. Names are compared without case, because some file systems do.
+#[rustfmt::skip]
+const CODE: &[(Place, &str, &str)] = &[
+    (Anywhere, ".git", "git runs its hooks, filters and configured programs"),
+    (Anywhere, "*.git/hooks", "git runs hooks"),
+    (Anywhere, "*.git/config", "git runs configured programs"),
+    (Anywhere, ".osier", "osier runs hooks, plugins and servers from it"),
+    (Anywhere, ".claude", "coding agents run hooks and agents from it"),
+    (Anywhere, ".mcp.json", "coding agents start the servers in it"),
+    (Anywhere, ".vscode/tasks.json", "the editor runs its tasks"),
+    (Home, ".bashrc", "the shell runs it"),
+    (Home, ".bash_profile", "the shell runs it"),
+    (Home, ".bash_login", "the shell runs it"),
+    (Home, ".bash_logout", "the shell runs it"),
+    (Home, ".bash_aliases", "the shell runs it"),
+    (Home, ".profile", "the shell runs it"),
+    (Home, ".zshrc", "the shell runs it"),
+    (Home, ".zshenv", "the shell runs it"),
+    (Home, ".zprofile", "the shell runs it"),
+    (Home, ".zlogin", "the shell runs it"),
+    (Home, ".zlogout", "the shell runs it"),
+    (Home, ".kshrc", "the shell runs it"),
+    (Home, ".cshrc", "the shell runs it"),
+    (Home, ".tcshrc", "the shell runs it"),
+    (Home, ".xprofile", "the desktop runs it"),
+    (Home, ".xsession", "the desktop runs it"),
+    (Home, ".xinitrc", "the desktop runs it"),
+    (Home, ".pam_environment", "it sets the environment of programs"),
+    (Home, ".config/environment.d", "it sets the environment of programs"),
+    (Home, ".config/fish", "the shell runs it"),
+    (Home, ".config/nushell", "the shell runs it"),
+    (Home, ".inputrc", "the shell binds keys to commands with it"),
+    (Home, ".ssh", "it controls who can log in, and ssh runs its commands"),
+    (Home, ".gitconfig", "git runs configured programs"),
+    (Home, ".config/git", "git runs configured programs"),
+    (Home, ".config/systemd", "systemd starts its services"),
+    (Home, ".local/share/systemd", "systemd starts its services"),
+    (Home, ".config/autostart", "the desktop starts it"),
+    (Home, ".local/share/applications", "the desktop starts it"),
+    (Home, ".local/share/dbus-1", "the desktop starts its services"),
+    (Home, "Library/LaunchAgents", "the system starts it"),
+    (Home, ".local/bin", "programs here run in place of others"),
+    (Home, "bin", "programs here run in place of others"),
+    (Home, ".cargo/bin", "programs here run in place of others"),
+    (Home, ".npmrc", "npm runs configured programs"),
+    (Home, ".cargo/config", "cargo runs configured programs"),
+    (Home, ".cargo/config.toml", "cargo runs configured programs"),
+    (Home, ".config/pip", "pip installs from configured servers"),
+    (Home, ".pip", "pip installs from configured servers"),
+    (Home, ".vimrc", "the editor runs it"),
+    (Home, ".vim", "the editor runs it"),
+    (Home, ".config/nvim", "the editor runs it"),
+    (Home, ".emacs", "the editor runs it"),
+    (Home, ".emacs.d", "the editor runs it"),
+    (Home, ".tmux.conf", "tmux runs configured programs"),
+    (Home, ".config/tmux", "tmux runs configured programs"),
+    (Home, ".gdbinit", "gdb runs it"),
+    (Home, ".config/direnv", "direnv runs it"),
+    (Home, ".codex", "coding agents run servers from it"),
+    (Home, ".claude.json", "coding agents start the servers in it"),
+    (System, "/etc/cron*", "cron runs it"),
+    (System, "/var/spool/cron", "cron runs it"),
+    (System, "/etc/profile*", "the shell runs it"),
+    (System, "/etc/bash*", "the shell runs it"),
+    (System, "/etc/zsh*", "the shell runs it"),
+    (System, "/etc/environment*", "it sets the environment of programs"),
+    (System, "/etc/ld.so.*", "every program loads what it names"),
+    (System, "/etc/gitconfig", "git runs configured programs"),
+    (System, "/etc/systemd", "systemd starts its services"),
+    (System, "/etc/init.d", "the system starts it"),
+    (System, "/etc/rc*", "the system starts it"),
+    (System, "/etc/sudoers*", "it controls who can use sudo"),
+    (System, "/etc/pam.d", "it controls who can log in"),
+    (System, "/etc/passwd", "it controls who can log in"),
+    (System, "/etc/shadow", "it controls who can log in"),
+    (System, "/etc/ssh", "it controls who can log in"),
+    (System, "/proc", "it changes the running system"),
+    (System, "/sys", "it changes the running system"),
+];
+
+/// Parts of osier's own folders that the model may read: the prompt names them.
+const SHOWN: [&str; 5] = ["skills", "AGENTS.md", "agents", "prompts", "commands"];
+
+/// Directories of the project that can be links to others.
+const LINKED: [&str; 4] = [".git", ".osier", ".claude", ".vscode"];
+
+/// Why a file is sensitive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sensitive {
+    pub reason: &'static str,
+    /// What the pattern of an explicit rule contains.
+    name: Name,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Name {
+    /// These components, one after the other.
+    Components(String),
+    /// The literal start of the pattern is in this folder.
+    Folder(PathBuf),
+}
+
+impl Sensitive {
+    /// Whether `rule` names this file, and not only with `*`.
+    pub(super) fn is_named_by(&self, rule: &Rule, cwd: &Path) -> bool {
+        let Some(pattern) = pattern_of(rule) else {
+            return false;
+        };
+        match &self.name {
+            Name::Components(name) => {
+                let parts: Vec<String> = pattern.split('/').map(str::to_lowercase).collect();
+                let wanted: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
+                let fits = |parts: &[String]| {
+                    parts.iter().zip(&wanted).all(|(part, wanted)| {
+                        !part.contains(['*', '?', '[', '{']) && matches(wanted, part)
+                    })
+                };
+                parts.windows(wanted.len()).any(fits)
+            }
+            Name::Folder(folder) => {
+                let literal = pattern.split('/');
+                let literal: Vec<&str> = literal
+                    .take_while(|part| !part.contains(['*', '?', '[', '{']))
+                    .collect();
+                let start = osier_base::path::resolve(cwd, &literal.join("/"));
+                start.starts_with(folder) || real_path::resolve(&start).real.starts_with(folder)
+            }
+        }
+    }
+}
+
+/// The pattern of a rule.
+fn pattern_of(rule: &Rule) -> Option<&str> {
+    let (_, pattern) = rule.text.split_once('(')?;
+    pattern.strip_suffix(')')
+}
+
+/// The directories that the table refers to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    homes: Vec<PathBuf>,
+    /// osier's own folders and its file with keys.
+    own: Option<Own>,
+}
+
+#[derive(Debug, Clone)]
+struct Own {
+    folders: Vec<PathBuf>,
+    credentials: PathBuf,
+}
+
+impl Places {
+    pub(super) fn new(folders: Option<&Folders>) -> Self {
+        let real = |path: &Path| real_path::resolve(path).real;
+        let home = std::env::home_dir().filter(|home| home.is_absolute());
+        let own = folders.map(|folders| Own {
+            folders: vec![real(&folders.config), real(&folders.data)],
+            credentials: real(&folders.credentials()),
+        });
+        let homes = home.iter().map(|home| real(home)).collect();
+        Self { homes, own }
+    }
+
+    /// Why writing the file needs an explicit rule. `paths` are its names, `cwd` is the working directory.
+    pub(super) fn runs_code(&self, paths: &[&Path], cwd: &Path) -> Option<Sensitive> {
+        paths.iter().find_map(|path| {
+            self.in_table(path)
+                .or_else(|| self.of_link(path, cwd))
+                .or_else(|| self.in_own_folder(path, cwd))
+        })
+    }
+
+    fn in_table(&self, path: &Path) -> Option<Sensitive> {
+        let parts = lowered(path);
+        let row = CODE.iter().find(|(place, name, _)| {
+            let wanted: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
+            match place {
+                Anywhere => starts(&parts, &wanted),
+                System => begins(&parts, &wanted),
+                Home => self.below_home(&parts).any(|below| begins(below, &wanted)),
+            }
+        });
+        row.map(|(_, name, reason)| Sensitive {
+            reason,
+            name: Name::Components((*name).to_owned()),
+        })
+    }
+
+    /// The parts of a path below a home directory: the user's own, and those of others.
+    fn below_home<'a>(&'a self, parts: &'a [String]) -> impl Iterator<Item = &'a [String]> {
+        let own = self.homes.iter().filter_map(|home| {
+            let home = lowered(home);
+            parts.strip_prefix(home.as_slice())
+        });
+        let other = match parts {
+            [first, rest @ ..] if first == "root" => Some(rest),
+            [first, _, rest @ ..] if matches!(first.as_str(), "home" | "users") => Some(rest),
+            _ => None,
+        };
+        own.chain(other)
+    }
+
+    /// A file to which a sensitive link of the project or of the home directory leads.
+    fn of_link(&self, path: &Path, cwd: &Path) -> Option<Sensitive> {
+        let of_project = LINKED.iter().map(|name| (cwd.join(name), *name));
+        let of_home = self.homes.iter().flat_map(|home| {
+            let rows = CODE.iter().filter(|(place, ..)| *place == Home);
+            rows.map(move |(_, name, _)| (home.join(name), *name))
+        });
+        let mut links = of_project.chain(of_home).filter_map(|(link, name)| {
+            let is_link = link.symlink_metadata().is_ok_and(|data| data.is_symlink());
+            is_link.then(|| (real_path::resolve(&link).real, name))
+        });
+        let leads = links.any(|(target, _)| path.starts_with(target));
+        if leads {
+            return Some(Sensitive {
+                reason: "a link from a file that runs code leads to it",
+                name: Name::Folder(path.to_owned()),
+            });
+        }
+        let folder = git_folders(cwd)
+            .into_iter()
+            .find(|folder| path.starts_with(folder))?;
+        Some(Sensitive {
+            reason: "git runs its hooks and configured programs",
+            name: Name::Folder(folder),
+        })
+    }
+
+    fn in_own_folder(&self, path: &Path, cwd: &Path) -> Option<Sensitive> {
+        let folder = self.own_folder(path, cwd)?;
+        Some(Sensitive {
+            reason: "osier runs code and reads its settings from it",
+            name: Name::Folder(folder.to_owned()),
+        })
+    }
+
+    /// The folder of osier that contains `path`. A working directory inside of it is a copy of a project.
+    fn own_folder(&self, path: &Path, cwd: &Path) -> Option<&Path> {
+        let own = self.own.as_ref()?;
+        let folder = own.folders.iter().find(|folder| path.starts_with(folder))?;
+        let is_project = cwd.starts_with(folder) && path.starts_with(cwd);
+        (!is_project).then_some(folder)
+    }
+
+    /// osier's own keys, which no general rule shows.
+    pub(super) fn is_credentials(&self, real: &Path) -> Option<Sensitive> {
+        let own = self.own.as_ref().filter(|own| real == own.credentials)?;
+        Some(Sensitive {
+            reason: "it contains the keys of osier",
+            name: Name::Folder(own.credentials.clone()),
+        })
+    }
+
+    /// Why showing the file needs permission in the modes that ask. `paths` are its names.
+    pub(super) fn is_secret(&self, paths: &[&Path], cwd: &Path) -> Option<&'static str> {
+        paths.iter().find_map(|path| {
+            if let Some(folder) = self.own_folder(path, cwd) {
+                let below = path.strip_prefix(folder).ok()?;
+                let first = below.components().next();
+                let is_shown = first
+                    .is_some_and(|first| SHOWN.iter().any(|shown| first.as_os_str() == *shown));
+                return (!is_shown).then_some("it is a file of osier");
+            }
+            secrets::is_secret_path(path)
+        })
+    }
+}
+
+/// The git directories of the working directory, when `.git` is a file.
+fn git_folders(cwd: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in cwd.ancestors() {
+        let git = folder.join(".git");
+        let Some(text) = pointer(&git) else {
+            continue;
+        };
+        if let Some(target) = text.strip_prefix("gitdir: ") {
+            let target = folder.join(target);
+            if let Some(common) = pointer(&target.join("commondir")) {
+                found.push(real_path::resolve(&target.join(common)).real);
+            }
+            found.push(real_path::resolve(&target).real);
+        }
+        break;
+    }
+    found
+}
+
+/// The text of a small file, such as `.git` of a worktree.
+fn pointer(path: &Path) -> Option<String> {
+    let file = without_links::open(path).ok()?;
+    let is_file = file.metadata().is_ok_and(|data| data.is_file());
+    let mut text = String::new();
+    is_file.then(|| file.take(MAX_POINTER).read_to_string(&mut text).ok())??;
+    Some(text.trim().to_owned())
+}
+
+/// The names of a path in lower case.
+fn lowered(path: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => names.push(name.to_string_lossy().to_lowercase()),
+            Component::ParentDir => drop(names.pop()),
+            _ => {}
+        }
+    }
+    names
+}
+
+fn begins(parts: &[String], wanted: &[&str]) -> bool {
+    parts.len() >= wanted.len()
+        && parts
+            .iter()
+            .zip(wanted)
+            .all(|(part, wanted)| matches(&wanted.to_lowercase(), part))
+}
+
+fn starts(parts: &[String], wanted: &[&str]) -> bool {
+    (0..parts.len()).any(|start| begins(&parts[start..], wanted))
+}
+
+/// Whether `name` fits `wanted`, in which `*` is any text.
+fn matches(wanted: &str, name: &str) -> bool {
+    match wanted.split_once('*') {
+        None => wanted.eq_ignore_ascii_case(name),
+        Some((head, tail)) => {
+            name.len() >= head.len() + tail.len() && name.starts_with(head) && name.ends_with(tail)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        Places {
+            homes: vec!["/users/me".into()],
+            own: Some(Own {
+                folders: vec!["/users/me/.config/osier".into(), "/data/osier".into()],
+                credentials: "/data/osier/auth.json".into(),
+            }),
+        }
+    }
+
+    #[test]
+    fn files_that_run_code_are_known() {
+        let cwd = Path::new("/work");
+        for (path, expected) in [
+            ("/work/.git/hooks/pre-commit", true),
+            ("/work/deep/.git", true),
+            ("/work/.GIT/config", true),
+            ("/srv/repository.git/hooks/update", true),
+            ("/work/.mcp.json", true),
+            ("/work/.claude/settings.json", true),
+            ("/work/.vscode/tasks.json", true),
+            ("/users/me/.bashrc", true),
+            ("/users/me/.config/fish/conf.d/x.fish", true),
+            ("/home/other/.ssh/authorized_keys", true),
+            ("/root/.profile", true),
+            ("/etc/cron.d/x", true),
+            ("/data/osier/plugins/x.lua", true),
+            ("/work/.gitignore", false),
+            ("/work/.github/workflows/ci.yml", false),
+            ("/work/AGENTS.md", false),
+            ("/work/dotfiles/.bashrc", false),
+            ("/work/.npmrc", false),
+            ("/work/bin/x", false),
+            ("/work/.vscode/settings.json", false),
+            ("/etc/hosts", false),
+        ] {
+            let found = places().runs_code(&[Path::new(path)], cwd);
+            assert_eq!(found.is_some(), expected, "{path}");
+        }
+        // A copy of a project in the data folder.
+        let copy = Path::new("/data/osier/fans/one");
+        assert_eq!(places().runs_code(&[&copy.join("src/a.rs")], copy), None);
+        assert!(
+            places()
+                .runs_code(&[&copy.join(".git/config")], copy)
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn an_explicit_rule_names_the_file() {
+        let cwd = Path::new("/work");
+        for (path, rule, expected) in [
+            ("/work/.git/hooks/x", "write(.git/hooks/**)", true),
+            ("/work/.git/hooks/x", "write(**/.git/**)", true),
+            ("/work/.git/hooks/x", "write(./**)", false),
+            ("/work/.git/hooks/x", "write(.git*/**)", false),
+            ("/work/.git/hooks/x", "write(.gi?/**)", false),
+            ("/work/.git/hooks/x", "write", false),
+            ("/work/.git/hooks/x", "write(*)", false),
+            ("/users/me/.bashrc", "edit(/users/me/.bashrc)", true),
+            ("/users/me/.bashrc", "edit(/users/me/**)", false),
+            (
+                "/users/me/.config/git/config",
+                "edit(/users/me/.config/git/**)",
+                true,
+            ),
+            (
+                "/users/me/.config/git/config",
+                "edit(/users/me/.config/**)",
+                false,
+            ),
+            (
+                "/data/osier/settings.toml",
+                "edit(/data/osier/*.toml)",
+                true,
+            ),
+            ("/data/osier/settings.toml", "edit(/data/**)", false),
+        ] {
+            let found = places().runs_code(&[Path::new(path)], cwd).unwrap();
+            let named = found.is_named_by(&Rule::parse(rule).unwrap(), cwd);
+            assert_eq!(named, expected, "{path} {rule}");
+        }
+    }
+
+    #[test]
+    fn secret_files_are_known() {
+        let cwd = Path::new("/work");
+        for (path, expected) in [
+            ("/work/.env", true),
+            ("/data/osier/auth.json", true),
+            ("/data/osier/sessions/a.jsonl", true),
+            ("/users/me/.config/osier/mcp.json", true),
+            ("/proc/1/environ", true),
+            ("/users/me/.config/osier/skills/a/SKILL.md", false),
+            ("/users/me/.config/osier/AGENTS.md", false),
+            ("/work/src/main.rs", false),
+        ] {
+            let found = places().is_secret(&[Path::new(path)], cwd);
+            assert_eq!(found.is_some(), expected, "{path}");
+        }
+    }
+}
