@@ -51,3 +51,42 @@ pub fn preview(
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_question_names_the_target_of_a_link() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let cwd = folder.path().join("work");
+        std::fs::create_dir(&cwd).unwrap();
+        symlink(outside.path(), cwd.join("folder")).unwrap();
+        symlink("/etc/passwd", cwd.join("link.txt")).unwrap();
+        // A working directory that is itself a link is the user's own choice.
+        symlink(&cwd, folder.path().join("alias")).unwrap();
+        let real = outside.path().canonicalize().unwrap();
+        for cwd in [cwd, folder.path().join("alias")] {
+            let workspace = Workspace::new(&cwd);
+            let target = |arguments| link_target(&workspace, &arguments);
+            for (path, expected) in [
+                ("new.txt", None),
+                ("link.txt", Some("`link.txt` → `/etc/passwd`".to_owned())),
+                (
+                    "folder/new.txt",
+                    Some(format!(
+                        "`folder/new.txt` → `{}`",
+                        real.join("new.txt").display()
+                    )),
+                ),
+            ] {
+                assert_eq!(target(json!({ "file_path": path })), expected, "{path}");
+            }
+            assert_eq!(target(json!({"command": "ls"})), None);
+        }
+    }
+}
