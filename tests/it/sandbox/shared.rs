@@ -8,10 +8,32 @@ use std::time::Duration;
 use osier_base::process::Invocation;
 use osier_protocol::SandboxMode;
 use osier_testing::skip;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Yard, ways};
 use crate::support::cli::Home;
+
+/// The results of tool calls that a model makes one after the other, in the sandbox `workspace`.
+fn results(home: &Home, calls: &[(&str, Value)]) -> Vec<String> {
+    let turn = |(tool, arguments): &(&str, Value)| json!({"steps": [{"tool": tool, "arguments": arguments}]});
+    let mut turns: Vec<Value> = calls.iter().map(turn).collect();
+    turns.push(json!({"steps": [{"text": "done"}]}));
+    let run = home.scripted(&json!(turns));
+    let run = run.args(["--permissions", "yolo", "--sandbox", "workspace"]);
+    let output = run.args(["--json", "go"]).run();
+    let events = output.stdout.lines().map(serde_json::from_str);
+    let events: Vec<Value> = events.collect::<Result<_, _>>().unwrap();
+    let ends = events
+        .iter()
+        .filter(|event| event["type"] == "tool_execution_end");
+    ends.map(|event| {
+        event["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    })
+    .collect()
+}
 
 /// `/tmp` is private in bubblewrap, so the file tools must find the one of the commands.
 #[test]
@@ -19,31 +41,38 @@ fn file_tools_and_commands_use_the_same_temporary_files() {
     if !skip::has(&["bwrap"], "apt install bubblewrap") {
         return;
     }
-    let home = Home::new();
     let name = format!("/tmp/osier-shared-{}", std::process::id());
-    let call = |tool: &str, arguments| json!({"steps": [{"tool": tool, "arguments": arguments}]});
-    let turns = json!([
-        call("bash", json!({"command": format!("echo one > {name}")})),
-        call("read", json!({"file_path": name})),
-        call("write", json!({"file_path": name, "content": "two\n"})),
-        call("bash", json!({"command": format!("cat {name}")})),
-        {"steps": [{"text": "done"}]},
-    ]);
-    let run = home.scripted(&turns);
-    let run = run.args(["--permissions", "yolo", "--sandbox", "workspace"]);
-    let output = run.args(["--json", "go"]).run();
-    let events = output.stdout.lines().map(serde_json::from_str);
-    let events: Vec<serde_json::Value> = events.collect::<Result<_, _>>().unwrap();
-    let ends = events
-        .iter()
-        .filter(|event| event["type"] == "tool_execution_end");
-    let texts: Vec<&str> = ends
-        .map(|event| event["result"]["content"][0]["text"].as_str().unwrap())
-        .collect();
-    assert_eq!(texts.len(), 4, "{}", output.stdout);
-    assert!(texts[1].contains("one"), "{texts:?}");
-    assert_eq!(texts[3].trim(), "two", "{texts:?}");
+    let calls = [
+        ("bash", json!({"command": format!("echo one > {name}")})),
+        ("read", json!({"file_path": name})),
+        ("write", json!({"file_path": name, "content": "two\n"})),
+        ("bash", json!({"command": format!("cat {name}")})),
+    ];
+    let found = results(&Home::new(), &calls);
+    assert_eq!(found.len(), calls.len(), "{found:?}");
+    assert!(found[1].contains("one"), "{found:?}");
+    assert_eq!(found[3].trim(), "two", "{found:?}");
     assert!(!std::path::Path::new(&name).exists());
+}
+
+#[test]
+fn a_background_job_reports_what_it_created_once() {
+    if !skip::has(&["bwrap"], "apt install bubblewrap") {
+        return;
+    }
+    let read = json!({"job": "job1", "action": "read", "timeout": 60});
+    let calls = [
+        (
+            "bash",
+            json!({"command": "touch .mcp.json", "background": true}),
+        ),
+        ("bash", read.clone()),
+        ("bash", read),
+    ];
+    let found = results(&Home::new(), &calls);
+    let note = "The command created or replaced `.mcp.json` in the working directory";
+    let notes: Vec<bool> = found.iter().map(|text| text.contains(note)).collect();
+    assert_eq!(notes, [false, true, false], "{found:?}");
 }
 
 /// The outermost process of the sandbox cannot end its processes when it is killed: the kernel does, because they are in a
