@@ -51,6 +51,7 @@ pub mod regular_file;
 pub mod request;
 pub mod secrets;
 pub mod signals;
+pub mod sort;
 pub mod task;
 pub mod terminal_output;
 pub mod text;

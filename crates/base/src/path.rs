@@ -3,6 +3,7 @@
 //! An existing path is used literally. Only otherwise common mistakes of models are corrected: a leading `@`, spaces
 //! other than U+0020, and the Unicode forms of macOS file names.
 
+use crate::sort;
 use std::borrow::Cow;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -145,7 +146,7 @@ pub fn nearest(path: &Path, limit: usize) -> Vec<PathBuf> {
         .map(|name| (likeness(&missing, &name.to_lowercase()), name))
         .filter(|(likeness, _)| *likeness >= NEAR)
         .collect();
-    near.sort_by(|left, right| {
+    sort::by(&mut near, |left, right| {
         right
             .0
             .total_cmp(&left.0)

@@ -2,6 +2,7 @@
 //!
 //! The replacement is ASCII without quotes or backslashes, so that a JSON line stays valid.
 
+use crate::sort;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -17,7 +18,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     if ranges.is_empty() {
         return Cow::Borrowed(text);
     }
-    ranges.sort_by_key(|range| range.start);
+    sort::by_key(&mut ranges, |range| range.start);
     let mut clean = String::with_capacity(text.len());
     let mut at = 0;
     for range in ranges {

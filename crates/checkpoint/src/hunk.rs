@@ -1,5 +1,6 @@
 //! Parses one hunk of a unified diff and reverts it in the current file.
 
+use osier_base::sort;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
@@ -143,7 +144,7 @@ pub(super) fn revert_hunks(
 ) -> Restored {
     let mut restored = Restored::default();
     let mut order: Vec<usize> = (0..hunks.len()).collect();
-    order.sort_by_key(|index| {
+    sort::by_key(&mut order, |index| {
         let (path, hunk) = &hunks[*index];
         let before = Hunk::parse(hunk).map_or(0, |hunk| hunk.before);
         (path.clone(), std::cmp::Reverse(before))

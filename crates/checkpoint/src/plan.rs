@@ -1,5 +1,6 @@
 //! A plan: the changes between two states, before any of them is made.
 
+use osier_base::sort;
 use osier_protocol::{ChangeKind, FileChange};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -93,7 +94,7 @@ pub(super) fn differences(old: &State, new: &State) -> Vec<Difference> {
         from: None,
         to: Some(*content),
     }));
-    found.sort_by(|left, right| left.path.cmp(&right.path));
+    sort::by(&mut found, |left, right| left.path.cmp(&right.path));
     found
 }
 

@@ -4,6 +4,7 @@
 //! [`FRESH`], because its session entry may not be written yet. A lock excludes recording during pruning, so that no
 //! object is removed between its check and its use. An interrupted pruning removes nothing that is needed.
 
+use osier_base::sort;
 use std::collections::HashMap;
 use std::fs::{self, DirEntry};
 use std::io;
@@ -67,7 +68,7 @@ pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
     let stored = stored(&store.join("objects"))?;
     // After the lock: earlier recordings are in a session by now, or fresh.
     let mut claims = claims(data)?;
-    claims.sort_by_key(|claim| std::cmp::Reverse(claim.used));
+    sort::by_key(&mut claims, |claim| std::cmp::Reverse(claim.used));
     let now = SystemTime::now();
     let is_fresh = |object: &Stored| {
         // A time in the future comes from another clock.

@@ -1,6 +1,7 @@
 //! Agent Skills (agentskills.io): folders with a `SKILL.md`. The prompt contains name and description; the
 //! body is read on demand, by the model or when the user calls the skill.
 
+use osier_base::sort;
 use std::path::{Path, PathBuf};
 
 use super::area::Area;
@@ -83,7 +84,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
             }
         }
     }
-    skills.sort_by(|left, right| left.name.cmp(&right.name));
+    sort::by(&mut skills, |left, right| left.name.cmp(&right.name));
     skills
 }
 

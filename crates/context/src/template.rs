@@ -1,6 +1,7 @@
 //! Prompt templates: Markdown files that become slash commands. `$1`, `$@` and `$ARGUMENTS` insert arguments,
 //! `${1:-text}` has a default, `${@:2}` and `${@:2:3}` insert a range.
 
+use osier_base::sort;
 use std::path::{Path, PathBuf};
 
 use super::area::Area;
@@ -157,7 +158,7 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
             }
         }
     }
-    templates.sort_by(|left, right| left.name.cmp(&right.name));
+    sort::by(&mut templates, |left, right| left.name.cmp(&right.name));
     templates
 }
 

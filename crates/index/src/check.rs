@@ -1,5 +1,6 @@
 //! Checks stored sessions for damage without changing them.
 
+use osier_base::sort;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -31,7 +32,7 @@ pub fn check(
     use std::os::unix::ffi::OsStrExt;
     let root = library.directory.root();
     let mut found = walk(root, cancel)?;
-    found.sort_by(|one, other| one.path.cmp(&other.path));
+    sort::by(&mut found, |one, other| one.path.cmp(&other.path));
     let mut ids: HashMap<String, PathBuf> = HashMap::new();
     for file in &found {
         if cancel.is_cancelled() {

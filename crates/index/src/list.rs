@@ -1,5 +1,6 @@
 //! Lists sessions: filtered, sorted and matched by letters.
 
+use osier_base::sort;
 use osier_protocol::Sort;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -263,6 +264,6 @@ fn narrow(
         }
     }
     // The sort is stable: equal scores retain the order of the list.
-    found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    sort::by_key(&mut found, |(score, _)| std::cmp::Reverse(*score));
     Ok(found.into_iter().map(|(_, number)| number).collect())
 }

@@ -4,6 +4,7 @@
 //! count. A session is returned once, with its best match. The number of spans is limited, so a search for a
 //! very common word returns the newest matches.
 
+use osier_base::sort;
 use osier_protocol::HitText;
 use std::collections::HashSet;
 use std::fs::File;
@@ -114,7 +115,7 @@ impl IndexReader {
             });
         }
         let newest = hits.iter().map(|hit| hit.session.active).max();
-        hits.sort_by(|one, other| {
+        sort::by(&mut hits, |one, other| {
             let score = |hit: &Hit| rank(hit, newest.unwrap_or_default());
             score(other).total_cmp(&score(one))
         });

@@ -1,5 +1,6 @@
 //! The cost of sessions by model.
 
+use osier_base::sort;
 use rusqlite::params_from_iter;
 
 use super::error::IndexError;
@@ -24,7 +25,7 @@ impl IndexReader {
                 }
             }
         }
-        all.sort_by(|one, other| {
+        sort::by(&mut all, |one, other| {
             let dearest = other.cost.total_cmp(&one.cost);
             dearest.then_with(|| other.tokens().cmp(&one.tokens()))
         });

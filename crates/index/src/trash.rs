@@ -1,5 +1,6 @@
 //! Deletes sessions by moving them to `<data>/trash` with their other files under the same names, and restores them.
 
+use osier_base::sort;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -86,7 +87,7 @@ impl Trash {
                 Some(((when.ctime(), when.ctime_nsec()), trashed))
             })
             .collect();
-        deleted.sort_by(|one, other| {
+        sort::by(&mut deleted, |one, other| {
             other
                 .0
                 .cmp(&one.0)

@@ -1,5 +1,6 @@
 //! Updates the index: reads new files, removes deleted ones, and reads only the new end of files that have grown.
 
+use osier_base::sort;
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -120,7 +121,7 @@ impl SessionIndex {
         };
         let mut wanted = update.compare(found)?;
         // Newest files last: search returns the rows that were added last first.
-        wanted.sort_by_key(|file| file.found.state.written);
+        sort::by_key(&mut wanted, |file| file.found.state.written);
         let unread: u64 = wanted.iter().map(FileToRead::unread).sum();
         let rows_first = wanted.iter().any(|file| file.known.is_none()) && unread > AT_ONCE;
         if rows_first {

@@ -2,6 +2,7 @@
 //! them. It starts on demand and in the background, so that no prompt waits for a server; dropping the handle
 //! ends all servers.
 
+use osier_base::sort;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -250,8 +251,9 @@ impl Manager {
                 self.add(config);
             }
         }
-        self.entries
-            .sort_by(|one, other| one.info.name.cmp(&other.info.name));
+        sort::by(&mut self.entries, |one, other| {
+            one.info.name.cmp(&other.info.name)
+        });
         self.publish();
     }
 

@@ -175,9 +175,7 @@ impl Gate {
         let read_only = self.workspace.confinement().mode() == SandboxMode::ReadOnly;
         let question = match tool {
             _ if leaves && read_only => "The sandbox is read-only. Write anyway?",
-            _ if leaves => {
-                "The sandbox denies writing outside of the working directory. Write anyway?"
-            }
+            _ if leaves => "The sandbox denies writing this file. Write anyway?",
             "bash" => "Run this command?",
             "write" => "Write this file?",
             "edit" => "Make this change?",

@@ -1,5 +1,6 @@
 //! Makes model calls for other agents: with this process's keys and models, counted per user.
 
+use osier_base::sort;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -194,7 +195,7 @@ impl Served {
             .collect();
         let is_other =
             |served: &ServedModel| (&served.provider, &served.id) != (&chosen.provider, &chosen.id);
-        served.sort_by_key(is_other);
+        sort::by_key(&mut served, is_other);
         served
     }
 }

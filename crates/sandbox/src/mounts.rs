@@ -1,5 +1,6 @@
 //! What a command in bubblewrap finds at each path. The rest of the file system is read-only.
 
+use osier_base::sort;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +67,7 @@ impl Mounts {
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut mounts: Vec<&(PathBuf, Source)> = self.0.iter().collect();
         // A mount hides earlier mounts below it.
-        mounts.sort_by_key(|(path, _)| path.components().count());
+        sort::by_key(&mut mounts, |(path, _)| path.components().count());
         let mut args: Vec<OsString> = Vec::new();
         for (path, source) in &mounts {
             let (option, from) = match source {

@@ -1,5 +1,6 @@
 //! Routes for the server status, sign-in, models and the session list.
 
+use osier_base::sort;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -175,7 +176,9 @@ fn model_entries(template: &SessionSetup) -> Vec<ModelEntry> {
     let chosen = models.chosen();
     let mut infos = models.list();
     // The default model is first.
-    infos.sort_by_key(|info| (&info.provider, &info.id) != (&chosen.provider, &chosen.id));
+    sort::by_key(&mut infos, |info| {
+        (&info.provider, &info.id) != (&chosen.provider, &chosen.id)
+    });
     let model_entries = infos.into_iter().filter_map(|info| {
         let reference = info.reference();
         let (model, _) = models.find(&reference).ok()?;
@@ -191,7 +194,7 @@ fn model_entries(template: &SessionSetup) -> Vec<ModelEntry> {
 
 pub(super) async fn list(State(server): State<Arc<ServerState>>) -> Json<Sessions> {
     let mut open = server.registry.list();
-    open.sort_by_key(|session| std::cmp::Reverse(session.modified));
+    sort::by_key(&mut open, |session| std::cmp::Reverse(session.modified));
     let data = server.registry.template().folders.data.clone();
     let reading =
         osier_base::task::spawn_blocking(move || SessionDirectory::new(&data).newest(MAX_STORED));

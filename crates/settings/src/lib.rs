@@ -23,6 +23,7 @@ mod project;
 mod screen;
 mod value;
 
+use osier_base::sort;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -525,7 +526,7 @@ impl Settings {
         if let (Some(file), Some(folder)) = (&settings.ca_file, path.parent()) {
             settings.ca_file = Some(folder.join(file));
         }
-        problems.sort_by_key(|problem| (problem.line, problem.column));
+        sort::by_key(&mut problems, |problem| (problem.line, problem.column));
         (settings, problems)
     }
 }

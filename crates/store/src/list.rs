@@ -1,5 +1,6 @@
 //! Lists sessions and finds one by id, name or path.
 
+use osier_base::sort;
 use std::path::{Path, PathBuf};
 
 use super::directory::{EXTENSION, SessionDirectory, id_of};
@@ -29,7 +30,7 @@ impl SessionDirectory {
             .filter_map(|path| summarize(path).ok())
             .filter(|session| is_in(session, scope))
             .collect();
-        sessions.sort_by(|one, other| {
+        sort::by(&mut sessions, |one, other| {
             let newest_first = other.modified.cmp(&one.modified);
             newest_first.then_with(|| other.id.cmp(&one.id))
         });
@@ -43,7 +44,7 @@ impl SessionDirectory {
             .into_iter()
             .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
-        files.sort_by(|one, other| other.cmp(one));
+        sort::by(&mut files, |one, other| other.cmp(one));
         let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
         sessions.take(limit).collect()
     }
@@ -56,7 +57,7 @@ impl SessionDirectory {
             .into_iter()
             .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
-        files.sort_by(|one, other| other.cmp(one));
+        sort::by(&mut files, |one, other| other.cmp(one));
         let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
         let newest = sessions
             .filter(|session| is_in(session, scope))
@@ -187,7 +188,7 @@ fn near(files: &[PathBuf], query: &str, named: Vec<String>) -> Vec<String> {
         .map(|id| (shared(id), id))
         .filter(|(shared, _)| *shared >= 4)
         .collect();
-    ids.sort_by(|one, other| other.cmp(one));
+    sort::by(&mut ids, |one, other| other.cmp(one));
     let ids = ids.into_iter().map(|(_, id)| id.to_owned());
     named.into_iter().chain(ids).take(NEAR).collect()
 }

@@ -1,6 +1,7 @@
 //! Parses TOML files of the user and reports problems with line and column. An invalid theme or
 //! keymap never stops the program: its valid entries still apply.
 
+use osier_base::sort;
 use std::ops::Range;
 use std::path::Path;
 
@@ -44,8 +45,7 @@ impl<'a> Document<'a> {
 
     /// The problems, in file order.
     pub(super) fn finish(mut self) -> Vec<Problem> {
-        self.problems
-            .sort_by_key(|problem| (problem.line, problem.column));
+        sort::by_key(&mut self.problems, |problem| (problem.line, problem.column));
         self.problems
     }
 

@@ -2,6 +2,7 @@
 //! correct its edit. The work is bounded: lines are compared by their byte pairs, and only the most similar
 //! candidates are compared completely.
 
+use osier_base::sort;
 use std::fmt::Write as _;
 
 use osier_base::text::head_bytes;
@@ -59,7 +60,9 @@ pub(super) fn closest(text: &str, old: &str) -> Vec<String> {
 }
 
 fn best_first(candidates: &mut [(f32, usize)]) {
-    candidates.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+    sort::by(candidates, |left, right| {
+        right.0.total_cmp(&left.0).then(left.1.cmp(&right.1))
+    });
 }
 
 /// The mean similarity of the wanted lines to the start of `lines`, weighted by length.

@@ -5,6 +5,7 @@
 //! between the old and the new text are rewritten: all other bytes of the file stay, and new lines use the
 //! line ending of the surrounding lines.
 
+use osier_base::sort;
 use std::ops::Range;
 
 use osier_base::diff::{DiffTag, compare};
@@ -387,7 +388,7 @@ fn with_local_ending(original: &str, offset: usize, new: &str) -> String {
 }
 
 fn check_overlap(mut places: Vec<(Range<usize>, usize)>) -> Result<(), MatchError> {
-    places.sort_by_key(|(range, _)| range.start);
+    sort::by_key(&mut places, |(range, _)| range.start);
     for pair in places.windows(2) {
         let ((left, first), (right, second)) = (&pair[0], &pair[1]);
         if right.start < left.end {
@@ -401,7 +402,7 @@ fn check_overlap(mut places: Vec<(Range<usize>, usize)>) -> Result<(), MatchErro
 }
 
 fn spliced(original: &str, mut splices: Vec<Splice>) -> String {
-    splices.sort_by_key(|splice| splice.range.start);
+    sort::by_key(&mut splices, |splice| splice.range.start);
     let mut text = String::with_capacity(original.len());
     let mut done = 0;
     for splice in splices {

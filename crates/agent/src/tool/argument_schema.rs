@@ -1,6 +1,7 @@
 //! The schema of a tool's arguments. Servers and plugins bring schemas too, so what a schema refers to outside itself is not
 //! loaded.
 
+use osier_base::sort;
 use std::error::Error;
 use std::thread;
 
@@ -112,7 +113,7 @@ impl ArgumentSchema {
         let mut leaves = Vec::new();
         collect_leaves(&error, &mut leaves);
         // Properties are checked in random order.
-        leaves.sort_by_cached_key(|leaf| leaf.instance_location.to_string());
+        sort::by_key(&mut leaves, |leaf| leaf.instance_location.to_string());
         let mut messages: Vec<String> = Vec::new();
         for leaf in &leaves {
             let message = describe(leaf);

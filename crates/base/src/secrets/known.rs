@@ -1,5 +1,6 @@
 //! Values that are secret whatever their format: the keys that osier itself uses.
 
+use crate::sort;
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock};
 
@@ -27,6 +28,6 @@ pub fn find_known(text: &str) -> Vec<Range<usize>> {
         .flat_map(|value| text.match_indices(value.as_str()))
         .map(|(at, value)| at..at + value.len())
         .collect();
-    found.sort_by_key(|range| range.start);
+    sort::by_key(&mut found, |range| range.start);
     found
 }

@@ -4,6 +4,7 @@
 //! that can be called, and among those the first of the table, which is the newest. An unknown id of a known
 //! provider is accepted, unless it looks like a typing error.
 
+use osier_base::sort;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -196,7 +197,7 @@ impl Catalogue {
             .map(|(model, _)| model)
             .collect();
         // The sort is stable: equal models keep the order of the table.
-        ranked.sort_by_cached_key(|model| {
+        sort::by_key(&mut ranked, |model| {
             let contains_name = model.reference().to_lowercase().contains(&name);
             let of_named = name
                 .split_once('/')
@@ -249,7 +250,9 @@ impl Catalogue {
             let (of, _) = reference.split_once('/').unwrap_or_default();
             name.split_once('/').is_some_and(|(named, _)| named == of)
         };
-        near.sort_by_key(|(alike, reference)| Reverse((of_named(reference), *alike)));
+        sort::by_key(&mut near, |(alike, reference)| {
+            Reverse((of_named(reference), *alike))
+        });
         near.truncate(NEAR_COUNT);
         near
     }

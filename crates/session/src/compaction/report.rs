@@ -1,5 +1,6 @@
 //! The report of `/context`: what fills the context window, and what a compaction would summarise now.
 
+use osier_base::sort;
 use osier_protocol::{ContextReport, WindowPart, WindowPartKind};
 
 use super::estimate::{context_tokens, message_tokens, text_tokens, tool_tokens};
@@ -108,7 +109,7 @@ fn largest(entries: &[ContextEntry]) -> Vec<(String, u64)> {
         .enumerate()
         .map(|(place, entry)| (message_tokens(&entry.message), place))
         .collect();
-    sizes.sort_unstable_by(|one, other| other.cmp(one));
+    sort::by(&mut sizes, |one, other| other.cmp(one));
     let named = sizes.into_iter().take(LARGEST).map(|(tokens, place)| {
         let message = &entries[place].message;
         let text = match message {

@@ -7,6 +7,7 @@ mod selection;
 mod server;
 pub mod tour;
 
+use osier_base::sort;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -344,7 +345,9 @@ impl Models {
                 }
             })
             .collect();
-        infos.sort_by_key(|info| (!info.favourite, info.key == KeyState::Absent));
+        sort::by_key(&mut infos, |info| {
+            (!info.favourite, info.key == KeyState::Absent)
+        });
         infos
     }
 

@@ -1,5 +1,6 @@
 //! Definitions of subagents: Markdown files with front matter; the body is the prompt.
 
+use osier_base::sort;
 use std::path::{Path, PathBuf};
 
 use osier_base::config_file::ConfigFile;
@@ -44,7 +45,7 @@ pub(crate) fn load(config: &Path, project: &ProjectFiles) -> (Vec<Definition>, V
             Err(problem) => problems.push(problem),
         }
     }
-    definitions.sort_by(|left, right| left.name.cmp(&right.name));
+    sort::by(&mut definitions, |left, right| left.name.cmp(&right.name));
     (definitions, problems)
 }
 

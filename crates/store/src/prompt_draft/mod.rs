@@ -7,6 +7,7 @@
 
 mod recorder;
 
+use osier_base::sort;
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
@@ -190,7 +191,7 @@ pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptD
             (!is_stored(&sessions, &draft.session)).then_some((written, entry.path(), draft))
         })
         .collect();
-    found.sort_by_key(|(written, ..)| *written);
+    sort::by_key(&mut found, |(written, ..)| *written);
     let (_, path, draft) = found.pop()?;
     // Continue under the new session's id. After a failure the old file is found again.
     let _ = std::fs::rename(path, path_of(folder, id));

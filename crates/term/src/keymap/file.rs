@@ -9,6 +9,7 @@
 //! "ctrl+g" = ""              # unbound
 //! ```
 
+use osier_base::sort;
 use std::fmt::Display;
 
 use toml::Spanned;
@@ -110,7 +111,7 @@ pub(super) fn read<C: Copy + Display>(
             }
         }
     }
-    reader.entries.sort_by_key(|entry| entry.offset);
+    sort::by_key(&mut reader.entries, |entry| entry.offset);
     reader.find_conflicts();
     let entries = reader.entries;
     let problems = reader.document.finish();

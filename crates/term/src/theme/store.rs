@@ -1,5 +1,6 @@
 //! Loads the built-in themes and those in the user's directory, which take precedence.
 
+use osier_base::sort;
 use std::path::PathBuf;
 
 use super::file::{Palette, ThemeFile, ThemeHeader};
@@ -123,7 +124,7 @@ impl ThemeStore {
             })
             .collect();
         let mut own: Vec<ThemeEntry> = self.user_files().collect();
-        own.sort_by(|a, b| a.name.cmp(&b.name));
+        sort::by(&mut own, |a, b| a.name.cmp(&b.name));
         for entry in own {
             match entries.iter_mut().find(|known| known.name == entry.name) {
                 Some(known) => *known = entry,

@@ -1,5 +1,6 @@
 //! Finds sessions of other programs on this machine.
 
+use osier_base::sort;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -77,7 +78,7 @@ pub fn find(
         .filter_map(|path| describe(source, path))
         .filter(|found| cwd.is_none_or(|cwd| Path::new(&found.cwd) == cwd))
         .collect();
-    found.sort_by(|one, other| {
+    sort::by(&mut found, |one, other| {
         let newest_first = other.modified.cmp(&one.modified);
         newest_first.then_with(|| one.path.cmp(&other.path))
     });

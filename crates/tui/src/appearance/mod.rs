@@ -2,6 +2,7 @@
 
 mod themes;
 
+use osier_base::sort;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ impl Appearance {
                 path: entry.path,
             })
             .collect();
-        choices.sort_by_key(|choice| match choice.kind {
+        sort::by_key(&mut choices, |choice| match choice.kind {
             ThemeKind::System => 0,
             ThemeKind::Dark => 1,
             ThemeKind::Light => 2,

@@ -3,6 +3,7 @@
 use super::registry::COMMANDS;
 use super::{CommandInfo, Run};
 use crate::action::Action;
+use osier_base::sort;
 use osier_mcp::PROMPT_PREFIX;
 
 /// The actions of a slash command, or what is wrong with its argument.
@@ -45,7 +46,7 @@ pub(crate) fn slash_commands() -> Vec<(&'static CommandInfo, Slash)> {
     let mut commands: Vec<_> = commands
         .filter_map(|info| Some((info, info.slash?)))
         .collect();
-    commands.sort_unstable_by_key(|(_, slash)| slash.name);
+    sort::by_key(&mut commands, |(_, slash)| slash.name);
     commands
 }
 

@@ -1,6 +1,7 @@
 //! What the word at the cursor may become: a slash command and its argument, a file after `@`, or a
 //! path. Pure: the file list comes from the host, directory listings from the caller.
 
+use osier_base::sort;
 use std::ops::Range;
 
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -180,7 +181,7 @@ pub(super) fn path(word: &Word<'_>, list: impl FnOnce(&str) -> Vec<String>) -> O
     names.retain(|name| {
         name.starts_with(prefix) && (prefix.starts_with('.') || !name.starts_with('.'))
     });
-    names.sort_by_key(|name| (!name.ends_with('/'), name.clone()));
+    sort::by_key(&mut names, |name| (!name.ends_with('/'), name.clone()));
     names.truncate(CANDIDATE_LIMIT);
     let candidates: Vec<Candidate> = names
         .into_iter()
@@ -233,7 +234,7 @@ fn ranked<'a>(
             Some((score, name.len(), name))
         })
         .collect();
-    scored.sort_by(|left, right| {
+    sort::by(&mut scored, |left, right| {
         right
             .0
             .cmp(&left.0)

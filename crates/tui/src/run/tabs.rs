@@ -1,5 +1,6 @@
 //! The owner of the open sessions.
 
+use osier_base::sort;
 use std::time::Instant;
 
 use futures_util::future::select_all;
@@ -74,7 +75,7 @@ impl Tabs {
         self.front.app.take_terminal_from(&mut behind.app);
         behind.mark_seen();
         self.front.mark_seen();
-        self.others.sort_by_key(|tab| tab.number);
+        sort::by_key(&mut self.others, |tab| tab.number);
         true
     }
 
@@ -142,7 +143,7 @@ impl Tabs {
     pub(crate) fn summaries(&self) -> TabSummaries {
         let tabs = std::iter::once(&self.front).chain(&self.others);
         let mut entries: Vec<TabSummary> = tabs.map(Tab::entry).collect();
-        entries.sort_by_key(|entry| entry.number);
+        sort::by_key(&mut entries, |entry| entry.number);
         TabSummaries {
             entries,
             shown: self.front.number,
