@@ -37,6 +37,7 @@ fn word(verdict: &Verdict) -> &'static str {
         Verdict::Allow => "allow",
         Verdict::Deny(_) => "deny",
         Verdict::Ask { .. } => "ask",
+        Verdict::Review { .. } => "review",
     }
 }
 

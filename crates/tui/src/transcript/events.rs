@@ -77,6 +77,21 @@ impl Transcript {
                 return changed;
             }
             Event::Notice { severity, text, .. } => self.notice(*severity, text),
+            Event::CallReviewed {
+                call_id,
+                tool_name,
+                review,
+            } => match self.near.calls.get(call_id).copied() {
+                Some(place) => {
+                    let change = |cell: &mut ToolCell| cell.review = Some(review.clone());
+                    self.near.change_tool(place, change);
+                }
+                // A call of a subagent, a lane or a plugin.
+                None => {
+                    let text = format!("{tool_name}: {}", review.line());
+                    self.notice(Severity::Info, &text);
+                }
+            },
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }
