@@ -167,6 +167,7 @@ fn escaped(value: &Value) -> String {
     let mut shown = String::with_capacity(json.len());
     for char in json.chars() {
         let is_hidden = char.is_control()
+            || (char.is_whitespace() && char != ' ')
             || text::is_invisible(char)
             || matches!(char, '\u{e0000}'..='\u{e0fff}');
         if !is_hidden {
@@ -186,8 +187,8 @@ mod tests {
 
     #[test]
     fn invisible_characters_are_escaped() {
-        let call = json!({"command": "a\u{202e}b\u{1b}[2K\u{e0041}\n\u{9b}é"});
-        let expected = r#"{"command":"a\u202eb\u001b[2K\udb40\udc41\n\u009bé"}"#;
+        let call = json!({"command": "a\u{202e}b\u{1b}[2K\u{e0041}\n\u{9b}\u{a0}é"});
+        let expected = r#"{"command":"a\u202eb\u001b[2K\udb40\udc41\n\u009b\u00a0é"}"#;
         assert_eq!(escaped(&call), expected);
         assert_eq!(serde_json::from_str::<Value>(expected).unwrap(), call);
     }
