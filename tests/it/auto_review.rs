@@ -522,7 +522,6 @@ async fn reviews_are_counted_stored_and_exported() {
 
     let path = open.path().to_string_lossy().into_owned();
     open.close().await;
-    let exported = place.work().join("session.md");
     let choice = SessionChoice::Resume(path);
     let mut open = place
         .open_with(choice, Script::always("again"), reviews)
@@ -532,7 +531,6 @@ async fn reviews_are_counted_stored_and_exported() {
     let again = usage(&mut open).await;
     assert_eq!(numbers(&again), numbers(&counted));
     assert_eq!(again.total, counted.total);
-    drop((open, exported));
 }
 
 async fn usage(open: &mut OpenSession) -> Spending {
@@ -730,53 +728,57 @@ async fn a_grant_ends_reviews_of_the_command() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// The messages of a print run with this answer of the judging model.
-fn printed(
-    decision: Answer,
-    stdin: &str,
-) -> (crate::support::cli::ProgramOutput, Vec<Value>, bool) {
-    let call = Answer::stream().call("c", "bash", &bash("touch ran"));
-    let server = Server::start([call, decision, Answer::says("done")]);
+/// A home for print runs, whose only model is that of the server; it judges, too.
+fn home_of(server: &Server, settings: &str) -> Home {
     let home = Home::new();
     home.config("models.json", server.models_json());
-    let settings = "discover_local_models = false\nreview_model = \"here/m\"\n";
+    let settings = format!("discover_local_models = false\nreview_model = \"here/m\"\n{settings}");
     home.config("settings.toml", settings);
-    let cli = home.cli().args([
-        "--model",
-        "here/m",
-        "--permissions",
-        "auto",
-        "-p",
-        "make it",
-    ]);
-    let ended = cli.stdin(stdin).run();
-    let ran = home.work().join("ran").exists();
-    (ended, server.requests(), ran)
+    home
+}
+
+/// A server whose model runs a command, judges it, and finishes.
+fn runs_and_judges(judgement: Answer) -> Server {
+    let call = Answer::stream().call("c", "bash", &bash("touch ran"));
+    Server::start([call, judgement, Answer::says("done")])
 }
 
 #[test]
 fn print_mode_denies_what_the_review_would_ask_about() {
     let needs = "`bash` needs permission (auto review: unsure), and osier is running non-interactively; the user can run osier with `--permissions yolo`, or allow the tool with a rule in `settings.toml`";
-    for (answer, runs, log, result) in [
-        (judges("allow", "fits"), true, "", "(no output)"),
+    for (decision, reason, log, result) in [
+        ("allow", "fits", "", "(no output)"),
         (
-            judges("ask", "unsure"),
-            false,
+            "ask",
+            "unsure",
             "[WRN] bash: auto review (here/m): asked: unsure\n",
             needs,
         ),
         (
-            judges("deny", "bad"),
-            false,
+            "deny",
+            "bad",
             "[WRN] bash: auto review (here/m): denied: bad\n",
             "auto review denied it: bad",
         ),
     ] {
-        let (ended, requests, ran) = printed(answer, "MARK-piped");
+        let server = runs_and_judges(judges(decision, reason));
+        let home = home_of(&server, "");
+        let run = home.cli().args([
+            "--model",
+            "here/m",
+            "--permissions",
+            "auto",
+            "-p",
+            "make it",
+        ]);
+        let ended = run.stdin("MARK-piped").run();
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "done\n"));
         assert!(ended.stderr.starts_with(log), "{}", ended.stderr);
-        assert_eq!((ended.stderr.is_empty(), ran), (runs, runs));
+        let allowed = decision == "allow";
+        assert_eq!(ended.stderr.is_empty(), allowed, "{}", ended.stderr);
+        assert_eq!(home.work().join("ran").exists(), allowed);
         // Piped text is not what the user typed.
+        let requests = server.requests();
         let (session, call) = data(&requests[1]);
         assert_eq!(session["typed"], json!(["make it"]));
         assert_eq!(call["arguments"], bash("touch ran"));
@@ -784,5 +786,47 @@ fn print_mode_denies_what_the_review_would_ask_about() {
         let told = requests[2]["messages"].as_array().unwrap().last().unwrap();
         let told = told["content"].as_str().unwrap();
         assert!(told.contains(result), "{told}");
+        let path = home.sessions().remove(0).to_string_lossy().into_owned();
+        let word = match decision {
+            "allow" => "allowed",
+            "ask" => "asked",
+            _ => "denied",
+        };
+        let line = format!("auto review (here/m): {word}: {reason}");
+        for format in ["markdown", "html"] {
+            let export = home.cli().args(["export", &path, "-", "--format", format]);
+            let exported = export.run().stdout;
+            assert!(exported.contains(&line), "{exported}");
+        }
+    }
+}
+
+/// The settings of a project can neither select the mode instead of `ask` nor the model that judges.
+#[test]
+fn project_cannot_weaken_the_review() {
+    for (user, project, expected) in [
+        ("permissions = \"ask\"", "permissions = \"auto\"", 0),
+        ("permissions = \"auto\"", "review_model = \"here/evil\"", 1),
+        ("permissions = \"auto\"", "permissions = \"yolo\"", 1),
+        ("", "permissions = \"auto\"", 1),
+    ] {
+        let server = runs_and_judges(judges("deny", "bad"));
+        let home = home_of(&server, user);
+        write(&home.work().join(".osier/settings.toml"), project);
+        let run = home
+            .cli()
+            .args(["--model", "here/m", "--trust", "-p", "go"]);
+        let ended = run.run();
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(!home.work().join("ran").exists(), "{user} {project}");
+        let requests = server.requests();
+        let reviews = requests
+            .iter()
+            .filter(|body| body["tools"][0]["function"]["name"] == "verdict");
+        assert_eq!(reviews.count(), expected, "{user} {project}");
+        assert!(
+            requests.iter().all(|body| body["model"] == "m"),
+            "{requests:?}"
+        );
     }
 }

@@ -151,14 +151,14 @@ fn shortened(message: String) -> String {
 }
 
 fn sandbox(confinement: &osier_sandbox::Confinement) -> Value {
-    match confinement.mode() {
-        SandboxMode::Off => json!("off: commands can change everything and have a network"),
-        mode => json!({
-            "mode": mode.name(),
-            "commandsCanWriteBelow": confinement.writable_roots(),
-            "network": confinement.has_network(),
-        }),
-    }
+    let writes = match confinement.mode() {
+        SandboxMode::Off => return json!("off: commands can change everything and have a network"),
+        SandboxMode::Workspace => {
+            "the working directory, temporary directories and directories that the user named"
+        }
+        SandboxMode::ReadOnly => "temporary directories",
+    };
+    json!({"commandsCanWriteTo": writes, "commandsHaveNetwork": confinement.has_network()})
 }
 
 /// JSON in which invisible characters are escaped.

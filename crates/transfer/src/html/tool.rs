@@ -90,7 +90,9 @@ pub(super) fn answered(
         body.push_str(&arguments(highlighter, call, patch.is_some()));
     }
     if let Some(review) = Review::of(&result.details) {
-        body.push_str(&format!("<p>{}</p>", escape_clean(&review.line())));
+        body.push_str("<p>");
+        body.push_str(&escape_clean(&review.line()));
+        body.push_str("</p>");
     }
     match patch {
         Some(patch) if !failed => body.push_str(&code::diff(patch)),

@@ -81,17 +81,16 @@ impl Transcript {
                 call_id,
                 tool_name,
                 review,
-            } => match self.near.calls.get(call_id).copied() {
-                Some(place) => {
+            } => {
+                if let Some(place) = self.near.calls.get(call_id).copied() {
                     let change = |cell: &mut ToolCell| cell.review = Some(review.clone());
                     self.near.change_tool(place, change);
-                }
-                // A call of a subagent, a lane or a plugin.
-                None => {
+                } else {
+                    // A call of a subagent, a lane or a plugin.
                     let text = format!("{tool_name}: {}", review.line());
                     self.notice(Severity::Info, &text);
                 }
-            },
+            }
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }
