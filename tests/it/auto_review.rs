@@ -146,6 +146,7 @@ fn data(request: &Value) -> (Value, Value) {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 async fn judgement_allows_asks_or_denies() {
     const DENIED: &str = "auto review denied it: not asked for; do not work around this with another command or tool: continue without it, or ask the user";
     const REFUSED: &str = "the user refused; ask what to do instead";

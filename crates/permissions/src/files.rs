@@ -15,6 +15,9 @@ use osier_base::real_path;
 use osier_protocol::{Effect, PermissionMode};
 use osier_tools::{FileTarget, ReadFilter};
 
+/// Bytes of a call that are searched for names of files.
+const SEARCHED: usize = 64 * 1024;
+
 /// Why a call needs a question whatever the general rules say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Guarded {
@@ -117,8 +120,13 @@ impl Permissions {
     /// not found.
     pub(super) fn names_sensitive(&self, tool: &str, arguments: &Value) -> Option<String> {
         let is_file_tool = FileTarget::of(tool, arguments, &self.cwd).is_some();
-        let texts = strings(arguments).filter(|_| !is_file_tool);
-        let mut words = texts.flat_map(|text| text.split(is_between_words));
+        let texts: Vec<&str> = strings(arguments).filter(|_| !is_file_tool).collect();
+        if texts.iter().map(|text| text.len()).sum::<usize>() > SEARCHED {
+            return Some("it is too long for a review".to_owned());
+        }
+        let mut words = texts
+            .into_iter()
+            .flat_map(|text| text.split(is_between_words));
         words.find_map(|word| {
             let path = osier_base::path::resolve(&self.cwd, word);
             let real = real_path::resolve(&path).real;
