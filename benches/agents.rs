@@ -95,6 +95,7 @@ async fn converse(agents: usize, url: &str) -> (usize, u64) {
             agent.send(Op::Prompt {
                 text,
                 attachments: Vec::new(),
+                typed: None,
             });
             tokio::spawn(async move {
                 while let Some(event) = events.recv().await {

@@ -20,7 +20,14 @@ pub(crate) async fn ask(
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let (session, mut events) = SessionHandle::start(setup)?;
     let (text, attachments) = (prompt.to_owned(), Vec::new());
-    session.send(osier_agent::Op::Prompt { text, attachments }.into());
+    session.send(
+        osier_agent::Op::Prompt {
+            text,
+            attachments,
+            typed: None,
+        }
+        .into(),
+    );
     let outcome = loop {
         match events.recv().await.ok_or("the agent exited")? {
             Event::SessionFailed { message, .. } => return Err(message.into()),

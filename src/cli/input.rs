@@ -39,7 +39,7 @@ pub(super) fn prompts(
             }
             None => prompts.push(Prompt {
                 text: word.clone(),
-                attachments: Vec::new(),
+                ..Prompt::default()
             }),
         }
     }
@@ -53,6 +53,7 @@ pub(super) fn prompts(
             let rest = std::mem::take(&mut first.text);
             let joined = format!("{}\n\n{rest}", piped.trim_end());
             joined.trim_end().clone_into(&mut first.text);
+            first.typed = Some(rest);
         }
     }
     Ok(prompts)

@@ -115,7 +115,7 @@ mod tests {
             ("mcp lst", "unknown command `lst`; did you mean `list`?"),
             (
                 "--permissions askk",
-                "unknown value `askk` for `--permissions <MODE>`; expected one of `yolo`, `ask`, `plan`; \
+                "unknown value `askk` for `--permissions <MODE>`; expected one of `yolo`, `auto`, `ask`, `plan`; \
                  did you mean `ask`?",
             ),
             (

@@ -199,7 +199,7 @@ fn read_line(
         Ok(Input::Message { content }) => {
             queue.push_back(Prompt {
                 text: content.into_text(),
-                attachments: Vec::new(),
+                ..Prompt::default()
             });
         }
         Ok(Input::Interrupt) => session.send(osier_agent::Op::Abort.into()),

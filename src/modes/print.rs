@@ -11,7 +11,7 @@ use osier_agent::{
 use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
 use osier_llm::Delta;
-use osier_protocol::{Event, Op};
+use osier_protocol::{Effect, Event, Op};
 use osier_session::SessionHandle;
 
 use osier_protocol::Prompt;
@@ -90,6 +90,16 @@ async fn handle_events(
             Event::SessionFailed { message, .. } => {
                 write_notice(sinks.log, Severity::Error, &message, options);
                 return Ok(Some(RunOutcome::Stopped { message }));
+            }
+            Event::CallReviewed {
+                tool_name, review, ..
+            } => {
+                let severity = match review.decision {
+                    Effect::Allow => Severity::Info,
+                    Effect::Ask | Effect::Deny => Severity::Warning,
+                };
+                let text = format!("{tool_name}: {}", review.line());
+                write_notice(sinks.log, severity, &text, options);
             }
             Event::ShutDown => break,
             Event::Agent(event) => match event {

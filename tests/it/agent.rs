@@ -39,6 +39,7 @@ fn user(text: &str) -> Op {
     Op::Prompt {
         text: text.into(),
         attachments: Vec::new(),
+        typed: None,
     }
 }
 
@@ -46,6 +47,7 @@ fn steer(text: &str) -> Op {
     Op::Steer {
         text: text.into(),
         attachments: Vec::new(),
+        typed: None,
     }
 }
 
@@ -53,6 +55,7 @@ fn follow_up(text: &str) -> Op {
     Op::FollowUp {
         text: text.into(),
         attachments: Vec::new(),
+        typed: None,
     }
 }
 

@@ -84,6 +84,7 @@ async fn concurrent_agents_finish_with_their_own_answers() {
             agent.send(Op::Prompt {
                 text,
                 attachments: Vec::new(),
+                typed: None,
             });
             tokio::spawn(async move {
                 loop {

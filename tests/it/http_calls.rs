@@ -345,7 +345,14 @@ async fn steering_is_sent_with_the_tool_results() {
     open.prompt("go");
     open.said("begun").await;
     let (text, attachments) = ("rather this".to_owned(), Vec::new());
-    open.host.send(Op::Steer { text, attachments }.into());
+    open.host.send(
+        Op::Steer {
+            text,
+            attachments,
+            typed: None,
+        }
+        .into(),
+    );
     open.until(|event| serde_json::to_value(event).unwrap()["type"] == "queue_update")
         .await;
     gate.open();

@@ -89,7 +89,11 @@ impl Proxy {
         let agent = Agent::spawn(AgentConfig::new(transport, model("acme/large")));
         let events = agent.subscribe();
         let (text, attachments) = ("hello".to_owned(), Vec::new());
-        agent.send(Op::Prompt { text, attachments });
+        agent.send(Op::Prompt {
+            text,
+            attachments,
+            typed: None,
+        });
         (agent, events)
     }
 

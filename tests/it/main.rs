@@ -14,6 +14,7 @@ mod acp;
 mod agent;
 mod attacks;
 mod auth;
+mod auto_review;
 mod budget;
 mod checkpoints;
 mod cloud_providers;

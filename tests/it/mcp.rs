@@ -200,6 +200,7 @@ async fn new_tool_is_offered_after_a_list_change() {
     open.host.send(Op::Agent(osier_agent::Op::Prompt {
         text: "go".into(),
         attachments: Vec::new(),
+        typed: None,
     }));
     let grown = |event: &Event| match event {
         Event::Agent(osier_agent::Event::Tools { tools }) => {

@@ -20,6 +20,7 @@ const LEVELS = {
 };
 const PERMISSIONS = [
   ["ask", "Ask", "Ask before changes."],
+  ["auto", "Auto review", "A model allows, asks or denies."],
   ["plan", "Plan", "Read-only."],
   ["yolo", "Yolo", "Run everything unless denied."],
 ];

@@ -138,6 +138,12 @@ export const handlers = {
     else return;
     conversation.emit("call", { id: callId });
   },
+  call_reviewed(conversation, { callId, review }) {
+    const call = conversation.calls.get(callId);
+    if (!call) return;
+    call.review = review;
+    conversation.emit("call", { id: callId });
+  },
   tool_execution_end(conversation, { callId, toolName, result }) {
     conversation.setResult(callId, toolName, result);
     conversation.emit("call", { id: callId });

@@ -58,6 +58,7 @@ const STATES = {
   bad: "failed",
   ended: "was interrupted",
 };
+const REVIEWED = { allow: "allowed", ask: "asked", deny: "denied" };
 const MARKS = { good: "check", bad: "fault", ended: "clock" };
 
 function mark(state) {
@@ -124,6 +125,11 @@ export class ToolView {
     const details = call.result?.details ?? {};
     if (call.name === "bash" && call.arguments?.command)
       parts.push(pre(`$ ${call.arguments.command}`, "Command", "output command"));
+    const review = call.review ?? details.review;
+    if (review)
+      parts.push(
+        el("p", { class: "progress" }, `Auto review (${review.model}): ${REVIEWED[review.decision]}: ${review.reason}`),
+      );
     if (call.line && !call.result) parts.push(el("p", { class: "progress" }, call.line));
     if (details.diff && call.state === "good") parts.push(diff(details.diff));
     else if (call.result) parts.push(pre(resultText(call.result), "Output"));

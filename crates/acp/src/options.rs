@@ -13,6 +13,11 @@ const MODES: &[(PermissionMode, &str, &str)] = &[
         "Run everything unless a rule denies it",
     ),
     (
+        PermissionMode::Auto,
+        "Auto review",
+        "A model allows, asks about or denies what would need permission",
+    ),
+    (
         PermissionMode::Ask,
         "Ask",
         "Ask before changes and network access",

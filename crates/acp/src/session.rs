@@ -305,7 +305,11 @@ impl Session {
             return Err(error(acp::ErrorCode::AuthRequired, text));
         }
         self.send_title(&text).await;
-        let op = osier_agent::Op::Prompt { text, attachments };
+        let op = osier_agent::Op::Prompt {
+            text,
+            attachments,
+            typed: None,
+        };
         self.prompt = Some(self.start_op(id, op.into()));
         Ok(())
     }

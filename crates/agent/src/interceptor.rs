@@ -119,6 +119,9 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(()).boxed()
     }
 
+    /// Called after this interceptor denied a call; can add to its result.
+    fn after_denial(&self, _call: &ToolCall, _output: &mut ToolOutput) {}
+
     /// Shortens the conversation if it is too long. `Some` is the new conversation; the remaining
     /// interceptors are not called then. `None` leaves it unchanged.
     fn make_room<'a>(

@@ -250,7 +250,7 @@ fn is_unsafe(char: char) -> bool {
 /// Characters without a glyph that no script needs: soft hyphens, zero-width spaces, direction marks, overrides and
 /// isolates, the line and paragraph separators, annotations and tags. The joiners of emoji and scripts, combining marks
 /// and variation selectors are not among them.
-pub(crate) fn is_invisible(char: char) -> bool {
+pub fn is_invisible(char: char) -> bool {
     matches!(char,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}'

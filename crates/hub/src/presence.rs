@@ -313,6 +313,7 @@ mod tests {
         Op::Agent(AgentOp::Prompt {
             text: "hello".to_owned(),
             attachments: Vec::new(),
+            typed: None,
         })
     }
 

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::aspects::{Aspect, Aspects};
 use super::policy::Permissions;
 use super::rule::{PathGlob, Rule};
@@ -13,6 +15,9 @@ use osier_base::real_path;
 use osier_protocol::{Effect, PermissionMode};
 use osier_tools::{FileTarget, ReadFilter};
 
+/// Bytes of a call that are searched for names of files.
+const SEARCHED: usize = 64 * 1024;
+
 /// Why a call needs a question whatever the general rules say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Guarded {
@@ -21,6 +26,20 @@ pub(super) struct Guarded {
     pub explicit: Option<Sensitive>,
     /// The call shows the file; otherwise it writes it.
     pub is_read: bool,
+}
+
+/// All strings in a value.
+fn strings(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(values) => Box::new(values.iter().flat_map(strings)),
+        Value::Object(fields) => Box::new(fields.values().flat_map(strings)),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+fn is_between_words(char: char) -> bool {
+    char.is_whitespace() || "'\"`$(){};|&<>=,:@".contains(char)
 }
 
 /// The rule of `deny` that forbids showing the file `path` to the model, also when the user attaches it.
@@ -93,6 +112,31 @@ impl Permissions {
             why: format!("`{}`: {reason}", self.shown(aspect)),
             explicit,
             is_read: true,
+        })
+    }
+
+    /// The question about a call that names a file that needs permission, in a word of a command or of an argument of
+    /// a tool that osier does not know: no model decides about it. The words that a shell would make from others are
+    /// not found.
+    pub(super) fn names_sensitive(&self, tool: &str, arguments: &Value) -> Option<String> {
+        let is_file_tool = FileTarget::of(tool, arguments, &self.cwd).is_some();
+        let texts: Vec<&str> = strings(arguments).filter(|_| !is_file_tool).collect();
+        if texts.iter().map(|text| text.len()).sum::<usize>() > SEARCHED {
+            return Some("it is too long for a review".to_owned());
+        }
+        let mut words = texts
+            .into_iter()
+            .flat_map(|text| text.split(is_between_words));
+        words.find_map(|word| {
+            let path = osier_base::path::resolve(&self.cwd, word);
+            let real = real_path::resolve(&path).real;
+            let paths = [path.as_path(), real.as_path()];
+            let code = self.places.runs_code(&paths, &self.cwd);
+            let reason = match code {
+                Some(sensitive) => sensitive.reason,
+                None => self.places.is_secret(&paths, &self.cwd)?,
+            };
+            Some(format!("it names `{word}`: {reason}"))
         })
     }
 

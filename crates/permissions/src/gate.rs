@@ -1,8 +1,7 @@
 //! Checks every call against the rules and asks the user where they require it. Runs after every interceptor
 //! that can change the arguments, so that the checked call is the one that runs.
 
-use std::collections::{HashMap, HashSet};
-use std::fmt;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +9,8 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::advice::{Advised, Advisor, Hints};
+use super::review::{ReviewRequest, Reviewed, Reviewer, Reviews};
 use super::{Hint, Permissions, Verdict};
 use osier_agent::{Interceptor, ToolDecision, ToolOutput};
 use osier_base::text;
@@ -33,46 +34,11 @@ pub struct Gate {
     hints: Arc<Hints>,
     /// Consulted before the user.
     advisor: Option<Arc<dyn Advisor>>,
+    reviews: Reviews,
     /// Ids of calls that the user edited and that have not run yet.
     changed: Mutex<HashSet<String>>,
     /// The working directory, without symbolic links.
     root: PathBuf,
-}
-
-/// Answers permission questions instead of the user: hooks.
-pub trait Advisor: fmt::Debug + Send + Sync {
-    /// The answer, or `None` to ask the user. `patterns` are the rules that can be saved.
-    fn advise<'a>(
-        &'a self,
-        call: &'a ToolCall,
-        patterns: &'a [String],
-        cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Option<Advised>>;
-}
-
-/// An answer that replaces the user's.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Advised {
-    /// Allow once, with changed arguments if there are any.
-    Allow(Option<Value>),
-    /// The model receives the reason.
-    Deny(String),
-}
-
-/// Hints that hooks set for the gate.
-#[derive(Debug, Default)]
-pub struct Hints(Mutex<HashMap<String, Hint>>);
-
-impl Hints {
-    pub fn leave(&self, call_id: &str, hint: Hint) {
-        let mut hints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        hints.insert(call_id.to_owned(), hint);
-    }
-
-    fn take(&self, call_id: &str) -> Option<Hint> {
-        let mut hints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        hints.remove(call_id)
-    }
 }
 
 impl Gate {
@@ -93,6 +59,7 @@ impl Gate {
             interactive,
             hints: Arc::default(),
             advisor: None,
+            reviews: Reviews::default(),
             changed: Mutex::default(),
         }
     }
@@ -101,6 +68,13 @@ impl Gate {
     #[must_use]
     pub fn advised_by(mut self, advisor: Arc<dyn Advisor>) -> Self {
         self.advisor = Some(advisor);
+        self
+    }
+
+    /// Has `reviewer` judge calls in the mode `auto`.
+    #[must_use]
+    pub fn reviewed_by(mut self, reviewer: Arc<dyn Reviewer>) -> Self {
+        self.reviews = Reviews::new(reviewer);
         self
     }
 
@@ -122,34 +96,90 @@ impl Gate {
             (verdict, Some(target)) if self.leaves_sandbox(target) => (asked(verdict), true),
             (verdict, _) => (verdict, false),
         };
-        let decision = match verdict {
-            Verdict::Allow => ToolDecision::Allow,
-            Verdict::Deny(reason) => ToolDecision::Deny { reason },
-            Verdict::Ask { why, patterns } => match self.advised(call, &patterns, cancel).await {
-                Some(decision) => decision,
-                None if !self.interactive && leaves => ToolDecision::Deny {
-                    reason: OUTSIDE.to_owned(),
-                },
-                None if !self.interactive => ToolDecision::Deny {
-                    reason: self.non_interactive(tool, &why, &patterns),
-                },
-                None => {
-                    let link = target.as_ref().and_then(|target| {
-                        osier_tools::link_target(&self.workspace, &self.root, target)
-                    });
-                    let mut reasons = vec![why];
-                    reasons.extend(link);
-                    reasons.retain(|reason| !reason.is_empty());
-                    let title = self.title(tool, leaves, &reasons.join("; "));
-                    self.ask(call, title, target.as_ref(), patterns, cancel)
-                        .await
-                }
-            },
+        let question = match verdict {
+            Verdict::Allow => None,
+            Verdict::Deny(reason) => return ToolDecision::Deny { reason },
+            Verdict::Ask { why, patterns } => Some((patterns, Some(why))),
+            Verdict::Review { patterns } => Some((patterns, None)),
+        };
+        let decision = match question {
+            None => ToolDecision::Allow,
+            Some((patterns, why)) => {
+                let open = OpenCall {
+                    call,
+                    target: target.as_ref(),
+                    patterns,
+                    leaves,
+                    confined,
+                };
+                self.permission(open, why, cancel).await
+            }
         };
         if let (ToolDecision::Allow, Some(target)) = (&decision, target) {
             self.workspace.approve(&call.id, tool, arguments, target);
         }
         decision
+    }
+
+    /// The decision about a call that needs permission for the reason `why`; without a reason a model judges it.
+    async fn permission(
+        &self,
+        open: OpenCall<'_>,
+        why: Option<String>,
+        cancel: &CancellationToken,
+    ) -> ToolDecision {
+        let OpenCall { call, target, .. } = open;
+        if let Some(decision) = self.advised(call, &open.patterns, cancel).await {
+            return decision;
+        }
+        let why = match why {
+            Some(why) => why,
+            None => match self.reviewed(&open, cancel).await {
+                Ok(why) => why,
+                Err(decision) => return decision,
+            },
+        };
+        if !self.interactive {
+            let reason = if open.leaves {
+                OUTSIDE.to_owned()
+            } else {
+                self.non_interactive(&call.name, &why, &open.patterns)
+            };
+            return ToolDecision::Deny { reason };
+        }
+        let link =
+            target.and_then(|target| osier_tools::link_target(&self.workspace, &self.root, target));
+        let mut reasons = vec![why];
+        reasons.extend(link);
+        reasons.retain(|reason| !reason.is_empty());
+        let title = self.title(&call.name, open.leaves, &reasons.join("; "));
+        self.ask(call, title, target, open.patterns, cancel).await
+    }
+
+    /// The decision of a model, or why the user is asked.
+    async fn reviewed(
+        &self,
+        open: &OpenCall<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<String, ToolDecision> {
+        let request = ReviewRequest {
+            call: open.call,
+            file: open.target.map(|target| target.real.as_path()),
+            workspace: &self.workspace,
+        };
+        let deny = |reason| Err(ToolDecision::Deny { reason });
+        match self.reviews.judge(request, cancel).await {
+            Reviewed::Asked(why) => return Ok(why),
+            Reviewed::Denied(reason) => return deny(reason),
+            Reviewed::Allowed => {}
+        }
+        // The mode and the rules can have changed meanwhile.
+        let (tool, arguments) = (&open.call.name, &open.call.arguments);
+        match self.verdict(tool, arguments, open.target, None, open.confined) {
+            Verdict::Allow | Verdict::Review { .. } => Err(ToolDecision::Allow),
+            Verdict::Ask { why, .. } => Ok(why),
+            Verdict::Deny(reason) => deny(reason),
+        }
     }
 
     /// What the rules say. They see the files of a copy of the project as those of the project.
@@ -305,6 +335,18 @@ impl Gate {
     }
 }
 
+/// A call that needs permission.
+struct OpenCall<'a> {
+    call: &'a ToolCall,
+    target: Option<&'a FileTarget>,
+    /// The rules that can be saved.
+    patterns: Vec<String>,
+    /// It writes where the sandbox denies it to commands.
+    leaves: bool,
+    /// The sandbox can prevent it from writing.
+    confined: bool,
+}
+
 /// The reason for a write that the sandbox denies, in a run in which nobody can answer.
 const OUTSIDE: &str = "the sandbox denies writing there, to file tools as to commands; write in the working directory, or the user can add the directory to `sandbox_write` in `settings.toml`";
 
@@ -342,7 +384,12 @@ impl Interceptor for Gate {
                 .content
                 .insert(0, ContentBlock::text(changed_to(call)));
         }
+        self.reviews.add_to(call, output);
         futures_util::future::ready(()).boxed()
+    }
+
+    fn after_denial(&self, call: &ToolCall, output: &mut ToolOutput) {
+        self.reviews.add_to(call, output);
     }
 }
 

@@ -27,6 +27,7 @@
 //! assert!(matches!(decide("make"), Verdict::Ask { .. }));
 //! ```
 
+mod advice;
 mod aspects;
 mod equivalents;
 mod files;
@@ -34,13 +35,16 @@ mod gate;
 mod policy;
 mod programs;
 mod project_files;
+mod review;
 mod rule;
 mod saved_rules;
 mod sensitive;
 pub mod shell;
 pub mod trust;
 
+pub use advice::{Advised, Advisor, Hints};
 pub use files::denies_reading;
-pub use gate::{Advised, Advisor, Gate, Hints};
+pub use gate::Gate;
 pub use policy::{Hint, Permissions, RuleLists, Verdict};
+pub use review::{ReviewRequest, Reviewer};
 pub use rule::Rule;

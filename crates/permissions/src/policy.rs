@@ -27,6 +27,10 @@ pub enum Verdict {
         why: String,
         patterns: Vec<String>,
     },
+    /// Nothing but the mode `auto` decides: a model judges the call. Without one, the user is asked.
+    Review {
+        patterns: Vec<String>,
+    },
 }
 
 /// A hook's opinion about a call.
@@ -143,6 +147,16 @@ impl Permissions {
 
     pub fn set_mode(&self, mode: PermissionMode) {
         self.lock().mode = mode;
+    }
+
+    /// Leaves the mode `auto` for `ask`. Whether the mode was `auto`.
+    pub fn stop_reviewing(&self) -> bool {
+        let mut state = self.lock();
+        let was_auto = state.mode == PermissionMode::Auto;
+        if was_auto {
+            state.mode = PermissionMode::Ask;
+        }
+        was_auto
     }
 
     /// Removes the session rules, for a new session. True when there were any.
@@ -289,6 +303,12 @@ impl Permissions {
         match state.mode {
             _ if allowed => Verdict::Allow,
             PermissionMode::Yolo => Verdict::Allow,
+            PermissionMode::Auto => match self.names_sensitive(tool, arguments) {
+                Some(why) => ask(why),
+                None => Verdict::Review {
+                    patterns: aspects.patterns(tool, &self.cwd),
+                },
+            },
             PermissionMode::Ask | PermissionMode::Plan => ask(String::new()),
         }
     }

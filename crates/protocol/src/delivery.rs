@@ -56,6 +56,7 @@ impl Event {
             | Self::QuestionAsked { .. }
             | Self::QuestionClosed { .. }
             | Self::HookRan { .. }
+            | Self::CallReviewed { .. }
             | Self::Connection { .. }
             | Self::Presence { .. }
             | Self::Notice { .. }

@@ -2,7 +2,7 @@
 
 use crate::{
     About, Account, AddedCommand, CheckpointEvent, Client, ContextPart, HookInfo, HookRun,
-    IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey, Question, Role, RuleInfo,
+    IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey, Question, Review, Role, RuleInfo,
     SandboxMode, SearchHit, ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending,
     Stashed, Status, StoredMessage, StyledLine, TodoList, TransferEvent, TreeEvent,
 };
@@ -156,6 +156,13 @@ pub enum Event {
         /// The sandbox of commands.
         #[serde(default)]
         sandbox: SandboxMode,
+    },
+    /// Auto review judged the call: before it runs, is asked about or is denied. The result of the call has the same
+    /// in `details.review`.
+    CallReviewed {
+        call_id: String,
+        tool_name: String,
+        review: Box<Review>,
     },
     /// The user trusted the project: its files that can run code are loaded.
     ProjectTrusted,

@@ -211,7 +211,7 @@ osier_base::requests! {
         /// Set the permission mode.
         #[request(Permissions, Change => Permissions)]
         SetPermissions {
-            /// `plan` is read-only, `ask` confirms, `yolo` runs everything that is not denied
+            /// `plan` is read-only, `ask` confirms, `auto` lets a model judge, `yolo` runs everything that is not denied
             mode: PermissionMode,
         },
         /// Select the next permission mode.
@@ -299,7 +299,7 @@ osier_base::parameter_types! {
     Answer: Object("Answer"),
     Grant: Object("Grant"),
     PageAt: Object("PageAt"),
-    PermissionMode: Word("yolo", "ask", "plan"),
+    PermissionMode: Word("yolo", "auto", "ask", "plan"),
     PromptPart: Object("PromptPart"),
     Role: Word("plan", "edit"),
     ServerAction: Word("restart", "enable", "disable", "login", "logout"),

@@ -10,6 +10,8 @@ pub enum PermissionMode {
     /// Runs everything unless a rule denies it.
     #[default]
     Yolo,
+    /// Like `ask`, but a model judges calls that only the mode would ask about.
+    Auto,
     /// Asks about every call that changes something or accesses the network, unless a rule allows it.
     Ask,
     /// Read-only: denies every call that writes.
@@ -17,13 +19,24 @@ pub enum PermissionMode {
 }
 
 impl PermissionMode {
-    pub const ALL: [Self; 3] = [Self::Yolo, Self::Ask, Self::Plan];
+    pub const ALL: [Self; 4] = [Self::Yolo, Self::Auto, Self::Ask, Self::Plan];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Yolo => "yolo",
+            Self::Auto => "auto",
             Self::Ask => "ask",
             Self::Plan => "plan",
+        }
+    }
+
+    /// What the mode does, for lists.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Yolo => "run everything unless denied",
+            Self::Auto => "auto review: a model allows, asks or denies",
+            Self::Ask => "ask before changes",
+            Self::Plan => "read-only",
         }
     }
 
@@ -35,7 +48,8 @@ impl PermissionMode {
     #[must_use]
     pub fn next(self) -> Self {
         match self {
-            Self::Yolo => Self::Ask,
+            Self::Yolo => Self::Auto,
+            Self::Auto => Self::Ask,
             Self::Ask => Self::Plan,
             Self::Plan => Self::Yolo,
         }

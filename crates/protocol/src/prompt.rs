@@ -8,11 +8,21 @@ use osier_agent::Attachment;
 pub struct Prompt {
     pub text: String,
     pub attachments: Vec<Attachment>,
+    /// What the user typed, if `text` contains more.
+    pub typed: Option<String>,
 }
 
 impl From<Prompt> for Op {
     fn from(prompt: Prompt) -> Self {
-        let Prompt { text, attachments } = prompt;
-        Self::Agent(osier_agent::Op::Prompt { text, attachments })
+        let Prompt {
+            text,
+            attachments,
+            typed,
+        } = prompt;
+        Self::Agent(osier_agent::Op::Prompt {
+            text,
+            attachments,
+            typed,
+        })
     }
 }

@@ -5,6 +5,7 @@
 //! next call; those that were not read from the cache were paid for again. A call with fewer tokens than the one
 //! before is not compared, because a compaction or a move in the tree has shortened the conversation.
 
+use crate::{Review, ReviewSpending};
 use osier_agent::{AccountingEntry, AgentMessage};
 use osier_llm::{Price, StopReason, Usage};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub struct Spending {
     /// The newest call with input tokens.
     #[serde(default)]
     pub last: Option<Usage>,
+    /// The calls of auto review.
+    #[serde(default, skip_serializing_if = "ReviewSpending::is_empty")]
+    pub reviews: ReviewSpending,
 }
 
 /// The usage of one model.
@@ -76,6 +80,9 @@ impl Spending {
             }
             AgentMessage::ToolResult(result) => {
                 self.tool(result.status.is_success());
+                if let Some(review) = Review::of(&result.details) {
+                    self.review(&review);
+                }
                 // The messages of a subagent are not stored.
                 let nested = result.details.get("spending").cloned();
                 if let Some(nested) = nested.and_then(|nested| serde_json::from_value(nested).ok())
@@ -94,6 +101,7 @@ impl Spending {
         self.tool_calls += later.tool_calls;
         self.tool_failures += later.tool_failures;
         self.last = later.last.or(self.last);
+        self.reviews.follow(&later.reviews);
         for more in &later.models {
             match self
                 .models
@@ -125,12 +133,31 @@ impl Spending {
         }
     }
 
+    /// Counts a review.
+    pub fn review(&mut self, review: &Review) {
+        if review.repeated {
+            return;
+        }
+        self.total += review.usage;
+        self.reviews.add(review);
+        // Not compared with other calls: the prompt is another one.
+        let model = self.model(&review.model);
+        model.calls += 1;
+        model.usage += review.usage;
+    }
+
     fn tool(&mut self, success: bool) {
         self.tool_calls += 1;
         self.tool_failures += u64::from(!success);
     }
 
     fn call(&mut self, model: &str, usage: Usage, latency_ms: u64, success: bool) {
+        self.total += usage;
+        self.last = (usage.context_tokens() > 0).then_some(usage).or(self.last);
+        self.model(model).call(usage, latency_ms, success);
+    }
+
+    fn model(&mut self, model: &str) -> &mut ModelSpending {
         let place = self.models.iter().position(|known| known.model == model);
         let place = place.unwrap_or_else(|| {
             self.models.push(ModelSpending {
@@ -139,9 +166,7 @@ impl Spending {
             });
             self.models.len() - 1
         });
-        self.total += usage;
-        self.last = (usage.context_tokens() > 0).then_some(usage).or(self.last);
-        self.models[place].call(usage, latency_ms, success);
+        &mut self.models[place]
     }
 
     /// Tokens that were not read from a cache although they could have been, and their additional cost in US

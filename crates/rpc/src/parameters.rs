@@ -31,23 +31,43 @@ pub(super) struct ImageData {
 type Parameters = Map<String, Value>;
 
 pub(super) fn prompt(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
-    let (text, attachments) = message(parameters)?;
+    let ((text, attachments), typed) = (message(parameters)?, None);
     let behaviour = parameters.get("streamingBehavior").and_then(Value::as_str);
     Ok(op(match behaviour {
-        Some("followUp") => osier_agent::Op::FollowUp { text, attachments },
-        Some(_) => osier_agent::Op::Steer { text, attachments },
-        None => osier_agent::Op::Prompt { text, attachments },
+        Some("followUp") => osier_agent::Op::FollowUp {
+            text,
+            attachments,
+            typed,
+        },
+        Some(_) => osier_agent::Op::Steer {
+            text,
+            attachments,
+            typed,
+        },
+        None => osier_agent::Op::Prompt {
+            text,
+            attachments,
+            typed,
+        },
     }))
 }
 
 pub(super) fn steer(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
-    let (text, attachments) = message(parameters)?;
-    Ok(op(osier_agent::Op::Steer { text, attachments }))
+    let ((text, attachments), typed) = (message(parameters)?, None);
+    Ok(op(osier_agent::Op::Steer {
+        text,
+        attachments,
+        typed,
+    }))
 }
 
 pub(super) fn follow_up(parameters: &Parameters, _: &TrackedState) -> Result<FirstStep, String> {
-    let (text, attachments) = message(parameters)?;
-    Ok(op(osier_agent::Op::FollowUp { text, attachments }))
+    let ((text, attachments), typed) = (message(parameters)?, None);
+    Ok(op(osier_agent::Op::FollowUp {
+        text,
+        attachments,
+        typed,
+    }))
 }
 
 /// One mode for both queues, or one for each.

@@ -134,7 +134,9 @@ impl ContextState {
     /// Replaces `/name arguments` by its template. False when there is nothing left to send: a plugin runs the command,
     /// or expanding it failed.
     pub(crate) fn expand(&self, op: &mut Op, plugins: &Plugins, emitter: &Emitter) -> bool {
-        let (Op::Prompt { text, .. } | Op::Steer { text, .. } | Op::FollowUp { text, .. }) = op
+        let (Op::Prompt { text, typed, .. }
+        | Op::Steer { text, typed, .. }
+        | Op::FollowUp { text, typed, .. }) = op
         else {
             return true;
         };
@@ -147,7 +149,8 @@ impl ContextState {
         match self.current.expand(name, arguments) {
             None => true,
             Some(Ok(expanded)) => {
-                *text = expanded;
+                let sent = std::mem::replace(text, expanded);
+                typed.get_or_insert(sent);
                 true
             }
             Some(Err(problem)) => {

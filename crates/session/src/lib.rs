@@ -20,7 +20,7 @@
 //! # setup.settings.discover_local_models = false;
 //! let (session, mut events) = SessionHandle::start(setup)?;
 //! let (text, attachments) = ("Hello".to_owned(), Vec::new());
-//! session.send(osier_agent::Op::Prompt { text, attachments }.into());
+//! session.send(osier_agent::Op::Prompt { text, attachments, typed: None }.into());
 //!
 //! let mut answer = String::new();
 //! while let Some(event) = events.recv().await {
@@ -72,6 +72,7 @@ mod plugins;
 mod private_files;
 mod prompt;
 mod questions;
+mod review;
 mod secret_warnings;
 pub mod session_index;
 mod setup;

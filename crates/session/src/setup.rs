@@ -59,6 +59,8 @@ pub struct SessionSetup {
     pub answers_questions: bool,
     /// How long after a run hooks are notified that the session is idle.
     pub idle_after: Duration,
+    /// How long auto review waits for the judgement of a model.
+    pub review_timeout: Duration,
     /// Write trace log entries.
     pub trace: bool,
     /// Log every message of MCP servers.
@@ -135,6 +137,7 @@ impl SessionSetup {
             helper: None,
             answers_questions: false,
             idle_after: Duration::from_mins(1),
+            review_timeout: Duration::from_secs(20),
             trace: false,
             trace_servers: false,
             waits_for_servers: false,

@@ -7,7 +7,10 @@ use osier_extensions::hooks::{AgentHooks, Hooks, Role, SessionHooks};
 use osier_permissions::{Gate, Permissions};
 use osier_protocol::questions::Questions;
 use osier_sandbox::Confinement;
+use osier_store::writer::Writer;
 use osier_tools::Workspace;
+
+use crate::review::SessionReviewer;
 
 /// The policy of one session. All agents of the session share it. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -19,6 +22,8 @@ pub(crate) struct ToolPolicy {
     interactive: bool,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
+    /// Not set before a session is open.
+    reviewer: Option<SessionReviewer>,
 }
 
 impl ToolPolicy {
@@ -34,6 +39,7 @@ impl ToolPolicy {
             questions,
             interactive,
             hooks: None,
+            reviewer: None,
         }
     }
 
@@ -48,6 +54,24 @@ impl ToolPolicy {
         let permissions = Arc::clone(&self.permissions);
         let hooks = SessionHooks::new(Arc::clone(hooks), permissions, id, transcript);
         self.hooks = Some(Arc::new(hooks));
+        self
+    }
+
+    /// Has a model judge calls in the mode `auto`.
+    #[must_use]
+    pub(crate) fn reviewed_by(
+        mut self,
+        reviewer: impl FnOnce(Arc<Permissions>) -> SessionReviewer,
+    ) -> Self {
+        self.reviewer = Some(reviewer(Arc::clone(&self.permissions)));
+        self
+    }
+
+    /// The same for an agent on another branch of the session.
+    #[must_use]
+    pub(crate) fn on_branch(mut self, branch: &Writer) -> Self {
+        let reviewer = self.reviewer.take();
+        self.reviewer = reviewer.map(|reviewer| reviewer.on_branch(branch.clone()));
         self
     }
 
@@ -78,6 +102,10 @@ impl ToolPolicy {
             Arc::clone(workspace),
             self.interactive,
         );
+        let gate = match &self.reviewer {
+            Some(reviewer) => gate.reviewed_by(Arc::new(reviewer.clone())),
+            None => gate,
+        };
         let Some(session) = &self.hooks else {
             return (None, gate);
         };

@@ -3,7 +3,7 @@
 
 use osier_agent::{AccountingEntry, Agent, ToolUpdate};
 use osier_llm::Model;
-use osier_protocol::{ContextReport, Event, PageAt, Spending, TreeEvent};
+use osier_protocol::{ContextReport, Event, PageAt, Review, Spending, TreeEvent};
 use osier_store::{EntryIndex, SessionStore};
 
 use crate::compaction::report;
@@ -44,6 +44,11 @@ pub(crate) struct StoredPart<'a> {
 impl Usage {
     pub(crate) fn add(&mut self, entry: &AccountingEntry) {
         self.since_open.add(entry);
+    }
+
+    /// Adds a review.
+    pub(crate) fn reviewed(&mut self, review: &Review) {
+        self.since_open.review(review);
     }
 
     /// Adds what an event reports. A call of a subagent counts as one of the session, which is published.

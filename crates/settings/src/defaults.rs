@@ -14,6 +14,7 @@ impl Default for Settings {
             favourites: Vec::new(),
             plan_model: None,
             edit_model: None,
+            review_model: None,
             thinking: None,
             theme: "system".to_owned(),
             keymap: "default".to_owned(),

@@ -56,6 +56,8 @@ pub struct Settings {
     /// The models of the roles.
     pub plan_model: Option<String>,
     pub edit_model: Option<String>,
+    /// The model that judges calls in the permission mode `auto`.
+    pub review_model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
     pub theme: String,
     pub keymap: String,
@@ -165,6 +167,13 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
         description: "The model of the role `edit`.",
         take: |settings, value| text(value).map(|value| settings.edit_model = Some(value)),
+    },
+    Setting {
+        name: "review_model",
+        default: "",
+        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        description: "The model of the permission mode `auto`; without it, a cheap model of the same provider, or the model of the session.",
+        take: |settings, value| text(value).map(|value| settings.review_model = Some(value)),
     },
     Setting {
         name: "thinking",
@@ -381,7 +390,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "permissions",
         default: "\"yolo\"",
-        accepts: "yolo, ask or plan",
+        accepts: "yolo, auto, ask or plan",
         description: "Permission mode.",
         take: |settings, value| {
             settings.permissions = PermissionMode::from_name(value.as_str()?)?;

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(found("theme").source, Source::Default);
         assert_eq!(
             found("permissions").choices,
-            ["\"yolo\"", "\"ask\"", "\"plan\""]
+            ["\"yolo\"", "\"auto\"", "\"ask\"", "\"plan\""]
         );
         assert_eq!(found("theme").choices, [""; 0]);
     }

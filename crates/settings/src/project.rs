@@ -35,6 +35,8 @@ impl Settings {
         settings.pass_environment = user.pass_environment;
         settings.secret_warnings |= user.secret_warnings;
         settings.claude_hooks = user.claude_hooks;
+        // A model that the project selects could allow everything.
+        settings.review_model = user.review_model;
         // Only the user can decide where secrets are sent.
         settings.proxy = user.proxy;
         settings.ca_file = user.ca_file;

@@ -132,6 +132,24 @@ impl EntryIndex {
         entries.filter_map(into_message).collect()
     }
 
+    /// What the user typed in the last messages on the branch of `leaf`, at most `limit`, newest first.
+    pub fn typed(&self, leaf: Option<&str>, limit: usize) -> Vec<String> {
+        let (records, entry_reader) = self.read(|tree| {
+            let branch = tree.walk(leaf.and_then(|id| tree.number(id)));
+            let prompts =
+                branch.filter(|number| matches!(tree.tag(*number), Tag::User | Tag::Message));
+            let records: Vec<_> = prompts.map(|number| tree.record(number)).collect();
+            (records, tree.entry_reader().clone())
+        });
+        let typed = records.iter().filter_map(|record| {
+            match into_message(entry_reader.try_read(record)?)? {
+                AgentMessage::User(message) => Some(message.typed().to_owned()),
+                _ => None,
+            }
+        });
+        typed.filter(|text| !text.is_empty()).take(limit).collect()
+    }
+
     /// The page at a position; `None` if its entry is not on the current branch.
     pub fn page(&self, at: &PageAt) -> Option<Page> {
         let (plan, entry_reader) =

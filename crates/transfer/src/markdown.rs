@@ -11,7 +11,7 @@ use osier_agent::{AgentMessage, Attachment, Severity, ShellRun, ToolResultMessag
 use osier_base::redact::redact;
 use osier_base::{clock, text};
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
-use osier_protocol::{EntryKind, ExportScope, ExportSummary};
+use osier_protocol::{EntryKind, ExportScope, ExportSummary, Review};
 use osier_store::Reading;
 
 /// Maximum columns of the code span in a folded tool's summary.
@@ -218,6 +218,9 @@ fn answered(
         && let Some((language, text)) = arguments(call, &subject)
     {
         fenced(&language, &text, out)?;
+    }
+    if let Some(review) = Review::of(&result.details) {
+        writeln!(out, "> {}\n", line(&review.line()))?;
     }
     let patch = result.details.get("diff").and_then(Value::as_str);
     match patch.filter(|patch| !failed && !patch.is_empty()) {

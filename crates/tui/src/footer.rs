@@ -4,7 +4,9 @@ use crate::presence::Presence;
 use osier_agent::AgentMessage;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
-use osier_protocol::{ConnectionState, ModelInfo, PermissionMode, Role, SandboxMode, Spending};
+use osier_protocol::{
+    ConnectionState, ModelInfo, PermissionMode, Review, Role, SandboxMode, Spending,
+};
 use osier_settings::FooterPart;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
@@ -119,6 +121,9 @@ impl Footer {
                     && let Ok(nested) = serde_json::from_value::<Spending>(nested.clone())
                 {
                     self.total += nested.total;
+                }
+                if let Some(review) = Review::of(&result.details) {
+                    self.total += review.usage;
                 }
             }
             AgentMessage::Assistant(message) => self.total += message.usage,
@@ -294,8 +299,11 @@ impl Footer {
 
     /// The default goes without saying.
     fn permissions(&self) -> Vec<Span> {
-        let mode =
-            Some(self.permissions.name()).filter(|_| self.permissions != PermissionMode::Yolo);
+        let mode = match self.permissions {
+            PermissionMode::Yolo => None,
+            PermissionMode::Auto => Some("auto review"),
+            mode => Some(mode.name()),
+        };
         let words = [self.read_only.then_some("read-only"), mode];
         let words: Vec<&str> = words.into_iter().flatten().collect();
         spans_of(words.join("  "), Token::Warning)

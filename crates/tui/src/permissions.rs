@@ -27,16 +27,11 @@ fn picker(mode: PermissionMode, rules: &[RuleInfo]) -> Picker {
 }
 
 fn mode_item(choice: PermissionMode, now: PermissionMode) -> Item {
-    let meaning = match choice {
-        PermissionMode::Yolo => "run everything unless denied",
-        PermissionMode::Ask => "ask before changes",
-        PermissionMode::Plan => "read-only",
-    };
     let mark = if choice == now { "●" } else { "○" };
     Item {
         key: format!("mode {}", choice.name()),
         label: format!("{mark} {}", choice.name()),
-        details: vec![meaning.into()],
+        details: vec![choice.meaning().into()],
         ..Item::default()
     }
 }

@@ -26,6 +26,17 @@ fn lines(spending: &Spending) -> Vec<String> {
         counted(spending.tool_calls, "tool call", "tool calls"),
         used(&spending.total)
     )];
+    let reviews = &spending.reviews;
+    if reviews.count() > 0 {
+        lines.push(format!(
+            "auto review: {}: {} allowed, {} asked, {} denied; {}",
+            counted(reviews.count(), "call", "calls"),
+            reviews.allowed,
+            reviews.asked,
+            reviews.denied,
+            used(&reviews.usage)
+        ));
+    }
     lines.extend(spending.models.iter().map(line));
     lines
 }
@@ -69,6 +80,7 @@ fn used(usage: &Usage) -> String {
 mod tests {
     use super::*;
     use osier_llm::Cost;
+    use osier_protocol::ReviewSpending;
 
     #[test]
     fn the_session_and_each_model_have_a_line() {
@@ -101,12 +113,19 @@ mod tests {
             models: vec![model("a/x", usage, 2, 1), model("b/y", subscribed, 1, 0)],
             tool_calls: 1,
             tool_failures: 0,
-            last: None,
+            reviews: ReviewSpending {
+                allowed: 1,
+                asked: 0,
+                denied: 2,
+                usage: subscribed,
+            },
+            ..Spending::default()
         };
         assert_eq!(
             lines(&spending),
             [
                 "session: 3 model calls, 1 tool call; ↑1.0k ↓2.4k ↺3.0k (75% of the input), $0.013 and a subscription",
+                "auto review: 3 calls: 1 allowed, 0 asked, 2 denied; ↑500 ↓1.2k ↺1.5k (75% of the input), paid by a subscription",
                 "a/x: 2 calls (1 failed); ↑500 ↓1.2k ↺1.5k (75% of the input), $0.013, 2.0k re-sent without cache ($0.005)",
                 "b/y: 1 call; ↑500 ↓1.2k ↺1.5k (75% of the input), paid by a subscription",
             ]

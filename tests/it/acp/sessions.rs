@@ -85,7 +85,7 @@ fn invalid_parameter_is_named() {
     let (_, message) = editor.call_error("session/set_mode", none);
     assert_eq!(
         message,
-        "missing mode; expected one of `yolo`, `ask`, `plan`"
+        "missing mode; expected one of `yolo`, `auto`, `ask`, `plan`"
     );
     let number = json!({"sessionId": session, "modeId": 7});
     let (code, message) = editor.call_error("session/set_mode", number);
@@ -133,7 +133,7 @@ fn mode_and_options_are_set() {
         (code, message.as_str()),
         (
             -32602,
-            "unknown mode `fly`; expected one of `yolo`, `ask`, `plan`"
+            "unknown mode `fly`; expected one of `yolo`, `auto`, `ask`, `plan`"
         )
     );
     let set = |id: &str, value: &str| json!({"sessionId": session, "configId": id, "value": value});

@@ -27,7 +27,11 @@ fn registry(place: &TestProject) -> SessionRegistry {
 /// Sends a prompt and waits for the end of the run.
 async fn talk(session: &SharedSession, events: &mut Subscriber) {
     let (text, attachments) = ("hello".to_owned(), Vec::new());
-    let prompt = osier_agent::Op::Prompt { text, attachments };
+    let prompt = osier_agent::Op::Prompt {
+        text,
+        attachments,
+        typed: None,
+    };
     session.handle().send(prompt.into());
     while let Some(received) = events.next().await {
         if matches!(

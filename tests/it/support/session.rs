@@ -107,8 +107,14 @@ impl OpenSession {
     pub(crate) fn prompt(&self, text: &str) {
         let text = text.to_owned();
         let attachments = Vec::new();
-        self.host
-            .send(osier_agent::Op::Prompt { text, attachments }.into());
+        self.host.send(
+            osier_agent::Op::Prompt {
+                text,
+                attachments,
+                typed: None,
+            }
+            .into(),
+        );
     }
 
     /// Runs a prompt until the agent settles.

@@ -12,6 +12,7 @@ mod support;
 
 mod appearance;
 mod attachments;
+mod auto_review;
 mod changes;
 mod colours;
 mod editor;

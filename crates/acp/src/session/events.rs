@@ -48,6 +48,12 @@ impl Session {
                 Some(pending) => pending.notices.push((severity, text)),
                 None => self.send_notice(severity, &text).await,
             },
+            Event::CallReviewed {
+                tool_name, review, ..
+            } => {
+                let text = format!("{tool_name}: {}", review.line());
+                self.send_notice(Severity::Info, &text).await;
+            }
             Event::OpEnded {
                 request,
                 with_agent,

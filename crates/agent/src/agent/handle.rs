@@ -73,6 +73,7 @@ impl Agent {
         self.send(Op::Prompt {
             text: text.into(),
             attachments,
+            typed: None,
         });
     }
 
@@ -80,6 +81,7 @@ impl Agent {
         self.send(Op::Steer {
             text: text.into(),
             attachments,
+            typed: None,
         });
     }
 
@@ -87,6 +89,7 @@ impl Agent {
         self.send(Op::FollowUp {
             text: text.into(),
             attachments,
+            typed: None,
         });
     }
 

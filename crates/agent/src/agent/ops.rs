@@ -20,18 +20,33 @@ pub(super) enum NextStep {
 pub(super) async fn apply(core: &Core, op: Op) -> NextStep {
     let running = core.state().running;
     match op {
-        Op::Prompt { text, attachments } | Op::Steer { text, attachments } => {
+        Op::Prompt {
+            text,
+            attachments,
+            typed,
+        }
+        | Op::Steer {
+            text,
+            attachments,
+            typed,
+        } => {
             let message = UserMessage {
                 text,
                 attachments,
+                typed,
                 timestamp: clock::now_ms(),
             };
             return enqueue_or_run(core, message, |queues| &mut queues.steering);
         }
-        Op::FollowUp { text, attachments } => {
+        Op::FollowUp {
+            text,
+            attachments,
+            typed,
+        } => {
             let message = UserMessage {
                 text,
                 attachments,
+                typed,
                 timestamp: clock::now_ms(),
             };
             return enqueue_or_run(core, message, |queues| &mut queues.follow_up);

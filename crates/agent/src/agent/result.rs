@@ -50,6 +50,7 @@ impl Agent {
         self.send(Op::Prompt {
             text: text.into(),
             attachments,
+            typed: None,
         });
         let outcome = loop {
             match events.recv().await {

@@ -32,6 +32,10 @@ pub struct UserMessage {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    /// What the user typed, if `text` differs: a template was expanded, text was piped in, or a plugin changed it.
+    /// Empty if a hook or a plugin sent the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed: Option<String>,
     /// Milliseconds since the Unix epoch.
     #[serde(default)]
     pub timestamp: i64,
@@ -161,9 +165,14 @@ impl UserMessage {
     pub fn new(text: impl Into<String>, timestamp: i64) -> Self {
         Self {
             text: text.into(),
-            attachments: Vec::new(),
             timestamp,
+            ..Self::default()
         }
+    }
+
+    /// What the user typed; empty if the user did not send the message.
+    pub fn typed(&self) -> &str {
+        self.typed.as_deref().unwrap_or(&self.text)
     }
 }
 
@@ -338,7 +347,7 @@ mod tests {
         let message = UserMessage {
             text: "see".into(),
             attachments: vec![attachment, text],
-            timestamp: 0,
+            ..UserMessage::default()
         };
         assert_eq!(
             user_content(&message),

@@ -21,6 +21,9 @@ osier_base::requests! {
             /// attached files, as the agent stores them
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             attachments: Vec<Attachment>,
+            /// what the user typed, if `text` contains more: an expanded template, piped text
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            typed: Option<String>,
         },
         /// Queue a message that is delivered after the current tools, before the next request. Starts a run when
         /// none is active.
@@ -31,6 +34,9 @@ osier_base::requests! {
             /// attached files, as the agent stores them
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             attachments: Vec<Attachment>,
+            /// what the user typed, if `text` contains more: an expanded template, piped text
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            typed: Option<String>,
         },
         /// Queue a message that is delivered when the agent would otherwise stop. Starts a run when none is
         /// active.
@@ -41,6 +47,9 @@ osier_base::requests! {
             /// attached files, as the agent stores them
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             attachments: Vec<Attachment>,
+            /// what the user typed, if `text` contains more: an expanded template, piped text
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            typed: Option<String>,
         },
         /// Stop the run, the running change of the conversation and the user's command. The partial answer is
         /// kept; `agent_settled` follows when nothing runs. Has no effect without a run.

@@ -153,8 +153,12 @@ impl<'a> Run<'a> {
 
     /// Adds a message of the user to the conversation.
     async fn accept(&self, mut message: UserMessage) -> Result<(), StopRun> {
+        let sent = message.text.clone();
         for interceptor in self.core.interceptors() {
             interceptor.on_input(&mut message).await?;
+        }
+        if message.text != sent {
+            message.typed.get_or_insert(sent);
         }
         self.core.commit(AgentMessage::User(message)).await
     }
@@ -194,7 +198,9 @@ impl<'a> Run<'a> {
             return Ok(true);
         }
         for interceptor in self.core.interceptors() {
-            if let Some(message) = interceptor.before_settle().await {
+            if let Some(mut message) = interceptor.before_settle().await {
+                // The user did not type it.
+                message.typed = Some(String::new());
                 self.accept(message).await?;
                 return Ok(true);
             }

@@ -118,7 +118,9 @@ async fn check(turn: Turn<'_>, call: &ToolCall, stop_reason: StopReason) -> Chec
             ToolDecision::Allow => {}
             ToolDecision::Deny { reason } => {
                 let text = format!("This call was denied: {reason}");
-                return Check::Refused(ToolOutput::failed(ToolStatus::Denied { reason }, text));
+                let mut output = ToolOutput::failed(ToolStatus::Denied { reason }, text);
+                interceptor.after_denial(&proposed, &mut output);
+                return Check::Refused(output);
             }
             ToolDecision::Rewrite {
                 arguments: rewritten,

@@ -273,6 +273,7 @@ impl SessionHooks {
     fn input(&self, event: HookEvent, fields: &Value, cwd: &Path) -> Vec<u8> {
         let mode = match self.permissions.mode() {
             PermissionMode::Yolo => "bypassPermissions",
+            PermissionMode::Auto => "auto",
             PermissionMode::Ask => "default",
             PermissionMode::Plan => "plan",
         };

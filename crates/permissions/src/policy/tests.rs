@@ -37,6 +37,7 @@ fn word(verdict: &Verdict) -> &'static str {
         Verdict::Allow => "allow",
         Verdict::Deny(_) => "deny",
         Verdict::Ask { .. } => "ask",
+        Verdict::Review { .. } => "review",
     }
 }
 
@@ -244,4 +245,43 @@ fn hook_can_allow_or_ask_but_not_override_a_rule() {
     assert_eq!(decide("git push x", &Hint::Allow), "ask");
     assert_eq!(decide("rm x", &Hint::Allow), "deny");
     assert_eq!(decide("ls", &Hint::Ask("why".into())), "ask");
+}
+
+#[test]
+fn auto_reviews_only_what_nothing_else_decides() {
+    let place = place(&["bash(echo *)"], &["bash(git push *)"], &["bash(rm *)"]);
+    let permissions = place.permissions(PermissionMode::Auto);
+    for (command, expected) in [
+        ("make", "review"),
+        ("echo a", "allow"),
+        ("git push origin", "ask"),
+        ("git {push,x}", "ask"),
+        ("rm x", "deny"),
+        ("echo ${x:-rm}", "ask"),
+        ("make\r", "deny"),
+        ("cat .env", "ask"),
+        ("make < .env", "ask"),
+        ("cp a .git/config", "ask"),
+        ("tar -C.git -x", "review"),
+        ("cat \".osier/settings.toml\"", "ask"),
+        ("make FILE=.mcp.json", "ask"),
+        ("ls .github .gitignore", "review"),
+    ] {
+        assert_eq!(bash(&permissions, command), expected, "{command}");
+    }
+    let decide = |tool: &str, arguments: serde_json::Value| {
+        word(&permissions.decide(tool, &arguments, None, false))
+    };
+    assert_eq!(decide("read", json!({"file_path": "a"})), "allow");
+    assert_eq!(decide("read", json!({"file_path": ".env"})), "ask");
+    let write = |path: &str| decide("write", json!({"file_path": path, "content": ".git/x"}));
+    assert_eq!((write("a"), write(".git/x")), ("review", "ask"));
+    assert_eq!(decide("files__get", json!({"paths": ["a"]})), "review");
+    assert_eq!(decide("files__get", json!({"paths": ["a", ".env"]})), "ask");
+    let pattern = "bash(make)".to_owned();
+    permissions.grant(&Grant::Session { pattern }).unwrap();
+    assert_eq!(bash(&permissions, "make"), "allow");
+    assert!(permissions.stop_reviewing());
+    assert_eq!(permissions.mode(), PermissionMode::Ask);
+    assert!(!permissions.stop_reviewing());
 }

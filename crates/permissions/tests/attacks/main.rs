@@ -40,6 +40,7 @@ fn decision(permissions: &Permissions, command: &str) -> &'static str {
     match permissions.decide("bash", &arguments, None, false) {
         Verdict::Allow => "allow",
         Verdict::Ask { .. } => "ask",
+        Verdict::Review { .. } => "review",
         Verdict::Deny(_) => "deny",
     }
 }

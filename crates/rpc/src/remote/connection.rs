@@ -313,9 +313,15 @@ impl RemoteConnection {
         };
         let message = match op {
             Op::Agent(
-                osier_agent::Op::Prompt { text, attachments }
-                | osier_agent::Op::Steer { text, attachments }
-                | osier_agent::Op::FollowUp { text, attachments },
+                osier_agent::Op::Prompt {
+                    text, attachments, ..
+                }
+                | osier_agent::Op::Steer {
+                    text, attachments, ..
+                }
+                | osier_agent::Op::FollowUp {
+                    text, attachments, ..
+                },
             ) => (text, attachments),
             Op::Shell {
                 command,

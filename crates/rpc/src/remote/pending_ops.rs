@@ -212,6 +212,7 @@ mod tests {
         ops.handle_offline(&Op::Agent(AgentOp::Prompt {
             text,
             attachments: Vec::new(),
+            typed: None,
         }));
         ops.handle_offline(&Op::SaveDraft { text: "".into() });
         assert_eq!(stored(60).await, Some("half a thought".into()));

@@ -23,6 +23,7 @@ use crate::permissions::PermissionState;
 use crate::plugins::PluginHost;
 use crate::private_files;
 use crate::questions::PendingQuestions;
+use crate::review::ReviewNews;
 use crate::session_index::IndexHandle;
 use crate::setup::{SessionChoice, SessionSetup};
 use crate::shell::UserShell;
@@ -59,6 +60,8 @@ pub(super) enum Completion {
     Indexed(String, Result<Findings, String>),
     Tree(TreeOutcome),
     Fan(FanOutcome),
+    /// What auto review wants.
+    Review(ReviewNews),
     /// What the MCP servers say.
     McpChanged(ServerEvent),
     UsageCounted(EarlierUsage),
@@ -486,6 +489,7 @@ impl Actor {
             Completion::Tree(outcome) => self.finish_tree(outcome).await,
             Completion::Fan(outcome) => self.finish_fan(outcome),
             Completion::JobsChanged => self.list_jobs(),
+            Completion::Review(news) => self.review_news(news).await,
             Completion::McpChanged(news) => self.mcp_changed(news),
             Completion::Discovered(found) => self.discovered(found).await,
             Completion::LoginEnded(outcome) => self.login_ended(outcome).await,

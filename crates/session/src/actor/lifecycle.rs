@@ -131,6 +131,7 @@ impl Actor {
         SessionContext {
             emitter: self.emitter.detached(),
             mcp_changed: self.detached_callback(Completion::McpChanged),
+            review_news: self.detached_callback(Completion::Review),
             jobs_changed: self.detached_callback(|()| Completion::JobsChanged),
             questions: self.questions.clone(),
             policy: self.permissions.policy(

@@ -3,6 +3,7 @@
 use super::dispatch::{Actor, Completion};
 use crate::hooks::Source;
 use crate::models::{Choice, Models, discover, refresh_if_due};
+use crate::review::{self, ReviewNews};
 use crate::setup::SessionChoice;
 use osier_agent::Severity;
 use osier_llm::Model;
@@ -19,6 +20,24 @@ impl Actor {
         if let Some(session) = session {
             let models = self.selection.models.call_order();
             session.subagents.set_models(models, self.selection.level);
+        }
+    }
+
+    /// Handles what auto review wants of the session.
+    pub(super) async fn review_news(&mut self, news: ReviewNews) {
+        match news {
+            ReviewNews::Model(reply) => {
+                review::send_model(&self.selection.models, &self.setup, reply);
+            }
+            ReviewNews::Judged(judged) => {
+                if let Some(entry) = judged.publish(&mut self.usage, &self.emitter) {
+                    self.store(entry).await;
+                }
+            }
+            ReviewNews::Stopped(text) => {
+                self.permissions.publish(&self.emitter);
+                self.notice(Severity::Warning, text);
+            }
         }
     }
 

@@ -45,9 +45,14 @@ impl SessionFiles {
             }
         }
         if report && let Some(text) = message(&hunks, &left) {
-            let attachments = Vec::new();
+            // The rest quotes files.
+            let comments: Vec<&str> = hunks.iter().map(|hunk| hunk.comment.as_str()).collect();
             emitter.passed_to_agent();
-            agent.send(Op::Prompt { text, attachments });
+            agent.send(Op::Prompt {
+                text,
+                attachments: Vec::new(),
+                typed: Some(comments.join("\n")),
+            });
         }
     }
 }

@@ -85,7 +85,11 @@ impl LaneParts {
             Err(message) => return Err((copy, message)),
         };
         let mut events = agent.subscribe();
-        agent.prompt(prompt.text, prompt.attachments);
+        agent.send(osier_agent::Op::Prompt {
+            text: prompt.text,
+            attachments: prompt.attachments,
+            typed: prompt.typed,
+        });
         let started = Instant::now();
         let mut told = started;
         loop {
@@ -139,7 +143,11 @@ impl LaneParts {
         // The entries of the messages are not needed.
         let (stored, _) = mpsc::unbounded_channel();
         let compactor = Compactor::new(writer.clone(), stored.clone(), self.automatic_compaction);
-        let (hooks, gate) = self.policy.interceptors(&workspace, Role::Lane);
+        let (hooks, gate) = self
+            .policy
+            .clone()
+            .on_branch(writer)
+            .interceptors(&workspace, Role::Lane);
         let mut interceptors = self.rules.clone();
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         interceptors.push(Arc::new(MessageRecorder::new(writer.clone(), stored)));

@@ -2,6 +2,7 @@
 
 mod files;
 pub mod refresh;
+mod reviewer;
 mod scripts;
 mod selection;
 mod server;

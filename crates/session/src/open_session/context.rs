@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use crate::emitter::{Callback, Emitter};
+use crate::review::{ReviewNews, SessionReviewer};
+use crate::setup::SessionSetup;
 use crate::tool_policy::ToolPolicy;
 use osier_extensions::hooks::Hooks;
 use osier_extensions::plugins::Plugins;
 use osier_mcp::ServerEvent;
 use osier_protocol::questions::Questions;
 use osier_store::SessionStore;
+use osier_store::writer::Writer;
 
 /// The connections of a session to its actor, to clients and to extensions.
 #[derive(Debug, Clone)]
@@ -16,6 +19,7 @@ pub(crate) struct SessionContext {
     pub emitter: Emitter,
     pub mcp_changed: Callback<ServerEvent>,
     pub jobs_changed: Callback<()>,
+    pub review_news: Callback<ReviewNews>,
     pub questions: Questions,
     pub policy: ToolPolicy,
     pub plugins: Arc<Plugins>,
@@ -24,8 +28,15 @@ pub(crate) struct SessionContext {
 
 impl SessionContext {
     /// The policy of the session in `store`.
-    pub(crate) fn session_policy(&self, store: &SessionStore) -> ToolPolicy {
+    pub(crate) fn session_policy(&self, setup: &SessionSetup, store: &SessionStore) -> ToolPolicy {
         let policy = self.policy.clone();
-        policy.for_session(&self.hooks, store.id(), store.path())
+        let reviewer = |permissions| {
+            let (branch, news) = (Writer::at_leaf(store.clone()), self.review_news.clone());
+            let timeout = setup.review_timeout;
+            SessionReviewer::new(permissions, branch, news, &self.emitter, timeout)
+        };
+        policy
+            .for_session(&self.hooks, store.id(), store.path())
+            .reviewed_by(reviewer)
     }
 }

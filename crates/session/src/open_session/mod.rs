@@ -110,7 +110,7 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let policy = context.session_policy(&store);
+        let policy = context.session_policy(setup, &store);
         let workspace = workspace(setup, &policy, &context);
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;

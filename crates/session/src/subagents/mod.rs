@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 use crate::tool_policy::ToolPolicy;
 use osier_extensions::hooks::Role;
-use osier_protocol::Spending;
+use osier_protocol::{Review, Spending};
 
 use definition::Definition;
 use osier_agent::{
@@ -224,6 +224,9 @@ impl TaskDetails {
             osier_agent::Event::ToolExecutionEnd {
                 call_id, result, ..
             } => {
+                if let Some(review) = Review::of(&result.details) {
+                    self.spending.review(&review);
+                }
                 let mut steps = self.steps.iter_mut();
                 if let Some(step) = steps.find(|step| step.call_id == *call_id) {
                     step.status = Some(result.status.name().to_owned());

@@ -8,6 +8,7 @@ use super::theme::Highlighter;
 use osier_agent::ToolResultMessage;
 use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
+use osier_protocol::Review;
 
 /// The main argument by tool, including the tools of other programs in imported sessions; others show their
 /// first text argument.
@@ -87,6 +88,11 @@ pub(super) fn answered(
     let mut body = String::new();
     if let Some(call) = call {
         body.push_str(&arguments(highlighter, call, patch.is_some()));
+    }
+    if let Some(review) = Review::of(&result.details) {
+        body.push_str("<p>");
+        body.push_str(&escape_clean(&review.line()));
+        body.push_str("</p>");
     }
     match patch {
         Some(patch) if !failed => body.push_str(&code::diff(patch)),

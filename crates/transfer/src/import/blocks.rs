@@ -64,7 +64,11 @@ fn image(block: &Value) -> Option<(String, String)> {
 
 /// Blocks as a prompt: text, with images as attachments.
 pub(super) fn prompt(blocks: Vec<ContentBlock>, timestamp: i64) -> UserMessage {
-    let mut prompt = UserMessage::new("", timestamp);
+    let mut prompt = UserMessage {
+        // Other programs put more than typed text into prompts.
+        typed: Some(String::new()),
+        ..UserMessage::new("", timestamp)
+    };
     for block in blocks {
         match block {
             ContentBlock::Text { text } => {

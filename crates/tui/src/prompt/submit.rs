@@ -75,9 +75,17 @@ impl Prompt {
             ..UserMessage::default()
         });
         outbox.tell(if to.follow_up {
-            AgentOp::FollowUp { text, attachments }
+            AgentOp::FollowUp {
+                text,
+                attachments,
+                typed: None,
+            }
         } else {
-            AgentOp::Prompt { text, attachments }
+            AgentOp::Prompt {
+                text,
+                attachments,
+                typed: None,
+            }
         });
     }
 

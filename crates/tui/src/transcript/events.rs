@@ -77,6 +77,20 @@ impl Transcript {
                 return changed;
             }
             Event::Notice { severity, text, .. } => self.notice(*severity, text),
+            Event::CallReviewed {
+                call_id,
+                tool_name,
+                review,
+            } => {
+                if let Some(place) = self.near.calls.get(call_id).copied() {
+                    let change = |cell: &mut ToolCell| cell.review = Some(review.clone());
+                    self.near.change_tool(place, change);
+                } else {
+                    // A call of a subagent, a lane or a plugin.
+                    let text = format!("{tool_name}: {}", review.line());
+                    self.notice(Severity::Info, &text);
+                }
+            }
             Event::Agent(event) => return self.apply_agent(event),
             _ => return false,
         }

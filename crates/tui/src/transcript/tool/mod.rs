@@ -15,13 +15,14 @@ use osier_agent::{Output, ToolResultMessage, ToolUpdate};
 use osier_base::ansi::{Run, carried};
 use osier_base::text;
 use osier_llm::{ContentBlock, ToolCall};
+use osier_protocol::{Effect, Review};
 use osier_session::subagents::TaskDetails;
 use osier_term::face::Token;
 use osier_term::highlight::{Highlighted, Highlighter};
 use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
 
-use super::cell::{CellStyle, picture_rows};
+use super::cell::{CellStyle, picture_rows, plain};
 use super::output::{Painted, tail_rows};
 use super::task;
 use view::ToolView;
@@ -61,6 +62,8 @@ pub(crate) struct ToolCell {
     status: String,
     /// What happened in the agent inside of it.
     nested: TaskDetails,
+    /// The judgement of auto review.
+    pub review: Option<Box<Review>>,
 }
 
 impl ToolCell {
@@ -77,6 +80,7 @@ impl ToolCell {
             syntax: diff::Syntax::default(),
             status: String::new(),
             nested: TaskDetails::default(),
+            review: None,
         }
     }
 
@@ -121,6 +125,7 @@ impl ToolCell {
     pub(crate) fn finish(&mut self, result: Arc<ToolResultMessage>) {
         let live = std::mem::take(&mut self.live);
         self.colours = carried(&live.text, &live.colours, &result_text(&result)).into();
+        self.review = Review::of(&result.details).map(Box::new);
         self.phase = Phase::Done(result);
         self.nested = TaskDetails::default();
         self.status = String::new();
@@ -194,6 +199,9 @@ impl ToolCell {
             self.header_rows(view, width, expanded)
         };
         let indent = [Span::new("  ", Token::ToolOutput)];
+        if let Some(review) = &self.review {
+            rows.extend(review_rows(review, width, expanded));
+        }
         let body_width = width;
         match &self.phase {
             Phase::Streaming => {}
@@ -226,6 +234,24 @@ impl ToolCell {
         }
         rows
     }
+}
+
+/// The judgement of auto review; a denial is never cut.
+fn review_rows(review: &Review, width: u16, expanded: bool) -> Vec<Row> {
+    let line = text::single_line(&review.line());
+    let (token, is_complete) = match review.decision {
+        Effect::Allow => (Token::Muted, expanded),
+        Effect::Ask => (Token::Warning, expanded),
+        Effect::Deny => (Token::Warning, true),
+    };
+    let indent = [Span::new("  ", token)];
+    let room = usize::from(width).saturating_sub(2);
+    let line = if is_complete {
+        line.into()
+    } else {
+        text::truncate(&line, room)
+    };
+    plain(&line, token, width, &indent, &indent)
 }
 
 /// Bytes of the strings in a value.

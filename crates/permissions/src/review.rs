@@ -1,0 +1,98 @@
+//! Auto review: in the mode `auto`, a model judges calls that no rule decides and that name no sensitive file.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use osier_agent::ToolOutput;
+use osier_llm::ToolCall;
+use osier_protocol::{Effect, Review};
+use osier_tools::Workspace;
+use tokio_util::sync::CancellationToken;
+
+/// Judges calls instead of the user.
+pub trait Reviewer: fmt::Debug + Send + Sync {
+    /// The judgement; `None` if there is none and the user is asked.
+    fn review<'a>(
+        &'a self,
+        request: ReviewRequest<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Option<Review>>;
+}
+
+/// A call to judge.
+#[derive(Debug, Clone, Copy)]
+pub struct ReviewRequest<'a> {
+    pub call: &'a ToolCall,
+    /// The real path of the file that the call names.
+    pub file: Option<&'a Path>,
+    pub workspace: &'a Workspace,
+}
+
+/// The result of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reviewed {
+    Allowed,
+    /// The model receives the reason.
+    Denied(String),
+    /// The user is asked, for this reason.
+    Asked(String),
+}
+
+/// The reviewer of a gate, and the reviews of calls that have no result yet.
+#[derive(Debug, Default)]
+pub(super) struct Reviews {
+    reviewer: Option<Arc<dyn Reviewer>>,
+    pending: Mutex<HashMap<String, Review>>,
+}
+
+impl Reviews {
+    pub(super) fn new(reviewer: Arc<dyn Reviewer>) -> Self {
+        Self {
+            reviewer: Some(reviewer),
+            ..Self::default()
+        }
+    }
+
+    /// Has the call reviewed, if there is a reviewer.
+    pub(super) async fn judge(
+        &self,
+        request: ReviewRequest<'_>,
+        cancel: &CancellationToken,
+    ) -> Reviewed {
+        let review = match &self.reviewer {
+            Some(reviewer) => reviewer.review(request, cancel).await,
+            None => None,
+        };
+        if cancel.is_cancelled() {
+            return Reviewed::Denied("interrupted".to_owned());
+        }
+        let Some(review) = review else {
+            return Reviewed::Asked(String::new());
+        };
+        let reviewed = match review.decision {
+            Effect::Allow => Reviewed::Allowed,
+            Effect::Deny => Reviewed::Denied(format!(
+                "auto review denied it: {}; do not work around this with another command or tool: continue without it, or ask the user",
+                review.reason
+            )),
+            Effect::Ask => Reviewed::Asked(format!("auto review: {}", review.reason)),
+        };
+        self.pending().insert(request.call.id.clone(), review);
+        reviewed
+    }
+
+    /// Adds the review of the call to its result. Nothing else can add one.
+    pub(super) fn add_to(&self, call: &ToolCall, output: &mut ToolOutput) {
+        Review::remove_from(&mut output.details);
+        if let Some(review) = self.pending().remove(&call.id) {
+            review.add_to(&mut output.details);
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, HashMap<String, Review>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
