@@ -245,3 +245,26 @@ fn hook_can_allow_or_ask_but_not_override_a_rule() {
     assert_eq!(decide("rm x", &Hint::Allow), "deny");
     assert_eq!(decide("ls", &Hint::Ask("why".into())), "ask");
 }
+
+#[test]
+fn an_offered_rule_is_never_for_every_command_or_file() {
+    let place = place(&[], &[], &[]);
+    let permissions = place.permissions(PermissionMode::Ask);
+    let offered = |tool, arguments| match permissions.decide(tool, &arguments, None, false) {
+        Verdict::Ask { patterns, .. } => patterns,
+        verdict => panic!("{verdict:?}"),
+    };
+    for command in ["", " ", "\n\t"] {
+        let patterns = offered("bash", json!({"command": command}));
+        assert_eq!(patterns, Vec::<String>::new(), "{command:?}");
+    }
+    let folder = permissions.cwd.display();
+    assert_eq!(
+        offered("edit", json!({"file_path": "."})),
+        [
+            format!("edit({folder})"),
+            "edit(./**)".to_owned(),
+            "edit".to_owned()
+        ]
+    );
+}
