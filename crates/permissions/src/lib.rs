@@ -30,6 +30,8 @@
 mod aspects;
 mod equivalents;
 mod files;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod gate;
 mod policy;
 mod programs;

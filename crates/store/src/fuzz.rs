@@ -1,0 +1,125 @@
+//! What holds for every session file, for fuzzing.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::{Loaded, load};
+use osier_base::jsonl;
+use osier_protocol::{Entry, EntryKind, Header};
+
+/// A file name that has the id and the time of the session.
+const NAME: &str = "2026-01-01T00-00-00-000Z_019b76da-a800-7000-8000-000000000001.jsonl";
+
+/// A session file in any condition.
+pub fn jsonl(data: &[u8]) {
+    let Some(loaded) = loaded(data) else {
+        return;
+    };
+    check_lines(data, &loaded);
+    let missing = check_tree(data, &loaded);
+    // What was read is written and read again without a loss.
+    let written = written(&loaded.header, &loaded.entries);
+    let Some(again) = self::loaded(&written) else {
+        unreachable!("a written session is a session");
+    };
+    assert_eq!(again.header, loaded.header);
+    let kinds = |loaded: &Loaded| {
+        let kinds = loaded.entries.iter();
+        kinds.map(|entry| entry.kind.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&again), kinds(&loaded));
+    assert_eq!(again.torn_bytes, 0);
+    if !missing {
+        assert_eq!(again.entries, loaded.entries);
+        assert_eq!(again.reattached, 0);
+    }
+    if !loaded.entries.iter().any(|entry| entry.kind.is_damaged()) {
+        assert_eq!(again.damaged, 0);
+    }
+}
+
+/// Every complete line is there, and every other line is counted.
+fn check_lines(data: &[u8], loaded: &Loaded) {
+    let mut uncounted = loaded.damaged;
+    let mut start = 0;
+    for line in data.split_inclusive(|byte| *byte == b'\n') {
+        let above = &data[..start];
+        start += line.len();
+        let is_header = above.is_empty() && serde_json::from_slice::<Header>(line).is_ok();
+        let is_torn = !line.ends_with(b"\n");
+        match Entry::parse(line) {
+            _ if is_header => {}
+            // The first of two entries with the same id counts, even if it is damaged.
+            Ok(entry) if !names(above, &entry.id) => {
+                let found = loaded.entries.iter().find(|other| other.id == entry.id);
+                assert_eq!(found.map(|found| &found.kind), Some(&entry.kind));
+            }
+            Err(_) if is_torn || line.trim_ascii().is_empty() => {}
+            _ => {
+                assert!(uncounted > 0, "{line:?} is not counted in {loaded:?}");
+                uncounted -= 1;
+            }
+        }
+    }
+}
+
+/// Parents are above their children, and no id occurs twice. Returns whether the entry of an id is damaged and missing.
+fn check_tree(data: &[u8], loaded: &Loaded) -> bool {
+    let mut above = HashSet::new();
+    let mut missing = false;
+    for entry in &loaded.entries {
+        let parent = entry.parent_id.as_deref();
+        let is_move = matches!(entry.kind, EntryKind::Leaf { .. });
+        if let Some(parent) = parent.filter(|parent| !is_move && !above.contains(parent)) {
+            assert!(names(data, parent), "{entry:?} has no parent");
+            missing = true;
+        }
+        if let EntryKind::Leaf {
+            target_id: Some(target),
+        } = &entry.kind
+        {
+            missing |= !above.contains(&**target);
+        }
+        assert!(above.insert(&*entry.id), "{entry:?} occurs twice");
+    }
+    missing
+}
+
+/// Whether a line, or a part of one, begins an entry with this id.
+fn names(data: &[u8], id: &str) -> bool {
+    let id = serde_json::Value::from(id).to_string();
+    let start = format!("\"id\":{id}");
+    memchr::memmem::find(data, start.as_bytes()).is_some()
+}
+
+fn written(header: &Header, entries: &[Entry]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    assert!(jsonl::encode(header, &mut bytes).is_ok());
+    for entry in entries {
+        assert!(jsonl::encode(entry, &mut bytes).is_ok());
+    }
+    bytes
+}
+
+/// The session in a file with these bytes.
+fn loaded(bytes: &[u8]) -> Option<Loaded> {
+    let Ok(folder) = tempfile::tempdir() else {
+        unreachable!("a temporary folder can be created");
+    };
+    let path = folder.path().join(NAME);
+    write(&path, bytes);
+    load(&path).ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing else reads the file")]
+fn write(path: &Path, bytes: &[u8]) {
+    assert!(std::fs::write(path, bytes).is_ok());
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn saved_sessions_are_read() {
+        osier_testing::fuzz::run_cases("jsonl", super::jsonl);
+    }
+}
