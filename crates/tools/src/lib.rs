@@ -54,7 +54,7 @@ mod preview;
 mod prompt_detection;
 mod read;
 mod shell;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod testing;
 mod todo;
 mod truncation;

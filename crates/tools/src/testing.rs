@@ -1,5 +1,7 @@
 //! A workspace in a temporary directory, and calls of its tools.
 
+#![cfg_attr(fuzzing, allow(dead_code))]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::RangeInclusive;
