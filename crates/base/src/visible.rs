@@ -55,10 +55,16 @@ pub fn marked(text: &str) -> Visible {
             continue;
         }
         match notation(char, before) {
-            Some(notation) => shown.mark(&notation),
-            None => shown.text.push(char),
+            Some(notation) => {
+                shown.mark(&notation);
+                // Nothing joins a notation.
+                before = None;
+            }
+            None => {
+                shown.text.push(char);
+                before = Some(char);
+            }
         }
-        before = Some(char);
         rest = &rest[char.len_utf8()..];
     }
     shown
@@ -217,6 +223,7 @@ mod tests {
                 "rm\\u{a0}x\\u{2003}y\\u{3164}",
             ),
             ("a\u{fe00}\u{e0101}", "a\\u{fe00}\\u{e0101}"),
+            ("a\u{e0040}\u{e0101}b", "a\\u{e0040}\\u{e0101}b"),
             (
                 "👨‍👩‍👧 ❤\u{fe0f} e\u{301} 1\u{fe0f}\u{20e3} نمی\u{200c}خواهم",
                 "👨‍👩‍👧 ❤\u{fe0f} e\u{301} 1\u{fe0f}\u{20e3} نمی\u{200c}خواهم",
