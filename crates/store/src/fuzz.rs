@@ -45,10 +45,10 @@ fn check_lines(data: &[u8], loaded: &Loaded) {
     for line in data.split_inclusive(|byte| *byte == b'\n') {
         let above = &data[..start];
         start += line.len();
-        let is_header = above.is_empty() && serde_json::from_slice::<Header>(line).is_ok();
         let is_torn = !line.ends_with(b"\n");
         match Entry::parse(line) {
-            _ if is_header => {}
+            // The first line is the header, also if it is damaged.
+            _ if above.is_empty() => {}
             // The first of two entries with the same id counts, even if it is damaged.
             Ok(entry) if !names(above, &entry.id) => {
                 let found = loaded.entries.iter().find(|other| other.id == entry.id);
