@@ -44,27 +44,19 @@ fn shown(raw: &str) {
     assert_eq!(visible(&shown), shown, "showing again");
     let marked = marked(raw);
     assert_eq!(marked.text, *shown);
-    let notations = marked.marks.iter().map(|mark| &marked.text[mark.clone()]);
-    assert!(notations.into_iter().all(|notation| !notation.is_empty()));
-    // What is between the notations is the text as it was.
+    assert!(marked.marks.iter().all(|mark| !mark.is_empty()));
+    // What is between the notations is in the text, in order.
+    let starts = [0]
+        .into_iter()
+        .chain(marked.marks.iter().map(|mark| mark.end));
+    let ends = marked.marks.iter().map(|mark| mark.start);
     let mut rest = raw;
-    let mut end = 0;
-    for mark in marked
-        .marks
-        .iter()
-        .cloned()
-        .chain([shown.len()..shown.len()])
-    {
-        for line in shown[end..mark.start]
-            .split('\n')
-            .filter(|line| !line.is_empty())
-        {
-            let Some(at) = rest.find(line) else {
-                unreachable!("{line:?} is not in {rest:?}");
-            };
-            rest = &rest[at + line.len()..];
+    for (start, end) in starts.zip(ends.chain([shown.len()])) {
+        for line in shown[start..end].lines() {
+            let found = rest.split_once(line);
+            assert!(found.is_some(), "{line:?} is not in {rest:?}");
+            rest = found.map_or("", |(_, after)| after);
         }
-        end = mark.end;
     }
     for columns in [0, 12, 30, 80] {
         let line = one_line(raw, columns);

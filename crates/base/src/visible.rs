@@ -54,16 +54,13 @@ pub fn marked(text: &str) -> Visible {
             before = Some(' ');
             continue;
         }
-        match notation(char, before) {
-            Some(notation) => {
-                shown.mark(&notation);
-                // Nothing joins a notation.
-                before = None;
-            }
-            None => {
-                shown.text.push(char);
-                before = Some(char);
-            }
+        if let Some(notation) = notation(char, before) {
+            shown.mark(&notation);
+            // Nothing joins a notation.
+            before = None;
+        } else {
+            shown.text.push(char);
+            before = Some(char);
         }
         rest = &rest[char.len_utf8()..];
     }

@@ -7,7 +7,7 @@ use crate::wire::WIRES;
 use crate::wire::testing::{model, try_play};
 
 /// Sizes of chunks that a stream is split into.
-const SIZES: [usize; 5] = [1, 2, 3, 7, 64];
+const SIZES: [usize; 3] = [1, 3, 64];
 /// Bytes of an event at most, so that the limit is reached by small streams.
 const LIMIT: usize = 200;
 

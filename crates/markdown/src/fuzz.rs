@@ -10,20 +10,20 @@ const ROOM: usize = 30;
 /// An answer of a model.
 pub fn markdown(data: &[u8]) {
     let source = String::from_utf8_lossy(data);
-    for width in [1, 9, 33, 80] {
-        for linear in [false, true] {
-            let whole = rows(&mut new(linear, &[&source]), width);
-            whole.iter().for_each(|row| check(row, width));
-            // Few documents are worth being drawn after every character.
-            let sizes = if source.len() < 200 {
-                &[1, 3, 17][..]
-            } else {
-                &[17]
-            };
-            for size in sizes {
-                let streamed = rows(&mut streamed(linear, &source, *size, width), width);
-                assert_eq!(streamed, whole, "chunks of {size}, {width} columns");
-            }
+    for (width, linear) in [(2, false), (9, true), (33, false), (80, true)] {
+        let whole = rows(&mut new(linear, &[&source]), width);
+        for row in &whole {
+            check(row, width);
+        }
+        // Only short documents are drawn after every character.
+        let sizes = if source.len() < 200 {
+            &[1, 3, 17][..]
+        } else {
+            &[17]
+        };
+        for size in sizes {
+            let streamed = rows(&mut streamed(linear, &source, *size, width), width);
+            assert_eq!(streamed, whole, "chunks of {size}, {width} columns");
         }
     }
     assert_safe(&plain::first_line(&source));

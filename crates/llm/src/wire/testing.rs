@@ -1,6 +1,11 @@
 //! Helpers for the tests of wire formats: models, requests, and streams that are decoded completely.
 
 #![cfg_attr(fuzzing, allow(dead_code))]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "only tests and fuzz targets use it"
+)]
 
 use std::sync::Arc;
 
