@@ -7,6 +7,7 @@
 
 mod attacks;
 mod network;
+mod shared;
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};

@@ -111,6 +111,8 @@ impl Gate {
 
     async fn decide(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
         let hint = self.hints.take(&call.id);
+        // Without a working sandbox no command runs, and the files are those of the host.
+        let _ = self.workspace.confinement().prepare().await;
         let confined = self.confines(&call.name).await;
         let (tool, arguments) = (&call.name, &call.arguments);
         let target = self.workspace.file_target(tool, arguments);
@@ -166,14 +168,7 @@ impl Gate {
 
     /// Whether the call writes where the sandbox denies it to commands.
     fn leaves_sandbox(&self, target: &FileTarget) -> bool {
-        let is_outside =
-            |roots: Vec<PathBuf>| !roots.iter().any(|root| target.real.starts_with(root));
-        target.purpose.writes()
-            && self
-                .workspace
-                .confinement()
-                .writable_roots()
-                .is_some_and(is_outside)
+        target.purpose.writes() && !self.workspace.confinement().may_write(&target.real)
     }
 
     fn title(&self, tool: &str, leaves: bool, why: &str) -> String {

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::HELPER;
 use super::backend::{Backend, SandboxError};
 use super::bubblewrap::{Layout, Temporary};
+use super::mounts::{Mounts, Source};
 use super::network::{Asker, Proxies};
 use super::protected::{Identities, Protected};
 use super::report::Report;
@@ -290,24 +291,32 @@ impl Confinement {
     }
 
     /// Whether a command could write to `path`, an absolute path without symbolic links, as a command names it.
-    /// Landlock cannot protect files such as `.git` in a writable directory; here they are protected as well.
+    /// Landlock cannot protect files such as `.git` in a writable directory; here they are protected as well. Requires a
+    /// detected backend, like `wrap`.
     pub fn may_write(&self, path: &Path) -> bool {
-        if self.mode() == SandboxMode::Off {
-            return true;
-        }
-        let requested = self.lock().clone();
-        let layout = self.layout(&requested, &Network::Off);
-        layout.is_ok_and(|layout| layout.mounts.may_write(path))
-    }
-
-    /// The directories that commands can write to; `None` when the sandbox is off.
-    pub fn writable_roots(&self) -> Option<Vec<PathBuf>> {
         let requested = self.lock().clone();
         if requested.effective() == SandboxMode::Off {
-            return None;
+            return true;
         }
-        let layout = self.layout(&requested, &Network::Off).ok()?;
-        Some(layout.mounts.writable().map(Path::to_owned).collect())
+        let mounts = match self.own_layout() {
+            Some(layout) => Ok(layout.mounts),
+            None => self.mounts_of_host(&requested),
+        };
+        mounts.is_ok_and(|mounts| mounts.may_write(path))
+    }
+
+    /// What commands can write to when they find the files of the host.
+    fn mounts_of_host(&self, requested: &Requested) -> Result<Mounts, SandboxError> {
+        let mut mounts = Mounts::default();
+        for path in self.writable(requested, &self.temporary()?) {
+            if let Ok(path) = path.canonicalize() {
+                mounts.add(path, Source::Writable);
+            }
+        }
+        for path in self.protected.find(&self.cwd) {
+            mounts.add(path, Source::ReadOnly);
+        }
+        Ok(mounts)
     }
 
     /// The mounts, when the sandbox is on and has any.

@@ -62,13 +62,6 @@ impl Mounts {
         }
     }
 
-    /// The directories and files that a command can write to.
-    pub(super) fn writable(&self) -> impl Iterator<Item = &Path> {
-        let writable = |source: &Source| matches!(source, Source::Writable | Source::Private(_));
-        let mounts = self.0.iter().filter(move |(_, source)| writable(source));
-        mounts.map(|(path, _)| path.as_path())
-    }
-
     /// The arguments of `bwrap`.
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let mut mounts: Vec<&(PathBuf, Source)> = self.0.iter().collect();

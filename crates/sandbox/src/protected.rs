@@ -5,7 +5,7 @@ use std::fs::{self, FileType};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use osier_base::regular_file;
 
@@ -16,6 +16,9 @@ const MAX_PROTECTED: usize = 256;
 
 /// Bytes of a file that names a directory: larger than any path.
 const POINTER_LIMIT: u64 = 16 * 1024;
+
+/// Longer than the steps in which file systems count time.
+const STEP: Duration = Duration::from_secs(2);
 
 /// Of the working directory only.
 const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
@@ -28,7 +31,9 @@ pub(super) struct Protected {
 
 #[derive(Debug, Clone, Default)]
 struct Folder {
-    changed: Option<SystemTime>,
+    /// When its entries last changed, since 1970. Unlike the time of modification, a command cannot set it. `None` if a
+    /// later change could have the same time.
+    changed: Option<Duration>,
     entries: usize,
     folders: Vec<PathBuf>,
     /// Its `.git`.
@@ -78,8 +83,7 @@ impl Protected {
 
 impl Folder {
     fn read(path: &Path, known: Option<Self>) -> Self {
-        let changed = fs::symlink_metadata(path).and_then(|data| data.modified());
-        let changed = changed.ok();
+        let changed = time_of_change(path);
         if let Some(known) = known
             && changed.is_some()
             && known.changed == changed
@@ -101,6 +105,15 @@ impl Folder {
         }
         folder
     }
+}
+
+/// `None` for a time of just now, because file systems count in steps.
+fn time_of_change(path: &Path) -> Option<Duration> {
+    let data = fs::symlink_metadata(path).ok()?;
+    let seconds = Duration::from_secs(data.ctime().try_into().ok()?);
+    let changed = seconds + Duration::from_nanos(data.ctime_nsec().try_into().ok()?);
+    let now = SystemTime::UNIX_EPOCH.elapsed().ok()?;
+    (changed + STEP < now).then_some(changed)
 }
 
 /// `.git` itself, and the directories that it names when it is the file of a worktree or a submodule.

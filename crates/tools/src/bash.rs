@@ -245,6 +245,8 @@ fn job_output(job: &Job) -> ToolOutput {
         ..details
     };
     let waits = job.is_running() && asks_for_input(&shown.text);
+    let notes = job.new_notes().into_iter();
+    let status = notes.fold(status, |status, note| format!("{status}. {note}"));
     let status = with_advice(&status, waits);
     let output = if shown.text.trim().is_empty() {
         "(no new output)\n"

@@ -20,6 +20,7 @@ use super::workspace::Workspace;
 use osier_agent::UpdateSink;
 use osier_base::clock::{human_duration, now_ms};
 use osier_base::process::{Exit, signal_name, spawn};
+use osier_sandbox::Report;
 
 /// Maximum number of jobs, running or ended; the oldest ended job is removed first.
 const MAX_JOBS: usize = 32;
@@ -52,6 +53,9 @@ pub(super) struct Job {
     cancel: CancellationToken,
     /// Bytes of output that the model has already received.
     given: Mutex<u64>,
+    report: Report,
+    /// What the sandbox reports and the model knows.
+    noted: Mutex<Vec<String>>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -98,7 +102,7 @@ impl Jobs {
 
 impl Job {
     fn start(workspace: &Workspace, command: &str, id: String) -> io::Result<Self> {
-        let (invocation, _) = workspace.shell().invocation(command)?;
+        let (invocation, report) = workspace.shell().invocation(command)?;
         let mut running = spawn(&invocation)?;
         let mut recorder = Recorder::new(workspace, UpdateSink::discard());
         let capture = Arc::clone(&recorder.capture);
@@ -135,6 +139,8 @@ impl Job {
             progress,
             cancel,
             given: Mutex::default(),
+            report,
+            noted: Mutex::default(),
             _task: AbortOnDropHandle::new(task),
         })
     }
@@ -203,6 +209,15 @@ impl Job {
         excerpt.for_model(&self.progress.borrow().kept.full_output())
     }
 
+    /// What the sandbox reports since the last call.
+    pub(super) fn new_notes(&self) -> Vec<String> {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.report.notes();
+        notes.retain(|note| !noted.contains(note));
+        noted.extend(notes.iter().cloned());
+        notes
+    }
+
     /// `job1 running for 3.0s`, `job1 exit code 1, after 3.0s`.
     pub(super) fn status(&self) -> String {
         let time = |duration: Duration| human_duration(duration.as_millis() as u64);
@@ -248,6 +263,7 @@ impl Job {
                 id: self.id.clone(),
                 running: progress.ended.is_none(),
             }),
+            sandbox_notes: self.report.notes(),
             ..details(&self.command, exit, duration)
         }
     }

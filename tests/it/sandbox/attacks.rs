@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -104,7 +105,6 @@ impl Target {
         if let Some(user) = user {
             own(folder.path(), user);
             own(temporary.path(), user);
-            use std::os::unix::process::CommandExt as _;
             victim.uid(user).gid(user);
         }
         Self {
@@ -148,7 +148,7 @@ impl Target {
         ));
         for left in ["/run", "/dev/shm", "/dev/mqueue"] {
             let path = Path::new(left).join(&self.token);
-            state.insert(format!("{path:?} {}", path.exists()));
+            state.insert(format!("{} {}", path.display(), path.exists()));
         }
         state
     }
@@ -236,7 +236,7 @@ impl Target {
                 PathBuf::from(&folder.1)
             };
             let name = private.file_name().unwrap().to_string_lossy();
-            assert!(name.starts_with("osier-tmp-"), "{private:?}");
+            assert!(name.starts_with("osier-tmp-"), "{}", private.display());
             own(&private, user);
         }
         Some(self.start(&invocation, user))
@@ -304,13 +304,14 @@ fn own(path: &Path, user: u32) {
 fn describe(path: &Path, with_metadata: bool, state: &mut BTreeSet<String>) {
     let data = fs::symlink_metadata(path);
     let Ok(data) = data else {
-        state.insert(format!("{path:?} is gone"));
+        state.insert(format!("{} is gone", path.display()));
         return;
     };
     let content = data.is_file().then(|| fs::read_to_string(path).unwrap());
     let metadata = with_metadata.then(|| (data.mode(), data.mtime()));
     state.insert(format!(
-        "{path:?} {content:?} {metadata:?} {} {}",
+        "{} {content:?} {metadata:?} {} {}",
+        path.display(),
         data.uid(),
         data.gid()
     ));
@@ -343,7 +344,6 @@ async fn run(user: Option<u32>, configuration: (&str, SandboxMode, &str)) {
         .filter(|line| line.starts_with("GOT"))
         .collect();
     assert_eq!(got, Vec::<&str>::new(), "{name}: {said}");
-    println!("{name}: {}", said.trim());
     assert_eq!(target.state(holds_metadata), before.0, "{name}");
     if holds_metadata {
         assert_eq!(target.project(), before.1, "{name}");

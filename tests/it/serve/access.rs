@@ -55,19 +55,12 @@ fn requests_without_the_token_are_rejected() {
 
 #[test]
 fn local_socket_requires_the_token() {
-    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::io::{Read as _, Write as _};
     let home = Home::new();
     let socket = home.home().join("serve.sock");
-    let mut server = std::process::Command::new(env!("CARGO_BIN_EXE_osier"))
-        .args(["serve", "--unix"])
-        .arg(&socket)
-        .env("OSIER_HOME", home.home())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut output = BufReader::new(server.stdout.take().unwrap());
-    output.read_line(&mut line).unwrap();
+    let server = home.cli().args(["serve", "--unix"]).arg(&socket);
+    let mut server = server.start();
+    server.line().unwrap();
     let token = std::fs::read_to_string(home.home().join("serve.token")).unwrap();
     let status = |header: &str| {
         let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
@@ -82,8 +75,8 @@ fn local_socket_requires_the_token() {
     let wrong = "Authorization: Bearer 0123456789abcdef\r\n";
     let found = ["", wrong, "Cookie: osier=x\r\n", &right].map(status);
     assert_eq!(found, ["401", "401", "401", "200"]);
-    server.kill().unwrap();
-    server.wait().unwrap();
+    server.signal(rustix::process::Signal::TERM);
+    assert_eq!(server.end().1, Some(0));
 }
 
 #[test]
