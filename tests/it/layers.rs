@@ -1,5 +1,5 @@
 //! What the compiler cannot check about the sources: which crates may use heavy dependencies, what the program and
-//! its modes may import, where code is unsafe, and how long a file may be.
+//! its modes may import, where code is unsafe, how long a file may be, and that fuzz targets are tested.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -208,6 +208,41 @@ fn screen_modules_import_only_lower_layers() {
     let allowed = |own: &str, other: &str| own == other || (own, other) == ("action", "command");
     let checked = imports_point_down("crates/tui/src", SCREEN_LAYERS, allowed);
     assert!(checked > 300, "the imports were not found");
+}
+
+#[test]
+fn every_fuzz_target_has_cases_and_a_test() {
+    let names = |folder: &str| {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| {
+                entry
+                    .unwrap()
+                    .path()
+                    .file_stem()
+                    .unwrap()
+                    .display()
+                    .to_string()
+            })
+            .collect();
+        names.sort();
+        names
+    };
+    let targets = names("fuzz/targets");
+    assert_eq!(targets, names("fuzz/cases"));
+    let manifest = fs::read_to_string("fuzz/Cargo.toml").unwrap();
+    let sources = sources();
+    let mut faults = Vec::new();
+    for target in targets {
+        if !manifest.contains(&format!("path = \"targets/{target}.rs\"")) {
+            faults.push(format!("`fuzz/Cargo.toml` does not build {target}"));
+        }
+        let test = format!("run_cases(\"{target}\", super::{target})");
+        if !sources.iter().any(|source| source.code.contains(&test)) {
+            faults.push(format!("no test runs the cases of {target}"));
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
 }
 
 /// Checks that the modules of a crate import only lower layers and what is `allowed`; returns how many imports there

@@ -33,6 +33,8 @@ pub mod config_file;
 pub mod diff;
 pub mod folders;
 pub mod foreground;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod git;
 pub mod hex;
 pub mod ids;

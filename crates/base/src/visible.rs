@@ -54,11 +54,14 @@ pub fn marked(text: &str) -> Visible {
             before = Some(' ');
             continue;
         }
-        match notation(char, before) {
-            Some(notation) => shown.mark(&notation),
-            None => shown.text.push(char),
+        if let Some(notation) = notation(char, before) {
+            shown.mark(&notation);
+            // Nothing joins a notation.
+            before = None;
+        } else {
+            shown.text.push(char);
+            before = Some(char);
         }
-        before = Some(char);
         rest = &rest[char.len_utf8()..];
     }
     shown
@@ -157,23 +160,28 @@ pub fn one_line(text: &str, columns: usize) -> String {
         return line;
     }
     let lines = shown.matches('\n').count();
+    let length = line.chars().count();
     let rest = |head: &str| {
         let hidden = lines - head.matches('⏎').count().min(lines);
-        match hidden {
+        let count = match hidden {
             0 => {
-                let hidden = line.chars().count() - head.chars().count();
-                format!(
-                    "… +{}",
-                    text::counted(grouped(hidden), "character", "characters")
-                )
+                let hidden = length - head.chars().count();
+                text::counted(grouped(hidden), "character", "characters")
             }
-            hidden => format!("… +{}", text::counted(grouped(hidden), "line", "lines")),
-        }
+            hidden => text::counted(grouped(hidden), "line", "lines"),
+        };
+        format!("… +{count}")
     };
-    // The count has about the same width wherever the line is cut.
-    let room = columns.saturating_sub(text::width(&rest("")) + 1);
-    let head = text::take_width(&line, room);
-    format!("{head}{}", rest(head))
+    // The count has about the same width wherever the line is cut; one of characters is wider than one of lines.
+    let mut room = columns.saturating_sub(text::width(&rest("")) + 1);
+    loop {
+        let head = text::take_width(&line, room);
+        let cut = format!("{head}{}", rest(head));
+        if room == 0 || text::width(&cut) <= columns {
+            return cut;
+        }
+        room -= 1;
+    }
 }
 
 /// A number with a comma before every third digit: `4,000`.
@@ -212,6 +220,7 @@ mod tests {
                 "rm\\u{a0}x\\u{2003}y\\u{3164}",
             ),
             ("a\u{fe00}\u{e0101}", "a\\u{fe00}\\u{e0101}"),
+            ("a\u{e0040}\u{e0101}b", "a\\u{e0040}\\u{e0101}b"),
             (
                 "👨‍👩‍👧 ❤\u{fe0f} e\u{301} 1\u{fe0f}\u{20e3} نمی\u{200c}خواهم",
                 "👨‍👩‍👧 ❤\u{fe0f} e\u{301} 1\u{fe0f}\u{20e3} نمی\u{200c}خواهم",
@@ -255,6 +264,11 @@ mod tests {
                 "a\nb\nc\nd\ne\nf\ng\nh\ni\nj",
                 14,
                 "a⏎b… +8 lines".to_owned(),
+            ),
+            (
+                "a\nb and a last line that is long",
+                24,
+                "a⏎b and … +24 characters".to_owned(),
             ),
             (
                 &"x".repeat(4030),

@@ -54,6 +54,8 @@ pub mod catalogue;
 mod errors;
 mod event;
 mod frames;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod handover;
 pub mod http;
 mod message;

@@ -23,6 +23,8 @@
 
 mod blocks;
 mod code;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod highlighting;
 mod inline;
 mod long_line;

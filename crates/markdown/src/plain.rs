@@ -3,12 +3,12 @@
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::render::options;
-use osier_base::text::head_bytes;
+use osier_base::text::{self, head_bytes};
 
 /// Bytes of a text that are searched for its first line.
 const HEAD: usize = 4 * 1024;
 
-/// The first block with text, on one line and without markup: the first line of a code block, the header of a table.
+/// The first block with text, on one line and without markup and control characters: the first line of a code block, the header of a table.
 ///
 /// ```
 /// use osier_markdown::plain::first_line;
@@ -42,7 +42,7 @@ pub fn first_line(source: &str) -> String {
     }
     let line = line.trim().trim_end_matches('·').trim_end();
     let first = line.lines().find(|line| !line.trim().is_empty());
-    first.unwrap_or_default().trim().to_owned()
+    text::sanitize(first.unwrap_or_default().trim()).into_owned()
 }
 
 fn ends_block(end: TagEnd) -> bool {
@@ -89,7 +89,9 @@ pub fn images(source: &str, most: usize) -> Vec<Image> {
                     destination: dest_url.into_string(),
                 });
             }
-            (Event::Text(text) | Event::Code(text), Some(image)) => image.alt.push_str(&text),
+            (Event::Text(text) | Event::Code(text), Some(image)) => {
+                image.alt.push_str(&text::sanitize(&text));
+            }
             (Event::End(TagEnd::Image), _) => images.extend(open.take()),
             _ => {}
         }
@@ -123,6 +125,7 @@ mod tests {
             ("a $x^2$ b", "a x^2 b"),
             ("---\n\ntext", "text"),
             ("a * b * c", "a * b * c"),
+            ("a&#x202e;b\x1b[31mc", "abc"),
             ("", ""),
         ] {
             assert_eq!(first_line(source), expected, "{source:?}");

@@ -5,6 +5,7 @@
 
 mod context;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{
@@ -107,6 +108,14 @@ pub(super) fn parse<'s>(
     Parser::new_with_broken_link_callback(source, options(), Some(callback)).into_offset_iter()
 }
 
+/// The text of an event without the control characters that references such as `&#27;` stand for. The source has none.
+fn decoded<'t>(text: &'t CowStr<'_>) -> Cow<'t, str> {
+    match text {
+        CowStr::Borrowed(text) => Cow::Borrowed(text),
+        CowStr::Boxed(_) | CowStr::Inlined(_) => text::sanitize(text),
+    }
+}
+
 /// The table that `source` is.
 pub(super) fn table(
     source: &str,
@@ -199,7 +208,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match &mut self.code {
                 Some((_, code)) => code.push_str(&text),
-                None => self.inline.text(&text::expand_tabs(&text), base),
+                None => self.inline.text(&text::expand_tabs(&decoded(&text)), base),
             },
             Event::Code(text) => self.inline.code(&text::expand_tabs(&text), base),
             Event::InlineMath(text) | Event::DisplayMath(text) => self.math(&text, range, base),
@@ -250,7 +259,7 @@ impl<'s, 'b> Renderer<'s, 'b> {
                     CodeBlockKind::Fenced(info) => code::language(info),
                     CodeBlockKind::Indented => "",
                 };
-                self.code = Some((text::expand_tabs(language).into(), String::new()));
+                self.code = Some((text::single_line(language).into(), String::new()));
             }
             Tag::HtmlBlock => {
                 self.begin(at, Previous::Other);

@@ -248,6 +248,10 @@ fn references_resolve_whenever_they_are_defined() {
 #[test]
 fn control_sequences_never_reach_a_row() {
     assert_eq!(shown("a\x1b[31mb\x1b[0m\x07\r\nc\u{202e}d", 40), "ab cd");
+    assert_eq!(
+        shown("a&#27;[31mb&#x202e;c [d](e&#x202e;f)", 40),
+        "a[31mbc d (ef)"
+    );
 }
 
 #[test]

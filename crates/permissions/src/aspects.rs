@@ -242,6 +242,10 @@ impl Aspects {
     pub(super) fn patterns(&self, tool: &str, cwd: &Path) -> Vec<String> {
         let mut patterns = Vec::new();
         if let Some(command) = &self.command {
+            // A rule without a pattern would allow every command.
+            if command.trim().is_empty() {
+                return patterns;
+            }
             patterns.push(format!("bash({})", literal(command)));
             if let ([Aspect { what, .. }], false) = (self.list.as_slice(), self.unclear)
                 && let What::Command(words, _) = what
@@ -252,12 +256,15 @@ impl Aspects {
             return patterns;
         }
         if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
-            let shown = meant.strip_prefix(cwd).unwrap_or(meant);
+            let below = meant.strip_prefix(cwd).ok();
+            // An empty pattern would be for every file.
+            let shown = below.filter(|path| !path.as_os_str().is_empty());
+            let shown = shown.unwrap_or(meant);
             let escape = |path: &Path| globset::escape(&path.to_string_lossy());
             patterns.push(format!("{tool}({})", escape(shown)));
             let folder = shown
                 .parent()
-                .filter(|parent| !parent.as_os_str().is_empty());
+                .filter(|parent| !parent.as_os_str().is_empty() && meant != cwd);
             if let Some(folder) = folder {
                 patterns.push(format!("{tool}({}/**)", escape(folder)));
             }

@@ -31,6 +31,8 @@ mod advice;
 mod aspects;
 mod equivalents;
 mod files;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod gate;
 mod policy;
 mod programs;

@@ -38,6 +38,8 @@ mod entry_reader;
 mod envelope;
 mod error;
 mod fork;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod glimpse;
 mod index;
 mod key;

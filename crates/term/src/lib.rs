@@ -50,6 +50,8 @@ pub mod component;
 mod document;
 pub mod face;
 pub mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod highlight;
 pub mod images;
 pub mod input;

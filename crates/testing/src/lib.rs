@@ -1,4 +1,5 @@
-//! Helpers for the tests of every crate: [`skip`] reports tests that cannot run on this machine.
+//! Helpers for the tests of every crate: [`skip`] reports tests that cannot run on this machine; [`fuzz`] runs the cases
+//! of fuzz targets.
 //!
 //! ```
 //! fn shell_prints_hello() {
@@ -10,4 +11,5 @@
 //! # shell_prints_hello();
 //! ```
 
+pub mod fuzz;
 pub mod skip;

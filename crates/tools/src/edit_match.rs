@@ -83,6 +83,16 @@ struct Splice {
     text: String,
 }
 
+/// What an edit changes at one of its matches.
+#[derive(Debug)]
+struct Change {
+    matched: Range<usize>,
+    /// Index of the edit.
+    edit: usize,
+    /// In order, within `matched`.
+    splices: Vec<Splice>,
+}
+
 /// Applies all `edits` to `original`, or none. Without `allow_normalized`, a text must match exactly, except
 /// for line endings.
 pub(super) fn apply(
@@ -92,8 +102,7 @@ pub(super) fn apply(
 ) -> Result<Applied, MatchError> {
     let mut search = Search::new(original);
     let has_crlf = original.contains("\r\n");
-    let mut places: Vec<(Range<usize>, usize)> = Vec::new();
-    let mut splices = Vec::new();
+    let mut changes = Vec::new();
     let mut matches = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
         let found = search.find(edit, index)?;
@@ -108,14 +117,19 @@ pub(super) fn apply(
         let hunks = hunks(edit, &found.pattern);
         let endings = Endings::of(edit, found.level, has_crlf);
         for place in &found.places {
-            places.push((place.original.clone(), index));
             let view = search.view(found.level);
-            splices.extend(splice(original, view, place, &hunks, endings));
+            changes.push(Change {
+                matched: place.original.clone(),
+                edit: index,
+                splices: splice(original, view, place, &hunks, endings),
+            });
         }
     }
-    check_overlap(places)?;
+    // By match, because what one edit adds at its end is at the same position as what another one replaces.
+    sort::by_key(&mut changes, |change| change.matched.start);
+    check_overlap(&changes)?;
     Ok(Applied {
-        text: spliced(original, splices),
+        text: spliced(original, &changes),
         matches,
     })
 }
@@ -387,25 +401,25 @@ fn with_local_ending(original: &str, offset: usize, new: &str) -> String {
     }
 }
 
-fn check_overlap(mut places: Vec<(Range<usize>, usize)>) -> Result<(), MatchError> {
-    sort::by_key(&mut places, |(range, _)| range.start);
-    for pair in places.windows(2) {
-        let ((left, first), (right, second)) = (&pair[0], &pair[1]);
-        if right.start < left.end {
+/// `changes` are sorted.
+fn check_overlap(changes: &[Change]) -> Result<(), MatchError> {
+    for pair in changes.windows(2) {
+        let (left, right) = (&pair[0], &pair[1]);
+        if right.matched.start < left.matched.end {
             return Err(MatchError::Overlap {
-                first: *first.min(second),
-                second: *first.max(second),
+                first: left.edit.min(right.edit),
+                second: left.edit.max(right.edit),
             });
         }
     }
     Ok(())
 }
 
-fn spliced(original: &str, mut splices: Vec<Splice>) -> String {
-    sort::by_key(&mut splices, |splice| splice.range.start);
+/// `changes` are sorted and do not overlap.
+fn spliced(original: &str, changes: &[Change]) -> String {
     let mut text = String::with_capacity(original.len());
     let mut done = 0;
-    for splice in splices {
+    for splice in changes.iter().flat_map(|change| &change.splices) {
         text.push_str(&original[done..splice.range.start]);
         text.push_str(&splice.text);
         done = splice.range.end;

@@ -36,6 +36,8 @@ mod file_access;
 mod file_states;
 pub mod files;
 mod find;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod grep;
 mod grep_file;
 pub mod illustration;
@@ -52,7 +54,7 @@ mod preview;
 mod prompt_detection;
 mod read;
 mod shell;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod testing;
 mod todo;
 mod truncation;

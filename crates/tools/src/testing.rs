@@ -1,5 +1,12 @@
 //! A workspace in a temporary directory, and calls of its tools.
 
+#![cfg_attr(fuzzing, allow(dead_code))]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "only tests and fuzz targets use it"
+)]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::RangeInclusive;

@@ -15,7 +15,7 @@ mod limit;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) mod testing;
 
 pub(crate) use answer::parse_arguments;
@@ -24,7 +24,7 @@ pub(crate) use format::{Decoder, Wire};
 use crate::model::Api;
 
 /// All wire formats.
-const WIRES: &[Wire] = &[
+pub(crate) const WIRES: &[Wire] = &[
     anthropic::WIRE,
     openai_responses::WIRE,
     openai_chat::WIRE,

@@ -1,5 +1,12 @@
 //! Helpers for the tests of wire formats: models, requests, and streams that are decoded completely.
 
+#![cfg_attr(fuzzing, allow(dead_code))]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "only tests and fuzz targets use it"
+)]
+
 use std::sync::Arc;
 
 use crate::builder::MessageBuilder;
@@ -122,12 +129,21 @@ pub(crate) fn play(model: &Model, bytes: &[u8]) -> (AssistantMessage, TurnStatus
 
 /// Like `play`, in chunks of `size` bytes.
 pub(crate) fn play_in(model: &Model, bytes: &[u8], size: usize) -> (AssistantMessage, TurnStatus) {
+    try_play(model, bytes, size).unwrap()
+}
+
+/// Like `play_in`; `None` if the stream is not in the framing of the format.
+pub(crate) fn try_play(
+    model: &Model,
+    bytes: &[u8],
+    size: usize,
+) -> Option<(AssistantMessage, TurnStatus)> {
     let wire = crate::wire::find(model.api).unwrap();
     let mut parser = wire.framing.parser();
     let mut decoder = (wire.decoder)(model);
     let mut events = Vec::new();
     for chunk in bytes.chunks(size) {
-        for event in parser.push(chunk).unwrap() {
+        for event in parser.push(chunk).ok()? {
             decoder.push(&event, &mut events);
         }
     }
@@ -150,7 +166,7 @@ pub(crate) fn play_in(model: &Model, bytes: &[u8], size: usize) -> (AssistantMes
     for event in &events {
         status = builder.apply(event).or(status);
     }
-    (builder.finish(0), status.unwrap())
+    Some((builder.finish(0), status.unwrap()))
 }
 
 /// Like `play`, for a stream given as the data of its events.

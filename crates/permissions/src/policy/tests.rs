@@ -285,3 +285,26 @@ fn auto_reviews_only_what_nothing_else_decides() {
     assert_eq!(permissions.mode(), PermissionMode::Ask);
     assert!(!permissions.stop_reviewing());
 }
+
+#[test]
+fn an_offered_rule_is_never_for_every_command_or_file() {
+    let place = place(&[], &[], &[]);
+    let permissions = place.permissions(PermissionMode::Ask);
+    let offered = |tool, arguments| match permissions.decide(tool, &arguments, None, false) {
+        Verdict::Ask { patterns, .. } => patterns,
+        verdict => panic!("{verdict:?}"),
+    };
+    for command in ["", " ", "\n\t"] {
+        let patterns = offered("bash", json!({"command": command}));
+        assert_eq!(patterns, Vec::<String>::new(), "{command:?}");
+    }
+    let folder = permissions.cwd.display();
+    assert_eq!(
+        offered("edit", json!({"file_path": "."})),
+        [
+            format!("edit({folder})"),
+            "edit(./**)".to_owned(),
+            "edit".to_owned()
+        ]
+    );
+}

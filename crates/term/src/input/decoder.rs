@@ -162,8 +162,9 @@ impl Decoder {
         self.buffer.push(byte);
         match std::str::from_utf8(&self.buffer) {
             Ok(text) => {
-                let key = text.chars().next().map(KeyPress::char);
-                self.emit(key, events);
+                // No key types a control character.
+                let typed = text.chars().find(|char| !char.is_control());
+                self.emit(typed.map(KeyPress::char), events);
             }
             Err(error) if error.error_len().is_some() => self.ground(),
             Err(_) => {}

@@ -153,7 +153,7 @@ fn key(parameters: &str, end: u8) -> Option<KeyPress> {
         b'u' => return kitty(first, modifiers),
         b'~' if first == "27" => {
             let code = char::from_u32(fields.next()?.parse().ok()?)?;
-            return Some(KeyPress::new(code_of(code), modifiers));
+            return Some(KeyPress::new(code_of(code)?, modifiers));
         }
         b'~' => find(NUMBERS, first.parse().ok()?)?,
         // rxvt: the final byte encodes the modifier.
@@ -198,20 +198,22 @@ fn kitty(first: &str, modifiers: KeyModifiers) -> Option<KeyPress> {
                 }
                 _ => code,
             };
-            code_of(char::from_u32(code)?)
+            code_of(char::from_u32(code)?)?
         }
     };
     Some(KeyPress::new(code, modifiers))
 }
 
-fn code_of(char: char) -> KeyCode {
-    match char {
+/// The key of a character; no key types a control character.
+fn code_of(char: char) -> Option<KeyCode> {
+    Some(match char {
         '\r' => KeyCode::Enter,
         '\t' => KeyCode::Tab,
         '\x1b' => KeyCode::Esc,
         '\x7f' | '\x08' => KeyCode::Backspace,
+        char if char.is_control() => return None,
         char => KeyCode::Char(char),
-    }
+    })
 }
 
 /// `modifiers:event`.

@@ -30,6 +30,18 @@ fn edits_apply_to_the_original_in_any_order() {
 }
 
 #[test]
+fn edits_of_adjacent_lines_apply_in_any_order() {
+    for (first, second, expected) in [
+        (edit("b", "c"), edit("a\n", "a\nx\n"), "a\nx\nc"),
+        (edit("b", "y\nb"), edit("a\n", "a\nx\n"), "a\nx\ny\nb"),
+    ] {
+        let (one, other) = ([first.clone(), second.clone()], [second, first]);
+        assert_eq!(applied("a\nb", &one), expected);
+        assert_eq!(applied("a\nb", &other), expected);
+    }
+}
+
+#[test]
 fn line_endings_are_preserved() {
     for (original, old, new, expected) in [
         (

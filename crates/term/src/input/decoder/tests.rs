@@ -97,6 +97,9 @@ fn releases_and_unknown_sequences_are_ignored() {
     for bytes in [
         "\x1b[97;1:3u",
         "\x1b[57441;2u",
+        "\x1b[12;2u",
+        "\x1b[27;2;1~",
+        "\u{90}",
         "\x1b[?1;2;3z",
         "\x1b[>41;354;0c",
         "\x1b[M abc"[..6].into(),
