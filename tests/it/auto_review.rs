@@ -8,7 +8,7 @@ use std::time::Duration;
 use osier_agent::{Op as AgentOp, RunOutcome, Severity, ToolStatus};
 use osier_llm::{Script, Usage};
 use osier_protocol::questions::{Answer as UserAnswer, Grant, Question};
-use osier_protocol::{Effect, Event, Op, PermissionMode, Review, Spending};
+use osier_protocol::{Effect, Event, Op, PermissionMode, Review, Spending, TreeEvent, TreeOp};
 use osier_session::{SessionChoice, SessionSetup};
 use serde_json::{Value, json};
 
@@ -669,6 +669,38 @@ async fn calls_of_subagents_are_judged_by_the_messages_of_the_user() {
     assert_eq!(session["typed"], json!(["count the files"]));
     // The result of the task counts it.
     assert_eq!(usage(&mut open).await.reviews.allowed, 1);
+}
+
+/// The lanes of `/fan` are judged by their own prompt, and do not move the conversation.
+#[tokio::test]
+async fn calls_of_lanes_are_judged_by_their_branch() {
+    let server = Server::start([judges("allow", "fits")]);
+    let place = project(&server);
+    write(&place.work().join("a.txt"), "old\n");
+    let arguments = json!({"file_path": "b.txt", "content": "new"});
+    let script = Script::new()
+        .turn(|turn| turn.when_user("hello").text("hi"))
+        .turn(|turn| turn.when_result("b.txt").text("finished").repeat())
+        .turn(|turn| turn.when_user("do it").tool("write", arguments).repeat());
+    let mut open = place.open_with(SessionChoice::New, script, reviews).await;
+    open.run("hello").await;
+    let fan = TreeOp::FanOut {
+        models: vec!["test/one".to_owned(), "test/one".to_owned()],
+        prompt: Some("do it".to_owned()),
+    };
+    open.host.send(Op::Tree(fan));
+    let ended = |event: &Event| matches!(event, Event::Tree(TreeEvent::FanEnded { .. }));
+    let events = open.until(ended).await;
+    assert_eq!(reviewed(&events).0, vec![review(Effect::Allow, "fits"); 2]);
+    for request in server.requests() {
+        assert_eq!(data(&request).0["typed"], json!(["hello", "do it"]));
+    }
+    open.host.send(Op::GetStatus);
+    let status = |event: &Event| matches!(event, Event::Status { .. });
+    let Some(Event::Status { status }) = open.until(status).await.pop() else {
+        panic!("no status");
+    };
+    assert_eq!(status.message_count, 2);
 }
 
 /// A tool of a plugin takes the same way, and cannot claim a review.

@@ -489,7 +489,7 @@ impl Actor {
             Completion::Tree(outcome) => self.finish_tree(outcome).await,
             Completion::Fan(outcome) => self.finish_fan(outcome),
             Completion::JobsChanged => self.list_jobs(),
-            Completion::Review(news) => self.review_news(news).await,
+            Completion::Review(news) => self.review_news(news),
             Completion::McpChanged(news) => self.mcp_changed(news),
             Completion::Discovered(found) => self.discovered(found).await,
             Completion::LoginEnded(outcome) => self.login_ended(outcome).await,

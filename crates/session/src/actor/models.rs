@@ -24,15 +24,13 @@ impl Actor {
     }
 
     /// Handles what auto review wants of the session.
-    pub(super) async fn review_news(&mut self, news: ReviewNews) {
+    pub(super) fn review_news(&mut self, news: ReviewNews) {
         match news {
             ReviewNews::Model(reply) => {
                 review::send_model(&self.selection.models, &self.setup, reply);
             }
             ReviewNews::Judged(judged) => {
-                if let Some(entry) = judged.publish(&mut self.usage, &self.emitter) {
-                    self.store(entry).await;
-                }
+                judged.publish(&mut self.usage, &self.emitter);
             }
             ReviewNews::Stopped(text) => {
                 self.permissions.publish(&self.emitter);

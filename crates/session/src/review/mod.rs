@@ -146,7 +146,9 @@ impl SessionReviewer {
             (None, Some(problem)) => (asked(&reference, &problem), None),
             (None, None) => {
                 let answer = self.shared.call(&choice, &*transport, &input).await;
-                (answer.review(&reference), Some(answer.accounting))
+                let review = answer.review(&reference);
+                self.store(&choice, &review).await;
+                (review, Some(answer.accounting))
             }
         };
         let stopped = self.shared.count(&review, (!is_known).then_some(input));
@@ -162,6 +164,18 @@ impl SessionReviewer {
             self.shared.news.call(ReviewNews::Stopped(text));
         }
         Some(review)
+    }
+
+    /// Stores the usage of the model call on the branch.
+    async fn store(&self, (model, _): &Choice, review: &Review) {
+        let kind = EntryKind::Usage {
+            kind: "review".to_owned(),
+            provider: model.provider.clone(),
+            model: model.id.clone(),
+            usage: review.usage,
+        };
+        // If the session cannot be written, the next message stops the run.
+        let _ = self.branch.append(kind).await;
     }
 }
 
@@ -346,23 +360,16 @@ pub(crate) fn send_model(
 }
 
 impl CallReview {
-    /// Counts and publishes the review. Returns the entry with its usage.
-    pub(crate) fn publish(self, usage: &mut SessionUsage, emitter: &Emitter) -> Option<EntryKind> {
-        let review = self.review;
-        usage.reviewed(&review);
+    /// Counts and publishes the review.
+    pub(crate) fn publish(self, usage: &mut SessionUsage, emitter: &Emitter) {
+        usage.reviewed(&self.review);
         emitter.publish(Event::CallReviewed {
             call_id: self.call_id,
             tool_name: self.tool_name,
-            review: Box::new(review.clone()),
+            review: Box::new(self.review),
         });
-        let entry = self.accounting?;
-        emitter.publish(Event::Agent(osier_agent::Event::Accounting { entry }));
-        let (provider, model) = review.model.split_once('/')?;
-        Some(EntryKind::Usage {
-            kind: "review".to_owned(),
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            usage: review.usage,
-        })
+        if let Some(entry) = self.accounting {
+            emitter.publish(Event::Agent(osier_agent::Event::Accounting { entry }));
+        }
     }
 }
