@@ -47,8 +47,9 @@ mod tests {
             by_key(&mut ours, |(key, _)| *key);
             theirs.sort_by_key(|(key, _)| *key);
             prop_assert_eq!(&ours, &theirs);
-            by(&mut ours, |one, other| other.1.cmp(&one.1));
-            theirs.sort_by(|one, other| other.1.cmp(&one.1));
+            let descending = |one: &(u8, u16), other: &(u8, u16)| other.1.cmp(&one.1).then(one.0.cmp(&other.0));
+            by(&mut ours, descending);
+            theirs.sort_by(descending);
             prop_assert_eq!(ours, theirs);
         }
     }

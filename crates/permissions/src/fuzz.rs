@@ -143,7 +143,7 @@ impl Rules {
 fn freedom(verdict: &Verdict) -> u8 {
     match verdict {
         Verdict::Deny(_) => 0,
-        Verdict::Ask { .. } => 1,
+        Verdict::Ask { .. } | Verdict::Review { .. } => 1,
         Verdict::Allow => 2,
     }
 }
