@@ -261,7 +261,9 @@ fn prepare(
         keep_attributes(temporary.as_file(), old);
     }
     // After the change of owner, which clears set-id bits.
-    if let Some(mode) = mode.or(existing.map(|(_, metadata)| metadata.mode() & 0o7777)) {
+    // As when a file is changed: it does not run as another user with other contents.
+    let kept = existing.map(|(_, metadata)| metadata.mode() & 0o1777);
+    if let Some(mode) = mode.or(kept) {
         temporary
             .as_file()
             .set_permissions(Permissions::from_mode(mode))?;
@@ -374,6 +376,16 @@ mod tests {
             assert_eq!((metadata.uid(), metadata.gid()), (1234, 2345));
         }
         assert_eq!(names(dir.path()), ["run.sh"]);
+    }
+
+    #[test]
+    fn a_changed_file_runs_as_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write(&path, b"old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o6755)).unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(mode(&path), 0o755);
     }
 
     #[test]

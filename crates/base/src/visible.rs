@@ -132,9 +132,21 @@ fn is_hidden(char: char, before: Option<char>) -> bool {
         | '\u{1160}'
         | '\u{2800}'
         | '\u{3164}'
-        | '\u{ffa0}' => true,
+        | '\u{ffa0}'
+        // Letters and signs without a glyph.
+        | '\u{17b4}'
+        | '\u{17b5}'
+        | '\u{16fe4}'
+        | '\u{fffc}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d159}' => true,
+        // Separates and indents words of Chinese and Japanese, one at a time.
+        '\u{3000}' => before
+            .is_none_or(|before| before == '\u{3000}' || (before.is_ascii() && before != '\n')),
         // Needed by scripts and emoji, and useless after ASCII.
-        '\u{200c}' | '\u{200d}' | '\u{34f}' => follows_letter(),
+        '\u{200c}' | '\u{200d}' | '\u{34f}' | '\u{180b}'..='\u{180d}' | '\u{180f}' => {
+            follows_letter()
+        }
         // `#️⃣` and digits have a form as emoji.
         '\u{fe0f}' => !before
             .is_some_and(|before| !before.is_ascii() || matches!(before, '0'..='9' | '#' | '*')),
@@ -221,6 +233,12 @@ mod tests {
             ),
             ("a\u{fe00}\u{e0101}", "a\\u{fe00}\\u{e0101}"),
             ("a\u{e0040}\u{e0101}b", "a\\u{e0040}\\u{e0101}b"),
+            (
+                "git\u{3000}x 日本\u{3000}語\u{3000}\u{3000}\n\u{3000}語",
+                "git\\u{3000}x 日本\u{3000}語\u{3000}\\u{3000}\n\u{3000}語",
+            ),
+            ("a\u{17b4}\u{180b}\u{1d159}", "a\\u{17b4}\u{180b}\\u{1d159}"),
+            ("a\u{180b}\u{fffc}", "a\\u{180b}\\u{fffc}"),
             (
                 "👨‍👩‍👧 ❤\u{fe0f} e\u{301} 1\u{fe0f}\u{20e3} نمی\u{200c}خواهم",
                 "👨‍👩‍👧 ❤\u{fe0f} e\u{301} 1\u{fe0f}\u{20e3} نمی\u{200c}خواهم",

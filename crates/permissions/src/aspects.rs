@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::equivalents::{self, Equivalent};
+use super::equivalents::{self, Equivalent, Equivalents};
 use super::programs;
 use super::rule::{Rule, literal};
 use super::shell::{self, CommandLine, Part, Word};
@@ -24,6 +24,8 @@ pub(super) struct Aspects {
     pub reads: Vec<Aspect>,
     /// The call could not be fully understood.
     pub unclear: bool,
+    /// A command runs what it reads, or a text that is not understood.
+    pub runs_input: bool,
     /// A redirection reads an unknown file.
     pub reads_unknown: bool,
     /// The parts of the call depend on one another, so that rules for each of them do not allow it.
@@ -63,8 +65,7 @@ impl Aspect {
         match &self.what {
             What::Command(words, others) => {
                 let names_dangers = |words: &[Word]| {
-                    programs::dangerous(words)
-                        .is_some_and(|found| found.iter().all(|word| rule.names(word)))
+                    programs::dangerous(words).is_some_and(|found| rule.names(&found))
                 };
                 rule.is_general()
                     || (rule.covers(words)
@@ -218,9 +219,10 @@ impl Aspects {
                         && program.is_some_and(|program| {
                             program.text.contains('/') && !program.text.starts_with(['/', '~'])
                         });
-                    let mut others = Vec::new();
+                    let mut others = Equivalents::default();
                     self.unclear |= equivalents::add(&words, 0, &mut others).is_none();
-                    let command = What::Command(words, others);
+                    self.runs_input |= others.runs_input;
+                    let command = What::Command(words, others.list);
                     self.list.push(Aspect::of("bash", command));
                 }
                 Part::WriteTo(word) if SINKS.contains(&word.text.as_str()) => {}

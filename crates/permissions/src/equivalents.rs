@@ -1,58 +1,29 @@
 //! Other commands that a command stands for: the one that `sudo` or `xargs` runs, the script of `sh -c`, and the
 //! same without assignments, directories and global options. Deny and ask rules apply to all of them.
 
+mod inputs;
+mod names;
+mod possible;
+
 use crate::shell::{self, Part, Word, is_assignment};
 
-/// Programs that run a command given in their arguments.
-const WRAPPERS: &[&str] = &[
-    "builtin",
-    "busybox",
-    "caffeinate",
-    "chroot",
-    "command",
-    "coproc",
-    "doas",
-    "entr",
-    "env",
-    "exec",
-    "fd",
-    "fdfind",
-    "find",
-    "flock",
-    "gdb",
-    "ionice",
-    "ltrace",
-    "nice",
-    "nohup",
-    "nsenter",
-    "parallel",
-    "script",
-    "setpriv",
-    "setsid",
-    "ssh",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-run",
-    "taskset",
-    "time",
-    "timeout",
-    "unshare",
-    "valgrind",
-    "watch",
-    "xargs",
-];
-/// Programs that run the text of an argument as a command.
-const SHELLS: &[&str] = &[
-    "ash", "bash", "dash", "eval", "fish", "ksh", "mksh", "rbash", "sh", "su", "trap", "zsh",
-];
+use names::{is_foreign_shell, is_shell};
+pub(super) use names::{is_wrapper, name_of};
+
 /// Depth up to which nested shells are read.
 const DEPTH_LIMIT: usize = 4;
 /// Commands that one command can stand for; more are unknown.
 const COUNT_LIMIT: usize = 200;
 /// Words at the start of a command among which global options are skipped.
 const OPTIONS_LIMIT: usize = 24;
+
+/// The commands that another one stands for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Equivalents {
+    pub list: Vec<Equivalent>,
+    /// It also runs what it reads, or a text in another language.
+    pub runs_input: bool,
+}
 
 /// A command that another one stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,13 +33,9 @@ pub(super) struct Equivalent {
     pub is_complete: bool,
 }
 
-/// Whether `name` runs a command given in its arguments.
-pub(super) fn is_wrapper(name: &str) -> bool {
-    WRAPPERS.contains(&name) || SHELLS.contains(&name)
-}
-
 /// Adds the commands that `words` stands for; `None` when they cannot be determined.
-pub(super) fn add(words: &[Word], depth: usize, others: &mut Vec<Equivalent>) -> Option<()> {
+pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Option<()> {
+    possible::add_values(words, others);
     let is_set = |word: &Word| word.assigns || is_assignment(&word.text);
     let start = words.iter().position(|word| !is_set(word));
     let Some(words) = start.map(|start| &words[start..]) else {
@@ -80,10 +47,12 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Vec<Equivalent>) ->
     }
     add_spellings(words, others)?;
     let name = name_of(&head.text);
-    if SHELLS.contains(&name) {
-        add_scripts(name, &words[1..], depth, others)?;
+    let arguments = &words[1..];
+    others.runs_input |= inputs::decide(name, arguments);
+    if is_shell(name) {
+        add_scripts(name, arguments, depth, others)?;
     }
-    if WRAPPERS.contains(&name) {
+    if names::runs_arguments(name) {
         for place in 1..words.len() {
             let rest = &words[place..];
             // An option cannot be a command.
@@ -92,28 +61,37 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Vec<Equivalent>) ->
             }
         }
     }
+    possible::add(words, others);
     Some(())
 }
 
-/// The program without its directory.
-pub(super) fn name_of(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or_default()
-}
-
-fn push(words: Vec<Word>, is_complete: bool, others: &mut Vec<Equivalent>) -> Option<()> {
-    if !others.iter().any(|other| other.words == words) {
-        others.push(Equivalent { words, is_complete });
+fn push(words: Vec<Word>, is_complete: bool, others: &mut Equivalents) -> Option<()> {
+    if !others.list.iter().any(|other| other.words == words) {
+        others.list.push(Equivalent { words, is_complete });
     }
-    (others.len() <= COUNT_LIMIT).then_some(())
+    (others.list.len() <= COUNT_LIMIT).then_some(())
 }
 
 /// Adds `words` as written, without the directory of the program, and without options before and after the first
 /// argument, each of which can have a value.
-fn add_spellings(words: &[Word], others: &mut Vec<Equivalent>) -> Option<()> {
+fn add_spellings(words: &[Word], others: &mut Equivalents) -> Option<()> {
     push(words.to_vec(), true, others)?;
     let mut named = words.to_vec();
     name_of(&words[0].text).clone_into(&mut named[0].text);
     push(named.clone(), true, others)?;
+    if let Some(subcommand) = named[0].text.strip_prefix("git-") {
+        let subcommand = Word::literal(subcommand);
+        named.splice(..1, [Word::literal("git"), subcommand]);
+        push(named.clone(), true, others)?;
+    }
+    // Some file systems find programs without regard to case.
+    if named[0]
+        .text
+        .contains(|char: char| char.is_ascii_uppercase())
+    {
+        named[0].text.make_ascii_lowercase();
+        push(named.clone(), true, others)?;
+    }
     for (start, skipped) in without_options(&named, 1) {
         push(skipped.clone(), false, others)?;
         if start < OPTIONS_LIMIT {
@@ -157,20 +135,22 @@ fn add_scripts(
     name: &str,
     arguments: &[Word],
     depth: usize,
-    others: &mut Vec<Equivalent>,
+    others: &mut Equivalents,
 ) -> Option<()> {
     if arguments.iter().any(|word| !word.is_fixed()) {
         return None;
     }
     let texts: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-    let complete = (name == "eval").then(|| texts.join(" "));
+    let skipped = usize::from(texts.first() == Some(&"--"));
+    let complete = (name == "eval").then(|| texts[skipped..].join(" "));
+    // Otherwise a word is the name of a script or an argument.
+    let are_commands = name == "trap" || inputs::has_flag(arguments, 'c');
+    let special = [
+        ' ', ';', '|', '&', '$', '`', '\n', '<', '>', '\'', '"', '\\',
+    ];
     let scripts = texts
         .iter()
-        .filter(|text| {
-            text.contains([
-                ' ', ';', '|', '&', '$', '`', '\n', '<', '>', '\'', '"', '\\',
-            ])
-        })
+        .filter(|text| text.contains(special) || (are_commands && !text.starts_with(['-', '+'])))
         .map(|text| (*text).to_owned());
     for script in scripts.chain(complete) {
         for part in shell::read(&script)?.parts {
@@ -184,14 +164,15 @@ fn add_scripts(
 }
 
 /// `add` for an argument of a wrapper, which is a command or something else.
-fn add_wrapped(words: &[Word], depth: usize, others: &mut Vec<Equivalent>) -> Option<()> {
+fn add_wrapped(words: &[Word], depth: usize, others: &mut Equivalents) -> Option<()> {
     let head = &words[0];
     if head.dynamic {
         return None;
     }
     let name = name_of(&head.text);
-    if head.is_fixed() && is_wrapper(name) {
+    if head.is_fixed() && is_wrapper(name) && !is_foreign_shell(name) {
         return add(words, depth + 1, others);
     }
+    others.runs_input |= is_foreign_shell(name) && inputs::decide(name, &words[1..]);
     add_spellings(words, others)
 }

@@ -351,7 +351,8 @@ impl State {
             .iter()
             .filter(|scoped| scoped.effect != Effect::Allow)
             .any(|ScopedRule { rule, .. }| {
-                (aspects.unclear && (rule.is_about(tool) || rule.is_about("write")))
+                let is_unknown = aspects.unclear || aspects.runs_input;
+                (is_unknown && (rule.is_about(tool) || rule.is_about("write")))
                     || (aspects.reads_unknown && rule.is_about("read"))
             })
     }

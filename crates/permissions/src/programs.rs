@@ -1,306 +1,12 @@
 //! What the arguments of well-known programs can do beyond what their name says: run another program, or write to
 //! a file that an option names. A wildcard of an allow rule does not cover such an argument; the rule must name it.
 
+mod scripts;
+mod table;
+
 use crate::equivalents::{is_wrapper, name_of};
 use crate::shell::Word;
-
-/// The dangerous arguments of a program.
-struct Program {
-    names: &'static [&'static str],
-    /// Subcommands that run other programs, or change what later commands run.
-    subcommands: &'static [&'static str],
-    /// Options, which can be abbreviated and have a value after `=`; one letter also matches in a group.
-    options: &'static [&'static str],
-    /// Options of one subcommand.
-    of_subcommand: &'static [(&'static str, &'static [&'static str])],
-}
-
-const NONE: Program = Program {
-    names: &[],
-    subcommands: &[],
-    options: &[],
-    of_subcommand: &[],
-};
-
-const PROGRAMS: &[Program] = &[
-    Program {
-        names: &["git"],
-        subcommands: &[
-            "bisect",
-            "config",
-            "daemon",
-            "difftool",
-            "filter-branch",
-            "for-each-repo",
-            "hook",
-            "instaweb",
-            "mergetool",
-            "send-email",
-            "submodule",
-            "web--browse",
-        ],
-        options: &[
-            "--config-env",
-            "--exec-path",
-            "--exec",
-            "--ext-diff",
-            "--extcmd",
-            "--open-files-in-pager",
-            "--output",
-            "--receive-pack",
-            "--separate-git-dir",
-            "--template",
-            "--textconv",
-            "--upload-pack",
-            "--git-dir",
-            "--work-tree",
-        ],
-        of_subcommand: &[
-            ("", &["-c", "-C"]),
-            ("archive", &["-o"]),
-            ("clone", &["-c", "-u", "--config"]),
-            ("fetch-pack", &["--upload-pack"]),
-            ("grep", &["-O"]),
-            ("init", &["--template"]),
-            ("rebase", &["-x", "-i", "--interactive"]),
-        ],
-    },
-    Program {
-        names: &["find", "gfind"],
-        options: &[
-            "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok",
-            "-okdir",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["fd", "fdfind"],
-        options: &["-x", "-X", "--exec", "--exec-batch"],
-        ..NONE
-    },
-    Program {
-        names: &["rg"],
-        options: &["--hostname-bin", "--pre"],
-        ..NONE
-    },
-    Program {
-        names: &["ack", "ag", "bat", "batcat", "delta"],
-        options: &["--pager"],
-        ..NONE
-    },
-    Program {
-        names: &["man"],
-        options: &["-P", "-H", "--html", "--pager"],
-        ..NONE
-    },
-    Program {
-        names: &["sort", "gsort"],
-        options: &["--compress-program", "-o", "--output"],
-        ..NONE
-    },
-    Program {
-        names: &["tar", "gtar", "bsdtar"],
-        options: &[
-            "-F",
-            "-I",
-            "--checkpoint-action",
-            "--info-script",
-            "--new-volume-script",
-            "--rmt-command",
-            "--rsh-command",
-            "--to-command",
-            "--use-compress-program",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["zip"],
-        options: &["-TT", "--unzip-command"],
-        ..NONE
-    },
-    Program {
-        names: &["rsync"],
-        options: &["-e", "--rsh", "--rsync-path"],
-        ..NONE
-    },
-    Program {
-        names: &["scp", "sftp", "ssh"],
-        options: &["-F", "-o", "-S"],
-        ..NONE
-    },
-    Program {
-        names: &["curl"],
-        options: &[
-            "-c",
-            "-D",
-            "-K",
-            "-O",
-            "-o",
-            "-T",
-            "--config",
-            "--cookie-jar",
-            "--dump-header",
-            "--etag-save",
-            "--libcurl",
-            "--output",
-            "--output-dir",
-            "--remote-name",
-            "--stderr",
-            "--trace",
-            "--trace-ascii",
-            "--upload-file",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["wget"],
-        options: &[
-            "-a",
-            "-e",
-            "-O",
-            "-o",
-            "-P",
-            "--append-output",
-            "--config",
-            "--directory-prefix",
-            "--execute",
-            "--output-document",
-            "--output-file",
-            "--post-file",
-            "--use-askpass",
-        ],
-        ..NONE
-    },
-    Program {
-        names: &["sed", "gsed"],
-        options: &["-f", "-i", "--file", "--in-place"],
-        ..NONE
-    },
-    Program {
-        names: &["yq", "tree"],
-        options: &["-i", "--inplace", "-o"],
-        ..NONE
-    },
-    Program {
-        names: &["cargo"],
-        options: &["--config"],
-        ..NONE
-    },
-    Program {
-        names: &["go"],
-        options: &[
-            "-exec",
-            "--exec",
-            "-toolexec",
-            "--toolexec",
-            "-vettool",
-            "--vettool",
-        ],
-        subcommands: &["generate", "env"],
-        ..NONE
-    },
-    Program {
-        names: &["npm", "pnpm", "yarn", "bun"],
-        options: &["--node-options", "--script-shell"],
-        subcommands: &["config", "dlx", "exec", "explore", "x"],
-        ..NONE
-    },
-    Program {
-        names: &["gh"],
-        subcommands: &["alias", "extension"],
-        ..NONE
-    },
-];
-
-/// Programs whose first argument is a subcommand: a rule for all of them would allow too much.
-const WITH_SUBCOMMANDS: &[&str] = &[
-    "apt",
-    "aws",
-    "brew",
-    "cargo",
-    "dnf",
-    "gh",
-    "git",
-    "go",
-    "gcloud",
-    "helm",
-    "npm",
-    "pip",
-    "pip3",
-    "pnpm",
-    "systemctl",
-    "terraform",
-    "yarn",
-];
-
-/// Programs that run whatever their arguments say: no rule with a wildcard is offered for them.
-const RUNS_ANYTHING: &[&str] = &[
-    "ansible",
-    "at",
-    "awk",
-    "batch",
-    "bun",
-    "bunx",
-    "cmake",
-    "crontab",
-    "csh",
-    "deno",
-    "docker",
-    "ed",
-    "emacs",
-    "ex",
-    "expect",
-    "gawk",
-    "gradle",
-    "gradlew",
-    "java",
-    "jshell",
-    "julia",
-    "just",
-    "kubectl",
-    "less",
-    "lua",
-    "luajit",
-    "make",
-    "man",
-    "mawk",
-    "more",
-    "mvn",
-    "nano",
-    "nawk",
-    "ninja",
-    "node",
-    "nodejs",
-    "npx",
-    "nvim",
-    "osascript",
-    "perl",
-    "php",
-    "pipx",
-    "pnpx",
-    "podman",
-    "psql",
-    "pwsh",
-    "rake",
-    "rm",
-    "rsync",
-    "ruby",
-    "scp",
-    "screen",
-    "sed",
-    "sqlite3",
-    "tclsh",
-    "tcsh",
-    "tmux",
-    "ts-node",
-    "tsx",
-    "uv",
-    "uvx",
-    "vi",
-    "view",
-    "vim",
-    "xdg-open",
-];
+use table::{PROGRAMS, Program, RUNS_ANYTHING, WITH_SUBCOMMANDS};
 
 /// The arguments of the command `words` that an allow rule must name. `None` when one cannot be known.
 pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
@@ -309,69 +15,173 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
         return Some(Vec::new());
     };
     let name = name_of(&program.text);
-    if matches!(name, "awk" | "gawk" | "mawk" | "nawk") {
-        let is_plain = |word: &Word| word.is_fixed() && is_plain_awk(&word.text);
-        return arguments.iter().all(is_plain).then(Vec::new);
+    let is_plain = match name {
+        "awk" | "gawk" | "mawk" | "nawk" => scripts::awk_is_plain(arguments),
+        "sed" | "gsed" => scripts::sed_scripts_are_plain(arguments),
+        "uniq" | "xxd" => !names_output(arguments),
+        "xargs" | "parallel" => !can_add_options(arguments),
+        _ => true,
+    };
+    if !is_plain {
+        return None;
     }
-    let Some(known) = PROGRAMS.iter().find(|known| known.names.contains(&name)) else {
+    let Some(known) = known(name) else {
         return Some(Vec::new());
     };
     let mut found = Vec::new();
-    let mut subcommand = None;
-    let mut is_value = false;
+    let mut subcommands = Subcommands::default();
     let mut has_message = false;
     for (place, word) in arguments.iter().enumerate() {
         let text = word.text.as_str();
         if text == "--" {
-            break;
+            // What follows are options of git.
+            if name == "gh" {
+                found.push(text);
+            }
+            // In `find` it does not end the expression.
+            if !matches!(name, "find" | "gfind") {
+                break;
+            }
         }
         if word.may_be_option && (word.splits || !has_message) {
             return None;
         }
-        has_message = name == "git" && takes_message(subcommand, text);
-        let is_option = text.starts_with('-');
-        if subcommand.is_none() && !is_option && !std::mem::take(&mut is_value) {
-            subcommand = Some(text);
-            if known.subcommands.contains(&text) {
-                found.push(text);
-            }
-            // What is unknown could be a subcommand that runs something.
-            if !word.is_fixed() && !known.subcommands.is_empty() {
-                return None;
-            }
+        has_message = name == "git" && takes_message(&subcommands, text);
+        let is_first = place == 0;
+        let is_candidate = subcommands.add(text);
+        // What is unknown could be a subcommand that runs something.
+        if is_candidate && !word.is_fixed() && !known.subcommands.is_empty() {
+            return None;
         }
-        is_value = is_option
-            && matches!(
+        let is_subcommand = is_candidate && known.subcommands.contains(&text);
+        let letters =
+            is_first && matches!(name, "tar" | "gtar" | "bsdtar") && !text.starts_with('-');
+        let of_subcommand = known.of_subcommand.iter();
+        let of_subcommand = of_subcommand.filter(|(of, _)| subcommands.contains(of));
+        let mut options = known
+            .options
+            .iter()
+            .chain(of_subcommand.flat_map(|(_, options)| options.iter()));
+        if is_subcommand
+            || options.any(|option| is_given(option, text, letters))
+            || is_special(
+                name,
                 text,
-                "-c" | "-C" | "--git-dir" | "--work-tree" | "--namespace"
-            );
-        let letters = matches!(name, "tar" | "gtar" | "bsdtar") && place == 0 && !is_option;
-        let mut options = known.options.iter().chain(
-            known
-                .of_subcommand
-                .iter()
-                .filter(|(of, _)| subcommand.unwrap_or_default() == *of)
-                .flat_map(|(_, options)| options.iter()),
-        );
-        if options.any(|option| is_given(option, text, letters)) {
+                place.checked_sub(1).map(|last| &arguments[last]),
+            )
+        {
             found.push(text);
         }
-    }
-    if matches!(name, "sed" | "gsed") && !sed_scripts_are_plain(arguments) {
-        return None;
     }
     Some(found)
 }
 
+fn known(name: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|known| known.names.contains(&name))
+}
+
+/// The words that can be the subcommand: the first one, and one after an option, whose value the words before it can be.
+#[derive(Default)]
+struct Subcommands<'a> {
+    candidates: Vec<&'a str>,
+    after_option: bool,
+    is_known: bool,
+}
+
+impl<'a> Subcommands<'a> {
+    /// Adds a word; whether it can be the subcommand.
+    fn add(&mut self, text: &'a str) -> bool {
+        /// Options before the subcommand that have no value.
+        const FLAGS: [&str; 6] = ["-p", "-P", "-q", "-v", "--paginate", "--bare"];
+        if text.starts_with('-') {
+            self.after_option =
+                !text.contains('=') && !text.starts_with("--no-") && !FLAGS.contains(&text);
+            return false;
+        }
+        // `cargo +nightly`.
+        if self.is_known || text.starts_with('+') {
+            return false;
+        }
+        self.is_known = !std::mem::take(&mut self.after_option);
+        self.candidates.push(text);
+        true
+    }
+
+    /// Whether `name` can be the subcommand; without a name, whether it can still come.
+    fn contains(&self, name: &str) -> bool {
+        match name {
+            "" => !self.is_known,
+            name => self.candidates.contains(&name),
+        }
+    }
+}
+
+/// Arguments that no name of an option describes.
+fn is_special(name: &str, text: &str, before: Option<&Word>) -> bool {
+    match name {
+        // Options are also made of variables, files are uploaded with `@` and written by a format.
+        "curl" => {
+            let names_file = before.is_some_and(|option| {
+                is_given("--data-urlencode", &option.text, false)
+                    || is_given("--url-query", &option.text, false)
+            });
+            text.starts_with("--expand-")
+                || text.contains("%output{")
+                || text.starts_with('@')
+                || (text.starts_with('-') && text.get(2..).is_some_and(|at| at.starts_with('@')))
+                || (names_file && text.contains('@'))
+        }
+        // An archive on another computer.
+        "tar" | "gtar" => {
+            let value = text
+                .strip_prefix("--")
+                .and_then(|long| long.split_once('='));
+            let value = value.map_or(text, |(_, value)| value);
+            value
+                .split('/')
+                .next()
+                .is_some_and(|host| host.contains(':'))
+        }
+        // Two letters that are one option, also in a group.
+        "zip" => text.starts_with('-') && text.contains("TT"),
+        _ => false,
+    }
+}
+
+/// Whether the second operand, which names an output file, can be there. A number can be the value of an option.
+fn names_output(arguments: &[Word]) -> bool {
+    let is_operand = |word: &&Word| {
+        let text = word.text.as_str();
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text == "-" || !(text.starts_with('-') || is_number) || word.splits
+    };
+    let splits = arguments.iter().any(|word| word.splits);
+    splits || arguments.iter().filter(is_operand).count() > 1
+}
+
+/// Whether the input of `xargs` can be an option of a program with dangerous ones.
+fn can_add_options(arguments: &[Word]) -> bool {
+    let has_end = arguments.iter().any(|word| word.text == "--");
+    let is_known = |word: &Word| {
+        let name = name_of(&word.text);
+        known(name).is_some() || matches!(name, "awk" | "gawk" | "mawk" | "nawk")
+    };
+    !has_end && arguments.iter().any(is_known)
+}
+
 /// Whether the word after `option` is the message of a commit, tag or merge, whatever it begins with.
-fn takes_message(subcommand: Option<&str>, option: &str) -> bool {
-    matches!(subcommand, Some("commit" | "tag" | "merge"))
-        && matches!(option, "-m" | "-am" | "--message")
+fn takes_message(subcommands: &Subcommands<'_>, option: &str) -> bool {
+    let has_message = |name: &&str| matches!(*name, "commit" | "tag" | "merge");
+    subcommands.candidates.iter().any(has_message) && matches!(option, "-m" | "-am" | "--message")
 }
 
 /// Whether the argument `given` is, contains or abbreviates `option`.
 fn is_given(option: &str, given: &str, letters: bool) -> bool {
     let name = given.split('=').next().unwrap_or_default();
+    // The name of another option.
+    if name == "--global" {
+        return false;
+    }
     if let Some(long) = option.strip_prefix("--") {
         return name
             .strip_prefix("--")
@@ -389,78 +199,6 @@ fn is_given(option: &str, given: &str, letters: bool) -> bool {
             .filter(|group| !group.starts_with('-'))
     };
     group.is_some_and(|group| group.contains(letter))
-}
-
-/// Whether an awk program can only read its input and print.
-fn is_plain_awk(text: &str) -> bool {
-    !text.contains(['|', '>', '@', '`'])
-        && !["system", "getline", "close", "fflush"]
-            .iter()
-            .any(|word| text.contains(word))
-        && !matches!(
-            text.get(..2),
-            Some("-f" | "-i" | "-l" | "-e" | "-E" | "-v" | "--")
-        )
-}
-
-/// Whether the scripts of sed only print, delete and substitute: no `e`, `r`, `w` and no such flag.
-fn sed_scripts_are_plain(arguments: &[Word]) -> bool {
-    let mut rest = arguments.iter();
-    let mut scripts = Vec::new();
-    let mut first = None;
-    while let Some(word) = rest.next() {
-        match word.text.as_str() {
-            "-e" | "--expression" => scripts.extend(rest.next()),
-            "-n" | "-E" | "-r" | "-s" | "-u" | "-z" | "--" | "--quiet" | "--silent" => {}
-            text if text.starts_with('-')
-                && !is_given("-i", text, false)
-                && text != "--in-place" =>
-            {
-                return false;
-            }
-            text if text.starts_with('-') => {}
-            _ => first = first.or(Some(word)),
-        }
-    }
-    if scripts.is_empty() {
-        scripts.extend(first);
-    }
-    scripts
-        .iter()
-        .all(|word| word.is_fixed() && is_plain_sed(&word.text))
-}
-
-/// Whether a sed script is lines such as `1,20p`, `/x/d`, `$!d` and `s/a/b/g`.
-fn is_plain_sed(script: &str) -> bool {
-    script.split([';', '\n']).all(|command| {
-        let command = command.trim();
-        let address = |char: char| char.is_ascii_digit() || "$,~+! ".contains(char);
-        let command = command.trim_start_matches(address);
-        let mut chars = command.chars();
-        match chars.next() {
-            None | Some('#') => true,
-            Some('p' | 'd' | 'q' | '=' | 'n') => chars.as_str().trim().is_empty(),
-            Some('/') => {
-                let mut parts = chars.as_str().rsplitn(2, '/');
-                let end = parts.next().unwrap_or_default();
-                let end = end.trim_start_matches(address);
-                matches!(end, "p" | "d" | "q" | "=") && parts.next().is_some()
-            }
-            Some('s') => {
-                let Some(mark) = chars.next().filter(char::is_ascii_punctuation) else {
-                    return false;
-                };
-                let parts: Vec<&str> = chars.as_str().split(mark).collect();
-                let is_flag = |flag: char| flag.is_ascii_digit() || "gpiI".contains(flag);
-                mark != '\\'
-                    && parts.len() == 3
-                    && !parts[0].ends_with('\\')
-                    && !parts[1].ends_with('\\')
-                    && parts[2].trim().chars().all(is_flag)
-            }
-            _ => false,
-        }
-    })
 }
 
 /// The start of the widest rule to offer for `words`: the program with its subcommand.

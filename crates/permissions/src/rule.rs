@@ -79,13 +79,17 @@ impl Rule {
         fits(rest, &strict(words))
     }
 
-    /// Whether the pattern names the word `given`, such as an option, without a `*`.
-    pub(crate) fn names(&self, given: &str) -> bool {
+    /// Whether the pattern names all the words `given`, such as options, without a `*`: each as often as it is given.
+    pub(crate) fn names(&self, given: &[&str]) -> bool {
         let option = |word: &str| word.split('=').next().map(str::to_owned);
         let parts = self.pattern.iter().flat_map(|pattern| pattern.split(' '));
-        parts.filter(|part| !part.starts_with('*')).any(|part| {
-            let fixed = part.split('*').next().unwrap_or_default();
-            option(fixed) == option(given)
+        let parts = parts.filter(|part| !part.starts_with('*'));
+        let mut named: Vec<_> = parts
+            .map(|part| option(part.split('*').next().unwrap_or_default()))
+            .collect();
+        given.iter().all(|given| {
+            let place = named.iter().position(|named| *named == option(given));
+            place.map(|place| named.swap_remove(place)).is_some()
         })
     }
 
@@ -195,6 +199,8 @@ enum Symbol {
     Opaque,
     /// A `..` inside of a path. `*` does not match it in a word that it completes, as in `src/*`.
     Up,
+    /// What is unknown and can contain a `..`.
+    Climb,
     /// Between two words.
     Blank,
     /// Any text.
@@ -224,7 +230,10 @@ fn strict(words: &[Word]) -> Vec<Symbol> {
                 continue;
             }
             symbols.push(match char {
-                HOLE | GLOB => Symbol::Opaque,
+                HOLE => Symbol::Climb,
+                // `.*` and `.?` find `..` in versions of bash before 5.2.
+                GLOB if matches!(symbols.last(), Some(Symbol::Char('.'))) => Symbol::Climb,
+                GLOB => Symbol::Opaque,
                 char if char.is_whitespace() => Symbol::Opaque,
                 char => Symbol::Char(char),
             });
@@ -302,7 +311,7 @@ fn wildcard(pattern: &str, text: &[Symbol]) -> bool {
                 continue;
             }
             match (elements[at], symbol) {
-                (Element::Star(true), Symbol::Up) if !passed[at] => {}
+                (Element::Star(true), Symbol::Up | Symbol::Climb) if !passed[at] => {}
                 (Element::Star(_), _) => {
                     next[at] = true;
                     next_passed[at] |= passed[at] || *symbol == Symbol::Blank;

@@ -1,107 +1,18 @@
 //! Files that need more than a general rule: those that make other programs run code when they are written, and those
 //! with secrets. One table with the reason for each.
 
+mod table;
+
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::rule::Rule;
 use osier_base::folders::Folders;
 use osier_base::{real_path, secrets, without_links};
+use table::{Anywhere, CODE, Home, System};
 
 /// Bytes of a file that contains only a path.
 const MAX_POINTER: u64 = 16 * 1024;
-
-/// Where the files of a row are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Anywhere,
-    /// In a home directory.
-    Home,
-    /// Absolute.
-    System,
-}
-use Place::{Anywhere, Home, System};
-
-/// Files that make other programs run code: the place, the path, and who runs it. A path also names everything below
-/// it; `*` in a name is any text. Names are compared without case, because some file systems do.
-#[rustfmt::skip]
-const CODE: &[(Place, &str, &str)] = &[
-    (Anywhere, ".git", "git runs its hooks, filters and configured programs"),
-    (Anywhere, "*.git/hooks", "git runs hooks"),
-    (Anywhere, "*.git/config", "git runs configured programs"),
-    (Anywhere, ".osier", "osier runs hooks, plugins and servers from it"),
-    (Anywhere, ".claude", "coding agents run hooks and agents from it"),
-    (Anywhere, ".mcp.json", "coding agents start the servers in it"),
-    (Anywhere, ".vscode/tasks.json", "the editor runs its tasks"),
-    (Home, ".bashrc", "the shell runs it"),
-    (Home, ".bash_profile", "the shell runs it"),
-    (Home, ".bash_login", "the shell runs it"),
-    (Home, ".bash_logout", "the shell runs it"),
-    (Home, ".bash_aliases", "the shell runs it"),
-    (Home, ".profile", "the shell runs it"),
-    (Home, ".zshrc", "the shell runs it"),
-    (Home, ".zshenv", "the shell runs it"),
-    (Home, ".zprofile", "the shell runs it"),
-    (Home, ".zlogin", "the shell runs it"),
-    (Home, ".zlogout", "the shell runs it"),
-    (Home, ".kshrc", "the shell runs it"),
-    (Home, ".cshrc", "the shell runs it"),
-    (Home, ".tcshrc", "the shell runs it"),
-    (Home, ".xprofile", "the desktop runs it"),
-    (Home, ".xsession", "the desktop runs it"),
-    (Home, ".xinitrc", "the desktop runs it"),
-    (Home, ".pam_environment", "it sets the environment of programs"),
-    (Home, ".config/environment.d", "it sets the environment of programs"),
-    (Home, ".config/fish", "the shell runs it"),
-    (Home, ".config/nushell", "the shell runs it"),
-    (Home, ".inputrc", "the shell binds keys to commands with it"),
-    (Home, ".ssh", "it controls who can log in, and ssh runs its commands"),
-    (Home, ".gitconfig", "git runs configured programs"),
-    (Home, ".config/git", "git runs configured programs"),
-    (Home, ".config/systemd", "systemd starts its services"),
-    (Home, ".local/share/systemd", "systemd starts its services"),
-    (Home, ".config/autostart", "the desktop starts it"),
-    (Home, ".local/share/applications", "the desktop starts it"),
-    (Home, ".local/share/dbus-1", "the desktop starts its services"),
-    (Home, "Library/LaunchAgents", "the system starts it"),
-    (Home, ".local/bin", "programs here run in place of others"),
-    (Home, "bin", "programs here run in place of others"),
-    (Home, ".cargo/bin", "programs here run in place of others"),
-    (Home, ".npmrc", "npm runs configured programs"),
-    (Home, ".cargo/config", "cargo runs configured programs"),
-    (Home, ".cargo/config.toml", "cargo runs configured programs"),
-    (Home, ".config/pip", "pip installs from configured servers"),
-    (Home, ".pip", "pip installs from configured servers"),
-    (Home, ".vimrc", "the editor runs it"),
-    (Home, ".vim", "the editor runs it"),
-    (Home, ".config/nvim", "the editor runs it"),
-    (Home, ".emacs", "the editor runs it"),
-    (Home, ".emacs.d", "the editor runs it"),
-    (Home, ".tmux.conf", "tmux runs configured programs"),
-    (Home, ".config/tmux", "tmux runs configured programs"),
-    (Home, ".gdbinit", "gdb runs it"),
-    (Home, ".config/direnv", "direnv runs it"),
-    (Home, ".codex", "coding agents run servers from it"),
-    (Home, ".claude.json", "coding agents start the servers in it"),
-    (System, "/etc/cron*", "cron runs it"),
-    (System, "/var/spool/cron", "cron runs it"),
-    (System, "/etc/profile*", "the shell runs it"),
-    (System, "/etc/bash*", "the shell runs it"),
-    (System, "/etc/zsh*", "the shell runs it"),
-    (System, "/etc/environment*", "it sets the environment of programs"),
-    (System, "/etc/ld.so.*", "every program loads what it names"),
-    (System, "/etc/gitconfig", "git runs configured programs"),
-    (System, "/etc/systemd", "systemd starts its services"),
-    (System, "/etc/init.d", "the system starts it"),
-    (System, "/etc/rc*", "the system starts it"),
-    (System, "/etc/sudoers*", "it controls who can use sudo"),
-    (System, "/etc/pam.d", "it controls who can log in"),
-    (System, "/etc/passwd", "it controls who can log in"),
-    (System, "/etc/shadow", "it controls who can log in"),
-    (System, "/etc/ssh", "it controls who can log in"),
-    (System, "/proc", "it changes the running system"),
-    (System, "/sys", "it changes the running system"),
-];
 
 /// Parts of osier's own folders that the model may read: the prompt names them.
 const SHOWN: [&str; 5] = ["skills", "AGENTS.md", "agents", "prompts", "commands"];
@@ -190,6 +101,7 @@ impl Places {
     pub(super) fn runs_code(&self, paths: &[&Path], cwd: &Path) -> Option<Sensitive> {
         paths.iter().find_map(|path| {
             self.in_table(path)
+                .or_else(|| of_bare_repository(path))
                 .or_else(|| self.of_link(path, cwd))
                 .or_else(|| self.in_own_folder(path, cwd))
         })
@@ -290,6 +202,27 @@ impl Places {
             secrets::is_secret_path(path)
         })
     }
+}
+
+/// A file that makes a directory a repository, or the configuration and the hooks of one whose name says nothing.
+fn of_bare_repository(path: &Path) -> Option<Sensitive> {
+    let reason = "git takes its directory for a repository and runs configured programs";
+    let name = path.file_name()?.to_string_lossy();
+    if name.eq_ignore_ascii_case("HEAD") {
+        let name = Name::Components("HEAD".to_owned());
+        return Some(Sensitive { reason, name });
+    }
+    let is_repository =
+        |folder: &&Path| folder.join("HEAD").exists() && folder.join("objects").exists();
+    let folder = path.ancestors().skip(1).take(4).find(is_repository)?;
+    let first = path.strip_prefix(folder).ok()?.components().next()?;
+    let first = first.as_os_str().to_string_lossy().to_lowercase();
+    let runs =
+        first.starts_with("config") || matches!(first.as_str(), "hooks" | "commondir" | "info");
+    runs.then(|| Sensitive {
+        reason,
+        name: Name::Folder(folder.to_owned()),
+    })
 }
 
 /// The git directories of the working directory, when `.git` is a file.

@@ -22,6 +22,8 @@ const STEP: Duration = Duration::from_secs(2);
 
 /// Of the working directory only.
 const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
+/// With this file, git takes the directory itself for a repository.
+const BARE: &str = "HEAD";
 
 /// The protected files below one directory. Remembers the directories that were read.
 #[derive(Debug, Default)]
@@ -149,7 +151,8 @@ pub(super) struct Identities {
 
 impl Identities {
     pub(super) fn of(root: &Path, protected: &[PathBuf]) -> Self {
-        let mut paths: Vec<PathBuf> = PROJECT_FILES.iter().map(|name| root.join(name)).collect();
+        let names = PROJECT_FILES.iter().chain([&BARE]);
+        let mut paths: Vec<PathBuf> = names.map(|name| root.join(name)).collect();
         let below = protected.iter().filter(|path| path.starts_with(root));
         paths.extend(below.cloned());
         paths.sort();
@@ -243,10 +246,14 @@ mod tests {
         let before = Identities::of(root, &[root.join("sub/.git")]);
         assert_eq!(before.changed(), Vec::<String>::new());
         fs::write(root.join(".mcp.json"), "{}").unwrap();
+        fs::write(root.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::remove_file(root.join(".claude")).unwrap();
         fs::create_dir(root.join(".claude")).unwrap();
         fs::rename(root.join("sub"), root.join("moved")).unwrap();
         fs::create_dir_all(root.join("sub/.git")).unwrap();
-        assert_eq!(before.changed(), [".claude", ".mcp.json", "sub/.git"]);
+        assert_eq!(
+            before.changed(),
+            [".claude", ".mcp.json", "HEAD", "sub/.git"]
+        );
     }
 }

@@ -24,8 +24,12 @@ function setmetatable(value, meta)
   return setmetatable_(value, meta)
 end
 
-local function bounds(first, last)
-  if tointeger(first) and tointeger(last) and last >= first then charge(last + 0.0 - first) end
+-- The bounds as numbers: texts would be compared as texts.
+local function bounds(list, first, last)
+  first, last = tointeger(tonumber(first or 1)), tointeger(tonumber(last or #list))
+  if not first or not last then error("number has no integer representation", 3) end
+  if last >= first then charge(last + 0.0 - first) end
+  return first, last
 end
 
 function string.rep(text, count, separator)
@@ -34,14 +38,12 @@ function string.rep(text, count, separator)
 end
 
 function table.concat(list, separator, first, last)
-  first, last = first or 1, last or #list
-  bounds(first, last)
+  first, last = bounds(list, first, last)
   return concat_(list, separator, first, last)
 end
 
 function table.unpack(list, first, last)
-  first, last = first or 1, last or #list
-  bounds(first, last)
+  first, last = bounds(list, first, last)
   return unpack_(list, first, last)
 end
 

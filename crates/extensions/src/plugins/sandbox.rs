@@ -311,6 +311,8 @@ mod tests {
             "return table.move(setmetatable({}, {__index = rawlen}), 1, 1 << 60, 2, setmetatable({}, {__newindex = rawlen}))",
             "return table.concat(setmetatable({}, {__index = getmetatable, __metatable = ''}), '', 1, 1 << 60)",
             "return table.concat(setmetatable({}, {__len = function() return 1 << 60 end, __index = getmetatable, __metatable = ''}))",
+            "return table.concat(setmetatable({}, {__index = getmetatable, __metatable = ''}), '', '2', '1152921504606846976')",
+            "return table.unpack({}, '2', '1152921504606846976')",
             "table.insert(setmetatable({}, {__len = function() return 1 << 60 end, __newindex = rawlen}), 1, 1)",
             "table.remove(setmetatable({}, {__len = function() return 1 << 60 end, __newindex = rawlen}), 1)",
             "while true do pcall(string.find, ('a'):rep(40), ('a*'):rep(30) .. 'b') end",

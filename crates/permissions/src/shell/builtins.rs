@@ -65,22 +65,12 @@ pub(super) fn effect(words: &[Word]) -> Option<Effect> {
 
 fn effect_of(words: &[Word]) -> Option<Effect> {
     let (name, arguments) = words.split_first()?;
-    let first = arguments.first();
     let has_unknown = || arguments.iter().any(|word| !word.is_fixed());
     match name.text.as_str() {
         "time" if name.plain => timed(arguments),
         "cd" | "pushd" | "popd" => Some(Effect::ChangesDirectory),
         "[" | "test" => test(name, arguments),
-        // An unknown first word could be `-v`.
-        "printf" => match first {
-            Some(word) if word.text == "-v" => {
-                let variable = arguments.get(1)?;
-                is_name(&variable.text).then(|| Effect::Sets(vec![variable.text.clone()]))
-            }
-            Some(word) if word.text.starts_with("-v") => None,
-            Some(word) if !word.is_fixed() && may_start_with_dash(word) => None,
-            _ => Some(Effect::None),
-        },
+        "printf" => printf(arguments),
         "read" => read(arguments),
         "set" => Some(set(arguments)),
         "wait" | "mapfile" | "readarray" => {
@@ -98,6 +88,54 @@ fn effect_of(words: &[Word]) -> Option<Effect> {
         name if UNKNOWN.contains(&name) => None,
         _ => Some(Effect::None),
     }
+}
+
+/// `-v` and the conversion `%n` assign to variables. An unknown first word could be `-v`.
+fn printf(arguments: &[Word]) -> Option<Effect> {
+    let mut names = Vec::new();
+    let mut rest = arguments;
+    match rest.first() {
+        Some(word) if word.text == "-v" => {
+            let variable = rest.get(1).filter(|word| is_name(&word.text))?;
+            names.push(variable.text.clone());
+            rest = &rest[2..];
+        }
+        Some(word) if word.text.starts_with("-v") => return None,
+        Some(word) if !word.is_fixed() && may_start_with_dash(word) => return None,
+        _ => {}
+    }
+    if rest.first().is_some_and(|word| word.text == "--") {
+        rest = &rest[1..];
+    }
+    if let Some((format, values)) = rest.split_first()
+        && (!format.is_fixed() || stores_length(&format.text))
+    {
+        if !values.iter().all(Word::is_fixed) {
+            return None;
+        }
+        let assigned = values.iter().filter(|word| is_name(&word.text));
+        names.extend(assigned.map(|word| word.text.clone()));
+    }
+    Some(if names.is_empty() {
+        Effect::None
+    } else {
+        Effect::Sets(names)
+    })
+}
+
+/// Whether a format has the conversion `%n`, which stores the length of the output in the variable that a value names.
+fn stores_length(format: &str) -> bool {
+    let mut rest = format;
+    while let Some((_, after)) = rest.split_once('%') {
+        let after = after.trim_start_matches(|char| "#'-+ 0123456789.*hjlLqtz".contains(char));
+        if after.starts_with('n') {
+            return true;
+        }
+        let mut chars = after.chars();
+        chars.next();
+        rest = chars.as_str();
+    }
+    false
 }
 
 fn may_start_with_dash(word: &Word) -> bool {

@@ -8,6 +8,7 @@ use serde_json::json;
 mod allowed;
 mod options;
 mod prefixes;
+mod runners;
 mod syntax;
 
 /// Commands under the same rules. `{C}` in a command is a command that no rule allows, and that `deny` forbids.

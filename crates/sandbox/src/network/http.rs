@@ -42,7 +42,9 @@ pub(super) fn parse(head: &[u8]) -> Result<ProxyRequest, &'static str> {
     {
         return Err(BAD);
     }
-    let first = lines.next().unwrap_or_default();
+    // A server could end the line at a single control character.
+    let first = lines.next().filter(|line| !line.contains(char::is_control));
+    let first = first.ok_or(BAD)?;
     let words: Vec<&str> = first.split(' ').collect();
     let [method, target, version @ ("HTTP/1.1" | "HTTP/1.0")] = words[..] else {
         return Err(BAD);
@@ -147,6 +149,9 @@ mod tests {
             ("GET http://example.org/ x HTTP/1.1\r\n", ""),
             ("GET  http://example.org/ HTTP/1.1\r\n", ""),
             ("GET http://example.org/ HTTP/2\r\n", ""),
+            ("GET http://example.org/x\nHost:evil.net HTTP/1.1\r\n", ""),
+            ("GET http://example.org/x\rHost:evil.net HTTP/1.1\r\n", ""),
+            ("GET http://example.org/\tHTTP/1.1\n HTTP/1.1\r\n", ""),
             ("GET http:///x HTTP/1.1\r\n", ""),
             ("CONNECT example.org HTTP/1.1\r\n", ""),
             ("CONNECT http://example.org:443 HTTP/1.1\r\n", ""),

@@ -150,6 +150,7 @@ fn modes(all: bool, table: &mut Vec<Denied>) {
     ];
     #[cfg(target_arch = "x86_64")]
     calls.push((libc::SYS_chmod, 1));
+    created(table);
     if !all {
         let set_ids = |(call, argument)| when(call, &[any(argument, SET_IDS)]);
         table.extend(calls.into_iter().map(set_ids));
@@ -159,6 +160,30 @@ fn modes(all: bool, table: &mut Vec<Denied>) {
     table.push(never(libc::SYS_utimensat));
     #[cfg(target_arch = "x86_64")]
     table.extend([libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat].map(never));
+}
+
+/// New files with the bits of another user.
+fn created(table: &mut Vec<Denied>) {
+    let create = libc::O_CREAT.unsigned_abs();
+    // A part of `O_TMPFILE`, which only directories have.
+    let temporary = (libc::O_TMPFILE & !libc::O_DIRECTORY).unsigned_abs();
+    let with_flags = create | temporary;
+    table.push(when(
+        libc::SYS_openat,
+        &[any(2, with_flags), any(3, SET_IDS)],
+    ));
+    table.push(when(libc::SYS_mknodat, &[any(2, SET_IDS)]));
+    #[cfg(target_arch = "x86_64")]
+    table.extend([
+        when(libc::SYS_open, &[any(1, with_flags), any(2, SET_IDS)]),
+        when(libc::SYS_creat, &[any(1, SET_IDS)]),
+        when(libc::SYS_mknod, &[any(1, SET_IDS)]),
+    ]);
+    // Its mode is in memory. Programs fall back to `openat`.
+    table.push(Denied {
+        errno: libc::ENOSYS,
+        ..never(libc::SYS_openat2)
+    });
 }
 
 /// Owners, extended attributes and flags.

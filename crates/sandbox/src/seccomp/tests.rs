@@ -48,6 +48,22 @@ fn calls_are_denied_by_their_arguments() {
     let newuser = libc::CLONE_NEWUSER as u64;
     for (number, arguments, expected) in [
         (libc::SYS_read, &[0, 0, 0][..], ALLOW),
+        (libc::SYS_openat, &[0, 0, 0o101, 0o755], ALLOW),
+        (libc::SYS_openat, &[0, 0, 0, 0o4755], ALLOW),
+        (libc::SYS_openat, &[0, 0, 0o101, 0o4755], eperm),
+        (
+            libc::SYS_openat,
+            &[0, 0, libc::O_TMPFILE as u64, 0o2755],
+            eperm,
+        ),
+        (
+            libc::SYS_openat,
+            &[0, 0, libc::O_DIRECTORY as u64, 0o2755],
+            ALLOW,
+        ),
+        (libc::SYS_mknodat, &[0, 0, 0o100_644], ALLOW),
+        (libc::SYS_mknodat, &[0, 0, 0o104_755], eperm),
+        (libc::SYS_openat2, &[0, 0, 0, 24], error(libc::ENOSYS)),
         (libc::SYS_socket, &[inet, stream | cloexec, 0], ALLOW),
         (libc::SYS_socket, &[unix, stream, 0], eperm),
         // The kernel ignores the upper half of the family.

@@ -1,0 +1,446 @@
+//! Programs with arguments that run other programs or name an output file.
+
+/// The dangerous arguments of a program.
+pub(super) struct Program {
+    pub names: &'static [&'static str],
+    /// Subcommands that run other programs, or change what later commands run.
+    pub subcommands: &'static [&'static str],
+    /// Options, which can be abbreviated and have a value after `=`; one letter also matches in a group.
+    pub options: &'static [&'static str],
+    /// Options of one subcommand.
+    pub of_subcommand: &'static [(&'static str, &'static [&'static str])],
+}
+
+const NONE: Program = Program {
+    names: &[],
+    subcommands: &[],
+    options: &[],
+    of_subcommand: &[],
+};
+
+pub(super) const PROGRAMS: &[Program] = &[
+    Program {
+        names: &["git"],
+        subcommands: &[
+            "archimport",
+            "bisect",
+            "citool",
+            "config",
+            "credential",
+            "credential-cache",
+            "credential-store",
+            "cvsimport",
+            "daemon",
+            "difftool",
+            "filter-branch",
+            "for-each-repo",
+            "gui",
+            "hook",
+            "http-backend",
+            "instaweb",
+            "maintenance",
+            "merge-index",
+            "mergetool",
+            "p4",
+            "receive-pack",
+            "remote-ext",
+            "remote-fd",
+            "send-email",
+            "shell",
+            "submodule",
+            "svn",
+            "upload-archive",
+            "upload-pack",
+            "web--browse",
+        ],
+        options: &[
+            "--config-env",
+            "--exec-path",
+            "--exec",
+            "--export-marks",
+            "--ext-diff",
+            "--extcmd",
+            "--open-files-in-pager",
+            "--output",
+            "--output-directory",
+            "--receive-pack",
+            "--separate-git-dir",
+            "--template",
+            "--textconv",
+            "--upload-pack",
+            "--git-dir",
+            "--work-tree",
+        ],
+        of_subcommand: &[
+            ("", &["-c", "-C"]),
+            ("archive", &["-o"]),
+            ("bugreport", &["-o"]),
+            ("bundle", &["create"]),
+            ("checkout-index", &["--prefix"]),
+            ("clone", &["-c", "-u", "--config"]),
+            ("diagnose", &["-o"]),
+            ("fetch-pack", &["--upload-pack"]),
+            ("format-patch", &["-o"]),
+            ("grep", &["-O"]),
+            ("init", &["--template"]),
+            ("mailsplit", &["-o"]),
+            ("rebase", &["-x", "-i", "--interactive"]),
+        ],
+    },
+    Program {
+        names: &["find", "gfind"],
+        options: &[
+            "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok",
+            "-okdir",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["fd", "fdfind"],
+        options: &["-x", "-X", "--exec", "--exec-batch"],
+        ..NONE
+    },
+    Program {
+        names: &["rg"],
+        options: &["--hostname-bin", "--pre"],
+        ..NONE
+    },
+    Program {
+        names: &["ack", "ag", "bat", "batcat", "delta"],
+        options: &["--pager"],
+        ..NONE
+    },
+    Program {
+        names: &["man"],
+        options: &["-C", "-H", "-P", "--config-file", "--html", "--pager"],
+        ..NONE
+    },
+    Program {
+        names: &["sort", "gsort"],
+        options: &["--compress-program", "-o", "--output"],
+        ..NONE
+    },
+    Program {
+        names: &["tar", "gtar", "bsdtar"],
+        options: &[
+            "-F",
+            "-I",
+            "-g",
+            "--checkpoint-action",
+            "--index-file",
+            "--info-script",
+            "--listed-incremental",
+            "--new-volume-script",
+            "--rmt-command",
+            "--rsh-command",
+            "--to-command",
+            "--use-compress-program",
+            "--volno-file",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["zip"],
+        options: &["-TT", "--unzip-command"],
+        ..NONE
+    },
+    Program {
+        names: &["rsync"],
+        options: &[
+            "-M",
+            "-e",
+            "--config",
+            "--daemon",
+            "--log-file",
+            "--only-write-batch",
+            "--remote-option",
+            "--rsh",
+            "--rsync-path",
+            "--write-batch",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["ssh"],
+        options: &["-E", "-F", "-I", "-S", "-o"],
+        ..NONE
+    },
+    Program {
+        names: &["scp", "sftp"],
+        options: &["-D", "-F", "-S", "-b", "-o"],
+        ..NONE
+    },
+    Program {
+        names: &["curl"],
+        options: &[
+            "-c",
+            "-D",
+            "-F",
+            "-K",
+            "-O",
+            "-o",
+            "-T",
+            "--abstract-unix-socket",
+            "--alt-svc",
+            "--config",
+            "--cookie-jar",
+            "--dump-header",
+            "--engine",
+            "--etag-save",
+            "--form",
+            "--hsts",
+            "--libcurl",
+            "--output",
+            "--output-dir",
+            "--remote-name",
+            "--remote-name-all",
+            "--stderr",
+            "--trace",
+            "--trace-ascii",
+            "--unix-socket",
+            "--upload-file",
+            "--variable",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["wget"],
+        options: &[
+            "-a",
+            "-e",
+            "-i",
+            "-O",
+            "-o",
+            "-P",
+            "--append-output",
+            "--body-file",
+            "--config",
+            "--directory-prefix",
+            "--execute",
+            "--hsts-file",
+            "--input-file",
+            "--output-document",
+            "--output-file",
+            "--post-file",
+            "--rejected-log",
+            "--save-cookies",
+            "--use-askpass",
+            "--warc-file",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["sed", "gsed"],
+        options: &["-f", "-i", "--file", "--in-place"],
+        ..NONE
+    },
+    Program {
+        names: &["yq", "tree"],
+        options: &["-i", "--inplace", "-o", "-s", "--split-exp"],
+        ..NONE
+    },
+    Program {
+        names: &["split"],
+        options: &["--filter"],
+        ..NONE
+    },
+    Program {
+        names: &["iconv", "sdiff", "shuf"],
+        options: &["-o", "--diff-program", "--output"],
+        ..NONE
+    },
+    Program {
+        names: &["diff3"],
+        options: &["--diff-program"],
+        ..NONE
+    },
+    Program {
+        names: &["jobs"],
+        options: &["-x"],
+        ..NONE
+    },
+    Program {
+        names: &["kubectl", "oc"],
+        options: &["--kubeconfig"],
+        ..NONE
+    },
+    Program {
+        names: &["helm"],
+        options: &["--kubeconfig", "--post-renderer"],
+        subcommands: &["plugin"],
+        ..NONE
+    },
+    Program {
+        names: &["docker", "podman"],
+        options: &["--config"],
+        ..NONE
+    },
+    Program {
+        names: &["pip", "pip3"],
+        options: &["--python"],
+        subcommands: &["config"],
+        ..NONE
+    },
+    Program {
+        names: &["pylint"],
+        options: &["--init-hook", "--load-plugins", "--rcfile"],
+        ..NONE
+    },
+    Program {
+        names: &["eslint", "prettier"],
+        options: &[
+            "-c",
+            "-f",
+            "-o",
+            "--config",
+            "--format",
+            "--output-file",
+            "--parser",
+            "--plugin",
+            "--resolve-plugins-relative-to",
+            "--rulesdir",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["cargo"],
+        options: &["--config"],
+        ..NONE
+    },
+    Program {
+        names: &["go"],
+        options: &[
+            "-exec",
+            "--exec",
+            "-gccgoflags",
+            "--gccgoflags",
+            "-ldflags",
+            "--ldflags",
+            "-toolexec",
+            "--toolexec",
+            "-vettool",
+            "--vettool",
+        ],
+        subcommands: &["env", "generate", "tool"],
+        ..NONE
+    },
+    Program {
+        names: &["npm", "pnpm", "yarn", "bun"],
+        options: &[
+            "-C",
+            "--browser",
+            "--cwd",
+            "--dir",
+            "--editor",
+            "--git",
+            "--globalconfig",
+            "--node-options",
+            "--prefix",
+            "--script-shell",
+            "--shell",
+            "--userconfig",
+            "--viewer",
+        ],
+        // npm accepts abbreviations.
+        subcommands: &[
+            "c", "con", "conf", "confi", "config", "create", "dlx", "edit", "exe", "exec", "expl",
+            "explo", "explor", "explore", "init", "innit", "set", "x",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["gh"],
+        subcommands: &["alias", "auth", "config", "ext", "extension", "extensions"],
+        ..NONE
+    },
+];
+
+/// Programs whose first argument is a subcommand: a rule for all of them would allow too much.
+pub(super) const WITH_SUBCOMMANDS: &[&str] = &[
+    "apt",
+    "aws",
+    "brew",
+    "cargo",
+    "dnf",
+    "gh",
+    "git",
+    "go",
+    "gcloud",
+    "helm",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "systemctl",
+    "terraform",
+    "yarn",
+];
+
+/// Programs that run whatever their arguments say: no rule with a wildcard is offered for them.
+pub(super) const RUNS_ANYTHING: &[&str] = &[
+    "ansible",
+    "at",
+    "awk",
+    "batch",
+    "bun",
+    "bunx",
+    "cmake",
+    "crontab",
+    "csh",
+    "deno",
+    "docker",
+    "ed",
+    "emacs",
+    "ex",
+    "expect",
+    "gawk",
+    "gradle",
+    "gradlew",
+    "java",
+    "jshell",
+    "julia",
+    "just",
+    "kubectl",
+    "less",
+    "lua",
+    "luajit",
+    "make",
+    "man",
+    "mawk",
+    "more",
+    "mvn",
+    "nano",
+    "nawk",
+    "ninja",
+    "node",
+    "nodejs",
+    "npx",
+    "nvim",
+    "osascript",
+    "perl",
+    "php",
+    "pipx",
+    "pnpx",
+    "podman",
+    "psql",
+    "pwsh",
+    "rake",
+    "rm",
+    "rsync",
+    "ruby",
+    "scp",
+    "screen",
+    "sed",
+    "sqlite3",
+    "tclsh",
+    "tcsh",
+    "tmux",
+    "ts-node",
+    "tsx",
+    "uv",
+    "uvx",
+    "vi",
+    "view",
+    "vim",
+    "xdg-open",
+];
