@@ -1,9 +1,9 @@
 //! The network by name: commands reach only listed hosts, through a proxy outside of the sandbox.
 //!
 //! The sandbox has a network namespace of its own. The helper in it opens a TCP listener and hands it over to osier
-//! ([`handover`]) before the command starts, so that the command needs no other way out. osier accepts the connections
-//! ([`proxy`], which speaks HTTP and SOCKS5), decides about the host by its name ([`policy`]), resolves allowed names
-//! only, checks every address ([`address`]), and connects to exactly that address.
+//! (`handover`) before the command starts, so that the command needs no other way out. osier accepts the connections
+//! (`proxy`, which speaks HTTP and SOCKS5), decides about the host by its name (`policy`), resolves allowed names
+//! only, checks every address (`address`), and connects to exactly that address.
 
 mod address;
 mod destination;
