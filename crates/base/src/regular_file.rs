@@ -1,4 +1,4 @@
-//! Reads files that osier opens without being asked: configuration, instructions, what a project contains. Somebody
+//! Reads files that osier opens without being asked: configuration, instructions, what a project contains. Someone
 //! else may have prepared them, so only regular files of a limited size are read. A named pipe, a device or an endless
 //! file neither blocks nor fills the memory.
 

@@ -53,6 +53,7 @@
 
 pub mod accounts;
 mod actor;
+mod answer_stream;
 mod checkpoints;
 mod compaction;
 mod context;

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use super::estimate::text_tokens;
 use super::plan::Limits;
 use super::prompts;
 use super::serialize::{message_text, pieces};
+use crate::answer_stream;
 use osier_agent::{AccountingEntry, AgentAccess, AgentMessage, CallFailure, Event, RetryStep};
 use osier_base::clock;
 use osier_llm::{
@@ -215,18 +215,7 @@ impl Writing<'_> {
     }
 
     async fn follow(&self, request: Request, builder: &mut MessageBuilder) -> TurnStatus {
-        let mut stream = match self.desk.transport().stream(request).await {
-            Ok(stream) => stream,
-            Err(status) => return status,
-        };
-        while let Some(event) = stream.next().await {
-            if let Some(status) = builder.apply(&event) {
-                return status;
-            }
-        }
-        TurnStatus::InvalidResponse {
-            message: "the answer ended without an end marker".to_owned(),
-        }
+        answer_stream::follow(&*self.desk.transport(), request, builder).await
     }
 
     /// Only a complete answer is a summary.

@@ -11,17 +11,17 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{AccountingEntry, Severity, Transport};
 use osier_base::{clock, text};
-use osier_llm::{MessageBuilder, Request, ThinkingLevel, TurnStatus, Usage};
+use osier_llm::{MessageBuilder, ThinkingLevel, TurnStatus, Usage};
 use osier_permissions::{Permissions, ReviewRequest, Reviewer};
 use osier_protocol::{Effect, EntryKind, Event, Review};
 use osier_store::writer::Writer;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use crate::answer_stream;
 use crate::emitter::{Callback, Emitter};
 use crate::models::{Choice, Models};
 use crate::setup::SessionSetup;
@@ -255,7 +255,7 @@ impl Shared {
         let timestamp = clock::now_ms();
         let started = Instant::now();
         let mut builder = MessageBuilder::new(model, timestamp);
-        let follow = follow(transport, request, &mut builder);
+        let follow = answer_stream::follow(transport, request, &mut builder);
         let status = match tokio::time::timeout(self.timeout, follow).await {
             Ok(status) => status,
             Err(_) => TurnStatus::Timeout {
@@ -324,25 +324,6 @@ fn reason(text: &str) -> String {
     let line = text::single_line(text);
     let words: Vec<&str> = line.split_whitespace().collect();
     text::truncate(&words.join(" "), REASON_LIMIT).into_owned()
-}
-
-async fn follow(
-    transport: &dyn Transport,
-    request: Request,
-    builder: &mut MessageBuilder,
-) -> TurnStatus {
-    let mut stream = match transport.stream(request).await {
-        Ok(stream) => stream,
-        Err(status) => return status,
-    };
-    while let Some(event) = stream.next().await {
-        if let Some(status) = builder.apply(&event) {
-            return status;
-        }
-    }
-    TurnStatus::InvalidResponse {
-        message: "the answer ended without an end marker".to_owned(),
-    }
 }
 
 /// Sends the current model to a reviewer.
