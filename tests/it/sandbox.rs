@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 /// A project, and a directory outside of it that is not a temporary directory.
 struct Yard {
-    _folder: TempDir,
+    folder: TempDir,
     work: PathBuf,
     outside: PathBuf,
 }
@@ -53,7 +53,7 @@ impl Yard {
         Self {
             work: work.canonicalize().unwrap(),
             outside: outside.canonicalize().unwrap(),
-            _folder: folder,
+            folder,
         }
     }
 }
@@ -264,18 +264,21 @@ async fn other_processes_cannot_be_signalled() {
 #[tokio::test]
 async fn read_only_mode_writes_only_to_its_temporary_directory() {
     let yard = Yard::new();
+    let name = yard.folder.path().file_name().unwrap().to_str().unwrap();
+    let shared = Path::new("/tmp").join(name);
+    let shared_only = format!("echo x > /tmp/{name} && test ! -e $TMPDIR/{name}");
     for (way, confinement) in ways(&yard).await {
         confinement.set(SandboxMode::ReadOnly, true, Vec::new());
         for script in [
             "echo x > new",
-            "echo x > /tmp/osier-new && test ! -e $TMPDIR/osier-new",
+            &shared_only,
             "rm -r .git",
             "chmod 777 ../outside/file && echo x > ../outside/file",
         ] {
             let (ok, said) = run(&confinement, &yard, script);
             assert!(!ok, "{way}: {script}: {said}");
         }
-        assert!(!Path::new("/tmp/osier-new").exists());
+        assert!(!shared.exists());
         let (ok, said) = run(&confinement, &yard, "echo x > $TMPDIR/x && cat .git/config");
         assert!(ok, "{way}: {said}");
         assert!(!yard.work.join("new").exists());
