@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use tokio::net::UnixStream;
 
+use super::dispatch::screen_exit;
 use super::exit::Exit;
+use super::runtime::{block_on, block_on_with_input};
+use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::folders::Folders;
 use osier_base::private;
 use osier_base::process::{Invocation, spawn_detached};
@@ -73,11 +76,10 @@ pub(super) fn run(
     args: &AttachArgs,
     setup: &SessionSetup,
     mut options: osier_tui::Options,
-    runtime: &tokio::runtime::Runtime,
 ) -> Result<Exit, String> {
     let (target, url_token) = parse_target(args.target.as_deref(), &setup.folders)?;
     if args.target.is_none() {
-        runtime.block_on(connect_to_background_server(&setup.folders))?;
+        block_on(connect_to_background_server(&setup.folders))??;
     }
     let token = token(&target, url_token, args.token_file.as_deref(), setup)?;
     let dir = args.dir.clone();
@@ -103,14 +105,13 @@ pub(super) fn run(
         files_are_here: target.is_local(),
         way_back: command,
     });
-    let outcome = runtime.block_on(async {
+    limit_after_signals(Interrupt::Ends);
+    let outcome = block_on(async {
         let (host, events) = attach(target.clone(), attach_options.clone());
         let open = open_other_sessions(target, attach_options);
         osier_tui::run_over(host, events, open, setup, options).await
     });
-    outcome
-        .map(|()| Exit::Success)
-        .map_err(|error| format!("{error:#}"))
+    screen_exit(outcome?)
 }
 
 /// Runs `osier serve stop`.
@@ -133,12 +134,8 @@ pub(super) fn stop(
         ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
         ..AttachOptions::default()
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start the async runtime: {error}"))?;
-    let stopped = runtime.block_on(remote::stop(&target, &attach_options));
-    stopped
+    let stopped = block_on(remote::stop(&target, &attach_options));
+    stopped?
         .map(|()| Exit::Success)
         .map_err(|error| error.to_string())
 }
@@ -262,12 +259,8 @@ async fn connect_to_background_server(folders: &Folders) -> Result<UnixStream, S
 ///
 /// # Errors
 /// The server cannot be reached.
-pub(super) fn bridge(
-    path: &Path,
-    folders: &Folders,
-    runtime: tokio::runtime::Runtime,
-) -> Result<Exit, String> {
-    let bridged = runtime.block_on(async {
+pub(super) fn bridge(path: &Path, folders: &Folders) -> Result<Exit, String> {
+    let bridged = block_on_with_input(async {
         let stream = if path.as_os_str().is_empty() {
             connect_to_background_server(folders).await?
         } else {
@@ -284,9 +277,7 @@ pub(super) fn bridge(
         }
         Ok(Exit::Success)
     });
-    // Do not wait for the thread that reads standard input.
-    runtime.shutdown_background();
-    bridged
+    bridged?
 }
 
 /// Passes the request line on, with the token of this machine's server as the first header. Only that server's own user

@@ -1,19 +1,24 @@
 //! Runs the command or the mode of the command line.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-#[cfg(feature = "transfer")]
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use clap::{CommandFactory as _, Parser as _};
+use tokio::signal::unix::SignalKind;
 
 use super::args::{Args, Command};
 use super::exit::{Exit, usage_error};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
 use super::run_config::{RunConfig, RunMode};
+use super::runtime::{block_on, block_on_with_input};
 use super::{attach, commands, input, parse_error, serve};
 use osier_agent::RunOutcome;
+use osier_base::exit_limit::{Interrupt, limit_after_signals};
+use osier_base::signals::{report_file_size_limit, signalled};
 use osier_base::{allocator, terminal_output};
 use osier_session::models::Models;
 use osier_session::{SessionHandle, SessionSetup};
@@ -21,7 +26,7 @@ use osier_session::{SessionHandle, SessionSetup};
 use crate::modes::print::{LogOptions, Sinks};
 use crate::modes::{json, print, rpc};
 use osier_permissions::trust::Trust;
-use osier_rpc::{EndReason, schema};
+use osier_rpc::schema;
 
 /// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
@@ -31,6 +36,7 @@ pub fn run() -> ExitCode {
         return code;
     }
     terminal_output::report_panics();
+    report_file_size_limit();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return parse_error::report(&error).into(),
@@ -45,7 +51,7 @@ fn start(args: Args) -> Result<Exit, String> {
     let config = RunConfig::new(args)?;
     // Before `run_report`, which locks standard output.
     if let Some(path) = config.args.bridge_socket() {
-        return attach::bridge(path, &config.folders, runtime()?);
+        return attach::bridge(path, &config.folders);
     }
     if let Some(exit) = run_report(&config)? {
         return Ok(exit);
@@ -61,7 +67,7 @@ fn start(args: Args) -> Result<Exit, String> {
                 return Err("`osier attach` needs a terminal; programs use `osier rpc`".to_owned());
             }
             let options = config.screen_options(false)?;
-            return attach::run(&args, &setup, options, &runtime()?);
+            return attach::run(&args, &setup, options);
         }
         _ => {}
     }
@@ -111,7 +117,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
     let printed = if let Some((search, refresh)) = &search {
         let setup = config.setup()?;
         let listing = commands::models::run(&setup, search, *refresh, &mut out);
-        runtime()?.block_on(listing)?
+        block_on(listing)??
     } else {
         match &args.command {
             Some(Command::Sessions { command }) => {
@@ -143,7 +149,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                     project: Trust::new(&config.folders).trusted_files(&config.cwd),
                     keyring: config.settings.keyring,
                 };
-                runtime()?.block_on(commands::mcp::run(command.clone(), &context, &mut out))
+                block_on(commands::mcp::run(command.clone(), &context, &mut out))?
             }
             Some(Command::Rpc(args)) if args.schema => {
                 schema::write(&mut out).map(|()| Exit::Success)
@@ -170,7 +176,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                     problems: &config.all_problems(&setup),
                     model: format!("{}/{}", chosen.provider, chosen.id),
                 };
-                runtime()?.block_on(commands::doctor::run(&context, &mut out))
+                block_on(commands::doctor::run(&context, &mut out))?
             }
             _ => return Ok(None),
         }
@@ -181,13 +187,6 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Some(Exit::Success)),
         Err(error) => Err(error.to_string()),
     }
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start the async runtime: {error}"))
 }
 
 fn run_print(
@@ -208,9 +207,11 @@ fn run_print(
         trace_tools: config.args.run.trace_mcp,
     };
     config.warn_about_problems();
-    let outcome = runtime()?.block_on(async {
+    limit_after_signals(Interrupt::StopsFirst);
+    let signal = Arc::default();
+    let outcome = block_on(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let stop = stop_on_signal(session.clone());
+        let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
         let sinks = Sinks {
             answer: &mut terminal_output::stdout(),
             log: &mut terminal_output::stderr(),
@@ -221,8 +222,8 @@ fn run_print(
         outcome
             .or_else(ignore_closed_pipe)
             .map_err(|error| error.to_string())
-    })?;
-    Ok(exit_of(&outcome))
+    })??;
+    Ok(exit_of(&outcome, &signal))
 }
 
 fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String> {
@@ -236,10 +237,11 @@ fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String>
     config.require_session_id()?;
     let mut accounting = config.accounting()?;
     config.warn_about_problems();
-    let runtime = runtime()?;
-    let outcome = runtime.block_on(async {
+    limit_after_signals(Interrupt::StopsFirst);
+    let signal = Arc::default();
+    let outcome = block_on_with_input(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        let stop = stop_on_signal(session.clone());
+        let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
         let input = tokio::io::BufReader::new(tokio::io::stdin());
         let accounting = accounting
             .as_mut()
@@ -257,10 +259,8 @@ fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String>
         outcome
             .or_else(ignore_closed_pipe)
             .map_err(|error| error.to_string())
-    });
-    // Do not wait for the thread that reads standard input.
-    runtime.shutdown_background();
-    Ok(exit_of(&outcome?))
+    })??;
+    Ok(exit_of(&outcome, &signal))
 }
 
 fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
@@ -271,17 +271,12 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
     }
     config.require_session_id()?;
     config.warn_about_problems();
-    let runtime = runtime()?;
-    let ended = runtime.block_on(async {
+    limit_after_signals(Interrupt::Ends);
+    let signal = block_on_with_input(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
-        Ok(rpc::run(&session, events).await)
-    });
-    // Do not wait for the thread that reads standard input.
-    runtime.shutdown_background();
-    ended.map(|ended| match ended {
-        EndReason::Stopped => Exit::Interrupted,
-        EndReason::InputEnded | EndReason::OutputClosed | EndReason::ShutDown => Exit::Success,
-    })
+        Ok::<_, String>(rpc::run(&session, events).await)
+    })??;
+    Ok(signal.map_or(Exit::Success, Exit::Signal))
 }
 
 fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
@@ -292,43 +287,37 @@ fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         );
     }
     config.warn_about_problems();
-    let runtime = runtime()?;
-    let was_stopped = runtime.block_on(osier_acp::run_on_stdio(setup));
-    // Do not wait for the thread that reads standard input.
-    runtime.shutdown_background();
-    Ok(if was_stopped {
-        Exit::Interrupted
-    } else {
-        Exit::Success
-    })
+    limit_after_signals(Interrupt::Ends);
+    let signal = block_on_with_input(osier_acp::run_on_stdio(setup))?;
+    Ok(signal.map_or(Exit::Success, Exit::Signal))
 }
 
 fn run_screen(config: RunConfig, setup: SessionSetup, stdin_piped: bool) -> Result<Exit, String> {
     let options = config.screen_options(stdin_piped)?;
-    let outcome = runtime()?.block_on(osier_tui::run(setup, options));
-    outcome
-        .map(|()| Exit::Success)
-        .map_err(|error| format!("{error:#}"))
+    limit_after_signals(Interrupt::Ends);
+    screen_exit(block_on(osier_tui::run(setup, options))?)
 }
 
-/// Interrupts the run on the first signal and shuts the session down on the second.
-fn stop_on_signal(session: SessionHandle) -> tokio::task::JoinHandle<()> {
-    use tokio::signal::unix::{SignalKind, signal};
+/// How a mode with a screen ended.
+///
+/// # Errors
+/// The screen could not be used.
+pub(super) fn screen_exit(outcome: Result<Option<i32>, impl Display>) -> Result<Exit, String> {
+    let signal = outcome.map_err(|error| format!("{error:#}"))?;
+    Ok(signal.map_or(Exit::Success, Exit::Signal))
+}
+
+/// Interrupts the run on SIGINT. Shuts the session down on the second one, on SIGTERM and on SIGHUP, and sets `ended_by`.
+fn stop_on_signal(session: SessionHandle, ended_by: Arc<AtomicI32>) -> tokio::task::JoinHandle<()> {
     osier_base::task::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) = (
-            signal(SignalKind::interrupt()),
-            signal(SignalKind::terminate()),
-        ) else {
-            return;
-        };
-        let mut signals = 0;
+        let mut interrupts = 0;
         loop {
-            tokio::select! {
-                _ = interrupt.recv() => signals += 1,
-                _ = terminate.recv() => signals += 1,
-            }
+            let signal = signalled().await;
+            let is_interrupt = signal == SignalKind::interrupt().as_raw_value();
+            interrupts += i32::from(is_interrupt);
             session.send(osier_agent::Op::Abort.into());
-            if signals > 1 {
+            if !is_interrupt || interrupts > 1 {
+                ended_by.store(signal, Ordering::Relaxed);
                 session.send(osier_protocol::Op::ShutDown);
             }
         }
@@ -344,8 +333,10 @@ fn ignore_closed_pipe(error: io::Error) -> io::Result<RunOutcome> {
     }
 }
 
-fn exit_of(outcome: &RunOutcome) -> Exit {
+fn exit_of(outcome: &RunOutcome, signal: &AtomicI32) -> Exit {
+    let signal = signal.load(Ordering::Relaxed);
     match outcome {
+        _ if signal != 0 => Exit::Signal(signal),
         RunOutcome::Completed => Exit::Success,
         RunOutcome::Interrupted => Exit::Interrupted,
         RunOutcome::Failed { .. } | RunOutcome::MaxTurns { .. } | RunOutcome::Stopped { .. } => {

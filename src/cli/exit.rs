@@ -14,6 +14,8 @@ pub(super) enum Exit {
     /// A flag, a value or a file of the command line is invalid.
     Usage,
     Interrupted,
+    /// By a signal: the code is 128 + n.
+    Signal(i32),
 }
 
 impl From<Exit> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Exit> for ExitCode {
             Exit::Failure => 1,
             Exit::Usage => 2,
             Exit::Interrupted => 130,
+            Exit::Signal(signal) => u8::try_from(128 + signal).unwrap_or(1),
         })
     }
 }

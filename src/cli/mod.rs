@@ -13,6 +13,7 @@ mod input;
 mod llm_proxy;
 mod parse_error;
 mod run_config;
+mod runtime;
 mod serve;
 
 pub use dispatch::run;

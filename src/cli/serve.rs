@@ -10,6 +10,7 @@ use super::args::RunArgs;
 use super::exit::Exit;
 #[cfg(feature = "proxy")]
 use super::llm_proxy;
+use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::process::{Invocation, spawn_detached};
 use osier_base::terminal_output;
 use osier_session::SessionSetup;
@@ -158,6 +159,7 @@ pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String>
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start the async runtime: {error}"))?;
+    limit_after_signals(Interrupt::Ends);
     let ended = runtime.block_on(async {
         let server = Server::bind(setup, options).await;
         let server = server.map_err(|error| error.to_string())?;

@@ -25,6 +25,7 @@ mod context;
 mod discovery;
 mod docs;
 mod examples;
+mod exit_limit;
 mod faults;
 mod hooks;
 mod http_calls;

@@ -260,7 +260,7 @@ fn endless(home: &Home) -> crate::support::cli::Cli<'_> {
 #[test]
 fn a_signal_interrupts_the_run_and_its_commands() {
     let home = Home::new();
-    for (sent, round) in [(Signal::INT, 1), (Signal::TERM, 2)] {
+    for (sent, round) in [(Signal::INT, 1), (Signal::TERM, 2), (Signal::HUP, 3)] {
         let mut running = endless(&home).args(["-p", "go"]).start();
         running.close_input();
         let begun = home.work().join("begun");
@@ -274,7 +274,8 @@ fn a_signal_interrupts_the_run_and_its_commands() {
             .unwrap();
         running.signal(sent);
         let (output, code, errors) = running.end();
-        assert_eq!((output, code), (vec![], Some(130)), "{errors}");
+        let expected = Some(128 + sent.as_raw());
+        assert_eq!((output, code), (vec![], expected), "{errors}");
         let shell = rustix::process::Pid::from_raw(shell).unwrap();
         assert!(
             rustix::process::test_kill_process(shell).is_err(),

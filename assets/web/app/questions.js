@@ -92,7 +92,7 @@ export class Questions {
 
 function subject(about) {
   if (!about) return null;
-  if (about.type === "diff") return diff(about.diff);
+  if (about.type === "diff") return [el("p", { class: "origin" }, about.path), diff(about.diff)];
   const text = about.type === "command" ? `$ ${about.command}` : about.text;
   return [
     el("pre", { class: "output", tabindex: "0" }, text),

@@ -10,7 +10,7 @@
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let setup = SessionSetup::new(Folders::find(None)?, std::env::current_dir()?);
-//! let interrupted = osier_acp::run_on_stdio(setup).await;
+//! let signal = osier_acp::run_on_stdio(setup).await;
 //! # Ok(())
 //! # }
 //! ```
@@ -29,13 +29,18 @@ mod session;
 mod tool_calls;
 mod updates;
 
+use std::cell::Cell;
+
 use osier_base::signals::signalled;
 use osier_base::terminal_output::async_stdout;
 use osier_session::SessionSetup;
 use tokio::io::stdin;
 
 /// Serves the editor that started osier until it closes standard input or a signal arrives. Sessions start
-/// from `template`. Returns whether a signal ended it.
-pub async fn run_on_stdio(template: SessionSetup) -> bool {
-    connection::run(template, stdin(), async_stdout(), signalled()).await
+/// from `template`. Returns the signal that ended it.
+pub async fn run_on_stdio(template: SessionSetup) -> Option<i32> {
+    let signal = Cell::new(None);
+    let stopped = async { signal.set(Some(signalled().await)) };
+    let was_stopped = connection::run(template, stdin(), async_stdout(), stopped).await;
+    signal.get().filter(|_| was_stopped)
 }

@@ -31,6 +31,7 @@ pub mod browser;
 pub mod clock;
 pub mod config_file;
 pub mod diff;
+pub mod exit_limit;
 pub mod folders;
 pub mod foreground;
 #[cfg(any(test, fuzzing))]

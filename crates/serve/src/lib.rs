@@ -146,7 +146,10 @@ impl Server {
     /// # Errors
     /// The server cannot accept connections any more.
     pub async fn run(self) -> io::Result<()> {
-        self.run_until(signalled()).await
+        let stop = async {
+            signalled().await;
+        };
+        self.run_until(stop).await
     }
 
     /// Serves until `stop` completes or a client stops the server. Then stops and stores all sessions.

@@ -75,14 +75,16 @@ fn check_surroundings(original: &str, applied: &Applied) {
     let (Some(actual), 1) = (&found.actual, found.count) else {
         return;
     };
-    let is_match = |(at, _): (usize, &str)| {
-        applied.text.starts_with(&original[..at])
-            && applied.text.ends_with(&original[at + actual.len()..])
+    // Also where occurrences overlap.
+    let is_match = |at: usize| {
+        original[at..]
+            .strip_prefix(actual.as_str())
+            .is_some_and(|after| {
+                applied.text.starts_with(&original[..at]) && applied.text.ends_with(after)
+            })
     };
-    assert!(
-        original.match_indices(actual).any(is_match),
-        "{applied:?} of {original:?}"
-    );
+    let mut places = original.char_indices().map(|(at, _)| at);
+    assert!(places.any(is_match), "{applied:?} of {original:?}");
 }
 
 /// The order of edits does not matter, and they apply together or not at all.

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::cli::args::{AuthCommand, LoginArgs};
 use crate::cli::exit::Exit;
+use crate::cli::runtime::block_on;
 use osier_base::clock;
 use osier_base::folders::Folders;
 use osier_base::terminal_output;
@@ -92,7 +93,7 @@ fn status_text(account: &Account) -> String {
 }
 
 fn logout(accounts: &Accounts, provider: &str, out: &mut dyn Write) -> Result<Exit, String> {
-    let removed = runtime()?.block_on(accounts.remove(provider));
+    let removed = block_on(accounts.remove(provider))?;
     if removed.map_err(|error| error.message_with_hint())? {
         let remaining = match accounts.get(provider).map(|account| account.source) {
             Ok(AccountSource::Variable { name }) => {
@@ -135,7 +136,7 @@ fn login(accounts: &Accounts, args: &LoginArgs, out: &mut dyn Write) -> Result<E
     let outcome = if with_key {
         store_key(accounts, &account, terminal, out)?
     } else {
-        runtime()?.block_on(sign_in(accounts, &account, method, out))
+        block_on(sign_in(accounts, &account, method, out))?
     };
     match outcome {
         Ok(()) => {
@@ -184,7 +185,7 @@ fn store_key(
 ) -> Result<Result<(), LoginError>, String> {
     let key = if terminal {
         let question = format!("API key for {} (hidden): ", account.label);
-        match runtime()?.block_on(hidden_line(&question, out)) {
+        match block_on(hidden_line(&question, out))? {
             Ok(line) => line,
             Err(error) => return Ok(Err(error)),
         }
@@ -200,7 +201,7 @@ fn store_key(
     if key.chars().any(char::is_control) {
         return Err("the key contains control characters; copy it again".to_owned());
     }
-    let stored = runtime()?.block_on(accounts.store_key(&account.provider, &key));
+    let stored = block_on(accounts.store_key(&account.provider, &key))?;
     Ok(stored.map_err(|error| LoginError::Message(error.message_with_hint())))
 }
 
@@ -332,11 +333,4 @@ impl Drop for EchoOff {
             let _ = tcsetattr(io::stdin(), OptionalActions::Now, original);
         }
     }
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("cannot start the async runtime: {error}"))
 }

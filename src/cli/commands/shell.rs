@@ -88,6 +88,10 @@ fn write_main_page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
         ("1", "The run failed."),
         ("2", "Usage error."),
         ("130", "Interrupted."),
+        (
+            "128 + n",
+            "Ended by signal n: 143 after SIGTERM, 129 after SIGHUP.",
+        ),
     ] {
         page.control("TP", [])
             .text([bold(code)])

@@ -48,7 +48,7 @@ fn signal_cancels_the_turn_and_stores_it() {
     editor.running().signal(Signal::TERM);
     assert_eq!(editor.response(turn)["result"]["stopReason"], "cancelled");
     let (_, code, errors) = editor.end();
-    assert_eq!((code, errors.as_str()), (Some(130), ""));
+    assert_eq!((code, errors.as_str()), (Some(143), ""));
     let stored = home.session();
     let answer = stored
         .iter()

@@ -69,7 +69,8 @@ fn signal_stops_the_run_and_stores_the_partial_answer() {
         wire.running().signal(signal);
         let (lines, code, errors) = wire.end();
         assert_eq!(lines.last().unwrap(), &json!({"type": "shut_down"}));
-        assert_eq!((code, errors.as_str()), (Some(130), ""));
+        let expected = Some(128 + signal.as_raw());
+        assert_eq!((code, errors.as_str()), (expected, ""));
         assert_eq!(said(&home), ["zzslow", "begun"]);
     }
 }

@@ -176,8 +176,22 @@ fn sigterm_during_an_answer_restores_the_terminal() {
     program.write("go\r");
     program.shows("The first half");
     program.signal("TERM");
-    program.exit();
+    assert_eq!(program.exit().exit_code(), 143);
     program.is_restored();
+}
+
+/// Signals that nothing expects end the program as they would without a handler, and the shell gets its terminal back.
+#[test]
+fn deadly_signals_restore_the_terminal() {
+    for signal in ["ABRT", "SEGV", "BUS", "USR1", "USR2", "XCPU"] {
+        let mut program = Program::new().file("s.json", STUCK).model("s.json").start();
+        program.shows("Ask,");
+        program.write("go\r");
+        program.shows("The first half");
+        program.signal(signal);
+        assert!(!program.exit().success(), "{signal}");
+        program.is_restored();
+    }
 }
 
 #[test]

@@ -118,6 +118,22 @@ async fn keys_before_the_dialog_is_drawn_do_not_answer() {
 }
 
 #[tokio::test]
+async fn question_takes_no_answer_while_the_screen_is_too_small_to_show_it() {
+    let mut screen = start().await;
+    let answer = asked(&mut screen, permission()).await;
+    screen.press("alt+a").screen();
+    screen.resize(20, 5);
+    assert!(screen.screen().contains("osier needs 40x10"));
+    screen.type_text("ysp").press("enter");
+    screen.resize(80, 24);
+    assert!(screen.screen().contains("Allow once"));
+    assert!(!answer.is_finished());
+    screen.press("n");
+    closed(&mut screen).await;
+    assert_eq!(answer.await.unwrap(), Answer::Refuse { reason: None });
+}
+
+#[tokio::test]
 async fn permission_is_granted_once_for_session_or_project() {
     let allow = |grant| Answer::Allow {
         grant,

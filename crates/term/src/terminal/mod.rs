@@ -4,6 +4,7 @@
 //! [`Terminal`] owns both ends. It sends its queries in one batch and does not wait for the
 //! replies. They arrive as events, and [`Terminal::on_reply`] turns them into modes and features.
 
+mod death;
 mod desktop;
 mod kind;
 mod modes;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use ratatui::layout::Size;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+pub use death::restore_without_waiting;
 pub use desktop::Progress;
 pub use kind::{NotificationProtocol, TerminalHost, TerminalKind};
 pub use modes::QUERY_CELL_SIZE;
@@ -59,6 +61,8 @@ pub enum TerminalError {
     NoInput(#[source] io::Error),
     #[error("the terminal does not accept raw mode")]
     Raw(#[source] io::Error),
+    #[error("cannot suspend: no shell started osier, so nothing could continue it")]
+    NoShell,
     #[error("the terminal cannot be read or written")]
     Io(#[from] io::Error),
 }
@@ -73,7 +77,7 @@ const CAPABLE: [&str; 10] = [
 const FENCE: &[u8] = b"\x1b[c";
 
 /// How long to wait for the last output before the screen is released.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Control of the terminal, released when dropped.
 #[derive(Debug)]
@@ -108,6 +112,7 @@ impl Terminal {
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         let entered = Self::enter_on(input, output, kind, options)?;
         restore::hook_panics(&entered.0.restore);
+        death::restore_on_death(&entered.0.restore)?;
         Ok(entered)
     }
 
@@ -233,15 +238,28 @@ impl Terminal {
             .update(self.leave_bytes(), self.reply_timeout());
     }
 
-    /// Releases the terminal to the shell until the process is continued. Repaint afterwards: the
-    /// size may have changed.
+    /// Releases the terminal to the shell and stops all processes of the job. [`Signal::Continue`] follows when the job
+    /// continues.
     pub fn suspend(&mut self) -> Result<(), TerminalError> {
+        if !death::has_job_control() {
+            return Err(TerminalError::NoShell);
+        }
         self.release();
+        death::was_stopped();
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)
             .map_err(io::Error::from)?;
         // The stop reaches this thread a little later; nothing may be written before.
         std::thread::sleep(Duration::from_millis(50));
-        self.resume()
+        if death::was_stopped() {
+            Ok(())
+        } else {
+            self.resume()
+        }
+    }
+
+    /// Whether the screen may be drawn: it is not released to the shell or to another program.
+    pub fn is_active(&self) -> bool {
+        self.restore.is_active()
     }
 
     /// Releases the terminal while `work` runs, for example an editor. Repaint afterwards.
@@ -264,6 +282,10 @@ impl Terminal {
 
     /// Takes control of the terminal after `release` or an external stop. Repaint afterwards.
     pub fn resume(&mut self) -> Result<(), TerminalError> {
+        // After a stop without a notice (SIGSTOP) the modes are still set, and some would be set twice.
+        if self.restore.is_active() && !death::was_stopped() {
+            self.output.send(self.leave_bytes().into_bytes());
+        }
         self.acquire()
     }
 
@@ -313,7 +335,7 @@ impl Terminal {
 
     /// How long to wait for pending replies on exit.
     fn reply_timeout(&self) -> Option<Duration> {
-        let reply_timeout = if self.kind.remote { 1000 } else { 100 };
+        let reply_timeout = if self.kind.remote { 500 } else { 100 };
         (!self.answered || self.fenced).then_some(Duration::from_millis(reply_timeout))
     }
 }
@@ -343,11 +365,22 @@ pub fn size() -> Size {
     size_of(&io::stdout())
 }
 
+/// Limits of the size that is drawn, far above those of a wall of displays: a terminal can report 65535 x 65535.
+const MAX_COLUMNS: u16 = 2_000;
+const MAX_CELLS: u32 = 400_000;
+
 fn size_of(tty: &impl AsFd) -> Size {
     match rustix::termios::tcgetwinsize(tty) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size::new(size.ws_col, size.ws_row),
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => drawable(size.ws_col, size.ws_row),
         _ => FALLBACK_SIZE,
     }
+}
+
+/// The part of a terminal of this size that is drawn.
+fn drawable(columns: u16, rows: u16) -> Size {
+    let columns = columns.min(MAX_COLUMNS);
+    let max_rows = u16::try_from(MAX_CELLS / u32::from(columns)).unwrap_or(u16::MAX);
+    Size::new(columns, rows.min(max_rows))
 }
 
 #[cfg(test)]

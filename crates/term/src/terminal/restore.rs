@@ -25,12 +25,13 @@ pub(super) struct RestoreGuard {
 struct State {
     /// The state to restore; `None` while the terminal is released.
     saved: Option<SavedState>,
+    /// The line settings to restore; `None` once they are.
+    termios: Option<Termios>,
     panics: Vec<String>,
 }
 
 #[derive(Debug)]
 struct SavedState {
-    termios: Termios,
     bytes: String,
     /// Set while a reply is pending, which the shell would otherwise read as input: how long to
     /// wait.
@@ -58,15 +59,15 @@ impl RestoreGuard {
     pub(super) fn enter_raw(&self, bytes: String) -> io::Result<()> {
         let mut state = self.lock();
         // After a second call, or a stop in which the shell changed it, the first state counts.
-        let termios = match state.saved.take() {
-            Some(saved) => saved.termios,
+        let termios = match state.termios.take() {
+            Some(termios) => termios,
             None => tcgetattr(&self.input)?,
         };
         let mut raw = termios.clone();
         raw.make_raw();
         let result = tcsetattr(&self.input, OptionalActions::Now, &raw);
+        state.termios = Some(termios);
         state.saved = Some(SavedState {
-            termios,
             bytes,
             reply_timeout: None,
         });
@@ -99,7 +100,30 @@ impl RestoreGuard {
         if let Some(timeout) = saved.reply_timeout {
             let _ = self.drain(timeout);
         }
-        let _ = tcsetattr(&self.input, OptionalActions::Now, &saved.termios);
+        if let Some(termios) = &self.lock().termios {
+            let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
+        }
+        self.lock().termios = None;
+    }
+
+    /// Restores the terminal as far as it is possible at once. Safe in a signal handler: no lock is waited for, nothing is
+    /// allocated or freed.
+    pub(super) fn restore_without_waiting(&self) {
+        let Ok(state) = self.state.try_lock() else {
+            return;
+        };
+        let mut fds = [PollFd::from_borrowed_fd(
+            self.output.as_fd(),
+            PollFlags::OUT,
+        )];
+        if let Some(saved) = &state.saved
+            && poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        {
+            let _ = rustix::io::write(&self.output, saved.bytes.as_bytes());
+        }
+        if let Some(termios) = &state.termios {
+            let _ = tcsetattr(&self.input, OptionalActions::Now, termios);
+        }
     }
 
     pub(super) fn is_active(&self) -> bool {

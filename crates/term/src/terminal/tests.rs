@@ -137,3 +137,16 @@ async fn late_replies_are_not_left_for_the_shell() {
     let waiting = rustix::io::ioctl_fionread(&pty.slave).unwrap();
     assert_eq!(waiting, 0);
 }
+
+#[test]
+fn extreme_sizes_are_drawn_in_part() {
+    for (columns, rows, expected) in [
+        (80, 24, Size::new(80, 24)),
+        (800, 500, Size::new(800, 500)),
+        (u16::MAX, 24, Size::new(2_000, 24)),
+        (u16::MAX, u16::MAX, Size::new(2_000, 200)),
+        (1, u16::MAX, Size::new(1, u16::MAX)),
+    ] {
+        assert_eq!(drawable(columns, rows), expected);
+    }
+}

@@ -25,7 +25,8 @@ impl App {
         let cursor = if fits {
             self.draw_all(buffer, links, now)
         } else {
-            None
+            // A question takes no answer while it is not on the screen.
+            self.draw_overlays(Rect::ZERO, buffer, links, now)
         };
         let mut surface = Surface {
             buffer,
@@ -94,18 +95,19 @@ impl App {
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
-            self.draw_overlays(buffer, links, now)
+            self.draw_overlays(screen, buffer, links, now)
         }
     }
 
-    /// Paints the overlays over the main screen; returns where the cursor belongs.
+    /// Paints the overlays over the main screen; returns where the cursor belongs. With an empty `screen` nothing is
+    /// painted: the overlays only learn that they are not shown.
     fn draw_overlays(
         &mut self,
+        screen: Rect,
         buffer: &mut Buffer,
         links: &Links,
         now: Instant,
     ) -> Option<Position> {
-        let screen = buffer.area;
         let view = View {
             theme: &self.theme,
             keymap: &self.keymap,
@@ -113,6 +115,10 @@ impl App {
             now,
             focused: self.focused,
         };
+        if screen.is_empty() {
+            self.overlays.render(screen, buffer, &view);
+            return None;
+        }
         let cursor = if self.linear {
             linear::draw_layer(&mut self.overlays, buffer, &view)
         } else {

@@ -102,7 +102,6 @@ impl Screen {
                 if let Err(error) = self.terminal.suspend() {
                     self.tabs.front.app.toast(&error.to_string(), true, now);
                 }
-                self.repaint();
             }
             Effect::ExternalEditor(text) => self.edit_externally(&text),
             Effect::EditFile { path, line } if self.has_files() => self.edit_file(&path, line),

@@ -29,6 +29,7 @@ use self::tabs::Tabs;
 use crate::app::{App, AppOptions};
 use crate::appearance::{Appearance, terminal_kind};
 use osier_agent::Subscription;
+use osier_base::exit_limit;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::text::sanitize;
@@ -38,10 +39,11 @@ use osier_settings::Settings;
 use osier_term::clipboard::Clipboard;
 use osier_term::frame::{FrameClock, FrameWriter};
 use osier_term::highlight::Highlighter;
-use osier_term::terminal::{Signals, Terminal, TerminalOptions};
+use osier_term::terminal::{Signals, Terminal, TerminalOptions, restore_without_waiting};
 
-/// How long the sessions may take to end after the screen is closed.
-const LAST_WORK: Duration = Duration::from_secs(3);
+/// How long the sessions may take to end, from the moment the user quits; and at least after the screen is closed.
+const LAST_WORK: Duration = Duration::from_millis(700);
+const MIN_LAST_WORK: Duration = Duration::from_millis(150);
 
 /// What the interface starts with, in addition to the session setup.
 #[derive(Debug)]
@@ -67,8 +69,8 @@ pub struct Elsewhere {
     pub way_back: String,
 }
 
-/// Runs the interface with sessions in this process until the user quits.
-pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<()> {
+/// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it.
+pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<Option<i32>> {
     setup.answers_questions = true;
     let (here, template) = (setup.clone(), setup.clone());
     let open = Open::new(move |wanted, opening| {
@@ -97,7 +99,7 @@ pub async fn run_over(
     open: Open,
     setup: &SessionSetup,
     options: Options,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<i32>> {
     run_with(move || Ok((host, events)), open, setup, options).await
 }
 
@@ -106,7 +108,7 @@ async fn run_with(
     open: Open,
     setup: &SessionSetup,
     mut options: Options,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<i32>> {
     let kind = terminal_kind(&options.environment);
     let appearance = Appearance::new(&options.folders, &kind);
     let (colours, highlighted) = mpsc::unbounded_channel();
@@ -128,6 +130,7 @@ async fn run_with(
     // Before the size is read: a resize from here on is not missed.
     let signals = Signals::listen().context("cannot listen for signals")?;
     let (terminal, input) = Terminal::enter(kind, terminal_options)?;
+    exit_limit::set_last_action(restore_without_waiting);
     let writer = FrameWriter::new(terminal.size(), terminal.features());
     let (results, finished) = mpsc::unbounded_channel();
     let mut screen = Box::new(Screen {
@@ -153,7 +156,16 @@ async fn run_with(
 }
 
 /// Restores the terminal, ends every session and prints how to resume each.
-async fn leave(mut screen: Box<Screen>, left: anyhow::Result<()>) -> anyhow::Result<()> {
+async fn leave(
+    mut screen: Box<Screen>,
+    left: anyhow::Result<Option<i32>>,
+) -> anyhow::Result<Option<i32>> {
+    let code = match &left {
+        Ok(signal) => signal.map_or(0, |signal| 128 + signal),
+        Err(_) => 2,
+    };
+    exit_limit::limit_from_now(code);
+    let deadline = Instant::now() + LAST_WORK;
     screen.tabs.shut_down();
     screen.take_pictures_back();
     screen.forget_attention();
@@ -167,12 +179,13 @@ async fn leave(mut screen: Box<Screen>, left: anyhow::Result<()>) -> anyhow::Res
     let said = tabs.front.said.clone();
     let sessions = tabs.sessions();
     // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
-    let _ = tokio::time::timeout(LAST_WORK, tabs.ended_all()).await;
+    let deadline = deadline.max(Instant::now() + MIN_LAST_WORK);
+    let _ = tokio::time::timeout_at(deadline.into(), tabs.ended_all()).await;
     leave_behind(&options, &said, &sessions);
-    left?;
+    let signal = left?;
     match panics.first() {
         Some(panic) => Err(anyhow::anyhow!("internal error: {}", sanitize(panic))),
-        None => Ok(()),
+        None => Ok(signal),
     }
 }
 

@@ -53,7 +53,7 @@ impl Screen {
         (mut signals, mut input): (Signals, mpsc::UnboundedReceiver<InputEvent>),
         mut highlighted: mpsc::UnboundedReceiver<Highlighted>,
         mut finished: mpsc::UnboundedReceiver<Finished>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Option<i32>> {
         let (_watcher, mut changes) = self.watch();
         self.tabs.front.host.send(Op::ListHistory);
         if self.options.pick_session {
@@ -62,7 +62,9 @@ impl Screen {
             self.after_change();
         }
         loop {
-            let deadline = self.clock.deadline(Instant::now());
+            // While the process is stopped, the shell has the terminal: no frame is due.
+            let is_active = self.terminal.is_active();
+            let deadline = self.clock.deadline(Instant::now()).filter(|_| is_active);
             let idle = self.terminal.output().is_idle();
             // What only decorates is due later than a piece of an answer would be.
             let next = self.clock.next_background(Instant::now());
@@ -71,12 +73,12 @@ impl Screen {
             tokio::select! {
                 biased;
                 signal = signals.next() => {
-                    if self.on_signal(signal)? {
-                        return Ok(());
+                    if let Some(signal) = self.on_signal(signal)? {
+                        return Ok(Some(signal));
                     }
                 }
                 event = input.recv() => {
-                    let Some(event) = event else { return Ok(()) };
+                    let Some(event) = event else { return Ok(None) };
                     let mut echoes = self.on_input(event);
                     while let Ok(event) = input.try_recv() {
                         echoes |= self.on_input(event);
@@ -107,7 +109,7 @@ impl Screen {
                 Some(paths) = changes.recv() => self.on_files_changed(&paths),
             }
             if self.after_change() {
-                return Ok(());
+                return Ok(None);
             }
         }
     }
@@ -188,7 +190,8 @@ impl Screen {
         }
     }
 
-    fn on_signal(&mut self, signal: Signal) -> anyhow::Result<bool> {
+    /// Returns the signal if it ends the program.
+    fn on_signal(&mut self, signal: Signal) -> anyhow::Result<Option<i32>> {
         match signal {
             Signal::Resize => {
                 self.writer.resize(self.terminal.size());
@@ -199,9 +202,9 @@ impl Screen {
                 self.terminal.resume()?;
                 self.repaint();
             }
-            Signal::Leave(_) => return Ok(true),
+            Signal::Leave(signal) => return Ok(Some(signal)),
         }
-        Ok(false)
+        Ok(None)
     }
 
     pub(super) fn repaint(&mut self) {

@@ -310,7 +310,7 @@ fn more_lines(count: usize) -> Row {
 
 impl Component<Command, Action> for Dialog {
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        self.shown = true;
+        self.shown = !area.is_empty();
         let width = centred(area, WIDTH, 1).width;
         // An empty column on each side.
         let inner = usize::from(width.saturating_sub(4)).max(1);

@@ -1,0 +1,31 @@
+//! Runs the async part of a command.
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+
+/// How long blocking work, such as a write of the session index, may take to end after everything else.
+const LAST_WORK: Duration = Duration::from_millis(100);
+
+/// Runs `work` to its end. What still blocks a thread then, such as a lock that another process holds, is left behind.
+pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = start()?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_timeout(LAST_WORK);
+    Ok(outcome)
+}
+
+/// Like [`block_on`], for a mode that reads standard input: a thread may wait for more of it for ever.
+pub(super) fn block_on_with_input<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = start()?;
+    let outcome = runtime.block_on(work);
+    runtime.shutdown_background();
+    Ok(outcome)
+}
+
+fn start() -> Result<Runtime, String> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the async runtime: {error}"))
+}
