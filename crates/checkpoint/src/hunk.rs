@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-use super::restore::{Restored, check_parents};
+use super::restore::Restored;
+use super::step::check_parents;
 use osier_base::atomic_file;
 use osier_protocol::{ChangeKind, FileChange, Unrestored};
 

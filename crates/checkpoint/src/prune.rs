@@ -4,7 +4,7 @@
 //! [`FRESH`], because its session entry may not be written yet. A lock excludes recording during pruning, so that no
 //! object is removed between its check and its use. An interrupted pruning removes nothing that is needed.
 
-use osier_base::sort;
+use osier_base::{locked_file, sort};
 use std::collections::HashMap;
 use std::fs::{self, DirEntry};
 use std::io;
@@ -63,7 +63,7 @@ pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
         return Ok(Pruned::default());
     }
     let lock = super::store::lock_file(&store)?;
-    lock.lock()?;
+    locked_file::lock(&lock)?;
     let objects = Objects::new(store.join("objects"));
     let stored = stored(&store.join("objects"))?;
     // After the lock: earlier recordings are in a session by now, or fresh.
