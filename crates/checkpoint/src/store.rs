@@ -7,10 +7,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
-use super::hunk;
 use super::objects::{Hash, Objects};
 use super::plan::{self, Difference, Ignored, Plan};
-use super::restore::Restored;
 use super::scan::{MAX_FILES, ScanError, scan};
 use super::state::{Content, State, StateId};
 use osier_base::locked_file::{self, LockedFile};
@@ -167,19 +165,6 @@ impl CheckpointStore {
             partial: false,
             steps: plan::steps(&self.root, &present, &wanted, &by_hand, &ignored),
         })
-    }
-
-    /// Reverts hunks, each `(path, hunk)` from [`hunks`](crate::hunks), in the current files. Files without content
-    /// in the state `present` stay unchanged, because that could not be undone.
-    pub fn revert_hunks(
-        &self,
-        present: StateId,
-        hunks: &[(String, String)],
-    ) -> Result<Restored, CheckpointError> {
-        let present = State::load(&self.objects, present).map_err(CheckpointError::Lost)?;
-        let is_recorded =
-            |path: &Path| matches!(present.paths.get(path), Some(Content::File { .. }));
-        Ok(hunk::revert_hunks(&self.root, hunks, &is_recorded))
     }
 
     /// The files that differ between two states.

@@ -215,6 +215,9 @@ impl Actor {
             if settled {
                 self.index
                     .update_if_due(self.setup.answers_questions, &self.emitter);
+                if let Some(text) = osier_base::locked_file::warning() {
+                    self.notice(Severity::Warning, text);
+                }
             }
             if let Some(session) = &mut self.session {
                 session.tree.on_event(&event);
