@@ -117,8 +117,7 @@ impl Hunk {
     }
 }
 
-const UNRECORDED: &str =
-    "it is ignored or too large to record, so the change could not be undone";
+const UNRECORDED: &str = "it is ignored or too large to record, so the change could not be undone";
 
 /// `START,COUNT` or `START`.
 fn range(text: &str) -> Option<(usize, usize)> {

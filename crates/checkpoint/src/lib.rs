@@ -64,7 +64,7 @@ pub mod working_tree;
 
 pub use hunk::hunks;
 pub use plan::Plan;
-pub use prune::{PruneError, PruneOptions, Pruned, prune};
+pub use prune::{PruneError, PruneOptions, Pruned, prune, prune_when_idle};
 pub use recorder::{Checkpoint, Checkpointer, Moment, Notify};
 pub use restore::{Applied, Interrupted, Restored};
 pub use scan::{MAX_FILE, MAX_FILES};

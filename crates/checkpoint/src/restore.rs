@@ -91,7 +91,10 @@ impl Interrupted {
 
     /// The files that were changed by others since.
     pub fn by_hand(&self) -> Vec<PathBuf> {
-        self.left.iter().map(|left| left.path.clone().into()).collect()
+        self.left
+            .iter()
+            .map(|left| left.path.clone().into())
+            .collect()
     }
 
     /// The user knows about it, and the new state is recorded.
@@ -135,12 +138,13 @@ impl CheckpointStore {
             undo: false,
         };
         self.objects.sync()?;
-        let journal = Journal::create(&self.journal, record).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => CheckpointError::Busy {
-                root: self.root.clone(),
-            },
-            _ => CheckpointError::Io(error),
-        })?;
+        let journal =
+            Journal::create(&self.journal, record).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => CheckpointError::Busy {
+                    root: self.root.clone(),
+                },
+                _ => CheckpointError::Io(error),
+            })?;
         drop(lock);
         self.carry_out(&journal.record.id, &applied.steps, &mut applied.restored);
         applied.journal = Some(journal);
@@ -185,11 +189,7 @@ impl CheckpointStore {
     }
 
     /// Whether the step can be carried out and undone, after the steps `before`.
-    fn check(
-        &self,
-        step: &Step,
-        before: &[Step],
-    ) -> Result<Result<(), String>, CheckpointError> {
+    fn check(&self, step: &Step, before: &[Step]) -> Result<Result<(), String>, CheckpointError> {
         if let Err(reason) = check_parents_after(&is_removed_by(before), &self.root, &step.path) {
             return Ok(Err(reason));
         }

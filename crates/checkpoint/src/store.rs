@@ -37,7 +37,9 @@ pub enum CheckpointError {
         root.display()
     )]
     Busy { root: PathBuf },
-    #[error("an interrupted change of files cannot be completed: {0}; compare the files with `/diff`")]
+    #[error(
+        "an interrupted change of files cannot be completed: {0}; compare the files with `/diff`"
+    )]
     Unfinished(io::Error),
 }
 
@@ -50,6 +52,8 @@ pub struct Captured {
     pub not_recorded: Vec<PathBuf>,
 }
 
+/// The folder of checkpoints in the data directory.
+pub(super) const CHECKPOINTS: &str = "checkpoints";
 /// The folder of journals in the folder of checkpoints.
 pub(super) const JOURNALS: &str = "pending";
 
@@ -78,7 +82,7 @@ pub struct CheckpointStore {
 impl CheckpointStore {
     /// `root` must be absolute. Nothing is created before the first recording.
     pub fn new(data: &Path, root: &Path) -> Self {
-        let folder = data.join("checkpoints");
+        let folder = data.join(CHECKPOINTS);
         let name = Hash::of(root.as_os_str().as_encoded_bytes()).to_string();
         Self {
             root: root.to_path_buf(),

@@ -112,7 +112,12 @@ impl Project {
 
     /// Runs `action` in a process that is killed at the boundary `point`. Whether it was.
     fn run(&self, action: &str, point: usize) -> bool {
-        let orders = [&self.folder.path().to_string_lossy(), action, &point.to_string()].join("\n");
+        let orders = [
+            &self.folder.path().to_string_lossy(),
+            action,
+            &point.to_string(),
+        ]
+        .join("\n");
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child", "--ignored", "--nocapture"])
             .env(ORDERS, orders)
@@ -232,4 +237,80 @@ fn adopted_files_without_a_record_are_complete_after_a_kill_anywhere() {
 fn change_that_is_taken_back_survives_a_kill_anywhere() {
     let kills = kill_everywhere("undone");
     assert!(kills >= 80, "{kills}");
+}
+
+/// The interrupted change of a project whose files others changed before the next start.
+fn interrupted_and_changed(action: &str) -> (Project, osier_checkpoint::Interrupted) {
+    // Some files are as planned, others are not.
+    for point in 1.. {
+        let project = Project::new();
+        let root = project.root();
+        let old = tree(&root);
+        assert!(project.run(action, point), "{point}");
+        let is_between =
+            tree(&root) != old && fs::read(root.join("edited.txt")).unwrap() == b"old\n";
+        if !is_between || !project.store().is_interrupted() {
+            continue;
+        }
+        put(&root, "edited.txt", "by another program\n", 0o644);
+        let interrupted = project.store().resume().unwrap().unwrap();
+        return (project, interrupted);
+    }
+    unreachable!("a change of several files can be interrupted")
+}
+
+#[test]
+fn interrupted_change_is_not_completed_over_other_changes() {
+    let (project, interrupted) = interrupted_and_changed("adopt");
+    let root = project.root();
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    assert!(!interrupted.is_complete() && !interrupted.undone);
+    assert_eq!(interrupted.by_hand(), [PathBuf::from("edited.txt")]);
+    assert_eq!(read("edited.txt"), "by another program\n");
+    assert!(
+        tree(&root)
+            .keys()
+            .all(|path| !path.to_string_lossy().contains(".osier-"))
+    );
+    // The offer: the state before, without the file of the other program.
+    let (before, by_hand) = (interrupted.before.unwrap(), interrupted.by_hand());
+    interrupted.finish();
+    let by_hand = by_hand.into_iter().collect();
+    let plan = project.store().plan(before, None, &by_hand).unwrap();
+    project.store().apply(&plan, false, None).unwrap().finish();
+    let mut expected = tree(&Project::new().root());
+    expected.get_mut(Path::new("edited.txt")).unwrap().1 = "by another program\n".to_owned();
+    assert_eq!(tree(&root), expected);
+}
+
+#[test]
+fn interrupted_change_without_a_record_is_undone_around_other_changes() {
+    let (project, interrupted) = interrupted_and_changed("unrecorded");
+    assert!(interrupted.undone);
+    assert_eq!(interrupted.by_hand(), [PathBuf::from("edited.txt")]);
+    interrupted.finish();
+    let mut expected = tree(&Project::new().root());
+    expected.get_mut(Path::new("edited.txt")).unwrap().1 = "by another program\n".to_owned();
+    assert_eq!(tree(&project.root()), expected);
+}
+
+#[test]
+fn running_change_of_another_process_is_left_alone() {
+    let project = Project::new();
+    let store = project.store();
+    let paths = [PathBuf::from("edited.txt")];
+    let (plan, _) = store.plan_to_adopt(&project.lane(), &paths, true).unwrap();
+    let applied = store.apply(&plan, false, None).unwrap();
+    assert!(store.is_interrupted() && store.resume().unwrap().is_none());
+    let (other, _) = store
+        .plan_to_adopt(&project.lane(), &[PathBuf::from("mode.sh")], true)
+        .unwrap();
+    let error = store.apply(&other, false, None).unwrap_err().to_string();
+    assert!(
+        error.contains("another osier is restoring files"),
+        "{error}"
+    );
+    applied.finish();
+    assert_eq!(store.apply(&other, false, None).unwrap().finish().left, []);
+    assert!(!store.is_interrupted());
 }

@@ -62,7 +62,10 @@ impl Actor {
     /// Finishes a change of files that another osier left incomplete.
     async fn finish_interrupted(&self) {
         let store = CheckpointStore::new(&self.setup.folders.data, &self.setup.cwd);
-        let files = self.session.as_ref().and_then(|session| session.files.as_ref());
+        let files = self
+            .session
+            .as_ref()
+            .and_then(|session| session.files.as_ref());
         finish_interrupted(&store, files, &self.emitter).await;
     }
 

@@ -1,6 +1,7 @@
 //! Checkpoints: comparing and restoring the files of a session, in the background.
 
 mod interrupted;
+mod pruning;
 mod review;
 mod working_tree;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
+pub(crate) use interrupted::finish_interrupted;
 use osier_agent::{Agent, Interceptor, Severity};
 use osier_checkpoint::{
     Applied, Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan,
@@ -20,7 +22,8 @@ use osier_protocol::{
     FilesAt, Tag,
 };
 use osier_store::{EntryIndex, SessionStore};
-pub(crate) use interrupted::finish_interrupted;
+pub(crate) use pruning::Pruning;
+pub use pruning::prune_options;
 pub(crate) use working_tree::compare_with_head;
 
 /// The files of one open session.
@@ -226,9 +229,8 @@ impl SessionFiles {
             return Ok(());
         }
         let files = self.files.clone();
-        let checkpoint = osier_base::task::spawn_blocking(move || {
-            Checkpoint::before(&files, before, latest)
-        });
+        let checkpoint =
+            osier_base::task::spawn_blocking(move || Checkpoint::before(&files, before, latest));
         let checkpoint = checkpoint.await.map_err(|error| error.to_string())?;
         let appended = self.append(parent, &checkpoint).await;
         appended.map_err(|error| format!("the present files were not recorded: {error}"))?;
@@ -411,7 +413,10 @@ async fn all_or_nothing(applied: Applied) -> Result<Applied, String> {
     let left = undone.await.map_err(|error| error.to_string())?.left;
     Err(match left.len() {
         0 => reason,
-        count => format!("{reason}; {} could not be undone", osier_base::text::counted(count, "file", "files")),
+        count => format!(
+            "{reason}; {} could not be undone",
+            osier_base::text::counted(count, "file", "files")
+        ),
     })
 }
 

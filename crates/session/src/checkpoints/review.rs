@@ -39,9 +39,15 @@ impl SessionFiles {
                 Err(error) => Err(error),
             };
             match restored {
-                Ok(Restored { changes, left: stay }) => {
+                Ok(Restored {
+                    changes,
+                    left: stay,
+                }) => {
                     left.clone_from(&stay);
-                    let event = CheckpointEvent::FilesRestored { changes, left: stay };
+                    let event = CheckpointEvent::FilesRestored {
+                        changes,
+                        left: stay,
+                    };
                     emitter.publish(Event::Checkpoint(event));
                 }
                 Err(error) => return emitter.post_notice(Severity::Warning, error),

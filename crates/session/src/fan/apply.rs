@@ -7,8 +7,8 @@ use std::{fs, io};
 use super::copy::{Copy, copy_file};
 use super::stamps::{Stamp, Stamps};
 use osier_base::regular_file;
-use osier_checkpoint::{CheckpointError, CheckpointStore, Plan};
 use osier_base::text::counted;
+use osier_checkpoint::{CheckpointError, CheckpointStore, Plan};
 use osier_protocol::FileChanges;
 use osier_tools::diff::unified;
 
