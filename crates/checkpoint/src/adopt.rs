@@ -10,6 +10,9 @@ use super::store::{CheckpointError, CheckpointStore};
 /// How often the files are read while others change them.
 const TRIES: u32 = 3;
 
+/// The steps, and the paths whose present content is not in the recorded state.
+type Found = (Vec<Step>, Vec<PathBuf>);
+
 impl CheckpointStore {
     /// The plan to make `paths` equal to those in the directory `source`, and the paths whose present content is not in
     /// the recorded state: it could not be restored. Without `record`, and in a directory that is no project, no state
@@ -52,13 +55,13 @@ impl CheckpointStore {
         Err(CheckpointError::Changing { root })
     }
 
-    /// The steps, and the paths whose content is not in `state`; `None` if a file has changed since `state`.
+    /// What to change, compared with the recorded `state`; `None` if a file has changed since `state`.
     fn steps_to_adopt(
         &self,
         source: &Path,
         paths: &[PathBuf],
         state: Option<&State>,
-    ) -> Result<Option<(Vec<Step>, Vec<PathBuf>)>, CheckpointError> {
+    ) -> Result<Option<Found>, CheckpointError> {
         let (mut steps, mut unrecorded) = (Vec::new(), Vec::new());
         for path in paths {
             if source.join(path).symlink_metadata().is_ok_and(is_special) {

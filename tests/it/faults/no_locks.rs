@@ -27,7 +27,7 @@ fn sessions_and_checkpoints_are_stored_without_file_locks() {
     assert!(compiled.status.success(), "{compiled:?}");
     home.file("a.txt", "old\n");
     let write = json!({"tool": "write", "arguments": {"file_path": "a.txt", "content": "new\n"}});
-    let turns = json!([{"steps": [write]}, {"text": "Done."}]);
+    let turns = json!([{"steps": [write]}, {"steps": [{"text": "Done."}]}]);
     let run = home.scripted(&turns).args(["-p", "write it"]);
     let output = run.environment("LD_PRELOAD", shim.to_str().unwrap()).run();
     assert_eq!(output.code, Some(0), "{output:?}");
