@@ -133,8 +133,8 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 commands::import::run(args, folders, cwd, &config.environment, &mut out)
             }
             Some(Command::Checkpoints { command }) => {
-                let limit = config.settings.checkpoints_limit;
-                commands::checkpoints::run(command, &config.folders.data, limit, &mut out)
+                let (data, settings) = (&config.folders.data, &config.settings);
+                commands::checkpoints::run(command, data, settings, &mut out)
             }
             Some(Command::Auth { command }) => {
                 let (settings, environment) = (&config.settings, &config.environment);

@@ -1,6 +1,7 @@
 //! Checkpoints in a complete session.
 #![expect(clippy::disallowed_methods, reason = "a project of the test's own")]
 
+mod killed;
 mod reported_losses;
 
 use osier_llm::Script;

@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod killed;
+#[cfg(target_os = "linux")]
+mod no_locks;
 mod program;
 
 use std::sync::{Arc, Mutex};

@@ -246,10 +246,22 @@ fn prepare(
     existing: Option<(&Path, &Metadata)>,
     mode: Option<u32>,
 ) -> io::Result<NamedTempFile> {
+    let mut name = tempfile::Builder::new();
+    name.prefix(".osier-").suffix(".tmp");
+    prepare_as(&mut name, directory, bytes, existing, mode)
+}
+
+/// A file with `bytes` in `directory`, complete and synced, that will replace `existing`: it has its owner, its extended
+/// attributes and, without `mode`, its mode. `name` has its temporary name. Dropping it removes it.
+pub fn prepare_as(
+    name: &mut tempfile::Builder<'_, '_>,
+    directory: &Path,
+    bytes: &[u8],
+    existing: Option<(&Path, &Metadata)>,
+    mode: Option<u32>,
+) -> io::Result<NamedTempFile> {
     // The umask applies to the mode at creation, as for any new file.
-    let mut temporary = tempfile::Builder::new()
-        .prefix(".osier-")
-        .suffix(".tmp")
+    let mut temporary = name
         .permissions(Permissions::from_mode(mode.unwrap_or(match existing {
             Some(_) => 0o600,
             None => 0o666,
@@ -311,7 +323,7 @@ fn keep_attributes(file: &File, old: &Path) {
 fn keep_attributes(_file: &File, _old: &Path) {}
 
 /// Makes the rename durable. Ignored on file systems that cannot sync a directory.
-fn sync_directory(directory: &Path) {
+pub fn sync_directory(directory: &Path) {
     if let Ok(directory) = File::open(directory) {
         let _ = directory.sync_all();
     }

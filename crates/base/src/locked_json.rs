@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::atomic_file;
 use crate::atomic_file::{Options, WriteError};
+use crate::locked_file;
 use crate::private;
 
 /// Why a change was not stored. The file is unchanged.
@@ -54,11 +55,7 @@ where
         .truncate(false)
         .mode(private::FILE_MODE);
     let held = options.open(&lock).map_err(failed)?;
-    match held.lock() {
-        // A file system without locks: concurrent changes are rare.
-        Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(failed(error)),
-        _ => {}
-    }
+    locked_file::lock(&held).map_err(failed)?;
     let before: T = parse(path)?.unwrap_or_default();
     let mut now = before.clone();
     change(&mut now);

@@ -1,13 +1,15 @@
-//! Parses one hunk of a unified diff and reverts it in the current file.
+//! Parses hunks of a unified diff, and plans to revert them in the present files.
 
-use osier_base::sort;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::{fs, io};
 
-use super::restore::{Restored, check_parents};
-use osier_base::atomic_file;
-use osier_protocol::{ChangeKind, FileChange, Unrestored};
+use super::plan::{Plan, Step};
+use super::state::Content;
+use super::step::{CHANGED, check_parents, missing};
+use super::store::{CheckpointError, CheckpointStore};
+use osier_base::sort;
+use osier_protocol::Unrestored;
 
 /// The hunks of a diff of one file, each from its `@@` line.
 pub fn hunks(diff: &str) -> Vec<&str> {
@@ -115,7 +117,7 @@ impl Hunk {
     }
 }
 
-const CHANGED: &str = "it has changed since then";
+const UNRECORDED: &str = "it is ignored or too large to record, so the change could not be undone";
 
 /// `START,COUNT` or `START`.
 fn range(text: &str) -> Option<(usize, usize)> {
@@ -135,14 +137,16 @@ fn line_start(content: &str, before: usize) -> Option<usize> {
         .or_else(|| (content.lines().count() == before).then_some(content.len()))
 }
 
-/// Reverts hunks, each `(path, hunk)`, in the current files below `root`. Hunks of one file are reverted from its
-/// end, so that line numbers remain valid. Files that `is_recorded` rejects stay unchanged.
-pub(super) fn revert_hunks(
-    root: &Path,
+/// The content of a file without reverted hunks; `None` if it does not exist.
+type Contents = BTreeMap<String, Option<String>>;
+
+/// The files after reverting hunks, each `(path, hunk)`, and the hunks that cannot be reverted. `read` returns the
+/// present content of a file. Hunks of one file are reverted from its end, so that line numbers remain valid.
+fn reverted(
     hunks: &[(String, String)],
-    is_recorded: &dyn Fn(&Path) -> bool,
-) -> Restored {
-    let mut restored = Restored::default();
+    read: &dyn Fn(&str) -> Result<Option<String>, String>,
+) -> (Contents, Vec<Unrestored>) {
+    let (mut contents, mut left) = (Contents::new(), Vec::new());
     let mut order: Vec<usize> = (0..hunks.len()).collect();
     sort::by_key(&mut order, |index| {
         let (path, hunk) = &hunks[*index];
@@ -151,74 +155,87 @@ pub(super) fn revert_hunks(
     });
     for index in order {
         let (path, hunk) = &hunks[index];
-        match revert_in_file(root, path, hunk, is_recorded) {
-            Ok(kind) => {
-                let is_new = restored.changes.iter().all(|change| change.path != *path);
-                if is_new {
-                    restored.changes.push(FileChange {
-                        path: path.clone(),
-                        kind,
-                        by_hand: false,
-                        obstacle: None,
-                    });
-                }
+        let now = contents.get(path).cloned().map_or_else(|| read(path), Ok);
+        match now.and_then(|now| revert(now.as_deref(), hunk)) {
+            Ok(content) => {
+                contents.insert(path.clone(), content);
             }
             Err(reason) => {
                 let mut path = path.clone();
                 if let Some(header) = hunk.lines().next() {
                     let _ = write!(path, " {header}");
                 }
-                restored.left.push(Unrestored { path, reason });
+                left.push(Unrestored { path, reason });
             }
         }
     }
-    restored
+    (contents, left)
 }
 
-fn revert_in_file(
-    root: &Path,
-    relative: &str,
-    hunk: &str,
-    is_recorded: &dyn Fn(&Path) -> bool,
-) -> Result<ChangeKind, String> {
+/// The content `now` without the hunk.
+fn revert(now: Option<&str>, hunk: &str) -> Result<Option<String>, String> {
     let hunk = Hunk::parse(hunk).ok_or("the diff is truncated; use `/restore` for this file")?;
-    check_parents(root, Path::new(relative))?;
-    let path = root.join(relative);
-    if path.is_symlink() {
-        return Err("it is a symbolic link".to_owned());
-    }
-    let now = match fs::read_to_string(&path) {
-        Ok(now) => Some(now),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error.to_string()),
-    };
-    if now.is_some() && !is_recorded(Path::new(relative)) {
-        return Err(
-            "it is ignored or too large to record, so the change could not be undone".to_owned(),
-        );
-    }
-    let content = match &now {
+    let content = match now {
         None if hunk.removes => hunk.old.clone(),
         None => return Err("the file no longer exists".to_owned()),
         Some(_) if hunk.removes => return Err("the file exists again".to_owned()),
         Some(now) => hunk.revert(now)?,
     };
-    if content.is_empty() && hunk.creates {
-        fs::remove_file(&path).map_err(|error| error.to_string())?;
-        return Ok(ChangeKind::Remove);
+    let is_removed = content.is_empty() && hunk.creates;
+    Ok((!is_removed).then_some(content))
+}
+
+impl CheckpointStore {
+    /// The plan to revert hunks, each `(path, hunk)` from [`hunks`](crate::hunks), in the present files, and the hunks
+    /// that cannot be reverted.
+    ///
+    /// # Errors
+    /// The files cannot be recorded.
+    pub fn plan_to_revert(
+        &self,
+        hunks: &[(String, String)],
+    ) -> Result<(Plan, Vec<Unrestored>), CheckpointError> {
+        let (captured, present) = self.scan()?;
+        let _lock = self.share()?;
+        let recorded = |path: &str| present.paths.get(Path::new(path)).copied();
+        let (contents, left) = reverted(hunks, &|path| {
+            check_parents(&self.root, Path::new(path))?;
+            match recorded(path) {
+                Some(Content::File { content, .. }) => {
+                    let bytes = self.objects.get(content).map_err(|error| missing(&error))?;
+                    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+                    Ok(Some(text))
+                }
+                Some(Content::Link { .. }) => Err("it is a symbolic link".to_owned()),
+                None if self.root.join(path).symlink_metadata().is_err() => Ok(None),
+                _ => Err(UNRECORDED.to_owned()),
+            }
+        });
+        let mut steps = Vec::with_capacity(contents.len());
+        for (path, text) in contents {
+            let from = recorded(&path);
+            let mode = match from {
+                Some(Content::File { mode, .. }) => mode,
+                _ => 0o644,
+            };
+            let content = text.map(|text| self.objects.put(text.as_bytes()));
+            let to = content.transpose()?;
+            steps.push(Step {
+                path: path.into(),
+                from,
+                to: to.map(|content| Content::File { mode, content }),
+                by_hand: false,
+                obstacle: None,
+            });
+        }
+        let plan = Plan {
+            target: self.store_side(&steps, |step| step.to)?,
+            present: captured.id,
+            partial: false,
+            steps,
+        };
+        Ok((plan, left))
     }
-    let is_same = |target: &Path| fs::read_to_string(target).ok() == now;
-    let options = atomic_file::Options {
-        parents: true,
-        ..atomic_file::Options::default()
-    };
-    atomic_file::write_if(&path, content.as_bytes(), options, &is_same)
-        .map_err(|error| error.to_string())?;
-    Ok(if now.is_some() {
-        ChangeKind::Modify
-    } else {
-        ChangeKind::Create
-    })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@
 //! fs::write(&note, "second version")?;
 //!
 //! let plan = files.plan(first, None, &BTreeSet::new())?;
-//! files.restore(&plan, false);
+//! files.apply(&plan, false, None)?.finish();
 //! assert_eq!(fs::read_to_string(&note)?, "first");
 //! # Ok(())
 //! # }
@@ -24,13 +24,15 @@
 //! - [`CheckpointStore`] records, compares and restores the states of one directory.
 //! - [`Checkpointer`] is the interceptor that records states during a session.
 //! - [`Plan`] has the changes that restoring a state makes.
+//! - [`Applied`] and [`Interrupted`] are changes that were carried out, and that a kill interrupted.
 //! - [`prune`] removes states that no session needs.
 //! - [`working_tree`] compares the files with the checked-out commit.
 //!
 //! A *state* is a tree of content-addressed objects in the data directory, like git's, but separate: the project's
 //! `.git` is never changed, and is not required. A state is recorded before the first tool of a user turn that can
 //! change files, and again at the end of the turn; a scan finds the changes of commands. Restoring starts with a
-//! plan: the files to create, change and remove, and those that were changed outside of osier since.
+//! plan: the files to create, change and remove, and those that were changed outside of osier since. A journal names the
+//! change while it is carried out, so that the next process finishes it after a kill.
 //!
 //! Not covered: ignored files, files larger than [`MAX_FILE`] bytes, unreadable files, empty directories and
 //! everything outside of the working directory. A tree of more than [`MAX_FILES`] files is not recorded at all.
@@ -38,8 +40,11 @@
 //!
 //! The crate does not depend on settings or the screen.
 
+mod adopt;
 mod cache;
+pub mod fault;
 mod hunk;
+mod journal;
 mod objects;
 mod plan;
 mod prune;
@@ -47,6 +52,7 @@ mod recorder;
 mod restore;
 mod scan;
 mod state;
+mod step;
 mod store;
 #[cfg(test)]
 #[expect(
@@ -58,9 +64,9 @@ pub mod working_tree;
 
 pub use hunk::hunks;
 pub use plan::Plan;
-pub use prune::{PruneError, PruneOptions, Pruned, prune};
+pub use prune::{PruneError, PruneOptions, Pruned, prune, prune_when_idle};
 pub use recorder::{Checkpoint, Checkpointer, Moment, Notify};
-pub use restore::Restored;
+pub use restore::{Applied, Interrupted, Restored};
 pub use scan::{MAX_FILE, MAX_FILES};
 pub use state::StateId;
 pub use store::{Captured, CheckpointError, CheckpointStore};

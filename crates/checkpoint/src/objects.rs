@@ -1,16 +1,26 @@
 //! Content-addressed objects. An object is written once and never changed: readers see all of it or nothing, and
-//! writers of the same bytes produce the same file.
+//! writers of the same bytes produce the same file. A damaged object is replaced when its content is stored again.
 
-use osier_base::private;
+use osier_base::{atomic_file, private};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{fmt, fs};
 
 use sha2::{Digest as _, Sha256};
+
+use super::fault;
+
+/// An object that was written longer ago is on the disk.
+const UNSYNCED: Duration = Duration::from_mins(10);
+/// From this number of objects, syncing the file system is faster than syncing each.
+#[cfg(target_os = "linux")]
+const MANY: usize = 64;
 
 /// SHA-256 of an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +29,20 @@ pub(super) struct Hash(pub [u8; 32]);
 impl Hash {
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// The hash of a file of any size.
+    pub(super) fn of_file(file: &mut fs::File) -> io::Result<Self> {
+        let mut hasher = Sha256::new();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(Self(hasher.finalize().into())),
+                Ok(count) => hasher.update(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -60,11 +84,16 @@ impl fmt::Debug for Hash {
 #[derive(Debug, Clone)]
 pub(super) struct Objects {
     folder: PathBuf,
+    /// Objects that may not be on the disk yet.
+    unsynced: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Objects {
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self {
+            folder,
+            unsynced: Arc::default(),
+        }
     }
 
     fn path(&self, hash: Hash) -> PathBuf {
@@ -78,16 +107,26 @@ impl Objects {
         path
     }
 
-    pub(super) fn has(&self, hash: Hash) -> bool {
-        self.path(hash).exists()
+    /// Whether there is an object of this size. Its content is not read.
+    pub(super) fn has(&self, hash: Hash, size: u64) -> bool {
+        fs::metadata(self.path(hash)).is_ok_and(|metadata| metadata.len() == size)
     }
 
-    /// Stores `bytes`; for an existing object only updates its time of use.
+    /// Stores `bytes`; for an existing object only updates its time of use, unless it is damaged. Call
+    /// [`sync`](Self::sync) before anything refers to it.
     pub(super) fn put(&self, bytes: &[u8]) -> io::Result<Hash> {
         let hash = Hash::of(bytes);
         let path = self.path(hash);
-        if let Ok(metadata) = fs::metadata(&path) {
-            renew(&path, &metadata);
+        if let Ok(metadata) = fs::metadata(&path)
+            && metadata.len() == bytes.len() as u64
+            && fs::read(&path).is_ok_and(|stored| stored == bytes)
+        {
+            // Another process may have written it and ended before it was on the disk.
+            if age(&metadata).is_none_or(|age| age < UNSYNCED) {
+                self.note_unsynced(path);
+            } else {
+                renew(&path, &metadata);
+            }
             return Ok(hash);
         }
         let parent = path.parent().unwrap_or(Path::new("/"));
@@ -96,10 +135,36 @@ impl Objects {
             .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(parent)?;
         file.write_all(bytes)?;
-        // Not synced: a state counts once its entry is in the session, and the hash detects an object damaged by a
-        // power failure.
+        fault::point();
         file.persist(&path).map_err(|error| error.error)?;
+        fault::point();
+        self.note_unsynced(path);
         Ok(hash)
+    }
+
+    fn note_unsynced(&self, path: PathBuf) {
+        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
+        unsynced.insert(path);
+    }
+
+    /// Waits until all stored objects are on the disk.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        // Locked to the end: the objects of another thread may be among them.
+        let mut unsynced = self.unsynced.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(target_os = "linux")]
+        if unsynced.len() >= MANY {
+            rustix::fs::syncfs(fs::File::open(&self.folder)?)?;
+            unsynced.clear();
+        }
+        for path in unsynced.iter() {
+            fs::File::open(path)?.sync_all()?;
+        }
+        let folders: BTreeSet<&Path> = unsynced.iter().filter_map(|path| path.parent()).collect();
+        for folder in folders {
+            atomic_file::sync_directory(folder);
+        }
+        unsynced.clear();
+        Ok(())
     }
 
     /// The bytes of `hash`, verified.
@@ -122,11 +187,15 @@ impl Objects {
     }
 }
 
+/// The time since the last use; `None` with another clock.
+fn age(metadata: &fs::Metadata) -> Option<Duration> {
+    metadata.modified().ok()?.elapsed().ok()
+}
+
 /// Updates an old object's time of use, so that it is not pruned before its session refers to it.
 fn renew(path: &Path, metadata: &fs::Metadata) {
     const OLD: Duration = Duration::from_hours(1);
-    let age = metadata.modified().map(|time| time.elapsed());
-    if matches!(age, Ok(Ok(age)) if age < OLD) {
+    if age(metadata).is_some_and(|age| age < OLD) {
         return;
     }
     // If the time cannot be set, the object cannot be removed either.
@@ -152,5 +221,20 @@ mod tests {
         let error = objects.get(hash).unwrap_err();
         let expected = format!("the stored object {hash} is damaged");
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "damage is made on purpose")]
+    fn damaged_object_is_replaced_when_its_content_is_stored_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::new(folder.path().join("objects"));
+        for damage in [b"".as_slice(), b"con", b"c0ntent", b"content and more"] {
+            let hash = objects.put(b"content").unwrap();
+            fs::write(objects.path(hash), damage).unwrap();
+            assert!(objects.get(hash).is_err());
+            assert_eq!(objects.put(b"content").unwrap(), hash);
+            assert_eq!(objects.get(hash).unwrap(), b"content");
+        }
+        objects.sync().unwrap();
     }
 }

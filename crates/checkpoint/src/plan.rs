@@ -16,6 +16,8 @@ use super::state::{Content, State, StateId};
 pub struct Plan {
     pub target: StateId,
     pub present: StateId,
+    /// `present` contains only the files of the steps.
+    pub(super) partial: bool,
     pub(super) steps: Vec<Step>,
 }
 
@@ -37,6 +39,11 @@ impl Plan {
 
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// The state of all files before the changes, unless it is not recorded.
+    pub fn before(&self) -> Option<StateId> {
+        (!self.partial).then_some(self.present)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Removes recorded states that no session refers to.
 //!
-//! These objects stay: every object of a state that a session names, and every object that was written or used within
-//! [`FRESH`], because its session entry may not be written yet. A lock excludes recording during pruning, so that no
-//! object is removed between its check and its use. An interrupted pruning removes nothing that is needed.
+//! These objects stay: every object of a state that a session names, also one in the trash; what an interrupted change of
+//! files needs; and every object that was written or used within [`FRESH`], because its session entry may not be written
+//! yet. A lock excludes recording during pruning, so that no object is removed between its check and its use. An
+//! interrupted pruning removes nothing that is needed.
 
-use osier_base::sort;
 use std::collections::HashMap;
 use std::fs::{self, DirEntry};
 use std::io;
@@ -13,18 +13,27 @@ use std::time::{Duration, SystemTime};
 
 use super::objects::{Hash, Objects};
 use super::state::{Needed, StateId, needed_by};
+use super::store::{CHECKPOINTS, JOURNALS, lock_file};
+use super::{fault, journal};
 use crate::recorder::Checkpoint;
+use osier_base::locked_file::{self, LockedFile};
+use osier_base::{atomic_file, sort};
 use osier_protocol::Tag;
-use osier_store::{Reading, SessionDirectory, SessionError};
+use osier_store::{Reading, SESSION_EXTENSION, SessionError};
 
 /// Objects younger than this stay in any case.
 const FRESH: Duration = Duration::from_hours(24);
+
+/// How often [`prune_when_idle`] does something.
+const INTERVAL: Duration = Duration::from_hours(24);
 
 /// Options of a pruning.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PruneOptions {
     /// Maximum bytes of the store: states of the sessions used longest ago are removed until it fits.
     pub limit: Option<u64>,
+    /// States of sessions that were not used for this time are removed.
+    pub age: Option<Duration>,
     /// Count without removing.
     pub dry: bool,
 }
@@ -33,7 +42,7 @@ pub struct PruneOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
     pub sessions: usize,
-    /// Sessions whose states were removed to observe the limit.
+    /// Sessions whose states were removed to observe the limits.
     pub forgotten: usize,
     pub kept: usize,
     pub kept_bytes: u64,
@@ -52,33 +61,110 @@ pub enum PruneError {
 
 /// A session and the states it names.
 struct Claim {
+    path: PathBuf,
     used: SystemTime,
+    bytes: u64,
     states: Vec<StateId>,
 }
 
 /// Removes what no session of the data directory needs. Blocks; waits for running recordings.
+///
+/// # Errors
+/// Something that could name states cannot be read. Nothing is removed.
 pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
-    let store = data.join("checkpoints");
+    let store = data.join(CHECKPOINTS);
     if !store.is_dir() {
         return Ok(Pruned::default());
     }
-    let lock = super::store::lock_file(&store)?;
-    lock.lock()?;
+    // Reading sessions takes long, so that is done before the lock, and again only for changed ones.
+    let earlier = claims(data, Vec::new())?;
+    let lock = lock_file(&store)?;
+    locked_file::lock(&lock)?;
+    let _lock = LockedFile::from(lock);
+    remove(data, options, FRESH, earlier)
+}
+
+/// Like [`prune`], once a day at most and only if no recording is running; `None` otherwise. States that no session of
+/// the data directory names, because the session is elsewhere, stay for `options.age` unless the limit is exceeded.
+///
+/// # Errors
+/// Something that could name states cannot be read. Nothing is removed.
+pub fn prune_when_idle(data: &Path, options: PruneOptions) -> Result<Option<Pruned>, PruneError> {
+    let store = data.join(CHECKPOINTS);
+    let last = store.join("pruned");
+    if !store.is_dir() || age_of(&last).is_some_and(|age| age < INTERVAL) {
+        return Ok(None);
+    }
+    let earlier = claims(data, Vec::new())?;
+    let lock = lock_file(&store)?;
+    if !locked_file::try_lock(&lock)? {
+        return Ok(None);
+    }
+    let _lock = LockedFile::from(lock);
+    let unnamed = options.age.unwrap_or(FRESH).max(FRESH);
+    let pruned = remove(data, options, unnamed, earlier)?;
+    // If that fails, it is done again.
+    let _ = atomic_file::write_with(&last, b"", atomic_file::Options::PRIVATE);
+    Ok(Some(pruned))
+}
+
+/// The time since a file was written.
+fn age_of(path: &Path) -> Option<Duration> {
+    fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()
+}
+
+/// Removes what is not needed. Objects younger than `unnamed` stay, unless the limit is exceeded. The store is locked.
+fn remove(
+    data: &Path,
+    options: PruneOptions,
+    unnamed: Duration,
+    earlier: Vec<Claim>,
+) -> Result<Pruned, PruneError> {
+    let store = data.join(CHECKPOINTS);
     let objects = Objects::new(store.join("objects"));
-    let stored = stored(&store.join("objects"))?;
-    // After the lock: earlier recordings are in a session by now, or fresh.
-    let mut claims = claims(data)?;
+    let (stored, leftovers) = stored(&store.join("objects"))?;
+    // Recordings have ended: what they recorded is in a session by now, or fresh.
+    let mut claims = claims(data, earlier)?;
     sort::by_key(&mut claims, |claim| std::cmp::Reverse(claim.used));
+    let journals: Vec<StateId> = journal::records(&store.join(JOURNALS))
+        .flat_map(|record| [Some(record.from), Some(record.to), record.before])
+        .flatten()
+        .collect();
+    let choose = |fresh| choose(&objects, &stored, &claims, &journals, options, fresh);
+    let (mut needed, mut pruned) = choose(unnamed);
+    if unnamed > FRESH && options.limit.is_some_and(|limit| pruned.kept_bytes > limit) {
+        (needed, pruned) = choose(FRESH);
+    }
+    if options.dry {
+        return Ok(pruned);
+    }
+    for object in stored.iter().filter(|object| !needed.has(object.hash)) {
+        fault::point();
+        fs::remove_file(&object.path)?;
+    }
+    for path in leftovers {
+        // Another pruning may have removed it.
+        let _ = fs::remove_file(path);
+    }
+    Ok(pruned)
+}
+
+/// The objects that stay.
+fn choose(
+    objects: &Objects,
+    stored: &[Stored],
+    claims: &[Claim],
+    journals: &[StateId],
+    options: PruneOptions,
+    fresh: Duration,
+) -> (Needed, Pruned) {
     let now = SystemTime::now();
-    let is_fresh = |object: &Stored| {
-        // A time in the future comes from another clock.
-        let age = now.duration_since(object.used).unwrap_or_default();
-        age < FRESH
-    };
-    let mut needed = Needed::default();
-    for object in stored.iter().filter(|object| is_fresh(object)) {
+    // A time in the future comes from another clock.
+    let is_older = |time: SystemTime, age| now.duration_since(time).unwrap_or_default() >= age;
+    let mut needed = needed_by(objects, journals, &Needed::default());
+    for object in stored.iter().filter(|object| !is_older(object.used, fresh)) {
         // A fresh directory object protects its contents; other objects have none.
-        let contents = needed_by(&objects, &[StateId(object.hash)], &needed);
+        let contents = needed_by(objects, &[StateId(object.hash)], &needed);
         needed.extend(contents);
     }
     let sizes: HashMap<Hash, u64> = stored
@@ -90,29 +176,27 @@ pub fn prune(data: &Path, options: PruneOptions) -> Result<Pruned, PruneError> {
         sessions: claims.len(),
         ..Pruned::default()
     };
-    for claim in &claims {
-        let contents = needed_by(&objects, &claim.states, &needed);
+    for claim in claims {
+        let contents = needed_by(objects, &claim.states, &needed);
         let more = contents.bytes(&sizes);
-        if options.limit.is_none_or(|limit| bytes + more <= limit) {
+        let is_old = options.age.is_some_and(|age| is_older(claim.used, age));
+        if !is_old && options.limit.is_none_or(|limit| bytes + more <= limit) {
             bytes += more;
             needed.extend(contents);
-        } else {
+        } else if !claim.states.is_empty() {
             pruned.forgotten += 1;
         }
     }
-    for object in &stored {
-        if needed.has(object.hash) {
-            pruned.kept += 1;
-            pruned.kept_bytes += object.bytes;
-            continue;
-        }
-        if !options.dry {
-            fs::remove_file(&object.path)?;
-        }
-        pruned.removed += 1;
-        pruned.removed_bytes += object.bytes;
+    for object in stored {
+        let (count, bytes) = if needed.has(object.hash) {
+            (&mut pruned.kept, &mut pruned.kept_bytes)
+        } else {
+            (&mut pruned.removed, &mut pruned.removed_bytes)
+        };
+        *count += 1;
+        *bytes += object.bytes;
     }
-    Ok(pruned)
+    (needed, pruned)
 }
 
 struct Stored {
@@ -122,11 +206,11 @@ struct Stored {
     used: SystemTime,
 }
 
-/// All objects. Skips other files, such as the remains of an interrupted write.
-fn stored(folder: &Path) -> io::Result<Vec<Stored>> {
-    let mut found = Vec::new();
+/// All objects, and the remains of interrupted writes.
+fn stored(folder: &Path) -> io::Result<(Vec<Stored>, Vec<PathBuf>)> {
+    let (mut found, mut leftovers) = (Vec::new(), Vec::new());
     let Ok(shelves) = fs::read_dir(folder) else {
-        return Ok(found);
+        return Ok((found, leftovers));
     };
     for shelf in shelves {
         let shelf = shelf?;
@@ -134,10 +218,18 @@ fn stored(folder: &Path) -> io::Result<Vec<Stored>> {
             continue;
         }
         for entry in fs::read_dir(shelf.path())? {
-            found.extend(object(&shelf, &entry?)?);
+            let entry = entry?;
+            let stored = object(&shelf, &entry)?;
+            let is_leftover = stored.is_none()
+                && entry.file_name().as_encoded_bytes().starts_with(b".tmp")
+                && age_of(&entry.path()).is_some_and(|age| age >= FRESH);
+            if is_leftover {
+                leftovers.push(entry.path());
+            }
+            found.extend(stored);
         }
     }
-    Ok(found)
+    Ok((found, leftovers))
 }
 
 fn object(shelf: &DirEntry, entry: &DirEntry) -> io::Result<Option<Stored>> {
@@ -155,38 +247,86 @@ fn object(shelf: &DirEntry, entry: &DirEntry) -> io::Result<Option<Stored>> {
     }))
 }
 
-/// The states that sessions name. An unreadable session is an error, because it could need any object.
-fn claims(data: &Path) -> Result<Vec<Claim>, PruneError> {
+/// The states that sessions name, also those in the trash. An unreadable session is an error, because it could need any
+/// object. Sessions that have not changed since `earlier` are not read again.
+fn claims(data: &Path, earlier: Vec<Claim>) -> Result<Vec<Claim>, PruneError> {
+    let mut earlier: HashMap<PathBuf, Claim> = earlier
+        .into_iter()
+        .map(|claim| (claim.path.clone(), claim))
+        .collect();
     let mut claims = Vec::new();
-    for path in SessionDirectory::new(data).every_file() {
-        let failed = |source| PruneError::Session {
-            path: path.clone(),
-            source,
-        };
-        let reading = match Reading::open(&path) {
-            Ok(reading) => reading,
-            // Other files name no state.
-            Err(SessionError::NotASession { .. }) => continue,
-            // Deleted meanwhile.
-            Err(_) if path.symlink_metadata().is_err() => continue,
-            Err(error) => return Err(failed(error)),
-        };
-        let records = (0..reading.count()).filter(|number| reading.tag(*number) == Tag::Checkpoint);
-        let mut states = Vec::new();
-        for number in records {
-            let entry = reading.entry(number);
-            if let Some(checkpoint) = entry.and_then(|entry| Checkpoint::of(&entry.kind)) {
-                states.push(checkpoint.state);
-                states.extend(checkpoint.from);
+    for path in session_files(data)? {
+        let Ok(metadata) = fs::metadata(&path) else {
+            if path.symlink_metadata().is_err() {
+                // Deleted meanwhile.
+                continue;
             }
+            claims.push(read_claim(path, SystemTime::UNIX_EPOCH, 0)?);
+            continue;
+        };
+        let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        match earlier.remove(&path) {
+            Some(claim) if claim.used == used && claim.bytes == metadata.len() => {
+                claims.push(claim);
+            }
+            _ => claims.push(read_claim(path, used, metadata.len())?),
         }
-        let used = fs::metadata(&path).and_then(|metadata| metadata.modified());
-        claims.push(Claim {
-            used: used.unwrap_or(SystemTime::UNIX_EPOCH),
-            states,
-        });
     }
     Ok(claims)
+}
+
+/// The states that the session at `path` names.
+fn read_claim(path: PathBuf, used: SystemTime, bytes: u64) -> Result<Claim, PruneError> {
+    let mut claim = Claim {
+        path,
+        used,
+        bytes,
+        states: Vec::new(),
+    };
+    let reading = match Reading::open(&claim.path) {
+        Ok(reading) => reading,
+        // Other files name no state.
+        Err(SessionError::NotASession { .. }) => return Ok(claim),
+        // Deleted meanwhile.
+        Err(_) if claim.path.symlink_metadata().is_err() => return Ok(claim),
+        Err(source) => {
+            let path = claim.path;
+            return Err(PruneError::Session { path, source });
+        }
+    };
+    let records = (0..reading.count()).filter(|number| reading.tag(*number) == Tag::Checkpoint);
+    for number in records {
+        let entry = reading.entry(number);
+        if let Some(checkpoint) = entry.and_then(|entry| Checkpoint::of(&entry.kind)) {
+            claim.states.push(checkpoint.state);
+            claim.states.extend(checkpoint.from);
+        }
+    }
+    Ok(claim)
+}
+
+/// The session files of the data directory and of its trash.
+fn session_files(data: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![(data.join("sessions"), 0), (data.join("trash"), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if path
+                .extension()
+                .is_some_and(|ending| ending == SESSION_EXTENSION)
+            {
+                files.push(path);
+            } else if depth == 0 && path.is_dir() {
+                folders.push((path, 1));
+            }
+        }
+    }
+    Ok(files)
 }
 
 #[cfg(test)]
@@ -197,6 +337,7 @@ mod tests {
     use super::*;
     use crate::{CheckpointStore, Moment};
     use osier_protocol::{Entry, Header};
+    use osier_store::SessionDirectory;
 
     struct Place {
         folder: TempDir,
@@ -249,13 +390,17 @@ mod tests {
 
         /// Sets the time of use of every object to two days ago.
         fn age_all(&self) {
-            for object in stored(&self.folder.path().join("checkpoints/objects")).unwrap() {
+            let objects = self.folder.path().join("checkpoints/objects");
+            for object in stored(&objects).unwrap().0 {
                 age(&object.path, 2);
             }
         }
 
         fn prune(&self, limit: Option<u64>) -> Pruned {
-            let options = PruneOptions { limit, dry: false };
+            let options = PruneOptions {
+                limit,
+                ..PruneOptions::default()
+            };
             prune(self.folder.path(), options).unwrap()
         }
 
@@ -317,6 +462,7 @@ mod tests {
         let options = PruneOptions {
             limit: Some(4_000),
             dry: true,
+            ..PruneOptions::default()
         };
         let dry = prune(place.folder.path(), options).unwrap();
         assert!(place.holds(old));
@@ -342,5 +488,81 @@ mod tests {
             "{error}"
         );
         assert!(place.holds(state));
+    }
+
+    #[test]
+    fn unreadable_sessions_directory_prevents_pruning() {
+        let place = Place::new();
+        let state = place.state(&[("a.txt", "a\n")]);
+        place.age_all();
+        fs::write(place.folder.path().join("sessions"), "not a directory").unwrap();
+        let pruned = prune(place.folder.path(), PruneOptions::default());
+        assert!(matches!(pruned, Err(PruneError::Io(_))), "{pruned:?}");
+        assert!(place.holds(state));
+    }
+
+    #[test]
+    fn states_of_a_session_in_the_trash_stay() {
+        let place = Place::new();
+        let state = place.state(&[("a.txt", "a\n")]);
+        place.session(state, 0);
+        let data = place.folder.path();
+        fs::rename(data.join("sessions"), data.join("trash")).unwrap();
+        place.age_all();
+        assert_eq!(place.prune(None).removed, 0);
+        assert!(place.holds(state));
+    }
+
+    #[test]
+    fn idle_pruning_observes_age_and_limit_once_a_day() {
+        let place = Place::new();
+        let (long, text) = ("x".repeat(5_000), "y".repeat(3_000));
+        let old = place.state(&[("old.txt", &long)]);
+        let new = place.state(&[("new.txt", &text)]);
+        // Named by no session here.
+        let elsewhere = place.state(&[("elsewhere.txt", &long.replace('x', "z"))]);
+        place.session(old, 40);
+        place.session(new, 1);
+        place.age_all();
+        let days = |days: u64| Some(Duration::from_hours(24 * days));
+        let data = place.folder.path();
+        let options = |age, limit| PruneOptions {
+            limit,
+            age,
+            dry: false,
+        };
+        // Objects of two days ago stay for 30 days.
+        let pruned = prune_when_idle(data, options(days(30), None)).unwrap();
+        assert_eq!(pruned.unwrap().removed, 0);
+        assert_eq!(prune_when_idle(data, options(days(1), None)).unwrap(), None);
+        age(&data.join("checkpoints/pruned"), 2);
+        // Not while a recording runs.
+        let lock = lock_file(&data.join("checkpoints")).unwrap();
+        locked_file::share(&lock).unwrap();
+        assert_eq!(
+            prune_when_idle(data, options(days(30), Some(4_000))).unwrap(),
+            None
+        );
+        drop(lock);
+        let pruned = prune_when_idle(data, options(days(30), Some(4_000)))
+            .unwrap()
+            .unwrap();
+        assert_eq!((pruned.forgotten, pruned.removed), (1, 4));
+        assert!(place.holds(new));
+        assert!(!place.holds(old) && !place.holds(elsewhere));
+    }
+
+    #[test]
+    fn leftovers_of_interrupted_writes_are_removed_after_a_day() {
+        let place = Place::new();
+        place.state(&[("a.txt", "a\n")]);
+        let shelf = place.folder.path().join("checkpoints/objects/00");
+        fs::create_dir_all(&shelf).unwrap();
+        for (name, days) in [(".tmpOld", 2), (".tmpNew", 0)] {
+            fs::write(shelf.join(name), "half").unwrap();
+            age(&shelf.join(name), days);
+        }
+        place.prune(None);
+        assert!(!shelf.join(".tmpOld").exists() && shelf.join(".tmpNew").exists());
     }
 }

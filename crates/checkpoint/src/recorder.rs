@@ -54,6 +54,23 @@ impl Checkpoint {
         EntryKind::Checkpoint { data }
     }
 
+    /// The `state` of the files before they are changed for the user. What differs from `latest`, the state recorded
+    /// last, was changed by others. Blocks.
+    pub fn before(files: &CheckpointStore, state: StateId, latest: Option<StateId>) -> Self {
+        let mut by_hand = match latest {
+            // An unreadable state is ignored.
+            Some(latest) => files.paths_between(latest, state).unwrap_or_default(),
+            None => Vec::new(),
+        };
+        by_hand.truncate(MAX_BY_HAND);
+        Self {
+            state,
+            moment: Moment::Before,
+            by_hand,
+            from: None,
+        }
+    }
+
     /// The checkpoint an entry records, if it does.
     pub fn of(kind: &EntryKind) -> Option<Self> {
         match kind {
@@ -178,21 +195,12 @@ fn record_state(
     moment: Moment,
     latest: Option<StateId>,
 ) -> Result<(Checkpoint, bool), CheckpointError> {
-    let captured = files.capture()?;
-    let mut by_hand = match latest {
-        Some(latest) if moment == Moment::Before && latest != captured.id => {
-            // An unreadable state is ignored.
-            files.paths_between(latest, captured.id).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    };
-    by_hand.truncate(MAX_BY_HAND);
-    let known = moment == Moment::After && latest == Some(captured.id);
+    let state = files.capture()?.id;
+    let known = moment == Moment::After && latest == Some(state);
+    let before = latest.filter(|_| moment == Moment::Before);
     let checkpoint = Checkpoint {
-        state: captured.id,
         moment,
-        by_hand,
-        from: None,
+        ..Checkpoint::before(files, state, before)
     };
     Ok((checkpoint, known))
 }

@@ -1,24 +1,23 @@
-//! Executes a plan file by file; every file is replaced atomically.
-//!
-//! A path is checked again just before it is changed: files that changed since the plan was made stay. Links
-//! are never followed, because a directory may have been replaced by a link since.
+//! Carries out a plan in a way that survives a kill: the contents before and after are in the store, a journal names
+//! them, and every file is replaced atomically. The next process finishes what a journal names.
 
-use osier_protocol::Unrestored;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::cache::Stamp;
-use super::objects::{Hash, Objects};
-use super::plan::{Plan, Step};
-use super::scan::MAX_FILE;
-use super::state::Content;
-use osier_base::atomic_file;
-use osier_protocol::FileChange;
+use super::fault;
+use super::journal::{Journal, Record};
+use super::objects::Objects;
+use super::plan::{self, Difference, Plan, Step};
+use super::state::{Content, State, StateId};
+use super::step::{CHANGED, Progress, Target, check_parents, check_parents_after, missing};
+use super::store::{CheckpointError, CheckpointStore};
+use osier_base::{atomic_file, ids};
+use osier_protocol::{FileChange, Unrestored};
 
 /// The result of a restore.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,136 +26,394 @@ pub struct Restored {
     pub left: Vec<Unrestored>,
 }
 
-/// Executes the steps of `plan`; those of externally changed files only with `by_hand`.
-pub(super) fn restore(root: &Path, objects: &Objects, plan: &Plan, by_hand: bool) -> Restored {
-    let mut restored = Restored::default();
-    // Removals first: a file may replace a directory.
-    let (removals, rest): (Vec<&Step>, Vec<&Step>) =
-        plan.steps.iter().partition(|step| step.to.is_none());
-    for step in removals.into_iter().chain(rest) {
-        let done = match step.obstacle {
-            Some(obstacle) => Err(obstacle.to_owned()),
-            None if step.by_hand && !by_hand => {
-                Err("it was changed by hand and is not restored".to_owned())
-            }
-            None => take(root, objects, step),
+/// Files that were changed. The journal exists until [`finish`](Self::finish), so that the session can record the new
+/// state first.
+#[derive(Debug)]
+pub struct Applied {
+    pub restored: Restored,
+    journal: Option<Journal>,
+    store: CheckpointStore,
+    steps: Vec<Step>,
+}
+
+/// A change of files that another process began and did not finish.
+#[derive(Debug)]
+pub struct Interrupted {
+    /// The file of the session that asked for it.
+    pub session: Option<String>,
+    /// The state of all files before it, if that is recorded.
+    pub before: Option<StateId>,
+    /// The number of files to change, and of those that are changed now.
+    pub files: usize,
+    pub changed: usize,
+    /// It was undone, because it could not be completed and its state before is not recorded.
+    pub undone: bool,
+    /// Files that were changed by others since, or that cannot be written. They were left alone.
+    pub left: Vec<Unrestored>,
+    journal: Journal,
+}
+
+impl Applied {
+    /// The new state is recorded.
+    pub fn finish(self) -> Restored {
+        if let Some(journal) = self.journal {
+            journal.remove();
+        }
+        self.restored
+    }
+
+    /// Takes all changes back.
+    pub fn undo(self) -> Restored {
+        let Some(journal) = self.journal else {
+            return self.restored;
         };
-        match done {
-            Ok(()) => restored.changes.push(step.change()),
-            Err(reason) => restored.left.push(Unrestored {
-                path: step.path.to_string_lossy().into_owned(),
-                reason,
-            }),
+        undo(&self.store, journal, &self.steps).map_or_else(
+            |error| Restored {
+                changes: Vec::new(),
+                left: vec![Unrestored {
+                    path: self.store.root.to_string_lossy().into_owned(),
+                    reason: error.to_string(),
+                }],
+            },
+            |(journal, restored)| {
+                journal.remove();
+                restored
+            },
+        )
+    }
+}
+
+impl Interrupted {
+    /// Whether all files are as the change shall leave them.
+    pub fn is_complete(&self) -> bool {
+        !self.undone && self.left.is_empty()
+    }
+
+    /// The files that were changed by others since.
+    pub fn by_hand(&self) -> Vec<PathBuf> {
+        self.left
+            .iter()
+            .map(|left| left.path.clone().into())
+            .collect()
+    }
+
+    /// The user knows about it, and the new state is recorded.
+    pub fn finish(self) {
+        self.journal.remove();
+    }
+}
+
+impl CheckpointStore {
+    /// Carries out `plan`; steps of externally changed files only with `by_hand`. Overwritten content is in the store:
+    /// restoring `plan.present` undoes this. `session` is the file of the session that asks for it.
+    ///
+    /// # Errors
+    /// Nothing was changed.
+    pub fn apply(
+        &self,
+        plan: &Plan,
+        by_hand: bool,
+        session: Option<&Path>,
+    ) -> Result<Applied, CheckpointError> {
+        let lock = self.share()?;
+        let mut restored = Restored::default();
+        let steps = self.prepare(plan, by_hand, &mut restored)?;
+        let mut applied = Applied {
+            restored,
+            journal: None,
+            store: self.clone(),
+            steps,
+        };
+        if applied.steps.is_empty() {
+            return Ok(applied);
         }
+        let record = Record {
+            id: ids::entry_id(),
+            process: std::process::id(),
+            directory: self.root.to_string_lossy().into_owned(),
+            session: session.and_then(Path::to_str).map(str::to_owned),
+            before: plan.before(),
+            from: self.store_side(&applied.steps, |step| step.from)?,
+            to: self.store_side(&applied.steps, |step| step.to)?,
+            undo: false,
+        };
+        self.objects.sync()?;
+        let journal =
+            Journal::create(&self.journal, record).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => CheckpointError::Busy {
+                    root: self.root.clone(),
+                },
+                _ => CheckpointError::Io(error),
+            })?;
+        drop(lock);
+        self.carry_out(&journal.record.id, &applied.steps, &mut applied.restored);
+        applied.journal = Some(journal);
+        Ok(applied)
     }
-    restored
-}
 
-/// One step.
-fn take(root: &Path, objects: &Objects, step: &Step) -> Result<(), String> {
-    let path = root.join(&step.path);
-    check_parents(root, &step.path)?;
-    if current_content(&path) != step.from {
-        return Err("it has changed since then".to_owned());
+    /// Like [`apply`](Self::apply) without a journal, for a copy that nobody needs if the process ends.
+    ///
+    /// # Errors
+    /// Nothing was changed.
+    pub fn restore_copy(&self, plan: &Plan) -> Result<(), CheckpointError> {
+        let mut restored = Restored::default();
+        let steps = self.prepare(plan, false, &mut restored)?;
+        self.carry_out(&ids::entry_id(), &steps, &mut restored);
+        Ok(())
     }
-    match step.to {
-        None => {
-            fs::remove_file(&path).map_err(|error| error.to_string())?;
-            remove_empty_parents(root, &path);
-            Ok(())
+
+    /// The steps that can be carried out, in order. The content before and after is in the store, undamaged.
+    fn prepare(
+        &self,
+        plan: &Plan,
+        by_hand: bool,
+        restored: &mut Restored,
+    ) -> Result<Vec<Step>, CheckpointError> {
+        let mut steps = plan.steps.clone();
+        order(&mut steps);
+        let mut ready = Vec::with_capacity(steps.len());
+        for step in steps {
+            let found = match step.obstacle {
+                Some(obstacle) => Err(obstacle.to_owned()),
+                None if step.by_hand && !by_hand => {
+                    Err("it was changed by hand and is not restored".to_owned())
+                }
+                None => self.check(&step, &ready)?,
+            };
+            match found {
+                Ok(()) => ready.push(step),
+                Err(reason) => restored.left.push(left(&step, reason)),
+            }
         }
-        Some(Content::File { mode, content }) => {
-            let bytes = objects.get(content).map_err(|error| missing(&error))?;
-            write(&path, &bytes, mode, step.from)
+        Ok(ready)
+    }
+
+    /// Whether the step can be carried out and undone, after the steps `before`.
+    fn check(&self, step: &Step, before: &[Step]) -> Result<Result<(), String>, CheckpointError> {
+        if let Err(reason) = check_parents_after(&is_removed_by(before), &self.root, &step.path) {
+            return Ok(Err(reason));
         }
-        Some(Content::Link { target }) => {
-            let target = objects.get(target).map_err(|error| missing(&error))?;
-            link(&path, &target).map_err(|error| error.to_string())
+        let target = self.target("");
+        if target.progress(step) != Progress::Pending {
+            return Ok(Err(CHANGED.to_owned()));
         }
-        // Planned with an obstacle.
-        Some(Content::NotRecorded { .. }) => Err("it was not recorded".to_owned()),
-    }
-}
-
-fn missing(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "its earlier content is no longer stored".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
-/// Every parent must be a directory or missing.
-pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> {
-    let mut folder = root.to_path_buf();
-    for name in relative.parent().into_iter().flat_map(Path::iter) {
-        folder.push(name);
-        match fs::symlink_metadata(&folder) {
-            Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => return Err(format!("`{}` is not a directory", folder.display())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error.to_string()),
+        if let Some(Err(error)) = step.to.map(|to| stored(&self.objects, to)) {
+            return Ok(Err(missing(&error)));
         }
-    }
-    Ok(())
-}
-
-/// The current content of `path`.
-fn current_content(path: &Path) -> Option<Content> {
-    let metadata = fs::symlink_metadata(path).ok()?;
-    if metadata.is_symlink() {
-        let target = fs::read_link(path).ok()?;
-        let target = Hash::of(target.as_os_str().as_bytes());
-        return Some(Content::Link { target });
-    }
-    if metadata.is_dir() {
-        return None;
-    }
-    let not_recorded = Content::NotRecorded {
-        mark: Stamp::of(&metadata).mark(),
-    };
-    if !metadata.is_file() || metadata.len() > MAX_FILE {
-        return Some(not_recorded);
-    }
-    let Ok(bytes) = fs::read(path) else {
-        return Some(not_recorded);
-    };
-    Some(Content::File {
-        mode: metadata.permissions().mode() & 0o7777,
-        content: Hash::of(&bytes),
-    })
-}
-
-fn write(path: &Path, bytes: &[u8], mode: u32, from: Option<Content>) -> Result<(), String> {
-    if matches!(from, Some(Content::Link { .. })) {
-        // A write would go through the link.
-        fs::remove_file(path).map_err(|error| error.to_string())?;
-    }
-    let options = atomic_file::Options {
-        parents: true,
-        mode: Some(mode),
-        ..atomic_file::Options::default()
-    };
-    atomic_file::write_with(path, bytes, options).map_err(|error| error.to_string())
-}
-
-/// Creates a link under a temporary name and renames it.
-fn link(path: &Path, target: &[u8]) -> io::Result<()> {
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(parent)?;
-    let folder = tempfile::Builder::new()
-        .prefix(".osier-")
-        .tempdir_in(parent)?;
-    let made: PathBuf = folder.path().join("link");
-    symlink(OsStr::from_bytes(target), &made)?;
-    fs::rename(&made, path)
-}
-
-/// Removes directories that became empty.
-fn remove_empty_parents(root: &Path, path: &Path) {
-    let parents = path.ancestors().skip(1);
-    for folder in parents.take_while(|folder| *folder != root) {
-        if fs::remove_dir(folder).is_err() {
-            return;
+        if let Some(Err(_)) = step.from.map(|from| stored(&self.objects, from)) {
+            // Damaged or lost: the file itself still has the content.
+            self.store_content(&self.root, &step.path)?;
+            if target.progress(step) != Progress::Pending {
+                return Ok(Err(CHANGED.to_owned()));
+            }
         }
+        Ok(Ok(()))
+    }
+
+    fn target<'a>(&'a self, id: &'a str) -> Target<'a> {
+        let root = &self.root;
+        Target { root, id }
+    }
+
+    /// Stores one side of the steps as a state.
+    pub(super) fn store_side(
+        &self,
+        steps: &[Step],
+        side: impl Fn(&Step) -> Option<Content>,
+    ) -> Result<StateId, CheckpointError> {
+        let paths = steps.iter();
+        let paths = paths.filter_map(|step| Some((step.path.clone(), side(step)?)));
+        let paths: BTreeMap<PathBuf, Content> = paths.collect();
+        Ok(State { paths }.store(&self.objects)?)
+    }
+
+    fn carry_out(&self, id: &str, steps: &[Step], restored: &mut Restored) {
+        let target = self.target(id);
+        for (number, step) in steps.iter().enumerate() {
+            match target.apply(&self.objects, number, step) {
+                Ok(()) => restored.changes.push(step.change()),
+                Err(reason) => restored.left.push(left(step, reason)),
+            }
+        }
+        let folders = steps.iter().filter_map(|step| step.path.parent());
+        let folders: BTreeSet<&Path> = folders.collect();
+        for folder in folders {
+            atomic_file::sync_directory(&self.root.join(folder));
+        }
+        fault::point();
+    }
+
+    /// Whether another process began to change files and may not have finished. One system call.
+    pub fn is_interrupted(&self) -> bool {
+        self.journal.symlink_metadata().is_ok()
+    }
+
+    /// Finishes a change that another process began, if all files are as it left them. `None` if there is none, or if
+    /// that process is running.
+    ///
+    /// # Errors
+    /// It cannot be finished.
+    pub fn resume(&self) -> Result<Option<Interrupted>, CheckpointError> {
+        if !self.is_interrupted() {
+            return Ok(None);
+        }
+        let Some(journal) = Journal::take(&self.journal)? else {
+            return Ok(None);
+        };
+        let record = journal.record.clone();
+        let steps = match self.steps_of(&record) {
+            Ok(steps) => steps,
+            Err(error) => {
+                // Without the states it is unknown what to change.
+                journal.remove();
+                return Err(CheckpointError::Unfinished(error));
+            }
+        };
+        let target = self.target(&record.id);
+        for (number, step) in steps.iter().enumerate() {
+            target.clean(number, step);
+        }
+        let mut found = Interrupted {
+            session: record.session.clone(),
+            before: record.before,
+            files: steps.len(),
+            changed: 0,
+            undone: record.undo,
+            left: self.obstacles(target, &steps),
+            journal,
+        };
+        if found.left.is_empty() || record.undo {
+            let mut restored = Restored::default();
+            self.carry_out(&record.id, &steps, &mut restored);
+            found.left = restored.left;
+        }
+        if !found.left.is_empty() && found.before.is_none() && !record.undo {
+            let (journal, restored) = undo(self, found.journal, &steps)?;
+            found.left = restored.left;
+            found.journal = journal;
+            found.undone = true;
+        }
+        let done = |step: &&Step| target.progress(step) == Progress::Done;
+        found.changed = steps.iter().filter(done).count();
+        Ok(Some(found))
+    }
+
+    /// What prevents that the steps are finished.
+    fn obstacles(&self, target: Target<'_>, steps: &[Step]) -> Vec<Unrestored> {
+        let found = steps.iter().filter_map(|step| {
+            let reason = match target.progress(step) {
+                Progress::Done => return None,
+                Progress::Changed => CHANGED.to_owned(),
+                Progress::Pending
+                    if check_parents_after(&is_removed_by(steps), &self.root, &step.path)
+                        .is_err() =>
+                {
+                    CHANGED.to_owned()
+                }
+                Progress::Pending => missing(&stored(&self.objects, step.to?).err()?),
+            };
+            Some(left(step, reason))
+        });
+        found.collect()
+    }
+
+    /// The steps that a journal names, in the order of the process that wrote it.
+    fn steps_of(&self, record: &Record) -> io::Result<Vec<Step>> {
+        let from = State::load(&self.objects, record.from)?;
+        let to = State::load(&self.objects, record.to)?;
+        let differences = plan::differences(&from, &to).into_iter();
+        let steps = differences.map(|Difference { path, from, to }| Step {
+            path,
+            from,
+            to,
+            by_hand: false,
+            obstacle: None,
+        });
+        let mut steps: Vec<Step> = steps.collect();
+        order(&mut steps);
+        Ok(steps)
+    }
+
+    /// Stores the current content of a path below `root`; `None` if there is no file or link.
+    pub(super) fn store_content(&self, root: &Path, path: &Path) -> io::Result<Option<Content>> {
+        use std::os::unix::ffi::OsStrExt as _;
+        use std::os::unix::fs::PermissionsExt as _;
+        if check_parents(root, path).is_err() {
+            return Ok(None);
+        }
+        let path = &root.join(path);
+        let metadata = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if metadata.is_symlink() {
+            let target = fs::read_link(path)?;
+            let target = self.objects.put(target.as_os_str().as_bytes())?;
+            return Ok(Some(Content::Link { target }));
+        }
+        if !metadata.is_file() {
+            return Ok(None);
+        }
+        let mode = metadata.permissions().mode() & 0o7777;
+        let content = self.objects.put(&fs::read(path)?)?;
+        Ok(Some(Content::File { mode, content }))
+    }
+}
+
+/// Takes the steps of a journal back, under a journal of its own.
+fn undo(
+    store: &CheckpointStore,
+    journal: Journal,
+    steps: &[Step],
+) -> Result<(Journal, Restored), CheckpointError> {
+    let mut back = steps.to_vec();
+    for step in &mut back {
+        std::mem::swap(&mut step.from, &mut step.to);
+    }
+    order(&mut back);
+    let record = journal.record.clone();
+    let journal = journal.replace(Record {
+        id: ids::entry_id(),
+        process: std::process::id(),
+        from: record.to,
+        to: record.from,
+        undo: true,
+        ..record
+    })?;
+    let mut restored = Restored::default();
+    store.carry_out(&journal.record.id, &back, &mut restored);
+    Ok((journal, restored))
+}
+
+/// Whether a path is a file that `steps` remove.
+fn is_removed_by(steps: &[Step]) -> impl Fn(&Path) -> bool {
+    |path| {
+        let mut removals = steps.iter().filter(|step| step.to.is_none());
+        removals.any(|step| step.path == path)
+    }
+}
+
+/// Verifies that a content is in the store.
+fn stored(objects: &Objects, content: Content) -> io::Result<()> {
+    match content {
+        Content::File { content: hash, .. } | Content::Link { target: hash } => {
+            objects.get(hash).map(drop)
+        }
+        Content::NotRecorded { .. } => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// Removals first: a file may replace a directory.
+fn order(steps: &mut [Step]) {
+    osier_base::sort::by(steps, |one, other| {
+        (one.to.is_some(), &one.path).cmp(&(other.to.is_some(), &other.path))
+    });
+}
+
+fn left(step: &Step, reason: String) -> Unrestored {
+    Unrestored {
+        path: step.path.to_string_lossy().into_owned(),
+        reason,
     }
 }

@@ -1,5 +1,6 @@
 //! Scans the working directory: every file that is not ignored, reading only changed ones.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -111,6 +112,12 @@ pub(super) fn scan(root: &Path, cache: &Cache, objects: &Objects) -> Result<Scan
     })
 }
 
+/// Whether osier gave a file this name until it is complete.
+fn is_temporary(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.starts_with(b".osier-") && name.ends_with(b".tmp")
+}
+
 /// Walks all entries that are not ignored, without `.git` and without following links.
 fn walk(root: &Path) -> ignore::Walk {
     WalkBuilder::new(root)
@@ -120,7 +127,7 @@ fn walk(root: &Path) -> ignore::Walk {
         .git_global(false)
         .follow_links(false)
         .sort_by_file_name(Ord::cmp)
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(|entry| entry.file_name() != ".git" && !is_temporary(entry.file_name()))
         .build()
 }
 
@@ -149,7 +156,8 @@ fn content_of(
         return Ok(Some(not_recorded));
     }
     let mode = metadata.permissions().mode() & 0o7777;
-    if let Some(content) = cache.get(path, stamp).filter(|hash| objects.has(*hash)) {
+    let is_stored = |hash: &Hash| objects.has(*hash, metadata.len());
+    if let Some(content) = cache.get(path, stamp).filter(is_stored) {
         known.insert(path.to_path_buf(), stamp, content);
         return Ok(Some(Content::File { mode, content }));
     }

@@ -7,12 +7,11 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
-use super::hunk;
 use super::objects::{Hash, Objects};
 use super::plan::{self, Difference, Ignored, Plan};
-use super::restore::{Restored, restore};
 use super::scan::{MAX_FILES, ScanError, scan};
 use super::state::{Content, State, StateId};
+use osier_base::locked_file::{self, LockedFile};
 use osier_base::{clock, private};
 use osier_protocol::FileChange;
 use osier_tools::diff;
@@ -31,6 +30,17 @@ pub enum CheckpointError {
     Io(#[from] io::Error),
     #[error("the earlier state of the files is unknown: {0}; they were not changed")]
     Lost(io::Error),
+    #[error("files in `{}` change; they were not changed by osier: try again", root.display())]
+    Changing { root: PathBuf },
+    #[error(
+        "another osier is restoring files in `{}`; they were not changed: try again when it is done",
+        root.display()
+    )]
+    Busy { root: PathBuf },
+    #[error(
+        "an interrupted change of files cannot be completed: {0}; compare the files with `/diff`"
+    )]
+    Unfinished(io::Error),
 }
 
 /// A recorded state.
@@ -41,6 +51,11 @@ pub struct Captured {
     /// Files that were found but not recorded.
     pub not_recorded: Vec<PathBuf>,
 }
+
+/// The folder of checkpoints in the data directory.
+pub(super) const CHECKPOINTS: &str = "checkpoints";
+/// The folder of journals in the folder of checkpoints.
+pub(super) const JOURNALS: &str = "pending";
 
 /// The file by which recording and pruning exclude each other.
 pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
@@ -56,21 +71,24 @@ pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
 /// The states of the directory `root`, in `<data>/checkpoints`.
 #[derive(Debug, Clone)]
 pub struct CheckpointStore {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     folder: PathBuf,
-    objects: Objects,
+    pub(super) objects: Objects,
     cache: PathBuf,
+    /// The journal of the change of files that is under way.
+    pub(super) journal: PathBuf,
 }
 
 impl CheckpointStore {
     /// `root` must be absolute. Nothing is created before the first recording.
     pub fn new(data: &Path, root: &Path) -> Self {
-        let folder = data.join("checkpoints");
+        let folder = data.join(CHECKPOINTS);
         let name = Hash::of(root.as_os_str().as_encoded_bytes()).to_string();
         Self {
             root: root.to_path_buf(),
             objects: Objects::new(folder.join("objects")),
             cache: folder.join("seen").join(&name[..16]),
+            journal: folder.join(JOURNALS).join(&name[..16]),
             folder,
         }
     }
@@ -94,15 +112,20 @@ impl CheckpointStore {
         Ok(captured)
     }
 
-    fn scan(&self) -> Result<(Captured, State), CheckpointError> {
+    /// Excludes pruning until the lock is dropped.
+    pub(super) fn share(&self) -> Result<LockedFile, CheckpointError> {
+        let lock = lock_file(&self.folder)?;
+        locked_file::share(&lock)?;
+        Ok(lock.into())
+    }
+
+    pub(super) fn scan(&self) -> Result<(Captured, State), CheckpointError> {
         // A home directory or the root of a disk is not a project.
         if self.root.parent().is_none() || dirs::home_dir().as_ref() == Some(&self.root) {
             let root = self.root.clone();
             return Err(CheckpointError::NoProject { root });
         }
-        // Excludes pruning until this recording has ended.
-        let lock = lock_file(&self.folder)?;
-        lock.lock_shared()?;
+        let _lock = self.share()?;
         let started = i128::from(clock::now_ms()) * 1_000_000;
         let known = Cache::load(&self.cache);
         let scanned = scan(&self.root, &known, &self.objects).map_err(|error| match error {
@@ -112,6 +135,8 @@ impl CheckpointStore {
             ScanError::Io(error) => CheckpointError::Io(error),
         })?;
         let id = scanned.state.store(&self.objects)?;
+        // Before the cache: it names objects that are not read again.
+        self.objects.sync()?;
         scanned.cache.save(&self.cache, started, &known);
         let captured = Captured {
             id,
@@ -141,27 +166,9 @@ impl CheckpointStore {
         Ok(Plan {
             target,
             present: captured.id,
+            partial: false,
             steps: plan::steps(&self.root, &present, &wanted, &by_hand, &ignored),
         })
-    }
-
-    /// Executes `plan`; externally changed files only with `by_hand`. Overwritten content is in the store: restoring
-    /// `plan.present` undoes this.
-    pub fn restore(&self, plan: &Plan, by_hand: bool) -> Restored {
-        restore(&self.root, &self.objects, plan, by_hand)
-    }
-
-    /// Reverts hunks, each `(path, hunk)` from [`hunks`](crate::hunks), in the current files. Files without content
-    /// in the state `present` stay unchanged, because that could not be undone.
-    pub fn revert_hunks(
-        &self,
-        present: StateId,
-        hunks: &[(String, String)],
-    ) -> Result<Restored, CheckpointError> {
-        let present = State::load(&self.objects, present).map_err(CheckpointError::Lost)?;
-        let is_recorded =
-            |path: &Path| matches!(present.paths.get(path), Some(Content::File { .. }));
-        Ok(hunk::revert_hunks(&self.root, hunks, &is_recorded))
     }
 
     /// The files that differ between two states.

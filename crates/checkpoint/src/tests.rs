@@ -9,7 +9,7 @@ use std::process::Command;
 use osier_testing::skip;
 use tempfile::TempDir;
 
-use super::{CheckpointStore, StateId};
+use super::{CheckpointStore, Plan, Restored, StateId};
 use osier_protocol::{ChangeKind, FileChange, Unrestored};
 
 struct Project {
@@ -59,9 +59,13 @@ impl Project {
             .store
             .plan(target, Some(known), &BTreeSet::new())
             .unwrap();
-        let restored = self.store.restore(&plan, by_hand);
+        let restored = apply(&self.store, &plan, by_hand);
         (seen(&restored.changes), restored.left)
     }
+}
+
+fn apply(store: &CheckpointStore, plan: &Plan, by_hand: bool) -> Restored {
+    store.apply(plan, by_hand, None).unwrap().finish()
 }
 
 type Listed = (String, ChangeKind, bool);
@@ -168,7 +172,7 @@ fn external_changes_stay_unless_requested() {
         .store
         .plan(before, Some(after), &BTreeSet::new())
         .unwrap();
-    project.store.restore(&plan, true);
+    apply(&project.store, &plan, true);
     assert_eq!(project.capture(), before);
     let (_, failed) = project.back(plan.present, before, true);
     assert_eq!(failed, []);
@@ -189,7 +193,7 @@ fn changes_after_the_plan_stay() {
         .unwrap();
     project.write("a.txt", "three\n");
     project.write("made.txt", "three\n");
-    let restored = project.store.restore(&plan, true);
+    let restored = apply(&project.store, &plan, true);
     assert_eq!(restored.changes, []);
     let reason = "it has changed since then";
     assert_eq!(
@@ -339,7 +343,7 @@ fn link_that_replaced_a_directory_is_not_followed() {
     let outside = project.folder.path().join("outside");
     fs::rename(project.root().join("folder"), &outside).unwrap();
     symlink(&outside, project.root().join("folder")).unwrap();
-    let restored = project.store.restore(&plan, true);
+    let restored = apply(&project.store, &plan, true);
     let folder = project.root().join("folder");
     let reason = format!("`{}` is not a directory", folder.display());
     assert_eq!(restored.left, [left("folder/a.txt", &reason)]);

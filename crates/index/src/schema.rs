@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::IndexError;
-use osier_base::locked_file::LockedFile;
+use osier_base::locked_file::{self, LockedFile};
 use osier_store::SessionDirectory;
 
 /// Version of the tables; a file with another version is rebuilt.
@@ -184,17 +184,8 @@ impl SessionIndex {
             .append(true)
             .open(&path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file.into())),
-            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-            // On a file system without locks, two processes at worst do the same work twice.
-            Err(std::fs::TryLockError::Error(error))
-                if error.kind() == std::io::ErrorKind::Unsupported =>
-            {
-                Ok(Some(file.into()))
-            }
-            Err(std::fs::TryLockError::Error(error)) => Err(failed(error)),
-        }
+        let is_locked = locked_file::try_lock(&file).map_err(failed)?;
+        Ok(is_locked.then(|| file.into()))
     }
 }
 

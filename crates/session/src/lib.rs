@@ -92,6 +92,7 @@ mod usage;
 mod workspace;
 
 pub use actor::{RemoteSession, SessionHandle, StartError};
+pub use checkpoints::prune_options;
 pub use mcp::server_files;
 pub use open_session::find as find_session;
 pub use setup::{SessionChoice, SessionSetup};

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Spanned, Value};
 
-use value::{address, network, rules, text, texts};
+use value::{address, network, number, rules, text, texts};
 
 use osier_base::problem::{Problem, nearest};
 use osier_base::regular_file::{self, ReadError};
@@ -84,8 +84,10 @@ pub struct Settings {
     pub checkpoints: bool,
     /// Whether the model can start subagents.
     pub subagents: bool,
-    /// Size limit of checkpoints in MB for `osier checkpoints prune`; no limit when not set.
-    pub checkpoints_limit: Option<u64>,
+    /// Size limit of all checkpoints in MB.
+    pub checkpoints_limit: u64,
+    /// Days after its last use that the checkpoints of a session are kept.
+    pub checkpoints_days: u64,
     /// Whether credentials go into the system's keyring.
     pub keyring: bool,
     /// The osier server that proxies model calls.
@@ -333,14 +335,17 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "checkpoints_limit",
-        default: "",
+        default: "5000",
         accepts: "a number of MB",
-        description: "Size limit of checkpoints for `osier checkpoints prune`.",
-        take: |settings, value| {
-            let megabytes = u64::try_from(value.as_integer()?).ok()?;
-            settings.checkpoints_limit = Some(megabytes);
-            Some(())
-        },
+        description: "Size limit of checkpoints: those of the least recently used sessions are removed first.",
+        take: |settings, value| number(value).map(|limit| settings.checkpoints_limit = limit),
+    },
+    Setting {
+        name: "checkpoints_days",
+        default: "90",
+        accepts: "a number of days",
+        description: "How long the checkpoints of a session are kept after its last use.",
+        take: |settings, value| number(value).map(|days| settings.checkpoints_days = days),
     },
     Setting {
         name: "credential_store",

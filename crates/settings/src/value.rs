@@ -12,6 +12,10 @@ pub(super) fn text(value: &Value) -> Option<String> {
 }
 
 /// A URL to which secrets can be sent.
+pub(super) fn number(value: &Value) -> Option<u64> {
+    u64::try_from(value.as_integer()?).ok()
+}
+
 pub(super) fn address(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim().trim_end_matches('/');
     is_safe(text).then(|| text.to_owned())

@@ -1,13 +1,12 @@
 //! One writer per session: an exclusive advisory lock on its file. The system releases it when the process ends in
 //! any way.
 
-use std::fs::{File, TryLockError};
-use std::io;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
 use super::error::SessionError;
-use osier_base::locked_file::LockedFile;
+use osier_base::locked_file::{self, LockedFile};
 
 /// Number of attempts and the time between them. A child process briefly inherits its parent's open files with their
 /// locks, even if the parent was just killed.
@@ -16,39 +15,27 @@ const BETWEEN: Duration = Duration::from_millis(10);
 
 /// Locks the session `path`, open as `file`. Blocks for at most a tenth of a second.
 pub(super) fn acquire(file: File, path: &Path) -> Result<LockedFile, SessionError> {
-    let mut locked = file.try_lock();
-    for _ in 1..TRIES {
-        if !matches!(locked, Err(TryLockError::WouldBlock)) {
-            break;
+    let failed = |error| SessionError::io("lock", path, error);
+    for attempt in 0..TRIES {
+        if attempt > 0 {
+            std::thread::sleep(BETWEEN);
         }
-        std::thread::sleep(BETWEEN);
-        locked = file.try_lock();
-    }
-    match locked {
-        Ok(()) => Ok(file.into()),
-        Err(TryLockError::WouldBlock) => Err(SessionError::Locked {
-            path: path.to_owned(),
-            pid: holder(&file),
-        }),
-        // On a file system without locks an unprotected session is better than none.
-        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-            Ok(file.into())
+        if locked_file::try_lock(&file).map_err(failed)? {
+            return Ok(file.into());
         }
-        Err(TryLockError::Error(error)) => Err(SessionError::io("lock", path, error)),
     }
+    Err(SessionError::Locked {
+        path: path.to_owned(),
+        pid: holder(&file),
+    })
 }
 
 /// Whether another process writes to the session open as `file`.
 pub fn is_locked(file: &File) -> bool {
-    match file.try_lock_shared() {
-        Ok(()) => {
-            // Closing the file releases the lock in any case.
-            let _ = file.unlock();
-            false
-        }
-        Err(TryLockError::WouldBlock) => true,
-        Err(TryLockError::Error(_)) => false,
-    }
+    let is_free = locked_file::try_share(file).unwrap_or(true);
+    // Closing the file releases the lock in any case.
+    let _ = file.unlock();
+    !is_free
 }
 
 /// The locks of all processes, read without taking any: even a brief lock could make another process fail to open its

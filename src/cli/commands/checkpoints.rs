@@ -8,6 +8,8 @@ use clap::Subcommand;
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::text::counted;
 use osier_checkpoint::{PruneOptions, Pruned, prune};
+use osier_session::prune_options;
+use osier_settings::Settings;
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(in crate::cli) enum CheckpointsCommand {
@@ -26,16 +28,17 @@ pub(in crate::cli) enum CheckpointsCommand {
 pub(in crate::cli) fn run(
     command: &CheckpointsCommand,
     data: &Path,
-    default_limit: Option<u64>,
+    settings: &Settings,
     out: &mut dyn Write,
 ) -> io::Result<Exit> {
     let CheckpointsCommand::Prune { limit, dry_run } = *command;
-    let limit = limit
-        .or(default_limit)
-        .map(|megabytes| megabytes.saturating_mul(1_000_000));
+    let options = prune_options(settings);
     let options = PruneOptions {
-        limit,
+        limit: limit.map_or(options.limit, |megabytes| {
+            Some(megabytes.saturating_mul(1_000_000))
+        }),
         dry: dry_run,
+        ..options
     };
     let pruned = match prune(data, options) {
         Ok(pruned) => pruned,
@@ -66,7 +69,7 @@ pub(in crate::cli) fn run(
     if forgotten > 0 {
         writeln!(
             out,
-            "the limit excludes the checkpoints of {}",
+            "the limits exclude the checkpoints of {}",
             counted(forgotten, "session", "sessions")
         )?;
     }

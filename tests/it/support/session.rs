@@ -1,6 +1,6 @@
 //! A session with a scripted model in its own directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,22 +18,39 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A home and a working directory for sessions that are opened one after the other.
 pub(crate) struct TestProject {
-    folder: TempDir,
+    folder: PathBuf,
+    /// Deletes the folder.
+    _owner: Option<TempDir>,
 }
 
 impl TestProject {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        std::fs::create_dir(folder.path().join("work")).expect("a project");
-        Self { folder }
+        let owner = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(owner.path().join("work")).expect("a project");
+        Self {
+            folder: owner.path().to_owned(),
+            _owner: Some(owner),
+        }
+    }
+
+    /// The project of another process.
+    pub(crate) fn at(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            _owner: None,
+        }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(crate) fn work(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.folder.join("work")
     }
 
     pub(crate) fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.folder.join("data")
     }
 
     /// Opens a session whose model `test/one` plays `script`.

@@ -4,7 +4,7 @@
 //! system, so that it is released however the process ends. Every change reads the file again under the lock,
 //! so that two processes do not overwrite each other's changes.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
@@ -106,21 +106,17 @@ impl CredentialFile {
         })?;
         let deadline = Instant::now() + LOCK_TIMEOUT;
         loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                // A file system without locks: a working sign-in is more important than the lock.
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                    break;
-                }
-                Err(TryLockError::Error(source)) => {
+            match osier_base::locked_file::try_lock(&lock) {
+                Ok(true) => break,
+                Err(source) => {
                     let path = self.path.clone();
                     return Err(FileError::Lock { path, source });
                 }
-                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                Ok(false) if Instant::now() >= deadline => {
                     let path = self.path.clone();
                     return Err(FileError::Locked { path });
                 }
-                Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+                Ok(false) => tokio::time::sleep(LOCK_PAUSE).await,
             }
         }
         Ok(LockedFile {

@@ -9,6 +9,7 @@ use super::NO_SESSION;
 use super::mailbox::{Delivery, Queue};
 use crate::accounts::Accounts;
 use crate::accounts::login::{LoginOutcome, Logins};
+use crate::checkpoints::Pruning;
 use crate::context::{ContextState, Scope};
 use crate::drafts::Drafts;
 use crate::emitter::{ActiveRequest, Emitter};
@@ -109,6 +110,7 @@ pub(super) struct Actor {
     pub(super) logins: Logins,
     pub(super) index: IndexHandle,
     pub(super) fan: FanState,
+    pub(super) pruning: Pruning,
     pub(super) questions: Questions,
     pub(super) permissions: PermissionState,
     pub(super) context: ContextState,
@@ -156,6 +158,7 @@ impl Actor {
             logins: Logins::default(),
             index: IndexHandle::new(&setup.folders, &setup.cwd),
             fan: FanState::default(),
+            pruning: Pruning::default(),
             questions: questions.clone(),
             context: ContextState::default(),
             setup,
@@ -212,9 +215,20 @@ impl Actor {
                 &event,
                 Event::Agent(osier_agent::Event::AgentSettled { .. })
             );
+            if matches!(&event, Event::Agent(osier_agent::Event::AgentStart)) {
+                self.pruning.stop();
+            }
             if settled {
                 self.index
                     .update_if_due(self.setup.answers_questions, &self.emitter);
+                let files = self.session.as_ref().map(|session| session.files.is_some());
+                if self.setup.answers_questions && files == Some(true) {
+                    self.pruning
+                        .restart(&self.setup.folders.data, &self.setup.settings);
+                }
+                if let Some(text) = osier_base::locked_file::warning() {
+                    self.notice(Severity::Warning, text);
+                }
             }
             if let Some(session) = &mut self.session {
                 session.tree.on_event(&event);

@@ -1,6 +1,7 @@
 //! Opening and closing the session of an actor.
 
 use super::dispatch::{Actor, Completion};
+use crate::checkpoints::finish_interrupted;
 use crate::hooks::Source;
 use crate::mcp::FIRST_PROMPT_WAIT;
 use crate::open_session::OpenSession;
@@ -8,6 +9,7 @@ use crate::open_session::{OpenError, SessionContext};
 use crate::setup::SessionChoice;
 use crate::usage::Usage;
 use osier_agent::Severity;
+use osier_checkpoint::CheckpointStore;
 use osier_protocol::Event;
 use osier_protocol::Opening;
 use osier_store::{Findings, SessionError};
@@ -39,6 +41,7 @@ impl Actor {
                 self.selection.level = session.agent.state().thinking_level;
                 self.usage = Usage::default();
                 self.session = Some(session);
+                self.finish_interrupted().await;
                 self.todo.clear(&self.emitter);
                 self.read_todo();
                 self.start_hooks(source);
@@ -54,6 +57,16 @@ impl Actor {
             }
             Err(error) => self.not_opened(&error),
         }
+    }
+
+    /// Finishes a change of files that another osier left incomplete.
+    async fn finish_interrupted(&self) {
+        let store = CheckpointStore::new(&self.setup.folders.data, &self.setup.cwd);
+        let files = self
+            .session
+            .as_ref()
+            .and_then(|session| session.files.as_ref());
+        finish_interrupted(&store, files, &self.emitter).await;
     }
 
     /// Ends what runs and closes the file. `reason` is for hooks.

@@ -2,7 +2,7 @@
 
 use super::dispatch::{Actor, Completion};
 use super::{BUSY, NO_SESSION};
-use crate::fan::{Fan, FanOutcome, lane_models};
+use crate::fan::{Fan, FanOutcome, LaneTarget, lane_models};
 use crate::hooks::Source;
 use crate::open_session::OpenSession;
 use crate::open_session::copy;
@@ -213,10 +213,12 @@ impl Actor {
             return self.notice(Severity::Warning, BUSY);
         }
         let folder = self.setup.folders.data.join("fans");
-        let cwd = &self.setup.cwd;
-        let applied = self
-            .fan
-            .apply(number, force, cwd, folder.clone(), &self.emitter);
+        let target = LaneTarget {
+            data: &self.setup.folders.data,
+            cwd: &self.setup.cwd,
+            files: session.files.as_ref(),
+        };
+        let applied = self.fan.apply(number, force, target, &self.emitter);
         let Some(lane) = applied.await else { return };
         let then = Then::Taken(number, lane.files, lane.kept);
         let context = TreeContext {

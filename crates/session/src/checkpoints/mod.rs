@@ -1,5 +1,7 @@
 //! Checkpoints: comparing and restoring the files of a session, in the background.
 
+mod interrupted;
+mod pruning;
 mod review;
 mod working_tree;
 
@@ -9,16 +11,19 @@ use std::sync::Arc;
 
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
+pub(crate) use interrupted::finish_interrupted;
 use osier_agent::{Agent, Interceptor, Severity};
 use osier_checkpoint::{
-    Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan, Restored,
-    StateId,
+    Applied, Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan,
+    Restored, StateId, fault,
 };
 use osier_protocol::{
     CheckpointEvent, CheckpointOp, Comparison, DiffRange, Entry, Event, FileChanges, FileDiff,
     FilesAt, Tag,
 };
 use osier_store::{EntryIndex, SessionStore};
+pub(crate) use pruning::Pruning;
+pub use pruning::prune_options;
 pub(crate) use working_tree::compare_with_head;
 
 /// The files of one open session.
@@ -29,24 +34,20 @@ pub(crate) struct SessionFiles {
     checkpointer: Arc<Checkpointer>,
 }
 
-/// Files that were changed for the user, with the state before and after.
-struct RestoredFiles {
-    restored: Restored,
-    checkpoint: Checkpoint,
+/// The entries below which the states before and after a change are recorded; `None` means before every root.
+#[derive(Debug, Clone, Default)]
+struct Parents {
+    before: Option<String>,
+    after: Option<String>,
 }
 
-impl RestoredFiles {
-    fn new(restored: Restored, before: StateId, now: StateId) -> Self {
-        let checkpoint = Checkpoint {
-            state: now,
-            moment: Moment::Restore,
-            by_hand: Vec::new(),
-            from: Some(before),
-        };
-        Self {
-            restored,
-            checkpoint,
-        }
+/// Runs work that blocks.
+async fn background<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CheckpointError> + Send + 'static,
+) -> Result<T, String> {
+    match osier_base::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -150,65 +151,127 @@ impl SessionFiles {
         emitter: &Emitter,
         work: impl FnOnce() -> Result<CheckpointEvent, CheckpointError> + Send + 'static,
     ) {
-        match osier_base::task::spawn_blocking(work).await {
-            Ok(Ok(event)) => emitter.publish(Event::Checkpoint(event)),
-            Ok(Err(error)) => emitter.post_notice(Severity::Warning, error.to_string()),
-            Err(error) => emitter.post_notice(Severity::Warning, error.to_string()),
+        match background(work).await {
+            Ok(event) => emitter.publish(Event::Checkpoint(event)),
+            Err(error) => emitter.post_notice(Severity::Warning, error),
         }
     }
 
-    /// Carries out `plan` and records it in the session.
+    /// Carries out `plan`, records it in the session and publishes it.
     async fn restore(
         &self,
         emitter: &Emitter,
         by_hand: bool,
         plan: impl FnOnce() -> Result<Option<Plan>, CheckpointError> + Send + 'static,
     ) {
-        let files = self.files.clone();
-        let work = move || -> Result<Option<RestoredFiles>, CheckpointError> {
-            let Some(plan) = plan()? else {
-                return Ok(None);
-            };
-            let restored = files.restore(&plan, by_hand);
-            let now = files.capture()?.id;
-            Ok(Some(RestoredFiles::new(restored, plan.present, now)))
+        finish_interrupted(&self.files, Some(self), emitter).await;
+        let restored = match background(plan).await {
+            Ok(Some(plan)) => self.carry_out(plan, by_hand, Parents::default()).await,
+            Ok(None) => Err("no earlier state of the files is recorded".to_owned()),
+            Err(error) => Err(error),
         };
-        let done = match osier_base::task::spawn_blocking(work).await {
-            Ok(done) => done.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        match done {
-            Err(text) => emitter.post_notice(Severity::Warning, text),
-            Ok(None) => {
-                let text = "no earlier state of the files is recorded";
-                emitter.post_notice(Severity::Warning, text);
+        match restored {
+            Ok(Restored { changes, left }) => {
+                let event = CheckpointEvent::FilesRestored { changes, left };
+                emitter.publish(Event::Checkpoint(event));
             }
-            Ok(Some(changed)) => {
-                self.changed(emitter, changed).await;
-            }
+            Err(error) => emitter.post_notice(Severity::Warning, error),
         }
     }
 
-    /// Records in the session that files were changed for the user, and publishes it.
-    async fn changed(&self, emitter: &Emitter, changed: RestoredFiles) {
-        let RestoredFiles {
-            restored,
-            checkpoint,
-        } = changed;
-        self.checkpointer.moved(checkpoint.state);
-        // It belongs to the directory, not to a branch: the current entry does not change, so that redo still works.
-        if Some(checkpoint.state) != checkpoint.from
-            && let Err(error) = self
-                .session
-                .append_on_branch(None, checkpoint.entry())
-                .await
-        {
-            let text = format!("files were restored, but not recorded in the session: {error}");
-            emitter.post_notice(Severity::Warning, text);
+    /// Records the present files, carries out `plan` and records the result. The entries belong to the directory, not
+    /// to a branch: the current entry does not change, so that redo still works.
+    async fn carry_out(
+        &self,
+        plan: Plan,
+        by_hand: bool,
+        parents: Parents,
+    ) -> Result<Restored, String> {
+        let applied = self.apply(plan, by_hand, &parents).await?;
+        self.record(applied, &parents).await
+    }
+
+    /// Records the present files and carries out `plan`.
+    async fn apply(
+        &self,
+        plan: Plan,
+        by_hand: bool,
+        parents: &Parents,
+    ) -> Result<(Applied, Option<StateId>), String> {
+        let before = plan.before();
+        if let Some(before) = before {
+            self.record_before(before, parents.before.as_deref())
+                .await?;
         }
-        let Restored { changes, left } = restored;
-        let event = CheckpointEvent::FilesRestored { changes, left };
-        emitter.publish(Event::Checkpoint(event));
+        let (files, session) = (self.files.clone(), self.session.clone());
+        let applied = background(move || files.apply(&plan, by_hand, session.path())).await?;
+        Ok((applied, before))
+    }
+
+    /// Takes over the files of a lane, all of them or none. The files before are recorded below its prompt and those
+    /// after below its last entry `tip`, so that `/undo files` finds them.
+    pub(crate) async fn adopt(&self, plan: Plan, tip: Option<String>) -> Result<(), String> {
+        let turn = tip.as_ref().and_then(|tip| self.session.index().turn(tip));
+        let parents = Parents {
+            before: turn.map(|turn| turn.prompt),
+            after: tip,
+        };
+        let (applied, before) = self.apply(plan, true, &parents).await?;
+        let applied = all_or_nothing(applied).await?;
+        self.record((applied, before), &parents).await?;
+        Ok(())
+    }
+
+    /// Records the files `before` a change, unless the session named them last, and marks what others changed.
+    async fn record_before(&self, before: StateId, parent: Option<&str>) -> Result<(), String> {
+        let latest = last(self.session.index());
+        if parent.is_none() && latest == Some(before) {
+            return Ok(());
+        }
+        let files = self.files.clone();
+        let checkpoint =
+            osier_base::task::spawn_blocking(move || Checkpoint::before(&files, before, latest));
+        let checkpoint = checkpoint.await.map_err(|error| error.to_string())?;
+        let appended = self.append(parent, &checkpoint).await;
+        appended.map_err(|error| format!("the present files were not recorded: {error}"))?;
+        fault::point();
+        Ok(())
+    }
+
+    /// Records in the session that files were changed for the user.
+    async fn record(
+        &self,
+        (applied, before): (Applied, Option<StateId>),
+        parents: &Parents,
+    ) -> Result<Restored, String> {
+        if before.is_some() {
+            let files = self.files.clone();
+            let state = background(move || files.capture()).await?.id;
+            self.checkpointer.moved(state);
+            let checkpoint = Checkpoint {
+                state,
+                moment: Moment::Restore,
+                by_hand: Vec::new(),
+                from: before,
+            };
+            if Some(state) != before {
+                let appended = self.append(parents.after.as_deref(), &checkpoint).await;
+                appended.map_err(|error| {
+                    format!("files were restored, but not recorded in the session: {error}")
+                })?;
+            }
+        }
+        fault::point();
+        let done = osier_base::task::spawn_blocking(move || applied.finish());
+        done.await.map_err(|error| error.to_string())
+    }
+
+    /// Stores a checkpoint, so that it survives a power failure.
+    async fn append(&self, parent: Option<&str>, checkpoint: &Checkpoint) -> Result<(), String> {
+        let entry = checkpoint.entry();
+        let stored = self.session.append_on_branch(parent, entry).await;
+        stored.map_err(|error| error.to_string())?;
+        self.session.sync().await.map_err(|error| error.to_string())
     }
 
     /// What restoring an earlier state would change; `None` when none is recorded.
@@ -237,13 +300,15 @@ impl SessionFiles {
     /// What undoing the last restore would change.
     fn plan_back(&self) -> Result<Option<Plan>, CheckpointError> {
         let index = self.session.index();
-        let restored = index.last_checkpoint().and_then(parse);
-        let from = restored.and_then(|(_, checkpoint)| {
-            let is_restore = checkpoint.moment == Moment::Restore;
-            checkpoint.from.filter(|_| is_restore)
-        });
-        let Some(from) = from else { return Ok(None) };
-        let plan = self.files.plan(from, last(index), &BTreeSet::new())?;
+        let Some((_, checkpoint)) = index.last_checkpoint().and_then(parse) else {
+            return Ok(None);
+        };
+        let is_restore = checkpoint.moment == Moment::Restore;
+        let Some(from) = checkpoint.from.filter(|_| is_restore) else {
+            return Ok(None);
+        };
+        let by_hand = checkpoint.by_hand.into_iter().collect();
+        let plan = self.files.plan(from, Some(checkpoint.state), &by_hand)?;
         Ok(Some(plan))
     }
 
@@ -260,7 +325,7 @@ impl SessionFiles {
         let plan = copy.plan(&FilesAt::LastPrompt);
         copy.files.delete_cache();
         if let Some(plan) = plan? {
-            copy.files.restore(&plan, false);
+            copy.files.restore_copy(&plan)?;
         }
         Ok(())
     }
@@ -335,4 +400,31 @@ fn parse(entry: Entry) -> Option<(Entry, Checkpoint)> {
 fn last(index: &EntryIndex) -> Option<StateId> {
     let (_, checkpoint) = index.last_checkpoint().and_then(parse)?;
     Some(checkpoint.state)
+}
+
+/// Takes the change back if a file was left out.
+async fn all_or_nothing(applied: Applied) -> Result<Applied, String> {
+    let Some(left) = applied.restored.left.first() else {
+        return Ok(applied);
+    };
+    let path = osier_base::text::single_line(&left.path);
+    let reason = format!("no file was written: `{path}`: {}", left.reason);
+    let undone = osier_base::task::spawn_blocking(move || applied.undo());
+    let left = undone.await.map_err(|error| error.to_string())?.left;
+    Err(match left.len() {
+        0 => reason,
+        count => format!(
+            "{reason}; {} could not be undone",
+            osier_base::text::counted(count, "file", "files")
+        ),
+    })
+}
+
+/// Takes over the files of a lane, all of them or none, in a session that records none.
+pub(crate) async fn adopt_unrecorded(store: &CheckpointStore, plan: Plan) -> Result<(), String> {
+    let store = store.clone();
+    let applied = background(move || store.apply(&plan, true, None)).await?;
+    let applied = all_or_nothing(applied).await?;
+    let done = osier_base::task::spawn_blocking(move || applied.finish());
+    done.await.map(drop).map_err(|error| error.to_string())
 }

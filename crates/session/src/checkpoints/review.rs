@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use super::{RestoredFiles, SessionFiles};
+use super::{Parents, SessionFiles, background, finish_interrupted};
 use crate::emitter::Emitter;
 use osier_agent::{Agent, Op, Severity};
-use osier_checkpoint::CheckpointError;
-use osier_protocol::{Reviewed, Unrestored};
+use osier_checkpoint::Restored;
+use osier_protocol::{CheckpointEvent, Event, Reviewed, Unrestored};
 
 impl SessionFiles {
     /// Reverts the rejected hunks. If `report`, sends the result to the model.
@@ -26,21 +26,30 @@ impl SessionFiles {
         let mut left = Vec::new();
         if !rejected.is_empty() {
             let files = self.files.clone();
-            let work = move || -> Result<RestoredFiles, CheckpointError> {
-                let before = files.capture()?.id;
-                let restored = files.revert_hunks(before, &rejected)?;
-                Ok(RestoredFiles::new(restored, before, files.capture()?.id))
-            };
-            let done = match osier_base::task::spawn_blocking(work).await {
-                Ok(done) => done.map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
-            match done {
-                Ok(changed) => {
-                    left.clone_from(&changed.restored.left);
-                    self.changed(emitter, changed).await;
+            finish_interrupted(&self.files, Some(self), emitter).await;
+            let planned = background(move || files.plan_to_revert(&rejected)).await;
+            let restored = match planned {
+                Ok((plan, unreverted)) => {
+                    let restored = self.carry_out(plan, true, Parents::default()).await;
+                    restored.map(|mut restored| {
+                        restored.left.extend(unreverted);
+                        restored
+                    })
                 }
-                // It is unknown which hunks were reverted.
+                Err(error) => Err(error),
+            };
+            match restored {
+                Ok(Restored {
+                    changes,
+                    left: stay,
+                }) => {
+                    left.clone_from(&stay);
+                    let event = CheckpointEvent::FilesRestored {
+                        changes,
+                        left: stay,
+                    };
+                    emitter.publish(Event::Checkpoint(event));
+                }
                 Err(error) => return emitter.post_notice(Severity::Warning, error),
             }
         }

@@ -1,38 +1,53 @@
-//! Applies the files of a lane to the working directory. If files have changed there meanwhile, nothing is written and
-//! the conflicting files are returned.
+//! Plans to take the files of a lane over into the working directory. If files have changed there meanwhile, there is no
+//! plan, and the conflicting files are returned.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-
-use serde::{Deserialize, Serialize};
 
 use super::copy::{Copy, copy_file};
 use super::stamps::{Stamp, Stamps};
 use osier_base::regular_file;
 use osier_base::text::counted;
+use osier_checkpoint::{CheckpointError, CheckpointStore, Plan};
 use osier_protocol::FileChanges;
 use osier_tools::diff::unified;
 
 /// The maximum bytes of a file with a diff.
 const DIFF_BYTES: u64 = 512 * 1024;
 
-/// The result of applying a lane.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Applied {
+/// The files of a lane that differ from the working directory.
+#[derive(Debug)]
+pub(crate) struct LanePlan {
+    pub plan: Plan,
     /// Paths from the working directory.
     pub files: Vec<PathBuf>,
-    /// The folder with the previous content of files that had changed and were overwritten.
+    /// The folder with the present content of files that could not be restored otherwise.
     pub kept: Option<PathBuf>,
 }
 
-/// Why a lane was not applied, or not completely.
+/// Why a lane is not applied. No file is changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApplyError {
     #[error("{} changed in the working directory meanwhile", counted(.0.len(), "file", "files"))]
     Conflicts(Vec<PathBuf>),
     #[error("cannot write `{}`: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Files(#[from] CheckpointError),
+}
+
+/// What is planned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Applying<'a> {
+    pub cwd: &'a Path,
+    /// The file stamps of `cwd` when the copy was made.
+    pub before: &'a Stamps,
+    /// Also overwrite files that changed meanwhile.
+    pub force: bool,
+    /// The folder for copies of files that changed meanwhile, or that are not recorded.
+    pub keep: &'a Path,
+    /// Record the present files.
+    pub record: bool,
 }
 
 /// The files that were changed in `copy`, with their differences to `cwd`. Blocks.
@@ -93,47 +108,40 @@ fn same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Writes the changes in `copy` to `cwd`. `before` has the file stamps of `cwd` when the copy was made. With `force`
-/// files that changed meanwhile are overwritten too; their content is saved below `keep`. Blocks.
+/// Plans to make the files in the working directory equal to those of `copy`. Blocks.
 ///
 /// # Errors
-/// A file has changed meanwhile and `force` is not set, or one cannot be written.
-pub(crate) fn apply(
+/// A file has changed meanwhile and that is not forced, or one cannot be read or stored.
+pub(crate) fn plan(
+    store: &CheckpointStore,
     copy: &Copy,
-    cwd: &Path,
-    before: &Stamps,
-    force: bool,
-    keep: &Path,
-) -> Result<Applied, ApplyError> {
-    let changed = copy.stamps.changed(&Stamps::of(copy.cwd()));
-    let differ = |path: &&PathBuf| !same(&cwd.join(path), &copy.cwd().join(path));
-    let changed: Vec<&PathBuf> = changed.iter().filter(differ).collect();
-    let touched = |path: &&&PathBuf| Stamp::of(&cwd.join(path)) != before.get(path);
-    let conflicts: Vec<PathBuf> = changed
-        .iter()
-        .filter(touched)
-        .map(|path| (*path).clone())
-        .collect();
-    if !conflicts.is_empty() && !force {
+    applying: Applying<'_>,
+) -> Result<LanePlan, ApplyError> {
+    let Applying { cwd, keep, .. } = applying;
+    let changed = copy.stamps.changed(&Stamps::of(copy.cwd())).into_iter();
+    let differ = |path: &PathBuf| !same(&cwd.join(path), &copy.cwd().join(path));
+    let files: Vec<PathBuf> = changed.filter(differ).collect();
+    let (plan, unrecorded) = store.plan_to_adopt(copy.cwd(), &files, applying.record)?;
+    // After the plan: it is not carried out for what changes from now on.
+    let touched = |path: &&PathBuf| Stamp::of(&cwd.join(path)) != applying.before.get(path);
+    let conflicts: Vec<PathBuf> = files.iter().filter(touched).cloned().collect();
+    if !conflicts.is_empty() && !applying.force {
         return Err(ApplyError::Conflicts(conflicts));
     }
-    let write = |from: PathBuf, to: PathBuf| {
-        copy_file(&from, &to).map_err(|source| ApplyError::Io { path: to, source })
-    };
-    for path in &conflicts {
-        if cwd.join(path).symlink_metadata().is_ok() {
-            write(cwd.join(path), keep.join(path))?;
+    let mut kept = None;
+    for path in conflicts.iter().chain(&unrecorded) {
+        let (from, to) = (cwd.join(path), keep.join(path));
+        if from.symlink_metadata().is_ok() {
+            kept = Some(keep.to_owned());
+            copy_file(&from, &to).map_err(|source| ApplyError::Io { path: to, source })?;
         }
     }
-    let mut applied = Applied {
-        files: Vec::new(),
-        kept: (!conflicts.is_empty()).then(|| keep.to_owned()),
-    };
-    for path in changed {
-        write(copy.cwd().join(path), cwd.join(path))?;
-        applied.files.push(path.clone());
-    }
-    Ok(applied)
+    let files = plan.changes().into_iter().map(|change| change.path.into());
+    Ok(LanePlan {
+        files: files.collect(),
+        plan,
+        kept,
+    })
 }
 
 #[cfg(test)]
@@ -208,14 +216,25 @@ mod tests {
             // A conflict: nothing is written.
             fs::write(work.join("src/b"), "by hand\n").unwrap();
             let keep = folder.path().join("keep");
-            let error = apply(&copy, &work, &before, false, &keep).unwrap_err();
+            let store = CheckpointStore::new(&folder.path().join("data"), &work);
+            let applying = |force| Applying {
+                cwd: &work,
+                before: &before,
+                force,
+                keep: &keep,
+                record: true,
+            };
+            let error = plan(&store, &copy, applying(false)).unwrap_err();
             assert!(
                 matches!(&error, ApplyError::Conflicts(paths) if *paths == [PathBuf::from("src/b")]),
                 "{error}"
             );
             assert!(work.join("gone").exists() && !work.join("made").exists());
-            let applied = apply(&copy, &work, &before, true, &keep).unwrap();
-            assert_eq!(applied.files.len(), 3);
+            let planned = plan(&store, &copy, applying(true)).unwrap();
+            assert_eq!(planned.files.len(), 3);
+            assert_eq!(planned.kept.as_ref(), Some(&keep));
+            let applied = store.apply(&planned.plan, true, None).unwrap();
+            assert_eq!(applied.finish().left, []);
             assert_eq!(fs::read_to_string(keep.join("src/b")).unwrap(), "by hand\n");
             assert_eq!(
                 fs::read_to_string(work.join("src/b")).unwrap(),

@@ -8,8 +8,8 @@ mod lane;
 mod run;
 mod stamps;
 
-pub(crate) use apply::{Applied, ApplyError, apply, changes};
+pub(crate) use apply::{ApplyError, Applying, LanePlan, changes, plan};
 pub(crate) use copy::{Copy, original};
 pub(crate) use lane::{Lane, LaneNews, LaneParts};
-pub(crate) use run::{Fan, FanOutcome, FanState, lane_models};
+pub(crate) use run::{Fan, FanOutcome, FanState, LaneTarget, lane_models};
 pub(crate) use stamps::Stamps;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt, join_all};
 use tokio_util::sync::CancellationToken;
 
-use super::{Applied, ApplyError, Copy, Lane, LaneNews, LaneParts, Stamps, apply, changes};
-use crate::checkpoints::SessionFiles;
+use super::{
+    ApplyError, Applying, Copy, Lane, LaneNews, LaneParts, LanePlan, Stamps, changes, plan,
+};
+use crate::checkpoints::{SessionFiles, adopt_unrecorded, finish_interrupted};
 use crate::emitter::{Callback, Emitter};
 use crate::models::Models;
 use crate::prompt::{PromptParts, system_prompt};
@@ -18,6 +20,7 @@ use osier_agent::{
     AccountingEntry, AgentAccess, Change, ChangeOutcome, Interceptor, Severity, UserMessage,
 };
 use osier_base::clock;
+use osier_checkpoint::CheckpointStore;
 use osier_llm::{Model, ThinkingLevel};
 use osier_protocol::{Event, LaneState, LaneStatus, TreeEvent};
 use osier_store::SessionStore;
@@ -75,6 +78,16 @@ pub(crate) struct FanState {
     ended: Option<EndedFan>,
 }
 
+/// Where the files of a lane go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LaneTarget<'a> {
+    /// osier's data directory.
+    pub data: &'a Path,
+    pub cwd: &'a Path,
+    /// The recorded files of the session, if it records any.
+    pub files: Option<&'a SessionFiles>,
+}
+
 /// A lane that was applied.
 #[derive(Debug)]
 pub(crate) struct AppliedLane {
@@ -95,13 +108,12 @@ impl FanState {
         emitter.publish(Event::Tree(TreeEvent::FanEnded { lanes }));
     }
 
-    /// Copies the files of a lane to the working directory `cwd`. Publishes why if that fails.
+    /// Takes the files of a lane over into the working directory: all of them or none. Publishes why if that fails.
     pub(crate) async fn apply(
         &mut self,
         number: usize,
         force: bool,
-        cwd: &Path,
-        folder: PathBuf,
+        target: LaneTarget<'_>,
         emitter: &Emitter,
     ) -> Option<AppliedLane> {
         let is_lane = |lane: &Lane| lane.state.lane == number;
@@ -109,29 +121,60 @@ impl FanState {
             emitter.notice(Severity::Warning, format!("no lane {number}"));
             return None;
         }
+        let LaneTarget { data, cwd, files } = target;
+        let store = CheckpointStore::new(data, cwd);
+        finish_interrupted(&store, files, emitter).await;
         let (fan, cwd) = (self.ended.take()?, cwd.to_owned());
-        let applying = osier_base::task::spawn_blocking(move || {
+        let stamp = clock::rfc3339(clock::now_ms()).replace(':', "-");
+        let keep = data.join("fans").join(format!("overwritten-{stamp}"));
+        let (planning, record) = (store.clone(), files.is_some());
+        let planned = osier_base::task::spawn_blocking(move || {
             let lane = fan.lanes.iter().find(|lane| lane.state.lane == number);
-            let applied = lane.map(|lane| {
-                let stamp = clock::rfc3339(clock::now_ms()).replace(':', "-");
-                let keep = folder.join(format!("overwritten-{stamp}"));
-                let applied = apply(&lane.copy, &cwd, &fan.before, force, &keep);
-                (applied, lane.tip.clone())
+            let planned = lane.map(|lane| {
+                let applying = Applying {
+                    cwd: &cwd,
+                    before: &fan.before,
+                    force,
+                    keep: &keep,
+                    record,
+                };
+                let planned = plan(&planning, &lane.copy, applying);
+                (planned, lane.tip.clone())
             });
-            (fan, applied)
+            (fan, planned)
         });
-        let (fan, applied) = applying.await.ok()?;
+        let (fan, planned) = planned.await.ok()?;
         self.ended = Some(fan);
-        let (applied, tip) = applied?;
-        match applied {
-            Ok(Applied { files, kept }) => return Some(AppliedLane { tip, files, kept }),
+        let (planned, tip) = planned?;
+        let LanePlan {
+            plan,
+            files: paths,
+            kept,
+        } = match planned {
+            Ok(planned) => planned,
             Err(ApplyError::Conflicts(files)) => {
                 let lane = number;
                 emitter.publish(Event::Tree(TreeEvent::LaneConflicts { lane, files }));
+                return None;
             }
-            Err(error) => emitter.notice(Severity::Error, error.to_string()),
+            Err(error) => {
+                emitter.notice(Severity::Error, error.to_string());
+                return None;
+            }
+        };
+        let adopted = match files {
+            Some(files) => files.adopt(plan, tip.clone()).await,
+            None => adopt_unrecorded(&store, plan).await,
+        };
+        if let Err(error) = adopted {
+            emitter.notice(Severity::Error, error);
+            return None;
         }
-        None
+        Some(AppliedLane {
+            tip,
+            files: paths,
+            kept,
+        })
     }
 
     /// Whether there are lanes to apply.

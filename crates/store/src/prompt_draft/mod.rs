@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use self::recorder::PromptDraftRecorder;
 
 use crate::{SESSION_EXTENSION, SessionDirectory};
-use osier_base::locked_file::LockedFile;
+use osier_base::locked_file::{self, LockedFile};
 use osier_base::parts::Parts;
 use osier_base::text::head_bytes;
 
@@ -104,15 +104,16 @@ impl PromptDraftFile {
         let mut failed = None;
         for path in paths_of(folder, id) {
             let file = options.open(&path)?;
-            match file.try_lock() {
-                Ok(()) => {
+            match locked_file::try_lock(&file) {
+                Ok(true) => {
                     return Ok(Self {
                         path,
                         file: file.into(),
                         written: Vec::new(),
                     });
                 }
-                Err(error) => failed = Some(error.into()),
+                Ok(false) => failed = Some(io::ErrorKind::WouldBlock.into()),
+                Err(error) => failed = Some(error),
             }
         }
         Err(failed.unwrap_or_else(|| io::Error::other("no file")))
@@ -212,7 +213,9 @@ fn paths_of(folder: &Path, id: &str) -> impl Iterator<Item = PathBuf> {
 /// Reads the file unless the osier that wrote it still runs.
 fn read(path: &Path) -> Option<PromptDraft> {
     let mut file = File::open(path).ok()?;
-    file.try_lock_shared().ok()?;
+    if !locked_file::try_share(&file).ok()? {
+        return None;
+    }
     let mut text = String::new();
     file.by_ref()
         .take(8 * LIMIT as u64)

@@ -1,0 +1,98 @@
+//! Plans to take over files as they are in another directory, such as the copy of a lane.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+use super::plan::{Plan, Step};
+use super::state::{Content, State};
+use super::store::{CheckpointError, CheckpointStore};
+
+/// How often the files are read while others change them.
+const TRIES: u32 = 3;
+
+/// The steps, and the paths whose present content is not in the recorded state.
+type Found = (Vec<Step>, Vec<PathBuf>);
+
+impl CheckpointStore {
+    /// The plan to make `paths` equal to those in the directory `source`, and the paths whose present content is not in
+    /// the recorded state: it could not be restored. Without `record`, and in a directory that is no project, no state
+    /// is recorded.
+    ///
+    /// # Errors
+    /// A file cannot be read or stored.
+    pub fn plan_to_adopt(
+        &self,
+        source: &Path,
+        paths: &[PathBuf],
+        record: bool,
+    ) -> Result<(Plan, Vec<PathBuf>), CheckpointError> {
+        for _ in 0..TRIES {
+            let recorded = match record.then(|| self.scan()) {
+                None
+                | Some(Err(CheckpointError::TooMany { .. } | CheckpointError::NoProject { .. })) => {
+                    None
+                }
+                Some(scanned) => Some(scanned?),
+            };
+            let _lock = self.share()?;
+            let state = recorded.as_ref().map(|(_, state)| state);
+            let Some((steps, unrecorded)) = self.steps_to_adopt(source, paths, state)? else {
+                continue;
+            };
+            let present = match &recorded {
+                Some((captured, _)) => captured.id,
+                None => self.store_side(&steps, |step| step.from)?,
+            };
+            let plan = Plan {
+                target: self.store_side(&steps, |step| step.to)?,
+                present,
+                partial: recorded.is_none(),
+                steps,
+            };
+            return Ok((plan, unrecorded));
+        }
+        let root = self.root.clone();
+        Err(CheckpointError::Changing { root })
+    }
+
+    /// What to change, compared with the recorded `state`; `None` if a file has changed since `state`.
+    fn steps_to_adopt(
+        &self,
+        source: &Path,
+        paths: &[PathBuf],
+        state: Option<&State>,
+    ) -> Result<Option<Found>, CheckpointError> {
+        let (mut steps, mut unrecorded) = (Vec::new(), Vec::new());
+        for path in paths {
+            if source.join(path).symlink_metadata().is_ok_and(is_special) {
+                continue;
+            }
+            let from = self.store_content(&self.root, path)?;
+            let to = self.store_content(source, path)?;
+            let recorded = state.and_then(|state| state.paths.get(path)).copied();
+            match recorded {
+                Some(Content::NotRecorded { .. }) | None if from.is_some() => {
+                    unrecorded.push(path.clone());
+                }
+                recorded if state.is_some() && recorded != from => return Ok(None),
+                _ => {}
+            }
+            if from != to {
+                steps.push(Step {
+                    path: path.clone(),
+                    from,
+                    to,
+                    by_hand: false,
+                    obstacle: None,
+                });
+            }
+        }
+        Ok(Some((steps, unrecorded)))
+    }
+}
+
+/// Reading a pipe or a device would wait.
+#[expect(clippy::needless_pass_by_value, reason = "for `is_ok_and`")]
+fn is_special(metadata: Metadata) -> bool {
+    !metadata.is_file() && !metadata.is_symlink() && !metadata.is_dir()
+}

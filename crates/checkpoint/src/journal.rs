@@ -1,0 +1,160 @@
+//! The journal of a change of several files: a small file in the data directory, synced before the first file changes
+//! and removed after the last one. If the process ends in between, the next one finds it and continues.
+//!
+//! The process that changes the files has the journal locked.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, test_kill_process};
+use serde::{Deserialize, Serialize};
+
+use super::fault;
+use super::state::StateId;
+use osier_base::locked_file::{self, LockedFile};
+use osier_base::{atomic_file, private};
+
+/// Number of attempts to lock a journal, and the time between them. A child that is just starting briefly has the locks
+/// of a process that was killed.
+const TRIES: u32 = 10;
+const BETWEEN: Duration = Duration::from_millis(10);
+
+/// What is changed. The states `from` and `to` contain only the files that change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// In the names of temporary files.
+    pub id: String,
+    /// The process that changes the files.
+    pub process: u32,
+    /// The working directory, for people.
+    pub directory: String,
+    /// The file of the session that asked for the change.
+    pub session: Option<String>,
+    /// The recorded state of all files before the change.
+    pub before: Option<StateId>,
+    pub from: StateId,
+    pub to: StateId,
+    /// It takes an incomplete change back.
+    #[serde(default)]
+    pub undo: bool,
+}
+
+/// A journal that this process has locked. Dropping it leaves the file for the next process.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    pub(super) record: Record,
+    _lock: LockedFile,
+}
+
+impl Journal {
+    /// Creates the journal; an error of the kind `AlreadyExists` if there is one.
+    pub(super) fn create(path: &Path, record: Record) -> io::Result<Self> {
+        Self::write(path, record, |file, path| {
+            file.persist_noclobber(path).map_err(|error| error.error)
+        })
+    }
+
+    /// Replaces the journal.
+    pub(super) fn replace(self, record: Record) -> io::Result<Self> {
+        Self::write(&self.path, record, |file, path| {
+            file.persist(path).map_err(|error| error.error)
+        })
+    }
+
+    fn write(
+        path: &Path,
+        record: Record,
+        name: impl FnOnce(tempfile::NamedTempFile, &Path) -> io::Result<File>,
+    ) -> io::Result<Self> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        private::create_folder(folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        // Before it has its name, so that nobody finds it without a lock.
+        locked_file::try_lock(file.as_file())?;
+        file.write_all(&serde_json::to_vec(&record)?)?;
+        file.as_file().sync_all()?;
+        fault::point();
+        let file = name(file, path)?;
+        atomic_file::sync_directory(folder);
+        fault::point();
+        Ok(Self {
+            path: path.to_owned(),
+            record,
+            _lock: file.into(),
+        })
+    }
+
+    /// Locks the journal that another process left; `None` if there is none, or if its process is running.
+    pub(super) fn take(path: &Path) -> io::Result<Option<Self>> {
+        for attempt in 0..TRIES {
+            if attempt > 0 {
+                std::thread::sleep(BETWEEN);
+            }
+            let mut file = match File::options().read(true).write(true).open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                file => file?,
+            };
+            // Another process may have removed it before it was locked.
+            if !locked_file::try_lock(&file)? || !is_at(&file, path) {
+                continue;
+            }
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            let lock = LockedFile::from(file);
+            let record: Record = match serde_json::from_slice(&bytes) {
+                Ok(record) => record,
+                Err(error) => {
+                    // Only a fault of the disk does that; nobody can continue from it.
+                    let _ = fs::remove_file(path);
+                    return Err(error.into());
+                }
+            };
+            if locked_file::are_missing() && is_running(record.process) {
+                return Ok(None);
+            }
+            return Ok(Some(Self {
+                path: path.to_owned(),
+                record,
+                _lock: lock,
+            }));
+        }
+        Ok(None)
+    }
+
+    /// The change has ended.
+    pub(super) fn remove(self) {
+        fault::point();
+        // If that fails, the next process finds every file changed and removes it.
+        let _ = fs::remove_file(&self.path);
+        atomic_file::sync_directory(self.path.parent().unwrap_or(Path::new("/")));
+        fault::point();
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let id = |metadata: io::Result<Metadata>| {
+        let metadata = metadata.ok();
+        metadata.map(|metadata| (metadata.dev(), metadata.ino()))
+    };
+    let here = id(file.metadata());
+    here.is_some() && here == id(fs::metadata(path))
+}
+
+/// Whether another process of this number is running.
+fn is_running(process: u32) -> bool {
+    let id = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process != std::process::id() && id.is_some_and(|id| test_kill_process(id).is_ok())
+}
+
+/// The records of all journals in `folder`, for pruning: what they name stays.
+pub(super) fn records(folder: &Path) -> impl Iterator<Item = Record> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let bytes = fs::read(entry.path()).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    })
+}

@@ -1,0 +1,317 @@
+//! Carries out one step of a plan. What another program writes meanwhile is never overwritten: the new file and the
+//! present one change places, and if the present one is not what was recorded, they change back.
+//!
+//! A step can be repeated: a process that is killed in a step leaves the path as it was or as it shall be, and at most
+//! one temporary file, which [`clean`] removes.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use super::cache::Stamp;
+use super::fault;
+use super::objects::{Hash, Objects};
+use super::plan::Step;
+use super::state::Content;
+use osier_base::{atomic_file, without_links};
+
+pub(super) const CHANGED: &str = "it has changed since then";
+
+/// The directory of the files, and the name of the temporary files of one change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub root: &'a Path,
+    pub id: &'a str,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    Pending,
+    Done,
+    /// The path is neither as before nor as afterwards.
+    Changed,
+}
+
+impl Target<'_> {
+    /// The temporary names of the step `number`: of a new file that is being written, and of a complete file that
+    /// changes places with the present one.
+    fn temporary(&self, number: usize, path: &Path) -> (PathBuf, PathBuf) {
+        let name = |kind| path.with_file_name(format!(".osier-{}-{number}.{kind}.tmp", self.id));
+        (name("new"), name("old"))
+    }
+
+    pub(super) fn progress(&self, step: &Step) -> Progress {
+        let path = self.root.join(&step.path);
+        // Below a file or a link there is nothing.
+        let parents = check_parents(self.root, &step.path);
+        let now = parents.ok().and_then(|()| content_of(&path));
+        if now == step.from {
+            Progress::Pending
+        } else if is_target(now, step) {
+            Progress::Done
+        } else {
+            Progress::Changed
+        }
+    }
+
+    /// Carries out the step `number`, unless it is done.
+    pub(super) fn apply(
+        &self,
+        objects: &Objects,
+        number: usize,
+        step: &Step,
+    ) -> Result<(), String> {
+        let path = self.root.join(&step.path);
+        match self.progress(step) {
+            Progress::Done => {
+                if step.to.is_none() {
+                    // A kill may have left them.
+                    remove_empty_parents(self.root, &path);
+                }
+                return Ok(());
+            }
+            Progress::Changed => return Err(CHANGED.to_owned()),
+            Progress::Pending => check_parents(self.root, &step.path)?,
+        }
+        let (new, old) = self.temporary(number, &path);
+        fault::point();
+        match step.to {
+            None => {
+                remove(&path, &old, step).map_err(|error| reason(&error))?;
+                remove_empty_parents(self.root, &path);
+            }
+            Some(content) => {
+                prepare(objects, &path, &new, content)?;
+                fault::point();
+                let put = put_in_place(&path, &new, &old, step);
+                // Does nothing after a success.
+                let _ = fs::remove_file(&new);
+                put.map_err(|error| reason(&error))?;
+            }
+        }
+        fault::point();
+        Ok(())
+    }
+
+    /// Removes the temporary files that a killed process left of the step `number`.
+    pub(super) fn clean(&self, number: usize, step: &Step) {
+        let path = self.root.join(&step.path);
+        if check_parents(self.root, &step.path).is_err() {
+            return;
+        }
+        let (new, old) = self.temporary(number, &path);
+        let _ = fs::remove_file(new);
+        if old.symlink_metadata().is_err() {
+            return;
+        }
+        let displaced = content_of(&old);
+        if displaced != step.from && !is_target(displaced, step) {
+            // The file of another program, which was about to be put back.
+            put_back(&old, &path, step);
+        }
+        let displaced = content_of(&old);
+        if displaced == step.from || is_target(displaced, step) {
+            let _ = fs::remove_file(old);
+        }
+    }
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AlreadyExists => CHANGED.to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+fn changed() -> io::Error {
+    io::ErrorKind::AlreadyExists.into()
+}
+
+/// Whether `now` is what the step writes. A file system may not store every mode.
+fn is_target(now: Option<Content>, step: &Step) -> bool {
+    let content = |side: Option<Content>| match side {
+        Some(Content::File { content, .. }) => Some(content),
+        _ => None,
+    };
+    let is_mode_only = content(step.from) == content(step.to);
+    now == step.to || (!is_mode_only && content(now).is_some() && content(now) == content(step.to))
+}
+
+/// Writes `content` to the temporary file `new`, complete and synced.
+fn prepare(objects: &Objects, path: &Path, new: &Path, content: Content) -> Result<(), String> {
+    let failed = |error: io::Error| error.to_string();
+    let folder = new.parent().unwrap_or(Path::new("/"));
+    let stored = |hash| objects.get(hash).map_err(|error| missing(&error));
+    match content {
+        Content::File { mode, content } => {
+            let bytes = stored(content)?;
+            fs::create_dir_all(folder).map_err(failed)?;
+            let present = fs::symlink_metadata(path).ok();
+            let present = present.filter(fs::Metadata::is_file);
+            let present = present.as_ref().map(|metadata| (path, metadata));
+            let mut name = tempfile::Builder::new();
+            name.prefix(new.file_name().unwrap_or_default())
+                .rand_bytes(0);
+            let file = atomic_file::prepare_as(&mut name, folder, &bytes, present, Some(mode));
+            let file = file.map_err(failed)?;
+            file.keep().map_err(|error| failed(error.error))?;
+            Ok(())
+        }
+        Content::Link { target } => {
+            let target = stored(target)?;
+            fs::create_dir_all(folder).map_err(failed)?;
+            symlink(OsStr::from_bytes(&target), new).map_err(failed)
+        }
+        // Planned with an obstacle.
+        Content::NotRecorded { .. } => Err("it was not recorded".to_owned()),
+    }
+}
+
+pub(super) fn missing(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "its earlier content is no longer stored".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// Puts the complete file `new` in the place of what the step expects at `path`.
+fn put_in_place(path: &Path, new: &Path, old: &Path, step: &Step) -> io::Result<()> {
+    if step.from.is_none() {
+        return rename_new(new, path);
+    }
+    // From here on the file may be the one of another program.
+    fs::rename(new, old)?;
+    fault::point();
+    match renameat_with(CWD, old, CWD, path, RenameFlags::EXCHANGE) {
+        Ok(()) => {}
+        // The file system cannot exchange files.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if content_of(path) == step.from => {
+            return fs::rename(old, path);
+        }
+        Err(error) => {
+            let _ = fs::remove_file(old);
+            return Err(match error {
+                Errno::NOENT | Errno::INVAL | Errno::NOSYS | Errno::NOTSUP => changed(),
+                error => error.into(),
+            });
+        }
+    }
+    fault::point();
+    keep_if(old, path, step)
+}
+
+/// Removes what the step expects at `path`.
+fn remove(path: &Path, old: &Path, step: &Step) -> io::Result<()> {
+    rename_new(path, old)?;
+    fault::point();
+    keep_if(old, path, step)
+}
+
+/// Deletes the displaced file `old`, or puts it back if it is not what the step expects.
+fn keep_if(old: &Path, path: &Path, step: &Step) -> io::Result<()> {
+    if content_of(old) == step.from {
+        return fs::remove_file(old);
+    }
+    put_back(old, path, step);
+    Err(changed())
+}
+
+/// Puts the file of another program back to `path`.
+fn put_back(old: &Path, path: &Path, step: &Step) {
+    if is_target(content_of(path), step)
+        && step.to.is_some()
+        && renameat_with(CWD, old, CWD, path, RenameFlags::EXCHANGE).is_ok()
+        && is_target(content_of(old), step)
+    {
+        let _ = fs::remove_file(old);
+        return;
+    }
+    // Something was created at `path` once more: both stay.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let names = std::iter::once(path.to_owned());
+    let others = (1..100).map(|number| path.with_file_name(format!("{name}.saved-{number}")));
+    for free in names.chain(others) {
+        if rename_new(old, &free).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Renames a file to a name that no file has.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // The file system has no atomic rename without replacement: check first.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match to.symlink_metadata() {
+            Ok(_) => Err(changed()),
+            Err(_) => fs::rename(from, to),
+        },
+        renamed => Ok(renamed?),
+    }
+}
+
+/// Every parent must be a directory or missing.
+pub(super) fn check_parents(root: &Path, relative: &Path) -> Result<(), String> {
+    check_parents_after(&|_| false, root, relative)
+}
+
+/// Like [`check_parents`], when the paths that `is_removed` names will be gone.
+pub(super) fn check_parents_after(
+    is_removed: &dyn Fn(&Path) -> bool,
+    root: &Path,
+    relative: &Path,
+) -> Result<(), String> {
+    let mut folder = root.to_path_buf();
+    for name in relative.parent().into_iter().flat_map(Path::iter) {
+        folder.push(name);
+        match fs::symlink_metadata(&folder) {
+            Ok(metadata) if metadata.is_dir() => {}
+            Ok(_) if folder.strip_prefix(root).is_ok_and(is_removed) => return Ok(()),
+            Ok(_) => return Err(format!("`{}` is not a directory", folder.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// The current content of `path`.
+pub(super) fn content_of(path: &Path) -> Option<Content> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    if metadata.is_symlink() {
+        let target = fs::read_link(path).ok()?;
+        let target = Hash::of(target.as_os_str().as_bytes());
+        return Some(Content::Link { target });
+    }
+    if metadata.is_dir() {
+        return None;
+    }
+    let content = metadata.is_file().then(|| {
+        let mut file = without_links::open_last(path).ok()?;
+        Hash::of_file(&mut file).ok()
+    });
+    Some(match content.flatten() {
+        Some(content) => Content::File {
+            mode: metadata.permissions().mode() & 0o7777,
+            content,
+        },
+        None => Content::NotRecorded {
+            mark: Stamp::of(&metadata).mark(),
+        },
+    })
+}
+
+/// Removes directories that became empty.
+fn remove_empty_parents(root: &Path, path: &Path) {
+    let parents = path.ancestors().skip(1);
+    for folder in parents.take_while(|folder| *folder != root) {
+        if fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Damaged objects in the store: no file is lost, and what still exists is stored again.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a project of the test's own, and damage on purpose; helpers fail by panicking"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use osier_checkpoint::{CheckpointStore, PruneOptions, Restored, StateId, prune};
+use osier_protocol::Unrestored;
+
+/// What happens to the file of an object; `other` has different content.
+type Damage = fn(object: &Path, other: &Path);
+
+const DAMAGES: [(&str, Damage); 5] = [
+    ("truncated", |object, _| {
+        let bytes = fs::read(object).unwrap();
+        fs::write(object, &bytes[..bytes.len() / 2]).unwrap();
+    }),
+    ("flipped", |object, _| {
+        let mut bytes = fs::read(object).unwrap();
+        bytes[0] ^= 1;
+        fs::write(object, bytes).unwrap();
+    }),
+    ("empty", |object, _| fs::write(object, "").unwrap()),
+    ("swapped", |object, other| {
+        fs::copy(other, object).unwrap();
+    }),
+    ("removed", |object, _| fs::remove_file(object).unwrap()),
+];
+
+struct Project {
+    folder: tempfile::TempDir,
+    store: CheckpointStore,
+}
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("work");
+        fs::create_dir(&root).unwrap();
+        let store = CheckpointStore::new(&folder.path().join("data"), &root);
+        let project = Self { folder, store };
+        project.write("b.txt", "other text\n");
+        project
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.folder.path().join("work").join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join("work").join(name)).unwrap()
+    }
+
+    fn capture(&self) -> StateId {
+        self.store.capture().unwrap().id
+    }
+
+    fn restore(&self, target: StateId) -> Restored {
+        let plan = self.store.plan(target, None, &BTreeSet::new()).unwrap();
+        self.store.apply(&plan, false, None).unwrap().finish()
+    }
+
+    fn object(&self, wanted: impl Fn(&[u8]) -> bool) -> PathBuf {
+        let shelves = fs::read_dir(self.folder.path().join("data/checkpoints/objects")).unwrap();
+        let objects = shelves.flat_map(|shelf| fs::read_dir(shelf.unwrap().path()).unwrap());
+        let mut paths = objects.map(|object| object.unwrap().path());
+        paths.find(|path| wanted(&fs::read(path).unwrap())).unwrap()
+    }
+
+    /// Damages the object with the content `text`.
+    fn damage(&self, text: &str, damage: Damage) {
+        let other = self.object(|bytes| bytes == b"other text\n");
+        damage(&self.object(|bytes| bytes == text.as_bytes()), &other);
+    }
+}
+
+/// The state before a restore is complete even if its objects were damaged, so that undo works.
+#[test]
+fn restore_can_be_undone_after_damage_to_the_present_content() {
+    for (name, damage) in DAMAGES {
+        let project = Project::new();
+        project.write("a.txt", "first text\n");
+        let first = project.capture();
+        project.write("a.txt", "second, mine\n");
+        // Old enough for the cache, so that the file is not read again.
+        let file = fs::File::options()
+            .write(true)
+            .open(project.folder.path().join("work/a.txt"));
+        let time = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
+        file.unwrap().set_modified(time).unwrap();
+        let second = project.capture();
+        project.damage("second, mine\n", damage);
+        assert_eq!(project.restore(first).left, [], "{name}");
+        assert_eq!(project.read("a.txt"), "first text\n", "{name}");
+        assert_eq!(project.restore(second).left, [], "{name}");
+        assert_eq!(project.read("a.txt"), "second, mine\n", "{name}");
+    }
+}
+
+#[test]
+fn file_stays_if_its_earlier_content_is_damaged() {
+    for (name, damage) in DAMAGES {
+        let project = Project::new();
+        project.write("a.txt", "first text\n");
+        let first = project.capture();
+        project.write("a.txt", "second, mine\n");
+        project.damage("first text\n", damage);
+        let restored = project.restore(first);
+        assert_eq!(restored.changes, [], "{name}");
+        let Unrestored { path, reason } = &restored.left[0];
+        assert_eq!(path, "a.txt");
+        assert!(
+            reason.contains("is damaged") || reason.contains("no longer stored"),
+            "{name}: {reason}"
+        );
+        assert_eq!(project.read("a.txt"), "second, mine\n", "{name}");
+    }
+}
+
+#[test]
+fn damaged_object_is_stored_again_with_the_next_state() {
+    for (name, damage) in DAMAGES {
+        let project = Project::new();
+        project.write("a.txt", "first text\n");
+        let first = project.capture();
+        project.damage("first text\n", damage);
+        assert_eq!(project.capture(), first);
+        project.write("a.txt", "second, mine\n");
+        assert_eq!(project.restore(first).left, [], "{name}");
+        assert_eq!(project.read("a.txt"), "first text\n", "{name}");
+    }
+}
+
+/// A directory of a state is an object too.
+#[test]
+fn damaged_directory_changes_no_file_and_is_stored_again() {
+    for (name, damage) in DAMAGES {
+        let project = Project::new();
+        project.write("a.txt", "first text\n");
+        let first = project.capture();
+        let other = project.object(|bytes| bytes == b"other text\n");
+        let directory = || project.object(|bytes| bytes.ends_with(b"b.txt\0"));
+        damage(&directory(), &other);
+        project.write("a.txt", "second, mine\n");
+        let planned = project.store.plan(first, None, &BTreeSet::new());
+        assert!(planned.is_err(), "{name}");
+        assert_eq!(project.read("a.txt"), "second, mine\n", "{name}");
+        project.write("a.txt", "first text\n");
+        assert_eq!(project.capture(), first);
+        project.write("a.txt", "second, mine\n");
+        assert_eq!(project.restore(first).left, [], "{name}");
+    }
+}
+
+#[test]
+fn pruning_beside_damaged_objects_removes_nothing_that_is_used() {
+    for (name, damage) in DAMAGES {
+        let project = Project::new();
+        project.write("a.txt", "first text\n");
+        project.capture();
+        project.damage("first text\n", damage);
+        let pruned = prune(&project.folder.path().join("data"), PruneOptions::default());
+        assert_eq!(pruned.unwrap().removed, 0, "{name}");
+    }
+}
