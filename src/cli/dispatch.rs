@@ -53,8 +53,7 @@ fn start(args: Args) -> Result<Exit, String> {
     let setup = config.setup()?;
     match config.args.command.clone() {
         Some(Command::Serve(args)) => {
-            config.warn_about_problems();
-            return serve::run(&args, setup);
+            return serve::run(&args, &config, setup);
         }
         Some(Command::Attach(args)) => {
             if config.mode(io::stdout().is_terminal())? != RunMode::Screen {
@@ -207,7 +206,7 @@ fn run_print(
         trace_llm: config.args.run.trace_llm,
         trace_tools: config.args.run.trace_mcp,
     };
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     let outcome = runtime()?.block_on(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         let stop = stop_on_signal(session.clone());
@@ -235,7 +234,7 @@ fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String>
     )?;
     config.require_session_id()?;
     let mut accounting = config.accounting()?;
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
@@ -270,7 +269,7 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         );
     }
     config.require_session_id()?;
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
@@ -291,7 +290,7 @@ fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
                 .to_owned(),
         );
     }
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     let runtime = runtime()?;
     let was_stopped = runtime.block_on(osier_acp::run_on_stdio(setup));
     // Do not wait for the thread that reads standard input.

@@ -35,11 +35,23 @@ impl Rule {
         let pattern = pattern
             .map(str::trim)
             .filter(|pattern| !matches!(*pattern, "" | "*"));
-        Some(Self {
+        let rule = Self {
             text: text.to_owned(),
             tool: internal_name(tool),
             pattern: pattern.map(str::to_owned),
-        })
+        };
+        rule.can_match().then_some(rule)
+    }
+
+    /// False for a pattern of paths that is no glob, and for a built-in tool in other letters, as in `BASH`.
+    fn can_match(&self) -> bool {
+        let lower = self.tool.to_lowercase();
+        let is_built_in = NAMES.iter().any(|(_, name)| *name == lower);
+        let is_about_files = ["read", "write", "edit", "grep", "find", "ls"].iter();
+        let mut is_about_files = is_about_files.filter(|tool| self.is_about(tool));
+        let pattern = self.pattern.as_deref().unwrap_or_default();
+        (!is_built_in || lower == self.tool)
+            && (is_about_files.next().is_none() || glob(pattern).is_some())
     }
 
     /// Whether the rule applies to `tool`. An MCP tool, `server__tool`, also has the name that other agents
@@ -147,21 +159,23 @@ impl PathGlob {
     }
 }
 
+/// Tool names of other agents, and osier's.
+const NAMES: [(&str, &str); 11] = [
+    ("Bash", "bash"),
+    ("Read", "read"),
+    ("Write", "write"),
+    ("Edit", "edit"),
+    ("MultiEdit", "edit"),
+    ("Grep", "grep"),
+    ("Glob", "find"),
+    ("LS", "ls"),
+    ("Task", "task"),
+    ("TodoWrite", "todo"),
+    ("AskUserQuestion", "ask_user"),
+];
+
 /// Maps the tool names of other agents to osier's.
 fn internal_name(tool: &str) -> String {
-    const NAMES: [(&str, &str); 11] = [
-        ("Bash", "bash"),
-        ("Read", "read"),
-        ("Write", "write"),
-        ("Edit", "edit"),
-        ("MultiEdit", "edit"),
-        ("Grep", "grep"),
-        ("Glob", "find"),
-        ("LS", "ls"),
-        ("Task", "task"),
-        ("TodoWrite", "todo"),
-        ("AskUserQuestion", "ask_user"),
-    ];
     let known = NAMES.iter().find(|(theirs, _)| *theirs == tool);
     known.map_or(tool, |(_, ours)| ours).to_owned()
 }
