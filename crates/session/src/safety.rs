@@ -1,19 +1,14 @@
 //! Safety settings and hooks that cannot be read: no session starts without a person who sees what applies instead.
 
-use osier_base::problem::Problem;
-
 use crate::hooks;
 use crate::setup::SessionSetup;
 
-/// Why no session starts: it is not known what must be asked or denied.
+/// Why no session starts: it is not known what must be asked or denied. Contains the first fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "cannot read the safety settings: {first}{more}; fix the file, then check it with `osier config check`"
+    "cannot read the safety settings: {0}; fix the file, then check it with `osier config check`"
 )]
-pub struct SafetyError {
-    first: Problem,
-    more: String,
-}
+pub struct SafetyError(String);
 
 /// Whether a session with this setup can start. Blocks.
 ///
@@ -25,12 +20,9 @@ pub fn check(setup: &SessionSetup) -> Result<(), SafetyError> {
     }
     let mut faults = setup.settings.faults.clone();
     faults.extend(hooks::check(setup));
-    let Some(first) = faults.first().cloned() else {
-        return Ok(());
-    };
-    let more = match faults.len() {
-        1 => String::new(),
-        count => format!(" (and {} more)", count - 1),
-    };
-    Err(SafetyError { first, more })
+    match &*faults {
+        [] => Ok(()),
+        [only] => Err(SafetyError(only.to_string())),
+        [first, rest @ ..] => Err(SafetyError(format!("{first} (and {} more)", rest.len()))),
+    }
 }

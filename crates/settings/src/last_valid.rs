@@ -75,7 +75,7 @@ const END: &str = "\n# Changes are ignored.\n";
 
 /// One line.
 fn shown(path: &Path) -> String {
-    format!("{path:?}")
+    path.display().to_string().replace('\n', " ")
 }
 
 /// The settings in stored text; `None` if it is not valid.

@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use osier_base::problem::Problem;
 use osier_base::{sort, text};
+use osier_permissions::Rule;
 
 use super::misspelt::{Meant, meant};
 use super::{SETTINGS, Setting, Settings, Take};
@@ -77,6 +78,9 @@ pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
         let is_valid = setting.read(&mut parsed.settings, value.get_ref()) && !is_broken;
         if is_valid {
             read.insert(at, setting.name);
+            if let "ask" | "deny" = name {
+                parsed.misspelt_tools(value.get_ref(), text, path);
+            }
             if setting.is_safety() {
                 let _ = writeln!(parsed.settings.written, "{name} = {source}");
             }
@@ -159,6 +163,20 @@ impl Parsed {
                 self.forget(setting);
                 self.fault(placed(problem));
             }
+        }
+    }
+
+    /// Warns about rules that restrict a tool whose name is almost that of a built-in tool. Plugins can have such tools.
+    fn misspelt_tools(&mut self, rules: &DeValue<'_>, text: &str, path: &Path) {
+        for rule in rules.as_array().into_iter().flat_map(|rules| rules.iter()) {
+            let parsed = rule.get_ref().as_str().and_then(Rule::parse);
+            let Some(known) = parsed.and_then(|rule| rule.misspelt()) else {
+                continue;
+            };
+            let shown = rule.get_ref().as_str().unwrap_or_default();
+            let message = format!("no built-in tool has the name in `{shown}`");
+            let problem = Problem::of_file(path, message, format!("did you mean `{known}`?"));
+            self.problems.push(problem.at(text, rule.span().start));
         }
     }
 

@@ -125,18 +125,15 @@ pub(super) fn project_file(folders: &Folders, cwd: &Path) -> Option<ProjectFile>
     if !is_trusted && !trust.was_trusted(&files) {
         return None;
     }
-    let content = match files.get(NAME) {
-        Some(file) => file
-            .text(FILE_LIMIT)
-            .map(Option::unwrap_or_default)
-            .map_err(|error| error.to_string()),
-        None => {
-            let rejected = files
-                .rejected()
-                .iter()
-                .find(|problem| problem.path == path)?;
-            Err(rejected.message.clone())
-        }
+    let content = if let Some(file) = files.get(NAME) {
+        let text = file.text(FILE_LIMIT).map(Option::unwrap_or_default);
+        text.map_err(|error| error.to_string())
+    } else {
+        let mut rejected = files.rejected().iter();
+        Err(rejected
+            .find(|problem| problem.path == path)?
+            .message
+            .clone())
     };
     Some(ProjectFile {
         path,

@@ -26,6 +26,18 @@ fn invalid_lines_are_reported_and_the_rest_is_used() {
     );
 }
 
+#[test]
+fn a_rule_for_a_tool_that_is_almost_built_in_is_a_warning() {
+    let file = "deny = [\"bash(rm *)\", \"bsh(rm *)\", \"github__red\", \"mine\", \"task\"]\n";
+    let (settings, problems) = Settings::parse(Path::new("s.toml"), file);
+    assert_eq!((settings.faults.len(), settings.deny.len()), (0, 5));
+    let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        ["s.toml:1:23: no built-in tool has the name in `bsh(rm *)`; did you mean `bash`?"]
+    );
+}
+
 /// A home whose settings were valid, and what applies after they were replaced with `broken`.
 fn held(valid: Option<&str>, broken: &str) -> Settings {
     let home = tempfile::tempdir().unwrap();
