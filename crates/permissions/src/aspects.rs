@@ -244,10 +244,6 @@ impl Aspects {
     pub(super) fn patterns(&self, tool: &str, cwd: &Path) -> Vec<String> {
         let mut patterns = Vec::new();
         if let Some(command) = &self.command {
-            // A rule without a pattern would allow every command.
-            if command.trim().is_empty() {
-                return patterns;
-            }
             patterns.push(format!("bash({})", literal(command)));
             if let ([Aspect { what, .. }], false) = (self.list.as_slice(), self.unclear)
                 && let What::Command(words, _) = what
@@ -255,11 +251,11 @@ impl Aspects {
             {
                 patterns.push(format!("bash({} *)", literal(&start)));
             }
+            patterns.retain(|pattern| is_narrow(pattern));
             return patterns;
         }
         if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
             let below = meant.strip_prefix(cwd).ok();
-            // An empty pattern would be for every file.
             let shown = below.filter(|path| !path.as_os_str().is_empty());
             let shown = shown.unwrap_or(meant);
             let escape = |path: &Path| globset::escape(&path.to_string_lossy());
@@ -273,11 +269,17 @@ impl Aspects {
             if meant.starts_with(cwd) {
                 patterns.push(format!("{tool}(./**)"));
             }
+            patterns.retain(|pattern| is_narrow(pattern));
         }
         patterns.push(tool.to_owned());
         patterns.dedup();
         patterns
     }
+}
+
+/// Whether `pattern` is a rule for some calls: of a blank command or file name nothing would be left, which means every call.
+fn is_narrow(pattern: &str) -> bool {
+    Rule::parse(pattern).is_some_and(|rule| !rule.is_general())
 }
 
 /// The file of a redirection: the shell takes its name literally, a file tool does not.
