@@ -209,14 +209,15 @@ fn run_mode(home: &Home, mode: &[&str]) -> ProgramOutput {
 }
 
 fn replace(path: &Path, broken: &Broken) {
+    let write = |path: &Path, bytes: &[u8]| osier_base::atomic_file::write(path, bytes).unwrap();
     std::fs::remove_file(path).unwrap();
     match broken {
-        Text(text) => std::fs::write(path, text).unwrap(),
-        Bytes(bytes) => std::fs::write(path, bytes).unwrap(),
+        Text(text) => write(path, text.as_bytes()),
+        Bytes(bytes) => write(path, bytes),
         Link(target) => std::os::unix::fs::symlink(target, path).unwrap(),
         Fifo => rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RUSR, 0).unwrap(),
         Directory => std::fs::create_dir(path).unwrap(),
-        TooLong => std::fs::write(path, "#".repeat(4 * 1024 * 1024 + 1)).unwrap(),
+        TooLong => write(path, &vec![b'#'; 4 * 1024 * 1024 + 1]),
     }
 }
 
