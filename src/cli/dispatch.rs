@@ -59,8 +59,7 @@ fn start(args: Args) -> Result<Exit, String> {
     let setup = config.setup()?;
     match config.args.command.clone() {
         Some(Command::Serve(args)) => {
-            config.warn_about_problems();
-            return serve::run(&args, setup);
+            return serve::run(&args, &config, setup);
         }
         Some(Command::Attach(args)) => {
             if config.mode(io::stdout().is_terminal())? != RunMode::Screen {
@@ -206,7 +205,7 @@ fn run_print(
         trace_llm: config.args.run.trace_llm,
         trace_tools: config.args.run.trace_mcp,
     };
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     limit_after_signals(Interrupt::StopsFirst);
     let signal = Arc::default();
     let outcome = block_on(async {
@@ -236,7 +235,7 @@ fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String>
     )?;
     config.require_session_id()?;
     let mut accounting = config.accounting()?;
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     limit_after_signals(Interrupt::StopsFirst);
     let signal = Arc::default();
     let outcome = block_on_with_input(async {
@@ -270,7 +269,7 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         );
     }
     config.require_session_id()?;
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     limit_after_signals(Interrupt::Ends);
     let signal = block_on_with_input(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
@@ -286,7 +285,7 @@ fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
                 .to_owned(),
         );
     }
-    config.warn_about_problems();
+    let setup = config.checked(setup)?;
     limit_after_signals(Interrupt::Ends);
     let signal = block_on_with_input(osier_acp::run_on_stdio(setup))?;
     Ok(signal.map_or(Exit::Success, Exit::Signal))

@@ -14,7 +14,7 @@ use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::process;
 use osier_base::terminal_output;
-use osier_session::{SessionChoice, SessionSetup, find_session};
+use osier_session::{SessionChoice, SessionSetup, check_safety, find_session};
 
 use osier_llm::Secret;
 use osier_llm::catalogue::key_variables;
@@ -236,12 +236,14 @@ impl RunConfig {
         Ok(())
     }
 
-    /// Prints the problems of the settings as warnings; invalid lines are ignored.
-    pub(super) fn warn_about_problems(&self) {
+    /// `setup`, if its safety settings can be read. Prints the other problems of the settings as warnings.
+    pub(super) fn checked(&self, setup: SessionSetup) -> Result<SessionSetup, String> {
+        check_safety(&setup).map_err(|error| error.to_string())?;
         for problem in &self.problems {
             // A failed write to standard error cannot be reported.
             let _ = writeln!(terminal_output::stderr(), "[WRN] {problem}");
         }
+        Ok(setup)
     }
 
     /// The problems of all configuration files.

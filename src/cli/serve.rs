@@ -10,6 +10,7 @@ use super::args::RunArgs;
 use super::exit::Exit;
 #[cfg(feature = "proxy")]
 use super::llm_proxy;
+use super::run_config::RunConfig;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::process::{Invocation, spawn_detached};
 use osier_base::terminal_output;
@@ -122,7 +123,11 @@ impl ServeArgs {
 ///
 /// # Errors
 /// An address, a file or a user is invalid.
-pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String> {
+pub(super) fn run(
+    args: &ServeArgs,
+    config: &RunConfig,
+    setup: SessionSetup,
+) -> Result<Exit, String> {
     match &args.command {
         #[cfg(feature = "proxy")]
         Some(ServeCommand::Users { command }) => return llm_proxy::users(command, &setup),
@@ -131,6 +136,7 @@ pub(super) fn run(args: &ServeArgs, setup: SessionSetup) -> Result<Exit, String>
         }
         None => {}
     }
+    let setup = config.checked(setup)?;
     if args.detach {
         return detach(&setup);
     }

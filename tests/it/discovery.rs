@@ -355,7 +355,7 @@ fn an_unreadable_working_directory_is_an_error() {
 }
 
 #[test]
-fn unwritable_home_directory_is_an_error() {
+fn unusable_home_directory_is_an_error() {
     let home = Home::new();
     let blocker = home.file("blocker", "a file, not a folder");
     let inside = blocker.join("home").to_string_lossy().into_owned();
@@ -364,10 +364,19 @@ fn unwritable_home_directory_is_an_error() {
         .environment("OSIER_HOME", &inside)
         .args(["-p", "hi"])
         .run();
+    assert_eq!(
+        ended,
+        usage(
+            "cannot read the safety settings: WORK/blocker/home/settings.toml: cannot be read: Not a directory \
+             (os error 20) (and 1 more); fix the file, then check it with `osier config check`"
+        )
+    );
+    home.config("sessions", "a file, not a folder");
+    let ended = home.scripted(&says("x")).args(["-p", "hi"]).run();
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
     let last = ended.stderr.lines().last().unwrap_or_default();
     assert!(
-        last.starts_with("[ERR] ← [0.0] llm agent: cannot create `WORK/blocker/home/sessions/"),
+        last.starts_with("[ERR] ← [0.0] llm agent: cannot create `HOME/sessions/"),
         "{}",
         ended.stderr
     );

@@ -377,7 +377,11 @@ async fn invalid_hooks_file_is_reported_once_and_other_files_apply() {
     trust
         .decide(&ProjectFiles::read(&place.work()), true)
         .unwrap();
-    let mut open = open(&place, runs(&["echo x"])).await;
+    let mut open = place
+        .open_with(SessionChoice::New, runs(&["echo x"]), |setup| {
+            setup.starts_with_faults = true;
+        })
+        .await;
     // Reported before the session opened, and again after a reload.
     open.host.send(Op::Reload);
     let told = noticed(&mut open, "hooks.json").await;

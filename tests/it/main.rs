@@ -46,6 +46,7 @@ mod prompt_cache;
 mod questions;
 mod real_model;
 mod rpc;
+mod safety_settings;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod search_tools;

@@ -77,18 +77,25 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein distance in characters.
+/// Number of inserted, removed, replaced and exchanged characters.
 fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
+    let left: Vec<char> = left.to_lowercase().chars().collect();
+    let right: Vec<char> = right.to_lowercase().chars().collect();
+    let mut before: Vec<usize> = Vec::new();
     let mut costs: Vec<usize> = (0..=right.len()).collect();
-    for (row, from) in left.chars().enumerate() {
-        let mut diagonal = row;
-        costs[0] = row + 1;
+    for (row, from) in left.iter().enumerate() {
+        let mut next = vec![row + 1];
         for (column, to) in right.iter().enumerate() {
-            let substitute = diagonal + usize::from(!from.eq_ignore_ascii_case(to));
-            diagonal = costs[column + 1];
-            costs[column + 1] = substitute.min(diagonal + 1).min(costs[column] + 1);
+            let replaced = costs[column] + usize::from(from != to);
+            let mut cost = replaced.min(costs[column + 1] + 1).min(next[column] + 1);
+            let is_exchange =
+                row > 0 && column > 0 && (left[row - 1], *from) == (*to, right[column - 1]);
+            if is_exchange {
+                cost = cost.min(before[column - 1] + 1);
+            }
+            next.push(cost);
         }
+        before = std::mem::replace(&mut costs, next);
     }
     costs[right.len()]
 }
@@ -120,5 +127,6 @@ mod tests {
         assert_eq!(nearest("foo", ["op"]), None);
         assert_eq!(nearest("fly", ["fold", "fan"]), None);
         assert_eq!(nearest("oq", ["op"]), Some("op"));
+        assert_eq!(nearest("aks", ["ask"]), Some("ask"));
     }
 }

@@ -279,8 +279,8 @@ impl Reader<'_> {
             self.fault(Some(key), &format!("has the unknown key `{key}`"), &hint);
         }
         let launch = self.launch(entry)?;
-        let disabled = entry.get("disabled").and_then(Value::as_bool) == Some(true)
-            || entry.get("enabled").and_then(Value::as_bool) == Some(false);
+        let disabled =
+            self.flag(entry, "disabled", false)? || !self.flag(entry, "enabled", true)?;
         Some(ServerConfig {
             name: self.name.to_owned(),
             file: self.path.to_owned(),
@@ -290,8 +290,21 @@ impl Reader<'_> {
             disabled,
             timeout: self.seconds(entry, "timeout", REQUEST_TIMEOUT),
             start_timeout: self.seconds(entry, "startTimeout", START_TIMEOUT),
-            tools: self.filter(entry),
+            tools: self.filter(entry)?,
         })
+    }
+
+    /// `None` after an error: the server is not used, because it may have been disabled.
+    fn flag(&mut self, entry: &Map<String, Value>, key: &str, default: bool) -> Option<bool> {
+        match entry.get(key) {
+            None => Some(default),
+            Some(Value::Bool(value)) => Some(*value),
+            Some(value) => {
+                let message = format!("has the invalid {key} `{value}`");
+                self.fault(Some(key), &message, "expected true or false");
+                None
+            }
+        }
     }
 
     fn launch(&mut self, entry: &Map<String, Value>) -> Option<Launch> {
@@ -354,16 +367,25 @@ impl Reader<'_> {
         })
     }
 
-    fn filter(&mut self, entry: &Map<String, Value>) -> ToolFilter {
-        let mut list = |key: &str| self.texts(entry, key).flatten();
-        let allow = list("tools").or_else(|| list("enabledTools"));
-        let deny = list("disabledTools").unwrap_or_default();
+    /// `None` after an error: the server is not used, because some of its tools may have been excluded.
+    fn filter(&mut self, entry: &Map<String, Value>) -> Option<ToolFilter> {
+        const LISTS: [&str; 3] = ["tools", "enabledTools", "disabledTools"];
+        let mut unknown = entry.keys().filter(|key| !KEYS.contains(&key.as_str()));
+        if unknown.any(|key| nearest(key, LISTS).is_some()) {
+            return None;
+        }
+        let allow = self.texts(entry, "tools")?;
+        let allow = allow.or(self.texts(entry, "enabledTools")?);
+        let deny = self.texts(entry, "disabledTools")?.unwrap_or_default();
         match ToolFilter::new(allow.as_deref(), &deny) {
-            Ok(filter) => filter,
+            Ok(filter) => Some(filter),
             Err(error) => {
-                let hint = "all its tools are offered until it is fixed";
-                self.fault(Some("tools"), &error, hint);
-                ToolFilter::default()
+                self.fault(
+                    Some("tools"),
+                    &error,
+                    "the server is not used until it is fixed",
+                );
+                None
             }
         }
     }
@@ -408,7 +430,7 @@ impl Reader<'_> {
             .as_array()
             .and_then(|values| values.iter().map(Value::as_str).collect());
         let Some(texts) = texts else {
-            let hint = "it is ignored";
+            let hint = "the server is not used until it is fixed";
             self.fault(
                 Some(key),
                 &format!("has no list of strings in `{key}`"),
@@ -547,7 +569,7 @@ mod tests {
                 "mcp.json:5:28: the server `both` has both `command` and `url`; remove one of them",
                 "mcp.json:6:11: the server `old` has the type `sse`; the HTTP+SSE protocol of 2024 is not supported: use the streamable HTTP URL, often `/mcp`",
                 "mcp.json:7:37: the server `unset` uses the variable `NOT_SET`, which is not set; set it, or write ${NAME:-default}; until then the server is ignored",
-                "mcp.json:8:29: the server `shape` has no list of strings in `args`; it is ignored",
+                "mcp.json:8:29: the server `shape` has no list of strings in `args`; the server is not used until it is fixed",
                 "mcp.json:9:3: the server `list` is not an object; write {\"command\": …} or {\"url\": …}",
             ]
         );

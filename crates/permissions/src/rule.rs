@@ -10,6 +10,8 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use osier_base::path;
+use osier_base::problem::nearest;
+use osier_tools::BUILT_IN;
 
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +37,32 @@ impl Rule {
         let pattern = pattern
             .map(str::trim)
             .filter(|pattern| !matches!(*pattern, "" | "*"));
-        Some(Self {
+        let rule = Self {
             text: text.to_owned(),
             tool: internal_name(tool),
             pattern: pattern.map(str::to_owned),
-        })
+        };
+        rule.can_match().then_some(rule)
+    }
+
+    /// The built-in tool that the rule is likely to mean, if it names none.
+    pub fn misspelt(&self) -> Option<&'static str> {
+        let names = || BUILT_IN.iter().map(|tool| tool.name);
+        let is_other = self.tool.contains("__") || self.tool.contains('*');
+        let is_known = names().chain(["task"]).any(|name| name == self.tool);
+        let found = nearest(&self.tool, names());
+        found.filter(|_| !is_known && !is_other)
+    }
+
+    /// False for a pattern of paths that is no glob, and for a built-in tool in other letters, as in `BASH`.
+    fn can_match(&self) -> bool {
+        let lower = self.tool.to_lowercase();
+        let is_built_in = BUILT_IN.iter().any(|tool| tool.name == lower);
+        let is_about_files = ["read", "write", "edit", "grep", "find", "ls"].iter();
+        let mut is_about_files = is_about_files.filter(|tool| self.is_about(tool));
+        let pattern = self.pattern.as_deref().unwrap_or_default();
+        (!is_built_in || lower == self.tool)
+            && (is_about_files.next().is_none() || glob(pattern).is_some())
     }
 
     /// Whether the rule applies to `tool`. An MCP tool, `server__tool`, also has the name that other agents
@@ -147,21 +170,23 @@ impl PathGlob {
     }
 }
 
+/// Tool names of other agents, and osier's.
+const NAMES: [(&str, &str); 11] = [
+    ("Bash", "bash"),
+    ("Read", "read"),
+    ("Write", "write"),
+    ("Edit", "edit"),
+    ("MultiEdit", "edit"),
+    ("Grep", "grep"),
+    ("Glob", "find"),
+    ("LS", "ls"),
+    ("Task", "task"),
+    ("TodoWrite", "todo"),
+    ("AskUserQuestion", "ask_user"),
+];
+
 /// Maps the tool names of other agents to osier's.
 fn internal_name(tool: &str) -> String {
-    const NAMES: [(&str, &str); 11] = [
-        ("Bash", "bash"),
-        ("Read", "read"),
-        ("Write", "write"),
-        ("Edit", "edit"),
-        ("MultiEdit", "edit"),
-        ("Grep", "grep"),
-        ("Glob", "find"),
-        ("LS", "ls"),
-        ("Task", "task"),
-        ("TodoWrite", "todo"),
-        ("AskUserQuestion", "ask_user"),
-    ];
     let known = NAMES.iter().find(|(theirs, _)| *theirs == tool);
     known.map_or(tool, |(_, ours)| ours).to_owned()
 }

@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::trust::project_root;
 use osier_base::atomic_file;
 use osier_base::atomic_file::{Options, WriteError};
+use osier_base::regular_file::{self, ReadError};
+
+/// Maximum size of the file.
+const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The rules of one project in the file of all projects.
 #[derive(Debug, Clone)]
@@ -73,11 +77,11 @@ impl Remembered {
         atomic_file::write_with(&self.path, &text, Options::PRIVATE)
     }
 
-    /// A missing file is empty.
+    /// A missing file is empty; one that cannot be read is damaged.
     fn parse(&self) -> serde_json::Result<Stored> {
-        match fs::read(&self.path) {
-            Ok(text) => serde_json::from_slice(&text),
-            Err(_) => Ok(Stored::default()),
+        match regular_file::read(&self.path, FILE_LIMIT) {
+            Err(ReadError::Missing) => Ok(Stored::default()),
+            text => serde_json::from_slice(&text.unwrap_or_default()),
         }
     }
 }

@@ -82,6 +82,14 @@ impl Trust {
         }
     }
 
+    /// Whether the project was trusted when the user decided, with other files than these perhaps.
+    pub fn was_trusted(&self, files: &ProjectFiles) -> bool {
+        let decisions = self.read().folders;
+        decisions
+            .get(files.root())
+            .is_some_and(|decision| decision.trusted)
+    }
+
     /// Stores the user's decision about a project with these files.
     pub fn decide(&self, files: &ProjectFiles, trusted: bool) -> Result<(), WriteError> {
         let hash = files.hash().to_owned();

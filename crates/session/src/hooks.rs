@@ -11,6 +11,7 @@ use osier_agent::CustomMessage;
 use osier_agent::{AgentMessage, Severity};
 use osier_base::clock;
 use osier_base::config_file::ConfigFile;
+use osier_base::problem::Problem;
 use osier_extensions::hooks::{HookFile, HookNews, Hooks, SessionHooks};
 use osier_permissions::trust::project_root;
 use osier_protocol::Event;
@@ -64,11 +65,14 @@ impl HookRunner {
         &self.hooks
     }
 
-    /// Reads the files that configure hooks.
-    pub(crate) fn load(&self, setup: &SessionSetup, emitter: &Emitter) {
-        for problem in self.hooks.load(&files(setup)) {
+    /// Reads the files that configure hooks. Returns the problems because of which hooks are missing that could deny a
+    /// call.
+    pub(crate) fn load(&self, setup: &SessionSetup, emitter: &Emitter) -> Vec<Problem> {
+        let (problems, faults) = self.hooks.load(&files(setup));
+        for problem in problems {
             emitter.notice(Severity::Warning, problem.to_string());
         }
+        faults
     }
 
     pub(crate) fn list(&self, emitter: &Emitter) {
@@ -132,6 +136,11 @@ impl HookRunner {
             _ => {}
         }
     }
+}
+
+/// The problems because of which hooks are missing that could deny a call.
+pub(crate) fn check(setup: &SessionSetup) -> Vec<Problem> {
+    Hooks::check(&files(setup))
 }
 
 /// The files that can configure hooks; those of the project only if it is trusted.

@@ -24,7 +24,7 @@ pub(crate) struct PermissionState {
 
 impl PermissionState {
     pub(crate) fn new(setup: &SessionSetup, questions: &Questions) -> Self {
-        let mode = setup.permissions.unwrap_or(setup.settings.permissions);
+        let mode = wanted(setup.permissions, &setup.settings);
         let store = setup.folders.permissions();
         let rules = Permissions::new(&setup.cwd, store, mode, setup.settings.rules());
         let rules = rules.protecting(&setup.folders);
@@ -112,25 +112,89 @@ impl PermissionState {
         self.publish(emitter);
     }
 
-    /// Applies newly read settings and stores them in `setup`. The mode and the sandbox can only become stricter.
-    pub(crate) fn reload(&self, settings: &Settings, setup: &mut SessionSetup) {
-        self.rules.reload(settings.rules());
-        if settings.permissions > self.rules.mode() && setup.permissions.is_none() {
-            self.change_mode(settings.permissions);
+    /// While safety settings cannot be read: applies what `setup` has instead, and shows what that is.
+    pub(crate) fn hold(&self, setup: &SessionSetup, emitter: &Emitter) {
+        let Some(fault) = setup.settings.faults.first() else {
+            return;
+        };
+        let mode = self.rules.mode().max(setup.settings.least);
+        if mode > self.rules.mode() {
+            self.change_mode(mode);
         }
-        if settings.sandbox > setup.settings.sandbox && setup.sandbox.is_none() {
-            setup.settings.sandbox = settings.sandbox;
+        let Settings {
+            allow, ask, deny, ..
+        } = &setup.settings;
+        let text = format!(
+            "until `{}` is fixed, the last valid safety settings apply, or stricter ones: permission mode `{}`, sandbox \
+             `{}`, rules: {} allow, {} ask, {} deny; save the corrected file, or use `/reload`",
+            path::below_home(&fault.path),
+            mode.name(),
+            self.sandbox.mode().name(),
+            allow.len(),
+            ask.len(),
+            deny.len(),
+        );
+        emitter.notice(Severity::Warning, text);
+    }
+
+    /// Applies newly read settings and stores them in `setup`. The mode and the sandbox can only become stricter, except
+    /// that they return to what the settings say when these can be read again.
+    pub(crate) fn reload(&self, settings: &Settings, setup: &mut SessionSetup, emitter: &Emitter) {
+        self.rules.reload(settings.rules());
+        let is_fixed = !setup.settings.faults.is_empty() && settings.faults.is_empty();
+        let (now, held) = (
+            self.rules.mode(),
+            wanted(setup.permissions, &setup.settings),
+        );
+        let required = match setup.permissions {
+            Some(_) => settings.least,
+            None => settings.permissions,
+        };
+        if required > now {
+            self.change_mode(required);
+        } else if is_fixed && now == held {
+            self.change_mode(wanted(setup.permissions, settings));
+        }
+        let current = &mut setup.settings;
+        let is_stricter = settings.sandbox > current.sandbox && setup.sandbox.is_none();
+        if is_fixed {
+            current
+                .sandbox_network
+                .clone_from(&settings.sandbox_network);
+            current.sandbox_write.clone_from(&settings.sandbox_write);
+        }
+        if is_fixed || is_stricter {
+            current.sandbox = settings.sandbox;
+        }
+        current.allow.clone_from(&settings.allow);
+        current.ask.clone_from(&settings.ask);
+        current.deny.clone_from(&settings.deny);
+        current.permissions = settings.permissions;
+        current.least = settings.least;
+        current.faults.clone_from(&settings.faults);
+        current.written.clone_from(&settings.written);
+        if is_fixed || is_stricter {
             confine(&self.sandbox, setup);
         }
-        setup.settings.allow.clone_from(&settings.allow);
-        setup.settings.ask.clone_from(&settings.ask);
-        setup.settings.deny.clone_from(&settings.deny);
+        if is_fixed {
+            let (mode, sandbox) = (self.rules.mode().name(), self.sandbox.mode().name());
+            let text = format!(
+                "the safety settings can be read again: permission mode `{mode}`, sandbox `{sandbox}`"
+            );
+            emitter.notice(Severity::Info, text);
+        }
+        self.hold(setup, emitter);
     }
 
     fn change_mode(&self, mode: PermissionMode) {
         self.rules.set_mode(mode);
         self.sandbox.set_plan(mode == PermissionMode::Plan);
     }
+}
+
+/// The permission mode of a flag or the settings.
+fn wanted(flag: Option<PermissionMode>, settings: &Settings) -> PermissionMode {
+    flag.unwrap_or(settings.permissions).max(settings.least)
 }
 
 fn confine(sandbox: &Confinement, setup: &SessionSetup) {

@@ -57,6 +57,8 @@ pub struct SessionSetup {
     pub helper: Option<PathBuf>,
     /// Whether a client can answer questions; if not, they are dismissed.
     pub answers_questions: bool,
+    /// Whether a session starts although safety settings cannot be read: for clients that show what applies instead.
+    pub starts_with_faults: bool,
     /// How long after a run hooks are notified that the session is idle.
     pub idle_after: Duration,
     /// How long auto review waits for the judgement of a model.
@@ -136,6 +138,7 @@ impl SessionSetup {
             sandbox: None,
             helper: None,
             answers_questions: false,
+            starts_with_faults: false,
             idle_after: Duration::from_mins(1),
             review_timeout: Duration::from_secs(20),
             trace: false,

@@ -49,6 +49,9 @@ impl Default for Settings {
             sandbox_write: Vec::new(),
             pass_environment: Vec::new(),
             secret_warnings: true,
+            faults: Vec::new(),
+            least: PermissionMode::Yolo,
+            written: String::new(),
         }
     }
 }

@@ -3,8 +3,10 @@
 //! Start at [`Settings`], the resolved values; [`SETTINGS`], the table from which parsing, checks and the
 //! documentation are derived; and [`list`], which returns every value with its source.
 //!
-//! An invalid line is reported and skipped; all other lines apply. The settings of a trusted project override
-//! the user's, but cannot weaken permissions or change where secrets are sent.
+//! An invalid line is reported and skipped; all other lines apply. A safety setting that cannot be read is a fault: the
+//! strictest value applies, never the default ([`Take::Safety`]), [`Settings::faults`] has the reason, and a session
+//! starts only if a person sees it. The settings of a trusted project override the user's, but cannot weaken permissions
+//! or change where secrets are sent.
 //!
 //! The crate does not know sessions or the screen.
 //!
@@ -18,21 +20,25 @@
 
 mod defaults;
 mod edit;
+mod hold;
+mod last_valid;
 mod list;
+mod load;
+mod misspelt;
+mod parse;
 mod project;
 mod screen;
 mod value;
 
-use osier_base::sort;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use toml::{Spanned, Value};
+use toml::de::DeValue;
 
-use value::{address, network, number, rules, text, texts};
+use Take::{Plain, Safety};
+use hold::at_least_ask;
+use value::{address, network, number, restrictions, rules, text, texts};
 
-use osier_base::problem::{Problem, nearest};
-use osier_base::regular_file::{self, ReadError};
+use osier_base::problem::Problem;
 use osier_llm::catalogue::refresh::SOURCE;
 use osier_llm::{HttpOptions, ThinkingLevel};
 use osier_permissions::RuleLists;
@@ -113,6 +119,12 @@ pub struct Settings {
     pub pass_environment: Vec<String>,
     /// Whether the user is warned about keys in texts that the model gets.
     pub secret_warnings: bool,
+    /// Why safety settings cannot be read as they are written. Then the values here are the last valid ones or stricter.
+    pub faults: Vec<Problem>,
+    /// The loosest permission mode that flags can select: above `yolo` while rules cannot be read.
+    pub least: PermissionMode,
+    /// The safety settings of the user's file as written.
+    pub written: String,
 }
 
 /// A setting: its key, its values, its description and how it is parsed.
@@ -123,7 +135,19 @@ pub struct Setting {
     pub default: &'static str,
     pub accepts: &'static str,
     pub description: &'static str,
-    take: fn(&mut Settings, &Value) -> Option<()>,
+    take: Take,
+}
+
+/// How the value of a setting is read. `None` when it is invalid.
+type Read = fn(&mut Settings, &DeValue<'_>) -> Option<()>;
+
+/// How a setting is taken over.
+#[derive(Debug, Clone, Copy)]
+enum Take {
+    /// An invalid value is reported, and the default applies.
+    Plain(Read),
+    /// An invalid value is a fault. The second function sets the strictest value in its place.
+    Safety(Read, fn(&mut Settings)),
 }
 
 /// All settings, in the order of the documentation.
@@ -133,88 +157,91 @@ pub const SETTINGS: &[Setting] = &[
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
         description: "The model to start with.",
-        take: |settings, value| text(value).map(|value| settings.model = Some(value)),
+        take: Plain(|settings, value| text(value).map(|value| settings.model = Some(value))),
     },
     Setting {
         name: "models",
         default: "[]",
         accepts: "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
         description: "Models for switching with a key.",
-        take: |settings, value| texts(value).map(|value| settings.models = value),
+        take: Plain(|settings, value| texts(value).map(|value| settings.models = value)),
     },
     Setting {
         name: "fallback",
         default: "[]",
         accepts: "a list of names",
         description: "Fallback models for failed calls, in order.",
-        take: |settings, value| texts(value).map(|value| settings.fallback = value),
+        take: Plain(|settings, value| texts(value).map(|value| settings.fallback = value)),
     },
     Setting {
         name: "favourites",
         default: "[]",
         accepts: "a list of \"PROVIDER/ID\"",
         description: "Models that lists show first; switching uses them when `models` is empty.",
-        take: |settings, value| texts(value).map(|value| settings.favourites = value),
+        take: Plain(|settings, value| texts(value).map(|value| settings.favourites = value)),
     },
     Setting {
         name: "plan_model",
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
         description: "The model of the role `plan`.",
-        take: |settings, value| text(value).map(|value| settings.plan_model = Some(value)),
+        take: Plain(|settings, value| text(value).map(|value| settings.plan_model = Some(value))),
     },
     Setting {
         name: "edit_model",
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
         description: "The model of the role `edit`.",
-        take: |settings, value| text(value).map(|value| settings.edit_model = Some(value)),
+        take: Plain(|settings, value| text(value).map(|value| settings.edit_model = Some(value))),
     },
     Setting {
         name: "review_model",
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
         description: "The model of the permission mode `auto`; without it, a cheap model of the same provider, or the model of the session.",
-        take: |settings, value| text(value).map(|value| settings.review_model = Some(value)),
+        take: Safety(
+            |settings, value| text(value).map(|value| settings.review_model = Some(value)),
+            at_least_ask,
+        ),
     },
     Setting {
         name: "thinking",
         default: "",
         accepts: "off, minimal, low, medium, high, xhigh or max",
         description: "The thinking level to start with.",
-        take: |settings, value| {
+        take: Plain(|settings, value| {
             let level = ThinkingLevel::from_name(value.as_str()?)?;
             settings.thinking = Some(level);
             Some(())
-        },
+        }),
     },
     Setting {
         name: "theme",
         default: "\"system\"",
         accepts: "the name of a theme",
         description: "Colour theme: a built-in theme, a file in `themes/`, or `DARK/LIGHT` to follow the terminal.",
-        take: |settings, value| text(value).map(|value| settings.theme = value),
+        take: Plain(|settings, value| text(value).map(|value| settings.theme = value)),
     },
     Setting {
         name: "keymap",
         default: "\"default\"",
         accepts: "the name of a keymap",
         description: "Keymap: `default`, `vim`, `emacs`, or a file in `keymaps/` that extends the default.",
-        take: |settings, value| text(value).map(|value| settings.keymap = value),
+        take: Plain(|settings, value| text(value).map(|value| settings.keymap = value)),
     },
     Setting {
         name: "mouse",
         default: "true",
         accepts: "true or false",
         description: "Enable the mouse: the wheel scrolls, a click expands or collapses.",
-        take: |settings, value| value.as_bool().map(|value| settings.mouse = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.mouse = value)),
     },
     Setting {
         name: "exit_output",
         default: "\"answer\"",
         accepts: "nothing, answer or transcript",
         description: "What stays in the terminal after exit.",
-        take: |settings, value| {
+        take: Plain(|settings, value| {
             settings.exit_output = match value.as_str()? {
                 "nothing" => ExitOutput::Nothing,
                 "answer" => ExitOutput::Answer,
@@ -222,35 +249,35 @@ pub const SETTINGS: &[Setting] = &[
                 _ => return None,
             };
             Some(())
-        },
+        }),
     },
     Setting {
         name: "show_thinking",
         default: "true",
         accepts: "true or false",
         description: "Whether thinking is expanded at first.",
-        take: |settings, value| value.as_bool().map(|value| settings.show_thinking = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.show_thinking = value)),
     },
     Setting {
         name: "reduced_motion",
         default: "false",
         accepts: "true or false",
         description: "No spinner: the status line changes only on events.",
-        take: |settings, value| value.as_bool().map(|value| settings.reduced_motion = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.reduced_motion = value)),
     },
     Setting {
         name: "screen_reader",
         default: "false",
         accepts: "true or false",
         description: "Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
-        take: |settings, value| value.as_bool().map(|value| settings.screen_reader = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.screen_reader = value)),
     },
     Setting {
         name: "images",
         default: "\"auto\"",
         accepts: "auto, kitty, iterm, sixel, blocks or off",
         description: "How images are shown: detected from the terminal, with a fixed protocol, as coloured half-blocks, or not at all.",
-        take: |settings, value| {
+        take: Plain(|settings, value| {
             settings.images = match value.as_str()? {
                 "auto" => Images::Auto,
                 "kitty" => Images::Kitty,
@@ -261,91 +288,97 @@ pub const SETTINGS: &[Setting] = &[
                 _ => return None,
             };
             Some(())
-        },
+        }),
     },
     Setting {
         name: "notifications",
         default: "true",
         accepts: "true or false",
         description: "Send a terminal notification when a turn ends while the terminal is not focused.",
-        take: |settings, value| value.as_bool().map(|value| settings.notifications = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.notifications = value)),
     },
     Setting {
         name: "title",
         default: "true",
         accepts: "true or false",
         description: "Show the session and its state in the terminal title.",
-        take: |settings, value| value.as_bool().map(|value| settings.title = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.title = value)),
     },
     Setting {
         name: "footer_left",
         default: screen::LEFT,
         accepts: screen::PARTS,
         description: "Parts of the footer on the left, in this order.",
-        take: |settings, value| screen::parts(value).map(|parts| settings.footer_left = parts),
+        take: Plain(|settings, value| {
+            screen::parts(value).map(|parts| settings.footer_left = parts)
+        }),
     },
     Setting {
         name: "footer_right",
         default: screen::RIGHT,
         accepts: screen::PARTS,
         description: "Parts of the footer on the right, in this order.",
-        take: |settings, value| screen::parts(value).map(|parts| settings.footer_right = parts),
+        take: Plain(|settings, value| {
+            screen::parts(value).map(|parts| settings.footer_right = parts)
+        }),
     },
     Setting {
         name: "max_retries",
         default: "5",
         accepts: "a whole number from 0",
         description: "How often a failed model call is tried again.",
-        take: |settings, value| {
-            settings.max_retries = u32::try_from(value.as_integer()?).ok()?;
+        take: Plain(|settings, value| {
+            settings.max_retries = number(value)?;
             Some(())
-        },
+        }),
     },
     Setting {
         name: "auto_compact",
         default: "true",
         accepts: "true or false",
         description: "Whether the conversation is compacted when the context window is nearly full.",
-        take: |settings, value| value.as_bool().map(|value| settings.auto_compact = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.auto_compact = value)),
     },
     Setting {
         name: "discover_local_models",
         default: "true",
         accepts: "true or false",
         description: "Whether osier detects Ollama, LM Studio, llama.cpp and vLLM on this machine.",
-        take: |settings, value| {
+        take: Plain(|settings, value| {
             value
                 .as_bool()
                 .map(|value| settings.discover_local_models = value)
-        },
+        }),
     },
     Setting {
         name: "checkpoints",
         default: "true",
         accepts: "true or false",
         description: "Whether checkpoints record files before they change, so that they can be restored.",
-        take: |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.checkpoints = value)),
     },
     Setting {
         name: "subagents",
         default: "false",
         accepts: "true or false",
         description: "Whether the model can start subagents (the tool `task`).",
-        take: |settings, value| value.as_bool().map(|value| settings.subagents = value),
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.subagents = value)),
     },
     Setting {
         name: "checkpoints_limit",
         default: "5000",
         accepts: "a number of MB",
         description: "Size limit of checkpoints: those of the least recently used sessions are removed first.",
-        take: |settings, value| number(value).map(|limit| settings.checkpoints_limit = limit),
+        take: Plain(|settings, value| {
+            number(value).map(|limit| settings.checkpoints_limit = limit)
+        }),
     },
     Setting {
         name: "checkpoints_days",
         default: "90",
         accepts: "a number of days",
         description: "How long the checkpoints of a session are kept after its last use.",
-        take: |settings, value| number(value).map(|days| settings.checkpoints_days = days),
+        take: Plain(|settings, value| number(value).map(|days| settings.checkpoints_days = days)),
     },
     Setting {
         name: "credential_store",
@@ -356,121 +389,153 @@ pub const SETTINGS: &[Setting] = &[
             "file (this build has no keyring)"
         },
         description: "Where API keys and sign-ins are stored.",
-        take: |settings, value| {
+        take: Plain(|settings, value| {
             settings.keyring = match value.as_str()? {
                 "file" => false,
                 "keyring" if cfg!(feature = "keyring") => true,
                 _ => return None,
             };
             Some(())
-        },
+        }),
     },
     Setting {
         name: "proxy",
         default: "",
         accepts: "an https URL, or a URL on this machine",
         description: "The osier server that proxies model calls.",
-        take: |settings, value| address(value).map(|value| settings.proxy = Some(value)),
+        take: Plain(|settings, value| address(value).map(|value| settings.proxy = Some(value))),
     },
     Setting {
         name: "ca_file",
         default: "",
         accepts: "the path of a PEM file",
         description: "Additional certificate authorities to trust.",
-        take: |settings, value| text(value).map(|value| settings.ca_file = Some(value.into())),
+        take: Plain(|settings, value| {
+            text(value).map(|value| settings.ca_file = Some(value.into()))
+        }),
     },
     Setting {
         name: "refresh_models",
         default: "false",
         accepts: "true, false, or the https URL of a copy of models.dev/api.json",
         description: "Whether osier checks for new models and prices once a day.",
-        take: |settings, value| {
+        take: Plain(|settings, value| {
             settings.refresh_models = match value.as_bool() {
                 Some(wanted) => wanted.then(|| SOURCE.to_owned()),
                 None => Some(address(value)?),
             };
             Some(())
-        },
+        }),
     },
     Setting {
         name: "permissions",
         default: "\"yolo\"",
         accepts: "yolo, auto, ask or plan",
         description: "Permission mode.",
-        take: |settings, value| {
-            settings.permissions = PermissionMode::from_name(value.as_str()?)?;
-            Some(())
-        },
+        take: Safety(
+            |settings, value| {
+                settings.permissions = PermissionMode::from_name(value.as_str()?)?;
+                Some(())
+            },
+            |settings| settings.permissions = settings.permissions.max(PermissionMode::Ask),
+        ),
     },
     Setting {
         name: "allow",
         default: "[]",
         accepts: RULES,
         description: "Rules for calls that run without a question.",
-        take: |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
+        take: Safety(
+            |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
+            |settings| settings.allow.clear(),
+        ),
     },
     Setting {
         name: "ask",
         default: "[]",
         accepts: RULES,
         description: "Rules for calls that require a question in every mode.",
-        take: |settings, value| rules(value).map(|rules| settings.ask.extend(rules)),
+        take: Safety(
+            |settings, value| restrictions(value, &mut settings.ask),
+            at_least_ask,
+        ),
     },
     Setting {
         name: "deny",
         default: "[]",
         accepts: RULES,
         description: "Rules for calls that are always denied.",
-        take: |settings, value| rules(value).map(|rules| settings.deny.extend(rules)),
+        take: Safety(
+            |settings, value| restrictions(value, &mut settings.deny),
+            at_least_ask,
+        ),
     },
     Setting {
         name: "claude_hooks",
         default: "false",
         accepts: "true or false",
         description: "Whether the hooks in `~/.claude/settings.json` run in osier too.",
-        take: |settings, value| value.as_bool().map(|value| settings.claude_hooks = value),
+        take: Safety(
+            |settings, value| value.as_bool().map(|value| settings.claude_hooks = value),
+            at_least_ask,
+        ),
     },
     Setting {
         name: "sandbox",
         default: "\"off\"",
         accepts: "off, workspace or read-only",
         description: "Where commands can write; without network unless `sandbox_network` is set.",
-        take: |settings, value| {
-            settings.sandbox = SandboxMode::from_name(value.as_str()?)?;
-            Some(())
-        },
+        take: Safety(
+            |settings, value| {
+                settings.sandbox = SandboxMode::from_name(value.as_str()?)?;
+                Some(())
+            },
+            |settings| settings.sandbox = hold::confined(settings.sandbox),
+        ),
     },
     Setting {
         name: "sandbox_network",
         default: "false",
         accepts: "true, false, or a list of hosts, e.g. [\"example.org\", \"*.example.com:443\", \"10.0.0.0/8\"]",
         description: "Whether sandboxed commands have a network, or the hosts that they can reach.",
-        take: |settings, value| network(value).map(|value| settings.sandbox_network = value),
+        take: Safety(
+            |settings, value| network(value).map(|value| settings.sandbox_network = value),
+            |settings| settings.sandbox_network = NetworkAccess::Off,
+        ),
     },
     Setting {
         name: "sandbox_write",
         default: "[]",
         accepts: "a list of folders, e.g. [\"~/.cargo\"]",
         description: "Additional folders that sandboxed commands can write to.",
-        take: |settings, value| texts(value).map(|value| settings.sandbox_write = value),
+        take: Safety(
+            |settings, value| texts(value).map(|value| settings.sandbox_write = value),
+            |settings| settings.sandbox_write.clear(),
+        ),
     },
     Setting {
         name: "pass_environment",
         default: "[]",
         accepts: "a list of environment variables, e.g. [\"OPENAI_API_KEY\"]",
         description: "API keys of model providers that commands, hooks, plugins and MCP servers inherit.",
-        take: |settings, value| texts(value).map(|value| settings.pass_environment = value),
+        take: Safety(
+            |settings, value| texts(value).map(|value| settings.pass_environment = value),
+            |settings| settings.pass_environment.clear(),
+        ),
     },
     Setting {
         name: "secret_warnings",
         default: "true",
         accepts: "true or false",
         description: "Whether osier warns about keys and passwords in texts that the model gets.",
-        take: |settings, value| {
-            value
-                .as_bool()
-                .map(|value| settings.secret_warnings = value)
-        },
+        take: Safety(
+            |settings, value| {
+                value
+                    .as_bool()
+                    .map(|value| settings.secret_warnings = value)
+            },
+            |settings| settings.secret_warnings = true,
+        ),
     },
 ];
 
@@ -495,62 +560,6 @@ impl Settings {
             ..HttpOptions::default()
         }
     }
-
-    /// Reads the file at `path`. A missing file is not an error.
-    pub fn load(path: &Path) -> (Self, Vec<Problem>) {
-        match regular_file::read_text(path, FILE_LIMIT) {
-            Ok(text) => Self::parse(path, &text),
-            Err(ReadError::Missing) => (Self::default(), Vec::new()),
-            Err(error) => {
-                let problem = Problem::of_file(path, error.to_string(), "the defaults are used");
-                (Self::default(), vec![problem])
-            }
-        }
-    }
-
-    /// Parses `text`, the content of `path`.
-    pub fn parse(path: &Path, text: &str) -> (Self, Vec<Problem>) {
-        Self::parse_over(Self::default(), path, text)
-    }
-
-    fn parse_over(mut settings: Self, path: &Path, text: &str) -> (Self, Vec<Problem>) {
-        let mut problems = Vec::new();
-        let table = match toml::from_str::<BTreeMap<Spanned<String>, Spanned<Value>>>(text) {
-            Ok(table) => table,
-            Err(error) => {
-                let hint = "the defaults are used until it is fixed";
-                let problem = Problem::of_file(path, error.message(), hint);
-                let offset = error.span().map_or(0, |span| span.start);
-                return (settings, vec![problem.at(text, offset)]);
-            }
-        };
-        for (key, value) in table {
-            let name = key.get_ref().as_str();
-            let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
-                problems.push(unknown_key(path, name).at(text, key.span().start));
-                continue;
-            };
-            if (setting.take)(&mut settings, value.get_ref()).is_none() {
-                let message = format!("invalid value `{}` for `{name}`", value.get_ref());
-                let hint = format!("expected {}", setting.accepts);
-                let problem = Problem::of_file(path, message, hint);
-                problems.push(problem.at(text, value.span().start));
-            }
-        }
-        if let (Some(file), Some(folder)) = (&settings.ca_file, path.parent()) {
-            settings.ca_file = Some(folder.join(file));
-        }
-        sort::by_key(&mut problems, |problem| (problem.line, problem.column));
-        (settings, problems)
-    }
-}
-
-fn unknown_key(path: &Path, name: &str) -> Problem {
-    let hint = match nearest(name, SETTINGS.iter().map(|setting| setting.name)) {
-        Some(known) => format!("did you mean `{known}`?"),
-        None => "list the settings with `osier config schema`".to_owned(),
-    };
-    Problem::of_file(path, format!("unknown setting `{name}`"), hint)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use toml::de::DeTable;
 
 use super::edit::quoted;
 use super::{SETTINGS, Setting, Settings};
-use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
+use osier_base::regular_file;
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,20 +36,20 @@ pub struct SettingInfo {
 
 /// All settings for a session in `cwd`, in the order of the documentation.
 pub fn list(folders: &Folders, cwd: &Path) -> Vec<SettingInfo> {
-    let user = ConfigFile::from(folders.settings());
-    let files = std::iter::once(user).chain(super::project::project_file(folders, cwd));
+    let user = folders.settings();
+    let text = regular_file::read_text(&user, super::FILE_LIMIT).ok();
+    let project = super::project::project_file(folders, cwd).filter(|file| file.is_trusted);
+    let project = project.map(|file| (file.path, file.content.ok()));
     let mut infos: Vec<SettingInfo> = SETTINGS.iter().map(SettingInfo::of).collect();
-    for file in files {
-        let Ok(Some(text)) = file.text(super::FILE_LIMIT) else {
-            continue;
-        };
+    for (path, text) in std::iter::once((user, text)).chain(project) {
+        let Some(text) = text else { continue };
         let (table, _) = DeTable::parse_recoverable(&text);
         for (key, value) in table.into_inner() {
             let name = &**key.get_ref();
             if let Some(info) = infos.iter_mut().find(|info| info.name == name) {
                 text[value.span()].clone_into(&mut info.value);
                 let line = text[..key.span().start].matches('\n').count() + 1;
-                let path = file.path.clone();
+                let path = path.clone();
                 info.source = Source::File { path, line };
             }
         }
@@ -123,7 +123,8 @@ mod tests {
             .filter(|setting| !setting.default.is_empty())
         {
             let text = format!("{} = {}\n", setting.name, setting.default);
-            let (settings, problems) = Settings::parse(Path::new(""), &text);
+            let (mut settings, problems) = Settings::parse(Path::new(""), &text);
+            settings.written.clear();
             assert_eq!(problems, [], "{text}");
             assert_eq!(settings, Settings::default(), "{text}");
         }

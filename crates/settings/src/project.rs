@@ -1,36 +1,59 @@
 //! Settings of a project: they override those of the user only where that is safe.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
-use osier_permissions::trust::{Trust, project_root};
+use osier_permissions::trust::{ProjectFiles, Trust, TrustState, project_root};
 
+use super::parse::{parse, unreadable};
 use super::{FILE_LIMIT, Settings};
 
 impl Settings {
     /// The user's settings, overridden by those of the project around `cwd` if it is trusted. A project can
     /// add rules and make settings stricter, never weaken them.
     pub fn load_for(folders: &Folders, cwd: &Path) -> (Self, Vec<Problem>) {
-        let (user, mut problems) = Self::load(&folders.settings());
+        Self::load_both(folders, cwd, None)
+    }
+
+    /// The same in a session where `current` applies, which holds while a file cannot be read.
+    pub fn reload_for(folders: &Folders, cwd: &Path, current: &Self) -> (Self, Vec<Problem>) {
+        Self::load_both(folders, cwd, Some(current))
+    }
+
+    fn load_both(folders: &Folders, cwd: &Path, current: Option<&Self>) -> (Self, Vec<Problem>) {
+        let (user, mut problems) = Self::load_user(folders, current);
         let Some(file) = project_file(folders, cwd) else {
             return (user, problems);
         };
-        let path = file.path.clone();
-        let text = match file.text(FILE_LIMIT) {
-            Ok(text) => text.unwrap_or_default(),
-            Err(error) => {
-                problems.push(Problem::of_file(path, error.to_string(), "it is ignored"));
-                return (user, problems);
-            }
+        let path = &file.path;
+        let start = Self {
+            faults: Vec::new(),
+            ..user.clone()
         };
-        let (mut settings, found) = Self::parse_over(user.clone(), &path, &text);
+        let parsed = match file.content {
+            Ok(text) => parse(start, path, &text),
+            Err(error) => unreadable(start, Problem::of_file(path, error, "")),
+        };
+        let (mut settings, found) = parsed.resolve(None);
         problems.extend(found);
-        problems.extend(settings.without_scripts(&user, &path));
+        if file.is_trusted {
+            problems.extend(settings.without_scripts(&user, path));
+            settings.sandbox_network = settings.sandbox_network.and(&user.sandbox_network);
+        } else {
+            // Only what restricts.
+            settings = Self {
+                permissions: settings.permissions,
+                sandbox: settings.sandbox,
+                ask: settings.ask,
+                deny: settings.deny,
+                faults: settings.faults,
+                least: settings.least,
+                ..user.clone()
+            };
+        }
         settings.permissions = settings.permissions.max(user.permissions);
         settings.sandbox = settings.sandbox.max(user.sandbox);
-        settings.sandbox_network = settings.sandbox_network.and(&user.sandbox_network);
         settings.sandbox_write = user.sandbox_write;
         settings.pass_environment = user.pass_environment;
         settings.secret_warnings |= user.secret_warnings;
@@ -40,6 +63,8 @@ impl Settings {
         // Only the user can decide where secrets are sent.
         settings.proxy = user.proxy;
         settings.ca_file = user.ca_file;
+        settings.written = user.written;
+        settings.faults.splice(..0, user.faults);
         (settings, problems)
     }
 
@@ -76,10 +101,43 @@ impl Settings {
     }
 }
 
-/// The settings of the project around `cwd`, if it has any and is trusted.
-pub(super) fn project_file(folders: &Folders, cwd: &Path) -> Option<ConfigFile> {
+/// The settings file of a project.
+pub(super) struct ProjectFile {
+    pub path: PathBuf,
+    /// The text, or why it cannot be read.
+    pub content: Result<String, String>,
+    /// Otherwise the project was trusted before its files changed.
+    pub is_trusted: bool,
+}
+
+/// The settings of the project around `cwd`, if it has any and is trusted, or was trusted before its files changed.
+pub(super) fn project_file(folders: &Folders, cwd: &Path) -> Option<ProjectFile> {
     const NAME: &str = ".osier/settings.toml";
     // Most projects have none: their other files are not read here.
-    project_root(cwd).join(NAME).symlink_metadata().ok()?;
-    Trust::new(folders).trusted_files(cwd).get(NAME)
+    let path = project_root(cwd).join(NAME);
+    path.symlink_metadata().ok()?;
+    let (files, trust) = (ProjectFiles::read(cwd), Trust::new(folders));
+    let is_trusted = match trust.state(&files) {
+        TrustState::Trusted => true,
+        TrustState::Refused | TrustState::Undecided(_) => return None,
+        TrustState::Nothing | TrustState::Changed(_) => false,
+    };
+    if !is_trusted && !trust.was_trusted(&files) {
+        return None;
+    }
+    let content = if let Some(file) = files.get(NAME) {
+        let text = file.text(FILE_LIMIT).map(Option::unwrap_or_default);
+        text.map_err(|error| error.to_string())
+    } else {
+        let mut rejected = files.rejected().iter();
+        Err(rejected
+            .find(|problem| problem.path == path)?
+            .message
+            .clone())
+    };
+    Some(ProjectFile {
+        path,
+        content,
+        is_trusted,
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use toml::Value;
+use toml::de::DeValue;
 
 use super::{Settings, texts};
 
@@ -104,7 +104,7 @@ pub(super) const LEFT: &str = r#"["sessions", "cwd", "branch", "session"]"#;
 pub(super) const RIGHT: &str = r#"["connection", "plugins", "jobs", "permissions", "sandbox", "tokens", "cost", "context", "model", "thinking"]"#;
 
 /// Parses a list of parts; each is used once.
-pub(super) fn parts(value: &Value) -> Option<Vec<FooterPart>> {
+pub(super) fn parts(value: &DeValue<'_>) -> Option<Vec<FooterPart>> {
     let names = texts(value)?;
     let mut parts = Vec::with_capacity(names.len());
     for name in &names {
@@ -145,10 +145,7 @@ mod tests {
     fn the_listed_footer_parts_are_complete() {
         let names: Vec<&str> = FooterPart::ALL.iter().map(|(name, _)| *name).collect();
         assert_eq!(PARTS, format!("a list of {}", names.join(", ")));
-        let read = |text: &str| {
-            let table: toml::Table = toml::from_str(&format!("x = {text}")).unwrap();
-            parts(&table["x"])
-        };
+        let read = |text: &str| parts(DeValue::parse(text).unwrap().get_ref());
         assert_eq!(read(LEFT).unwrap(), FooterPart::LEFT);
         assert_eq!(read(RIGHT).unwrap(), FooterPart::RIGHT);
         assert_eq!(read("[\"model\", \"model\"]"), None);

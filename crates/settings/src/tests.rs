@@ -1,3 +1,9 @@
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use osier_base::folders::Folders;
+use osier_llm::ThinkingLevel;
+
 use super::*;
 
 #[test]
@@ -21,9 +27,200 @@ fn invalid_lines_are_reported_and_the_rest_is_used() {
 }
 
 #[test]
-fn an_invalid_file_uses_the_defaults_and_names_the_line() {
-    let (settings, problems) = Settings::parse(Path::new("s.toml"), "model = \"a\"\nmouse = \n");
-    assert_eq!(settings, Settings::default());
-    assert_eq!(problems.len(), 1);
-    assert_eq!((problems[0].line, problems[0].column), (Some(2), Some(9)));
+fn a_rule_for_a_tool_that_is_almost_built_in_is_a_warning() {
+    let file = "deny = [\"bash(rm *)\", \"bsh(rm *)\", \"github__red\", \"mine\", \"task\"]\n";
+    let (settings, problems) = Settings::parse(Path::new("s.toml"), file);
+    assert_eq!((settings.faults.len(), settings.deny.len()), (0, 5));
+    let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        ["s.toml:1:23: no built-in tool has the name in `bsh(rm *)`; did you mean `bash`?"]
+    );
+}
+
+/// A home whose settings were valid, and what applies after they were replaced with `broken`.
+fn held(valid: Option<&str>, broken: &str) -> Settings {
+    let home = tempfile::tempdir().unwrap();
+    let folders = Folders::under(home.path());
+    let write = |text: &str| {
+        osier_base::atomic_file::write(&folders.settings(), text.as_bytes()).unwrap();
+        Settings::load_for(&folders, home.path()).0
+    };
+    if let Some(valid) = valid {
+        assert_eq!(write(valid).faults, []);
+    }
+    let settings = write(broken);
+    assert_ne!(settings.faults, []);
+    settings
+}
+
+/// Mode, loosest mode of flags, sandbox, rules of allow and deny.
+fn summary(settings: &Settings) -> String {
+    format!(
+        "{} {} {} {:?} {:?}",
+        settings.permissions.name(),
+        settings.least.name(),
+        settings.sandbox.name(),
+        settings.allow,
+        settings.deny
+    )
+}
+
+#[test]
+fn the_last_valid_settings_or_the_strictest_apply() {
+    let valid =
+        "permissions = \"auto\"\nsandbox = \"workspace\"\nallow = [\"ls\"]\ndeny = [\"a\"]\n";
+    let syntax = "theme = \n";
+    for (before, broken, expected) in [
+        (Some(valid), syntax, "auto yolo workspace [\"ls\"] [\"a\"]"),
+        (None, syntax, "ask ask read-only [] []"),
+        (
+            None,
+            "permissions = \"Ask\"\ndeny = [\"a\"]\nallow = [\"b\"]\n",
+            "ask ask read-only [] [\"a\"]",
+        ),
+        // Settings that restrict nothing, and no setting that could: nothing changes.
+        (Some("theme = \"dark\"\n"), syntax, "yolo yolo off [] []"),
+        (Some(""), "permissions = ask\n", "ask yolo off [] []"),
+        (Some(""), "permissions = \"Ask\"\n", "ask yolo off [] []"),
+        (Some(""), "permision = \"ask\"\n", "ask yolo off [] []"),
+        (
+            Some(""),
+            "sandbox = \"readonly\"\n",
+            "yolo yolo read-only [] []",
+        ),
+        (Some(""), "sandbox = 'off\n", "yolo yolo read-only [] []"),
+        (
+            Some(""),
+            "deny = [\"b\", \"c(\"]\n",
+            "ask ask off [] [\"b\"]",
+        ),
+        (Some(""), "approvals = 1\n", "ask ask read-only [] []"),
+        (
+            Some(""),
+            "permissions = \"plan\"\npermissions = \"yolo\"\n",
+            "plan yolo off [] []",
+        ),
+        (
+            Some(""),
+            "permissions = \"yolo\"\npermissions = \"plan\"\n",
+            "ask yolo off [] []",
+        ),
+        (
+            Some(valid),
+            "sandbox = \"readonly\"\n",
+            "auto yolo workspace [] [\"a\"]",
+        ),
+        (
+            Some(valid),
+            "deny = [\"b\", \"c(\"]\nallow = [\"ls\", \"rm\"]\n",
+            "ask ask workspace [\"ls\"] [\"b\", \"a\"]",
+        ),
+        (
+            Some(valid),
+            "permissions = \"plan\"\ntheme = \n",
+            "plan yolo workspace [\"ls\"] [\"a\"]",
+        ),
+        (
+            Some(valid),
+            "theme = \"\"\"\npermissions = \"plan\"\n",
+            "ask yolo workspace [\"ls\"] [\"a\"]",
+        ),
+    ] {
+        assert_eq!(
+            summary(&held(before, broken)),
+            expected,
+            "{before:?} {broken:?}"
+        );
+    }
+}
+
+#[test]
+fn every_safety_setting_has_a_strict_value() {
+    let strictest = Settings {
+        permissions: PermissionMode::Ask,
+        least: PermissionMode::Ask,
+        sandbox: SandboxMode::ReadOnly,
+        ..Settings::default()
+    };
+    let mut loose = Settings {
+        allow: vec!["bash".into()],
+        sandbox_network: NetworkAccess::All,
+        sandbox_write: vec!["/".into()],
+        pass_environment: vec!["KEY".into()],
+        secret_warnings: false,
+        ..Settings::default()
+    };
+    loose.be_strict();
+    assert_eq!(loose, strictest);
+}
+
+#[test]
+fn stored_settings_are_written_once_and_verified() {
+    let home = tempfile::tempdir().unwrap();
+    let folders = Folders::under(home.path());
+    let stored = folders.data.join("last-safety-settings.toml");
+    let write = |path: &Path, text: &str| {
+        osier_base::atomic_file::write(path, text.as_bytes()).unwrap();
+    };
+    let load = || Settings::load_for(&folders, home.path()).0;
+    let inode = || std::fs::metadata(&stored).unwrap().ino();
+    // Without a settings file, nothing is written.
+    load();
+    assert!(!stored.exists());
+    let valid = "permissions = \"plan\"\n";
+    write(&folders.settings(), valid);
+    load();
+    let (first, text) = (inode(), std::fs::read_to_string(&stored).unwrap());
+    assert_eq!(std::fs::metadata(&stored).unwrap().mode() & 0o777, 0o600);
+    write(&folders.settings(), &format!("theme = \"dark\"\n{valid}"));
+    load();
+    assert_eq!(inode(), first);
+    write(&folders.settings(), "theme = \n");
+    assert_eq!(load().permissions, PermissionMode::Plan);
+    // Every change of what is stored is noticed: then nothing is known.
+    let strict = "ask ask read-only [] []";
+    for at in (0..text.len()).step_by(3) {
+        let mut damaged = text.clone().into_bytes();
+        damaged[at] ^= 1;
+        osier_base::atomic_file::write(&stored, &damaged).unwrap();
+        assert_eq!(summary(&load()), strict, "{at}");
+        osier_base::atomic_file::write(&stored, &text.as_bytes()[..at]).unwrap();
+        assert_eq!(summary(&load()), strict, "{at}");
+    }
+    std::fs::remove_file(&stored).unwrap();
+    std::fs::create_dir(&stored).unwrap();
+    assert_eq!(summary(&load()), strict);
+    // Another file's settings do not apply.
+    std::fs::remove_dir(&stored).unwrap();
+    write(&stored, &text.replace("settings.toml", "other.toml"));
+    assert_eq!(summary(&load()), strict);
+    write(&folders.settings(), valid);
+    assert_eq!(load().faults, []);
+    assert_eq!(std::fs::read_to_string(&stored).unwrap(), text);
+}
+
+#[test]
+fn in_a_session_a_broken_or_missing_file_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let folders = Folders::under(home.path());
+    let write = |text: &str| {
+        osier_base::atomic_file::write(&folders.settings(), text.as_bytes()).unwrap();
+    };
+    write("permissions = \"ask\"\ndeny = [\"a\"]\nallow = [\"b\"]\n");
+    let (current, _) = Settings::load_for(&folders, home.path());
+    let reload = || Settings::reload_for(&folders, home.path(), &current).0;
+    let expected = summary(&current);
+    // What is stored does not matter.
+    std::fs::remove_file(folders.data.join("last-safety-settings.toml")).unwrap();
+    for broken in ["theme = \n", "", "\0", "permissions"] {
+        write(broken);
+        assert_eq!(reload().faults.len(), 1, "{broken:?}");
+        assert_eq!(summary(&reload()), expected, "{broken:?}");
+    }
+    std::fs::remove_file(folders.settings()).unwrap();
+    assert_eq!(summary(&reload()), expected);
+    assert_eq!(reload().faults[0].message, "does not exist");
+    write("permissions = \"auto\"\n");
+    assert_eq!(summary(&reload()), "auto yolo off [] []");
 }

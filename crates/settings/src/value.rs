@@ -1,38 +1,52 @@
 //! How the value of a setting is read.
 
-use toml::Value;
+use toml::de::DeValue;
 
 use osier_llm::auth::is_safe;
 use osier_permissions::Rule;
 use osier_protocol::NetworkAccess;
 use osier_sandbox::network::HostRule;
 
-pub(super) fn text(value: &Value) -> Option<String> {
+pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A URL to which secrets can be sent.
-pub(super) fn number(value: &Value) -> Option<u64> {
-    u64::try_from(value.as_integer()?).ok()
+/// A whole number from 0.
+pub(super) fn number<T: TryFrom<u64>>(value: &DeValue<'_>) -> Option<T> {
+    let number = value.as_integer()?;
+    let number = u64::from_str_radix(number.as_str(), number.radix()).ok()?;
+    T::try_from(number).ok()
 }
 
-pub(super) fn address(value: &Value) -> Option<String> {
+/// A URL to which secrets can be sent.
+pub(super) fn address(value: &DeValue<'_>) -> Option<String> {
     let text = value.as_str()?.trim().trim_end_matches('/');
     is_safe(text).then(|| text.to_owned())
 }
 
-pub(super) fn rules(value: &Value) -> Option<Vec<String>> {
+pub(super) fn rules(value: &DeValue<'_>) -> Option<Vec<String>> {
     let rules = texts(value)?;
     let whole = rules.iter().all(|rule| Rule::parse(rule).is_some());
     whole.then_some(rules)
 }
 
-pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
-    value.as_array()?.iter().map(text).collect()
+/// Adds rules that restrict: also those of a list that is invalid elsewhere.
+pub(super) fn restrictions(value: &DeValue<'_>, known: &mut Vec<String>) -> Option<()> {
+    let list = value.as_array()?;
+    let texts = list.iter().filter_map(|rule| rule.get_ref().as_str());
+    let valid = texts.filter(|rule| Rule::parse(rule).is_some());
+    let before = known.len();
+    known.extend(valid.map(str::to_owned));
+    (known.len() - before == list.len()).then_some(())
+}
+
+pub(super) fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let list = value.as_array()?;
+    list.iter().map(|value| text(value.get_ref())).collect()
 }
 
 /// Everything, nothing, or a list of hosts.
-pub(super) fn network(value: &Value) -> Option<NetworkAccess> {
+pub(super) fn network(value: &DeValue<'_>) -> Option<NetworkAccess> {
     if let Some(all) = value.as_bool() {
         return Some(all.into());
     }

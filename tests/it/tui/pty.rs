@@ -8,6 +8,7 @@ mod llm_proxy;
 mod mosh;
 mod program;
 mod repaint;
+mod safety_settings;
 mod slow_terminal;
 mod stash;
 mod tabs;

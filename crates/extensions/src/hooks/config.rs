@@ -50,6 +50,23 @@ pub(super) struct Handler {
 pub(super) struct Config {
     pub handlers: Vec<Arc<Handler>>,
     pub problems: Vec<Problem>,
+    /// Those problems because of which hooks are missing that could deny a call.
+    pub faults: Vec<Problem>,
+}
+
+impl Config {
+    /// Keeps the hooks in `before` of files that have faults now.
+    pub(super) fn keep(&mut self, before: &[Arc<Handler>]) {
+        let is_damaged = |handler: &&Arc<Handler>| {
+            let mut paths = self.faults.iter().map(|fault| &fault.path);
+            paths.any(|path| *path == handler.file)
+        };
+        let kept: Vec<_> = before.iter().filter(is_damaged).cloned().collect();
+        let paths: Vec<PathBuf> = kept.iter().map(|handler| handler.file.clone()).collect();
+        self.handlers
+            .retain(|handler| !paths.contains(&handler.file));
+        self.handlers.extend(kept);
+    }
 }
 
 /// Reads `files` in order; missing files are not an error. `disableAllHooks` in a file disables all hooks; in
@@ -63,8 +80,8 @@ pub(super) fn load(files: &[HookFile]) -> Config {
             Ok(Some(text)) => text,
             Ok(None) => continue,
             Err(error) => {
-                let hint = "its hooks are ignored";
-                let problem = Problem::of_file(&file.file.path, error.to_string(), hint);
+                let problem = Problem::of_file(&file.file.path, error.to_string(), IGNORED);
+                config.faults.push(problem.clone());
                 config.problems.push(problem);
                 continue;
             }
@@ -73,6 +90,7 @@ pub(super) fn load(files: &[HookFile]) -> Config {
         project_off |= parsed.disables && file.of_project;
         all_off |= parsed.disables && !file.of_project;
         config.problems.extend(parsed.problems);
+        config.faults.extend(parsed.faults);
         read_files.push((file.of_project, parsed.handlers));
     }
     for (of_project, handlers) in read_files {
@@ -90,6 +108,7 @@ struct Parsed {
     disables: bool,
     handlers: Vec<Arc<Handler>>,
     problems: Vec<Problem>,
+    faults: Vec<Problem>,
 }
 
 fn parse(file: &HookFile, text: &str) -> Parsed {
@@ -103,9 +122,9 @@ fn parse(file: &HookFile, text: &str) -> Parsed {
         Err(error) => {
             let message = error.to_string();
             let end = message.find(" at line ").unwrap_or(message.len());
-            let hint = "its hooks are ignored until it is fixed";
-            let mut problem = Problem::of_file(&file.file.path, &message[..end], hint);
+            let mut problem = Problem::of_file(&file.file.path, &message[..end], IGNORED);
             (problem.line, problem.column) = (Some(error.line()), Some(error.column()));
+            reader.parsed.faults.push(problem.clone());
             reader.parsed.problems.push(problem);
         }
     }
@@ -144,11 +163,13 @@ impl Reader<'_> {
                 (None, _) if OTHERS.contains(&name.as_str()) => {}
                 (None, _) => {
                     let known = EVENTS.iter().map(|info| info.name);
-                    let hint = match nearest(name, known) {
-                        Some(known) => format!("did you mean `{known}`?"),
-                        None => "docs/hooks.md lists the events".to_owned(),
-                    };
-                    self.fault(name, &format!("unknown event `{name}`"), &hint);
+                    let message = format!("unknown event `{name}`");
+                    match nearest(name, known) {
+                        Some(known) => {
+                            self.fault(name, &message, &format!("did you mean `{known}`?"));
+                        }
+                        None => self.warn(name, &message, "docs/hooks.md lists the events"),
+                    }
                 }
             }
         }
@@ -219,7 +240,7 @@ impl Reader<'_> {
             Some(seconds) if seconds > 0.0 => Some(Duration::from_secs_f64(seconds.min(LONGEST))),
             _ => {
                 let message = format!("the timeout `{value}` is not a number of seconds");
-                self.fault("timeout", &message, "the default of 60 is used");
+                self.warn("timeout", &message, "the default of 60 is used");
                 None
             }
         }
@@ -240,8 +261,19 @@ impl Reader<'_> {
         rule.map(Some)
     }
 
-    /// Reports an error at the first occurrence of `word`.
+    /// Reports an error because of which hooks are missing. Files of Claude Code can have hooks that osier does not
+    /// support.
     fn fault(&mut self, word: &str, message: &str, hint: &str) {
+        self.warn(word, message, hint);
+        if !self.file.of_settings {
+            self.parsed
+                .faults
+                .extend(self.parsed.problems.last().cloned());
+        }
+    }
+
+    /// Reports an error at the first occurrence of `word`.
+    fn warn(&mut self, word: &str, message: &str, hint: &str) {
         let quoted = serde_json::to_string(word).unwrap_or_default();
         let offset = self.text.find(&quoted).unwrap_or(0);
         let problem = Problem::of_file(&self.file.file.path, message, hint);
@@ -249,6 +281,7 @@ impl Reader<'_> {
     }
 }
 
+const IGNORED: &str = "its hooks are ignored until it is fixed";
 const FORM: &str = r#"write {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}}"#;
 
 fn text<'a>(hook: &'a Map<String, Value>, key: &str) -> Option<&'a str> {

@@ -74,11 +74,19 @@ impl Hooks {
         (Arc::new(hooks), told)
     }
 
-    /// Loads the hooks in `files` and returns the problems. Blocks.
-    pub fn load(&self, files: &[HookFile]) -> Vec<Problem> {
-        let config = config::load(files);
-        self.lock().handlers = Arc::new(config.handlers);
-        config.problems
+    /// Loads the hooks in `files`. A file that is damaged since the last time keeps its hooks. Returns the problems, and
+    /// those of them because of which hooks are missing that could deny a call. Blocks.
+    pub fn load(&self, files: &[HookFile]) -> (Vec<Problem>, Vec<Problem>) {
+        let mut config = config::load(files);
+        let mut state = self.lock();
+        config.keep(&state.handlers);
+        state.handlers = Arc::new(config.handlers);
+        (config.problems, config.faults)
+    }
+
+    /// The problems because of which hooks in `files` are missing that could deny a call. Blocks.
+    pub fn check(files: &[HookFile]) -> Vec<Problem> {
+        config::load(files).faults
     }
 
     /// Cancels all waits for hooks.

@@ -174,7 +174,9 @@ impl Actor {
     }
 
     async fn serve(mut self, mut inbox: Inbox) {
-        self.hooks.load(&self.setup, &self.emitter);
+        let faults = self.hooks.load(&self.setup, &self.emitter);
+        self.setup.settings.without_hooks(faults);
+        self.permissions.hold(&self.setup, &self.emitter);
         self.open(self.setup.session.clone(), Source::Startup).await;
         self.read_context(Scope::Everything);
         self.start_discovery();
@@ -519,7 +521,6 @@ impl Actor {
     async fn reload(&mut self) {
         self.ask_for_trust();
         self.load_settings();
-        self.hooks.load(&self.setup, &self.emitter);
         self.load_servers();
         self.read_context(Scope::Everything);
         self.reload_models().await;

@@ -58,7 +58,6 @@ impl Actor {
             return;
         }
         self.load_settings();
-        self.hooks.load(&self.setup, &self.emitter);
         if let Some(source) = self.hooks.source() {
             self.start_hooks(source);
         }
@@ -67,15 +66,18 @@ impl Actor {
         self.publish(Event::ProjectTrusted);
     }
 
-    /// Reads the settings again; permission rules apply at once.
+    /// Reads the settings and the hooks again; permission rules apply at once.
     pub(super) fn load_settings(&mut self) {
-        let (settings, problems) = Settings::load_for(&self.setup.folders, &self.setup.cwd);
+        let setup = &mut self.setup;
+        let current = &setup.settings;
+        let (mut settings, problems) = Settings::reload_for(&setup.folders, &setup.cwd, current);
         for problem in problems {
-            self.notice(Severity::Warning, problem.to_string());
+            self.emitter.notice(Severity::Warning, problem.to_string());
         }
-        self.permissions.reload(&settings, &mut self.setup);
-        let current = &mut self.setup.settings;
-        current.claude_hooks = settings.claude_hooks;
+        setup.settings.claude_hooks = settings.claude_hooks;
+        settings.without_hooks(self.hooks.load(setup, &self.emitter));
+        self.permissions.reload(&settings, setup, &self.emitter);
+        let current = &mut setup.settings;
         current.favourites = settings.favourites;
         current.plan_model = settings.plan_model;
         current.edit_model = settings.edit_model;

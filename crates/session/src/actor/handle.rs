@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use super::dispatch::{Actor, Numbered};
 use crate::models::{ModelError, Models};
 use crate::open_session::OpenSession;
+use crate::safety::{self, SafetyError};
 use crate::setup::SessionSetup;
 use osier_agent::{Publisher, Subscription};
 use osier_protocol::questions::Questions;
@@ -30,12 +31,15 @@ pub enum StartError {
     Model(#[from] ModelError),
     #[error("{0}")]
     Tools(String),
+    #[error(transparent)]
+    Safety(#[from] SafetyError),
 }
 
 impl SessionHandle {
     /// Checks the setup and starts the actor. The actor opens the session, so that a screen can show first; a failure
     /// to open it is an event.
     pub fn start(setup: SessionSetup) -> Result<(Self, Subscription<Event>), StartError> {
+        safety::check(&setup)?;
         let (models, problems) = Models::load(&setup)?;
         OpenSession::check_tools(&setup).map_err(StartError::Tools)?;
         let publisher = Arc::new(Publisher::new());

@@ -11,6 +11,7 @@ use crate::action::Action;
 use crate::command::Command;
 use crate::effect::NewBinding;
 use osier_base::path;
+use osier_base::problem::Problem;
 use osier_base::watch::Watcher;
 use osier_protocol::Op;
 use osier_settings::Settings;
@@ -65,9 +66,7 @@ impl Screen {
         self.write_setting(name, value);
         self.reload_appearance();
         if !OF_THE_SCREEN.contains(&name) {
-            for tab in self.tabs.tabs() {
-                tab.host.send(Op::Reload);
-            }
+            self.reload_sessions();
         }
         self.list_settings();
     }
@@ -125,17 +124,35 @@ impl Screen {
     pub(super) fn on_files_changed(&mut self, paths: &[PathBuf]) {
         let folders = &self.options.folders;
         let (settings, themes, keymaps) = (folders.settings(), folders.themes(), folders.keymaps());
+        let has_hooks = paths.contains(&folders.hooks());
         let concerns = |path: &PathBuf| {
             *path == settings || path.starts_with(&themes) || path.starts_with(&keymaps)
         };
+        let before = self.safety();
         if paths.iter().any(concerns) {
             self.reload_appearance();
+        }
+        if has_hooks || self.safety() != before {
+            self.reload_sessions();
+        }
+    }
+
+    /// The safety settings as written, and what cannot be read of them.
+    fn safety(&self) -> (String, Vec<Problem>) {
+        let settings = &self.options.settings;
+        (settings.written.clone(), settings.faults.clone())
+    }
+
+    fn reload_sessions(&mut self) {
+        for tab in self.tabs.tabs() {
+            tab.host.send(Op::Reload);
         }
     }
 
     pub(super) fn reload_appearance(&mut self) {
         let place = PathBuf::from(&self.tabs.front.app.session.cwd);
-        let (mut settings, mut problems) = Settings::load_for(&self.options.folders, &place);
+        let (folders, current) = (&self.options.folders, &self.options.settings);
+        let (mut settings, mut problems) = Settings::reload_for(folders, &place, current);
         settings.read_aloud(osier_settings::wants_reading(&self.options.environment));
         let (theme, found) = self.appearance.theme(&settings.theme);
         problems.extend(found);
@@ -177,6 +194,7 @@ impl Screen {
         let folders = &self.options.folders;
         let paths = [
             folders.settings(),
+            folders.hooks(),
             folders.themes().join("x"),
             folders.keymaps().join("x"),
         ];

@@ -72,6 +72,7 @@ pub struct Elsewhere {
 /// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it.
 pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<Option<i32>> {
     setup.answers_questions = true;
+    setup.starts_with_faults = true;
     let (here, template) = (setup.clone(), setup.clone());
     let open = Open::new(move |wanted, opening| {
         let choice = match (&wanted.session, &template.session) {

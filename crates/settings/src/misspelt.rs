@@ -1,0 +1,94 @@
+//! Unknown settings: whether one is likely to be a misspelt safety setting. Then it must not be ignored.
+
+use toml::de::DeValue;
+
+use osier_base::problem::nearest;
+use osier_permissions::Rule;
+use osier_protocol::{PermissionMode, SandboxMode};
+
+use super::{SETTINGS, Setting, Take};
+
+/// Parts of names that other programs, or other versions, give to safety settings.
+const STEMS: [&str; 16] = [
+    "allow",
+    "approv",
+    "blacklist",
+    "confirm",
+    "deni",
+    "deny",
+    "forbid",
+    "hook",
+    "permi",
+    "polic",
+    "restrict",
+    "rule",
+    "safe",
+    "sandbox",
+    "secur",
+    "trust",
+];
+
+/// What an unknown setting is likely to be.
+pub(super) enum Meant {
+    /// A setting with this name, or none.
+    Plain(Option<&'static Setting>),
+    /// A safety setting: this one, or an unknown one.
+    Safety(Option<&'static Setting>),
+}
+
+/// The meaning of the unknown setting `name`.
+pub(super) fn meant(name: &str, value: Option<&DeValue<'_>>) -> Meant {
+    let find = |known: &str| SETTINGS.iter().find(|setting| setting.name == known);
+    let safety = SETTINGS.iter().filter(|setting| setting.is_safety());
+    let safety = nearest(name, safety.map(|setting| setting.name)).and_then(find);
+    if safety.is_some() {
+        return Meant::Safety(safety);
+    }
+    let lower = name.to_lowercase();
+    if STEMS.iter().any(|stem| lower.contains(stem)) {
+        return Meant::Safety(None);
+    }
+    if let Some(name) = value.and_then(setting_of_value) {
+        return Meant::Safety(find(name));
+    }
+    Meant::Plain(nearest(name, SETTINGS.iter().map(|setting| setting.name)).and_then(find))
+}
+
+/// The safety setting that a value belongs to: a mode, a rule, or a table that contains safety settings.
+fn setting_of_value(value: &DeValue<'_>) -> Option<&'static str> {
+    match value {
+        DeValue::String(text) => {
+            let text = text.to_lowercase();
+            let mode = PermissionMode::from_name(&text);
+            if mode.is_some_and(|mode| mode != PermissionMode::Auto) {
+                return Some("permissions");
+            }
+            let mode = SandboxMode::from_name(&text);
+            if mode.is_some_and(|mode| mode != SandboxMode::Off) {
+                return Some("sandbox");
+            }
+            let is_rule = text.contains('(') && Rule::parse(&text).is_some();
+            is_rule.then_some("deny")
+        }
+        DeValue::Array(list) => list
+            .iter()
+            .find_map(|value| setting_of_value(value.get_ref())),
+        DeValue::Table(table) => table.iter().find_map(|(key, value)| {
+            let name: &str = key.get_ref();
+            match SETTINGS.iter().find(|setting| setting.name == name) {
+                Some(setting) => setting.is_safety().then_some(setting.name),
+                None => match meant(name, Some(value.get_ref())) {
+                    Meant::Safety(setting) => Some(setting.map_or("", |setting| setting.name)),
+                    Meant::Plain(_) => None,
+                },
+            }
+        }),
+        _ => None,
+    }
+}
+
+impl Setting {
+    pub(super) fn is_safety(&self) -> bool {
+        matches!(self.take, Take::Safety(..))
+    }
+}

@@ -1,0 +1,252 @@
+//! Reads the text of a settings file. What cannot be read of safety settings is a fault and gets the strictest value.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use osier_base::problem::Problem;
+use osier_base::{sort, text};
+use osier_permissions::Rule;
+
+use super::misspelt::{Meant, meant};
+use super::{SETTINGS, Setting, Settings, Take};
+
+/// Maximum length of a value in a message.
+const SHOWN: usize = 60;
+
+/// A settings file that was read.
+pub(super) struct Parsed {
+    pub settings: Settings,
+    /// Also the faults.
+    pub problems: Vec<Problem>,
+    /// The text has no syntax error, so that every setting in it is known.
+    pub is_complete: bool,
+    /// The strictest values for the safety settings that cannot be read.
+    strictest: Vec<fn(&mut Settings)>,
+}
+
+impl Parsed {
+    /// The settings, with the strictest value for each safety setting that cannot be read. While the file has faults,
+    /// `last` applies too; if it is not known, all safety settings get the strictest value.
+    pub(super) fn resolve(self, last: Option<&Settings>) -> (Settings, Vec<Problem>) {
+        let mut settings = self.settings;
+        if !settings.faults.is_empty() {
+            match last {
+                Some(last) => settings.hold(last, self.is_complete),
+                None => settings.be_strict(),
+            }
+        }
+        for strictest in self.strictest {
+            strictest(&mut settings);
+        }
+        (settings, self.problems)
+    }
+}
+
+/// A file that cannot be read: nothing of it is known.
+pub(super) fn unreadable(start: Settings, problem: Problem) -> Parsed {
+    let mut parsed = Parsed::new(start);
+    parsed.is_complete = false;
+    parsed.fault(problem);
+    parsed
+}
+
+/// Reads `text`, the content of `path`, over the values of `start`.
+pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
+    let mut parsed = Parsed::new(start);
+    parsed.settings.written.clear();
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let offsets = errors
+        .iter()
+        .map(|error| error.span().map_or(0, |span| span.start));
+    let offsets: Vec<usize> = offsets.collect();
+    // Byte offsets of the keys whose values are known, also despite a syntax error elsewhere.
+    let mut read = BTreeMap::new();
+    for (key, value) in table.into_inner() {
+        let (name, at, span) = (&**key.get_ref(), key.span().start, value.span());
+        let is_broken = offsets
+            .iter()
+            .any(|offset| (at..=span.end).contains(offset));
+        let known = SETTINGS.iter().find(|setting| setting.name == name);
+        let Some(setting) = known else {
+            parsed.unknown(name, value.get_ref(), |problem| problem.at(text, at), path);
+            continue;
+        };
+        let source = text.get(span.clone()).unwrap_or_default();
+        let is_valid = setting.read(&mut parsed.settings, value.get_ref()) && !is_broken;
+        if is_valid {
+            read.insert(at, setting.name);
+            if let "ask" | "deny" = name {
+                parsed.misspelt_tools(value.get_ref(), text, path);
+            }
+            if setting.is_safety() {
+                let _ = writeln!(parsed.settings.written, "{name} = {source}");
+            }
+        } else if !is_broken {
+            let (offset, shown) = invalid_part(setting, value.get_ref(), text, span.start, source);
+            let message = format!("invalid value `{shown}` for `{name}`");
+            let hint = format!("expected {}", setting.accepts);
+            let problem = Problem::of_file(path, message, hint).at(text, offset);
+            parsed.invalid(setting, problem);
+        }
+    }
+    if let (Some(error), Some(offset)) = (errors.first(), offsets.first()) {
+        parsed.is_complete = false;
+        let line = text[..text.floor_char_boundary(*offset)]
+            .rfind('\n')
+            .map_or(0, |at| at + 1);
+        let name = key_of(&text[line..]);
+        let setting = SETTINGS.iter().find(|setting| setting.name == name);
+        let hint = setting.map(|setting| format!("`{name}` accepts {}", setting.accepts));
+        let problem = Problem::of_file(path, error.message(), hint.unwrap_or_default());
+        parsed.fault(problem.at(text, *offset));
+        parsed.hidden(text, &read);
+    }
+    if let (Some(file), Some(folder)) = (&parsed.settings.ca_file, path.parent()) {
+        parsed.settings.ca_file = Some(folder.join(file));
+    }
+    for problems in [&mut parsed.problems, &mut parsed.settings.faults] {
+        sort::by_key(problems, |problem| (problem.line, problem.column));
+    }
+    parsed
+}
+
+impl Parsed {
+    fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            problems: Vec::new(),
+            is_complete: true,
+            strictest: Vec::new(),
+        }
+    }
+
+    fn fault(&mut self, problem: Problem) {
+        self.settings.faults.push(problem.clone());
+        self.problems.push(problem);
+    }
+
+    /// A setting has an invalid value.
+    fn invalid(&mut self, setting: &Setting, problem: Problem) {
+        match setting.take {
+            Take::Plain(_) => self.problems.push(problem),
+            Take::Safety(_, strictest) => {
+                self.strictest.push(strictest);
+                self.fault(problem);
+            }
+        }
+    }
+
+    /// There is no setting with this name.
+    fn unknown(
+        &mut self,
+        name: &str,
+        value: &DeValue<'_>,
+        placed: impl Fn(Problem) -> Problem,
+        path: &Path,
+    ) {
+        let meant = meant(name, Some(value));
+        let hint = match meant {
+            Meant::Plain(Some(known)) => format!("did you mean `{}`?", known.name),
+            Meant::Safety(Some(known)) => {
+                format!("did you mean `{}` ({})?", known.name, known.accepts)
+            }
+            _ => "list the settings with `osier config schema`".to_owned(),
+        };
+        let name = text::head_bytes(name, SHOWN);
+        let problem = Problem::of_file(path, format!("unknown setting `{name}`"), hint);
+        match meant {
+            Meant::Plain(_) => self.problems.push(placed(problem)),
+            Meant::Safety(setting) => {
+                self.forget(setting);
+                self.fault(placed(problem));
+            }
+        }
+    }
+
+    /// Warns about rules that restrict a tool whose name is almost that of a built-in tool. Plugins can have such tools.
+    fn misspelt_tools(&mut self, rules: &DeValue<'_>, text: &str, path: &Path) {
+        for rule in rules.as_array().into_iter().flat_map(|rules| rules.iter()) {
+            let parsed = rule.get_ref().as_str().and_then(Rule::parse);
+            let Some(known) = parsed.and_then(|rule| rule.misspelt()) else {
+                continue;
+            };
+            let shown = rule.get_ref().as_str().unwrap_or_default();
+            let message = format!("no built-in tool has the name in `{shown}`");
+            let problem = Problem::of_file(path, message, format!("did you mean `{known}`?"));
+            self.problems.push(problem.at(text, rule.span().start));
+        }
+    }
+
+    /// The value of a safety setting is not known; without a name, of any.
+    fn forget(&mut self, setting: Option<&Setting>) {
+        match setting.map(|setting| setting.take) {
+            Some(Take::Safety(_, strictest)) => self.strictest.push(strictest),
+            _ => self.strictest.push(Settings::be_strict),
+        }
+    }
+
+    /// Safety settings that a line seems to set, but that were not `read` because of a syntax error.
+    fn hidden(&mut self, text: &str, read: &BTreeMap<usize, &str>) {
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let name = key_of(line);
+            let end = start + line.len();
+            let is_read = read.range(start..end).any(|(_, known)| *known == name);
+            start = end;
+            if name.is_empty() || is_read {
+                continue;
+            }
+            match SETTINGS.iter().find(|setting| setting.name == name) {
+                Some(setting) if setting.is_safety() => self.forget(Some(setting)),
+                Some(_) => {}
+                None => {
+                    if let Meant::Safety(setting) = meant(name, None) {
+                        self.forget(setting);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Setting {
+    /// Takes a value. Whether it is valid.
+    fn read(&self, settings: &mut Settings, value: &DeValue<'_>) -> bool {
+        let (Take::Plain(read) | Take::Safety(read, _)) = self.take;
+        read(settings, value).is_some()
+    }
+}
+
+/// The invalid entry of a list, or the complete value: its offset and how it is shown.
+fn invalid_part<'a>(
+    setting: &Setting,
+    value: &DeValue<'_>,
+    text: &'a str,
+    offset: usize,
+    source: &'a str,
+) -> (usize, &'a str) {
+    let alone = |entry: &toml::Spanned<DeValue<'_>>| {
+        let entry = format!("[{}]", text.get(entry.span()).unwrap_or_default());
+        DeValue::parse(&entry)
+            .is_ok_and(|list| setting.read(&mut Settings::default(), list.get_ref()))
+    };
+    let bad = value
+        .as_array()
+        .and_then(|list| list.iter().find(|entry| !alone(entry)));
+    let (offset, source) = bad.map_or((offset, source), |entry| {
+        let span = entry.span();
+        (span.start, text.get(span).unwrap_or_default())
+    });
+    (offset, text::head_bytes(source, SHOWN))
+}
+
+/// The first word of a line, without quotes.
+fn key_of(line: &str) -> &str {
+    let line =
+        line.trim_start_matches(|char: char| char.is_whitespace() || "\"'[\u{feff}".contains(char));
+    let end = line.find(|char: char| !char.is_alphanumeric() && !"_-".contains(char));
+    &line[..end.unwrap_or(line.len())]
+}
