@@ -4,7 +4,7 @@
 //! documentation are derived; and [`list`], which returns every value with its source.
 //!
 //! An invalid line is reported and skipped; all other lines apply. A safety setting that cannot be read is a fault: the
-//! strictest value applies, never the default ([`Take::Safety`]), [`Settings::faults`] has the reason, and a session
+//! strictest value applies, never the default (`Take::Safety`), [`Settings::faults`] has the reason, and a session
 //! starts only if a person sees it. The settings of a trusted project override the user's, but cannot weaken permissions
 //! or change where secrets are sent.
 //!
