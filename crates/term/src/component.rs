@@ -72,6 +72,9 @@ pub trait Component<C: Copy, A> {
     /// Draws into `area`, which may be empty.
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>);
 
+    /// The next keys come while this component is not on the screen: the terminal is too small.
+    fn hide(&mut self) {}
+
     /// Handles a key that no binding of the active contexts uses.
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, A>) -> Handled {
         let _ = (key, cx);

@@ -130,6 +130,13 @@ impl<C: Copy, A> Layers<C, A> {
         }
     }
 
+    /// Tells every layer that it is not on the screen until it is rendered again.
+    pub fn hide(&mut self) {
+        for layer in &mut self.stack {
+            layer.component.hide();
+        }
+    }
+
     /// Renders only the topmost layer.
     pub fn render_top(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, C>) {
         if let Some(layer) = self.stack.last_mut() {

@@ -26,7 +26,8 @@ impl App {
             self.draw_all(buffer, links, now)
         } else {
             // A question takes no answer while it is not on the screen.
-            self.draw_overlays(Rect::ZERO, buffer, links, now)
+            self.overlays.hide();
+            None
         };
         let mut surface = Surface {
             buffer,
@@ -95,19 +96,18 @@ impl App {
         if self.overlays.is_empty() {
             self.main_cursor(buffer, areas, cursor)
         } else {
-            self.draw_overlays(screen, buffer, links, now)
+            self.draw_overlays(buffer, links, now)
         }
     }
 
-    /// Paints the overlays over the main screen; returns where the cursor belongs. With an empty `screen` nothing is
-    /// painted: the overlays only learn that they are not shown.
+    /// Paints the overlays over the main screen; returns where the cursor belongs.
     fn draw_overlays(
         &mut self,
-        screen: Rect,
         buffer: &mut Buffer,
         links: &Links,
         now: Instant,
     ) -> Option<Position> {
+        let screen = buffer.area;
         let view = View {
             theme: &self.theme,
             keymap: &self.keymap,
@@ -115,10 +115,6 @@ impl App {
             now,
             focused: self.focused,
         };
-        if screen.is_empty() {
-            self.overlays.render(screen, buffer, &view);
-            return None;
-        }
         let cursor = if self.linear {
             linear::draw_layer(&mut self.overlays, buffer, &view)
         } else {

@@ -44,7 +44,7 @@ const SUBJECT_ROWS: usize = 5000;
 pub(super) struct Dialog {
     question: Question,
     body: Body,
-    /// It was drawn; before that, keys are ignored.
+    /// It is on the screen; before that, keys are ignored.
     shown: bool,
     /// Rows of the subject at the width they were laid out for.
     subject: Option<(usize, Vec<Row>)>,
@@ -309,8 +309,12 @@ fn more_lines(count: usize) -> Row {
 }
 
 impl Component<Command, Action> for Dialog {
+    fn hide(&mut self) {
+        self.shown = false;
+    }
+
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
-        self.shown = !area.is_empty();
+        self.shown = true;
         let width = centred(area, WIDTH, 1).width;
         // An empty column on each side.
         let inner = usize::from(width.saturating_sub(4)).max(1);
