@@ -76,7 +76,7 @@ pub(super) fn questioned(
         None => Vec::new(),
         Some(Subject::Command { command, .. }) => vec![fenced(command).into()],
         Some(Subject::Diff { path, diff }) => hunks(&absolute(cwd, path), diff),
-        Some(Subject::Text { text }) => vec![text.into()],
+        Some(Subject::Text { text }) => vec![fenced(text).into()],
     };
     let fields = acp::ToolCallUpdateFields::new()
         .title(title)

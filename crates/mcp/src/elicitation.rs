@@ -4,10 +4,10 @@ use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use osier_base::text;
+use osier_base::{text, visible};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 
-/// Maximum length of a message.
+/// Columns of a message at most; what is cut is counted.
 const MESSAGE_LIMIT: usize = 2000;
 
 /// Asks the user on behalf of `server`.
@@ -40,7 +40,7 @@ pub(super) async fn ask(
     let question = Question {
         id: String::new(),
         origin: format!("the MCP server `{server}`"),
-        title: text::single_line(text::head_bytes(&message, MESSAGE_LIMIT)),
+        title: visible::one_line(&text::single_line(&message), MESSAGE_LIMIT),
         subject: None,
         kind,
     };

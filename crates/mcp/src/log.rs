@@ -13,6 +13,8 @@ use osier_base::{private, text};
 const LIMIT: u64 = 5 * 1024 * 1024;
 /// Maximum bytes of one line.
 const LINE_LIMIT: usize = 16 * 1024;
+/// Lines that are logged in one second at most; the others are counted.
+const LINES_A_SECOND: u64 = 500;
 
 /// A log. A failed write never fails the server.
 #[derive(Debug)]
@@ -25,6 +27,9 @@ pub(super) struct ServerLog {
 struct Open {
     file: File,
     length: u64,
+    /// The second that is counted, and its lines.
+    second: i64,
+    lines: u64,
 }
 
 impl ServerLog {
@@ -52,17 +57,36 @@ impl ServerLog {
 
     /// Writes a line: `2026-11-21T10:00:00Z stderr: text`.
     pub(super) fn line(&self, kind: &str, text: &str) {
+        self.try_line(kind, text);
+    }
+
+    /// Writes a line, and returns whether there was room for it.
+    pub(super) fn try_line(&self, kind: &str, text: &str) -> bool {
+        self.line_at(jiff::Timestamp::now(), kind, text)
+    }
+
+    fn line_at(&self, now: jiff::Timestamp, kind: &str, text: &str) -> bool {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_none_or(|open| open.length > LIMIT) {
             *open = self.begin().ok();
         }
-        let Some(log) = open.as_mut() else { return };
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
-        let text = text::sanitize(text::head_bytes(text.trim_end(), LINE_LIMIT)).into_owned();
-        let line = format!("{now} {kind}: {text}\n");
-        if log.file.write_all(line.as_bytes()).is_ok() {
-            log.length += line.len() as u64;
+        let Some(log) = open.as_mut() else {
+            return true;
+        };
+        if log.second != now.as_second() {
+            let dropped = log.lines.saturating_sub(LINES_A_SECOND);
+            (log.second, log.lines) = (now.as_second(), 0);
+            if dropped > 0 {
+                let dropped = text::counted(dropped, "line was", "lines were");
+                log.write(now, "osier", &format!("{dropped} not logged"));
+            }
         }
+        log.lines += 1;
+        let has_room = log.lines <= LINES_A_SECOND;
+        if has_room {
+            log.write(now, kind, text);
+        }
+        has_room
     }
 
     fn begin(&self) -> std::io::Result<Open> {
@@ -80,13 +104,48 @@ impl ServerLog {
             .mode(private::FILE_MODE)
             .open(&self.path)?;
         let length = file.metadata()?.len();
-        Ok(Open { file, length })
+        Ok(Open {
+            file,
+            length,
+            second: 0,
+            lines: 0,
+        })
+    }
+}
+
+impl Open {
+    fn write(&mut self, now: jiff::Timestamp, kind: &str, text: &str) {
+        let now = now.strftime("%Y-%m-%dT%H:%M:%SZ");
+        let text = text::sanitize(text::head_bytes(text.trim_end(), LINE_LIMIT)).into_owned();
+        let line = format!("{now} {kind}: {text}\n");
+        if self.file.write_all(line.as_bytes()).is_ok() {
+            self.length += line.len() as u64;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flood_of_lines_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ServerLog::new(folder.path(), "a");
+        let second = |second| jiff::Timestamp::from_second(second).unwrap();
+        let logged = (0..2_000).filter(|_| log.line_at(second(1), "stderr", "y"));
+        assert_eq!(logged.count(), 500);
+        assert!(log.line_at(second(2), "stderr", "z"));
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        let end: Vec<&str> = text.lines().skip(500).collect();
+        assert_eq!(
+            end,
+            [
+                "1970-01-01T00:00:02Z osier: 1500 lines were not logged",
+                "1970-01-01T00:00:02Z stderr: z"
+            ]
+        );
+    }
 
     #[test]
     fn lines_are_clean_and_the_file_is_bounded() {

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{ErrorCode, ErrorData, NumberOrString};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -19,6 +20,10 @@ use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 const MESSAGE_LIMIT: usize = 32 * 1024 * 1024;
 /// Bytes at the start and the end of a longer message that are searched for its id.
 const EDGE: usize = 256;
+/// Lines in a row without a message after which a server is stopped.
+const MAX_OTHER_LINES: usize = 10_000;
+/// Pause after output that is too much to log.
+const FLOOD_PAUSE: Duration = Duration::from_millis(5);
 
 /// A connection to a child process.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ pub(super) struct StdioTransport {
     lines: LineReader,
     log: Arc<ServerLog>,
     trace: bool,
+    /// Lines since the last message.
+    other_lines: usize,
 }
 
 impl StdioTransport {
@@ -49,6 +56,7 @@ impl StdioTransport {
             lines: LineReader::new(stdout),
             log,
             trace,
+            other_lines: 0,
         })
     }
 
@@ -104,12 +112,17 @@ impl Transport<RoleClient> for StdioTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        loop {
+        while self.other_lines < MAX_OTHER_LINES {
             let line = self.lines.next().await?;
             if let Some(message) = self.read(line) {
+                self.other_lines = 0;
                 return Some(message);
             }
+            self.other_lines += 1;
         }
+        let end = format!("stopped: {MAX_OTHER_LINES} lines in a row were not messages");
+        self.log.line("osier", &end);
+        None
     }
 
     async fn close(&mut self) -> io::Result<()> {
@@ -134,8 +147,11 @@ impl Transport<RoleClient> for StdioTransport {
 async fn keep_errors(stderr: ChildStderr, log: Arc<ServerLog>) {
     let mut lines = LineReader::new(stderr);
     while let Some(line) = lines.next().await {
-        if let Line::Whole(bytes) = line {
-            log.line("stderr", &String::from_utf8_lossy(&bytes));
+        let Line::Whole(bytes) = line else { continue };
+        if !log.try_line("stderr", &String::from_utf8_lossy(&bytes)) {
+            // A server that never stops writing must not keep this thread busy.
+            lines.discard();
+            tokio::time::sleep(FLOOD_PAUSE).await;
         }
     }
 }
@@ -166,6 +182,12 @@ impl<R: tokio::io::AsyncRead + Unpin> LineReader<R> {
             line: Vec::new(),
             skipped: None,
         }
+    }
+
+    /// Drops what was read but not taken.
+    fn discard(&mut self) {
+        let length = self.input.buffer().len();
+        self.input.consume(length);
     }
 
     async fn next(&mut self) -> Option<Line> {

@@ -1,5 +1,6 @@
 //! What a call does, in the terms of the rules: the commands it runs and the files it touches.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use super::programs;
 use super::rule::{Rule, literal};
 use super::shell::{self, CommandLine, Part, Word};
 use osier_base::real_path::RealPath;
+use osier_base::visible::visible;
 use osier_base::{path, real_path};
 use osier_tools::FileTarget;
 
@@ -251,7 +253,7 @@ impl Aspects {
             {
                 patterns.push(format!("bash({} *)", literal(&start)));
             }
-            patterns.retain(|pattern| is_narrow(pattern));
+            patterns.retain(|pattern| can_be_offered(pattern));
             return patterns;
         }
         if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
@@ -269,7 +271,7 @@ impl Aspects {
             if meant.starts_with(cwd) {
                 patterns.push(format!("{tool}(./**)"));
             }
-            patterns.retain(|pattern| is_narrow(pattern));
+            patterns.retain(|pattern| can_be_offered(pattern));
         }
         patterns.push(tool.to_owned());
         patterns.dedup();
@@ -277,9 +279,11 @@ impl Aspects {
     }
 }
 
-/// Whether `pattern` is a rule for some calls: of a blank command or file name nothing would be left, which means every call.
-fn is_narrow(pattern: &str) -> bool {
-    Rule::parse(pattern).is_some_and(|rule| !rule.is_general())
+/// Whether `pattern` can be offered: it hides nothing from the user, and it is a rule for some calls. Of a blank command or
+/// file name nothing would be left, which means every call.
+fn can_be_offered(pattern: &str) -> bool {
+    matches!(visible(pattern), Cow::Borrowed(_))
+        && Rule::parse(pattern).is_some_and(|rule| !rule.is_general())
 }
 
 /// The file of a redirection: the shell takes its name literally, a file tool does not.

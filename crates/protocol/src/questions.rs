@@ -5,6 +5,7 @@
 //! or immediately as dismissed in non-interactive runs. There is no timeout.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use osier_base::visible::visible;
 use serde::{Deserialize, Serialize};
@@ -31,8 +32,8 @@ pub struct Question {
 }
 
 impl Question {
-    /// The question with a notation for every hidden character in the texts that clients show. What is sent back or
-    /// opened stays: the arguments, the patterns, the values of choices and the URL.
+    /// The question with a notation for every hidden character in the texts that clients show. What is sent back stays: the
+    /// arguments, the patterns, the values of choices and of forms. A URL has no hidden characters: they are encoded.
     fn visible(mut self) -> Self {
         let shown = |text: &mut String| {
             if let Cow::Owned(visible) = visible(text) {
@@ -58,10 +59,67 @@ impl Question {
                 }
             }
             QuestionKind::Input { placeholder, .. } => shown(placeholder),
-            _ => {}
+            QuestionKind::Form { schema } => show_schema(schema),
+            QuestionKind::Visit { url } => *url = encode_hidden(url),
+            QuestionKind::Permission { .. } | QuestionKind::Confirm => {}
         }
         self
     }
+}
+
+/// Replaces hidden characters in the texts of a schema that forms show; values without a name get one where they need it.
+fn show_schema(schema: &mut Value) {
+    match schema {
+        Value::Array(schemas) => schemas.iter_mut().for_each(show_schema),
+        Value::Object(schema) => {
+            if let (Some(Value::Array(values)), None) =
+                (schema.get("enum"), schema.get("enumNames"))
+                && values.iter().any(|value| is_hiding(value.as_str()))
+            {
+                let names = values.clone();
+                schema.insert("enumNames".into(), Value::Array(names));
+            }
+            for (key, value) in schema.iter_mut() {
+                match (key.as_str(), value) {
+                    ("title" | "description", Value::String(text)) => {
+                        *text = visible(text).into_owned()
+                    }
+                    ("enumNames", Value::Array(names)) => names.iter_mut().for_each(show_name),
+                    // What is sent back.
+                    ("enum" | "const" | "default", _) => {}
+                    (_, value) => show_schema(value),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn show_name(name: &mut Value) {
+    if let Value::String(name) = name {
+        *name = visible(name).into_owned();
+    }
+}
+
+fn is_hiding(text: Option<&str>) -> bool {
+    text.is_some_and(|text| matches!(visible(text), Cow::Owned(_)))
+}
+
+/// The URL with its hidden characters as a browser would send them.
+fn encode_hidden(url: &str) -> String {
+    let mut encoded = String::new();
+    let mut buffer = [0; 4];
+    for char in url.chars() {
+        let char: &str = char.encode_utf8(&mut buffer);
+        if is_hiding(Some(char)) || char.chars().all(char::is_whitespace) {
+            for byte in char.bytes() {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        } else {
+            encoded.push_str(char);
+        }
+    }
+    encoded
 }
 
 /// The subject of a decision, as it is shown: hidden characters have a notation, long runs of blanks are counted
@@ -290,6 +348,28 @@ mod tests {
         let mut waiting = Waiting::default();
         waiting.add((*question).clone(), reply);
         (*question, waiting)
+    }
+
+    #[test]
+    fn forms_and_addresses_hide_nothing() {
+        let shown = |kind| Question { kind, ..question() }.visible().kind;
+        let schema = serde_json::json!({"properties": {"title": {
+            "title": "a\u{202e}b", "description": "c\rd", "default": "e\u{200b}f", "enum": ["g\u{200b}h", "i"],
+            "oneOf": [{"const": "j\u{200b}k", "title": "l\u{200b}m"}]}}});
+        let expected = serde_json::json!({"properties": {"title": {
+            "title": "a\\u{202e}b", "description": "c␍d", "default": "e\u{200b}f", "enum": ["g\u{200b}h", "i"],
+            "oneOf": [{"const": "j\u{200b}k", "title": "l\\u{200b}m"}],
+            "enumNames": ["g\\u{200b}h", "i"]}}});
+        assert_eq!(
+            shown(QuestionKind::Form { schema }),
+            QuestionKind::Form { schema: expected }
+        );
+        let url = "https://example.org/\u{202e}gpj.exe?q=ä b".to_owned();
+        let expected = "https://example.org/%E2%80%AEgpj.exe?q=ä%20b".to_owned();
+        assert_eq!(
+            shown(QuestionKind::Visit { url }),
+            QuestionKind::Visit { url: expected }
+        );
     }
 
     #[tokio::test]

@@ -1,6 +1,12 @@
 //! Converts values between Lua and JSON. `null` is `nil`; a table with only list indices is a list.
 
-use mlua::{DeserializeOptions, Lua, LuaSerdeExt as _, Result, SerializeOptions, Value};
+use mlua::{DeserializeOptions, Error, Lua, LuaSerdeExt as _, Result, SerializeOptions, Value};
+
+/// Levels of a table at most: conversion needs stack for each.
+const MAX_LEVELS: usize = 128;
+/// Bytes of a table at most, with [`VALUE_BYTES`] for each value. A table that contains another one twice counts it twice.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+const VALUE_BYTES: usize = 16;
 
 pub(super) fn to_lua(lua: &Lua, value: &serde_json::Value) -> Result<Value> {
     let options = SerializeOptions::new()
@@ -9,11 +15,73 @@ pub(super) fn to_lua(lua: &Lua, value: &serde_json::Value) -> Result<Value> {
     lua.to_value_with(value, options)
 }
 
-/// Functions and similar values are dropped; a recursive table is an error.
+/// Functions and similar values are dropped. A table that is recursive, too deep or too large is an error.
 pub(super) fn from_lua(lua: &Lua, value: Value) -> Result<serde_json::Value> {
     if value.is_nil() {
         return Ok(serde_json::Value::Null);
     }
+    check_size(&value, MAX_LEVELS, &mut { MAX_BYTES })?;
     let options = DeserializeOptions::new().deny_unsupported_types(false);
     lua.from_value_with(value, options)
+}
+
+fn check_size(value: &Value, levels: usize, room: &mut usize) -> Result<()> {
+    let bytes = match value {
+        Value::String(text) => text.as_bytes().len() + VALUE_BYTES,
+        _ => VALUE_BYTES,
+    };
+    *room = room
+        .checked_sub(bytes)
+        .ok_or_else(|| Error::runtime(format!("a value has more than {} MB", MAX_BYTES >> 20)))?;
+    let Value::Table(table) = value else {
+        return Ok(());
+    };
+    let levels = levels.checked_sub(1).ok_or_else(|| {
+        Error::runtime(format!(
+            "a table is recursive or has more than {MAX_LEVELS} levels"
+        ))
+    })?;
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair?;
+        check_size(&key, levels, room)?;
+        check_size(&value, levels, room)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn converted(source: &str) -> std::result::Result<serde_json::Value, String> {
+        let lua = Lua::new();
+        let value = lua.load(source).eval().unwrap();
+        from_lua(&lua, value).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn hostile_tables_are_errors() {
+        let deep = "a table is recursive or has more than 128 levels";
+        let large = "a value has more than 16 MB";
+        for (source, expected) in [
+            (
+                "local t = {} for _ = 1, 200000 do t = {t} end return t",
+                deep,
+            ),
+            ("local t = {} t.t = t return t", deep),
+            (
+                "local t = {1} for _ = 1, 100 do t = {t, t} end return t",
+                large,
+            ),
+            ("return string.rep('x', 20000000)", large),
+            ("return {[string.rep('x', 20000000)] = 1}", large),
+        ] {
+            let error = converted(source).unwrap_err();
+            assert!(error.contains(expected), "{source}: {error}");
+        }
+        let nested = "local t = {} for _ = 1, 126 do t = {t} end return t";
+        assert!(converted(nested).is_ok());
+        let plain = converted("return {a = {1, 'x'}, f = print}").unwrap();
+        assert_eq!(plain, serde_json::json!({"a": [1, "x"]}));
+    }
 }
