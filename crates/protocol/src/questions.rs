@@ -82,7 +82,7 @@ fn show_schema(schema: &mut Value) {
             for (key, value) in schema.iter_mut() {
                 match (key.as_str(), value) {
                     ("title" | "description", Value::String(text)) => {
-                        *text = visible(text).into_owned()
+                        *text = visible(text).into_owned();
                     }
                     ("enumNames", Value::Array(names)) => names.iter_mut().for_each(show_name),
                     // What is sent back.
