@@ -1,6 +1,6 @@
 //! A limit for how long the process takes to end.
 //!
-//! Whoever asks a mode to end gives its parts [`GRACE`] to stop and to store. A lock, a disk or a server that never answers
+//! When a mode ends, its parts have [`GRACE`] to stop and to store. A lock, a disk or a server that never answers
 //! may hold any of them up, the main thread included, so a thread of its own ends the process when the time is over.
 
 use std::sync::OnceLock;

@@ -232,7 +232,7 @@ fn put_back(old: &Path, path: &Path, step: &Step) {
         let _ = fs::remove_file(old);
         return;
     }
-    // Something was created at `path` once more: both stay.
+    // Something was created at `path` again: both stay.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let names = std::iter::once(path.to_owned());
     let others = (1..100).map(|number| path.with_file_name(format!("{name}.saved-{number}")));

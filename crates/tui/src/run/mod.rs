@@ -69,7 +69,8 @@ pub struct Elsewhere {
     pub way_back: String,
 }
 
-/// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it.
+/// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it. The process ends
+/// within [`exit_limit::GRACE`] afterwards.
 pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<Option<i32>> {
     setup.answers_questions = true;
     setup.starts_with_faults = true;
