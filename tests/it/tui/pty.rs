@@ -15,8 +15,10 @@ mod tabs;
 mod terminals;
 mod tmux;
 
+use std::process::Command;
 use std::time::Duration;
 
+use osier_testing::skip;
 use program::Program;
 
 const ANSWER: &str = r#"{"turns": [
@@ -49,6 +51,51 @@ fn program_starts_without_terminal_replies() {
         "{screen}"
     );
     assert!(screen.trim_end().ends_with("script/s.json"), "{screen}");
+}
+
+/// The process group of the parent, and of osier itself, has no number inside of the container.
+#[test]
+fn program_starts_in_a_container_whose_job_began_outside() {
+    if !skip::has(&["unshare"], "apt install util-linux") {
+        return;
+    }
+    let is_allowed = Command::new("unshare")
+        .args(["--pid", "--fork", "true"])
+        .status();
+    if !is_allowed.is_ok_and(|status| status.success()) {
+        skip::unsupported("mount", "a process namespace is refused");
+        return;
+    }
+    const OWN_SESSION: &[&str] = &[
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-c",
+        "setsid --ctty --wait \"$@\"; exit",
+        "sh",
+    ];
+    const SAME_JOB: &[&str] = &[
+        "unshare",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-c",
+        "\"$@\"; exit",
+        "sh",
+    ];
+    for launcher in [OWN_SESSION, SAME_JOB] {
+        let mut program = Program::new()
+            .launcher(launcher)
+            .file("s.json", ANSWER)
+            .model("s.json")
+            .start();
+        program.shows("Ask, or type / for commands");
+        program.write("\x1a");
+        program.shows("no shell started osier");
+    }
 }
 
 #[test]

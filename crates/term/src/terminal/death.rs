@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::{io, mem, ptr};
 
 use libc::{c_int, c_void, siginfo_t};
-use rustix::process::{getpgid, getpgrp, getpid, getppid, getsid, kill_process};
+use rustix::process::{Pid, getpid, getppid, kill_process};
 
 use osier_base::process::parent_of;
 
@@ -79,15 +79,38 @@ pub(super) fn was_stopped() -> bool {
 
 /// There is job control if an ancestor is in the same session, but in another job.
 fn find_job_control() -> bool {
+    let own = Job::of(None);
     let mut ancestor = getppid();
     while let Some(process) = ancestor {
-        match getpgid(Some(process)) {
-            Ok(group) if group == getpgrp() => ancestor = parent_of(process),
-            Ok(_) => return getsid(Some(process)).is_ok_and(|session| getsid(None) == Ok(session)),
-            Err(_) => return false,
+        let job = Job::of(Some(process));
+        if job.group != own.group {
+            return job.session == own.session;
         }
+        ancestor = parent_of(process);
     }
     false
+}
+
+/// The process group and the session of a process. Numbers, because they are 0 in a container whose group and session began
+/// outside, and `rustix` has no such process id; -1 if the process is gone.
+struct Job {
+    group: libc::pid_t,
+    session: libc::pid_t,
+}
+
+impl Job {
+    /// Of this process by default.
+    fn of(process: Option<Pid>) -> Self {
+        let process = Pid::as_raw(process);
+        #[expect(unsafe_code, reason = "the safe functions cannot return 0")]
+        // SAFETY: both functions take any number and have no memory to access.
+        unsafe {
+            Self {
+                group: libc::getpgid(process),
+                session: libc::getsid(process),
+            }
+        }
+    }
 }
 
 type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);

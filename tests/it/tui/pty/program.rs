@@ -19,6 +19,8 @@ use super::mosh::Filter;
 pub(super) struct Setup {
     place: Rc<TempDir>,
     size: (u16, u16),
+    /// A program and its arguments that start osier; none by default.
+    launcher: &'static [&'static str],
     arguments: Vec<OsString>,
     typed: String,
     patience: Duration,
@@ -80,6 +82,12 @@ impl Setup {
 
     pub(super) fn argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.into());
+        self
+    }
+
+    /// Starts osier as the last arguments of this command.
+    pub(super) fn launcher(mut self, command: &'static [&'static str]) -> Self {
+        self.launcher = command;
         self
     }
 
@@ -146,7 +154,8 @@ impl Setup {
                 ..pty_size(columns, rows)
             })
             .unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_osier"));
+        let line = self.launcher.iter().chain(&[env!("CARGO_BIN_EXE_osier")]);
+        let mut command = CommandBuilder::from_argv(line.map(Into::into).collect());
         command.env_clear();
         for (name, value) in environment(&self.place) {
             command.env(name, value);
@@ -204,6 +213,7 @@ impl Program {
         Setup {
             place,
             size: (80, 24),
+            launcher: &[],
             arguments: Vec::new(),
             typed: String::new(),
             patience: Duration::from_mins(2),
@@ -220,6 +230,7 @@ impl Program {
         Setup {
             place: Rc::clone(&self.place),
             size: self.size,
+            launcher: &[],
             arguments: arguments.iter().map(Into::into).collect(),
             typed: String::new(),
             patience: self.patience,
