@@ -132,7 +132,7 @@ fn split_place(text: &str, opener: usize) -> Option<usize> {
     let mut paragraph = opener;
     let mut depth = 0_usize;
     let mut places: [Option<usize>; 4] = [None; 4];
-    for (event, range) in parse(&super::optional::with_dollars(text), &mut |_| None) {
+    for (event, range) in parse(&super::optional::with_dollars(text), &|_| None) {
         if begins_block(&event) {
             (paragraph, depth, places) = (range.start.max(opener), 0, [None; 4]);
         }

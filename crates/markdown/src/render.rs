@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{
-    BlockQuoteKind, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag,
-    TagEnd,
+    BlockQuoteKind, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options,
+    Parser, Tag, TagEnd,
 };
 
 pub(super) use self::context::{Context, begins_block, context_at, open_paragraph};
@@ -77,12 +77,11 @@ pub(super) struct Block<'a> {
     pub(super) nested: Vec<Nested>,
 }
 
-/// Parses `source` and lays it out. `resolve` finds the destination of a reference that the block does not
-/// define itself.
+/// Parses `source` and lays it out. `resolve` finds the destination of a reference.
 pub(super) fn render(
     source: &str,
     block: Block<'_>,
-    resolve: &mut dyn FnMut(&str) -> Option<String>,
+    resolve: &dyn Fn(&str) -> Option<String>,
 ) -> (Vec<Row>, Vec<Nested>) {
     let continues = block.carry.is_some_and(|carry| carry.continues);
     let mut renderer = Renderer::new(source, block);
@@ -97,15 +96,41 @@ pub(super) fn render(
     (rows, renderer.block.nested)
 }
 
+/// A definition of the document comes before one of `source`, which can be the second of its label.
 pub(super) fn parse<'s>(
     source: &'s str,
-    resolve: &mut dyn FnMut(&str) -> Option<String>,
+    resolve: &dyn Fn(&str) -> Option<String>,
 ) -> impl Iterator<Item = (Event<'s>, Range<usize>)> {
-    let callback = move |broken: BrokenLink<'s>| {
+    let callback = |broken: BrokenLink<'s>| {
         let destination = resolve(&broken.reference)?;
         Some((CowStr::from(destination), CowStr::from("")))
     };
-    Parser::new_with_broken_link_callback(source, options(), Some(callback)).into_offset_iter()
+    let parser = Parser::new_with_broken_link_callback(source, options(), Some(callback));
+    parser.into_offset_iter().map(|(mut event, range)| {
+        if let Event::Start(
+            Tag::Link {
+                link_type,
+                dest_url,
+                id,
+                ..
+            }
+            | Tag::Image {
+                link_type,
+                dest_url,
+                id,
+                ..
+            },
+        ) = &mut event
+            && matches!(
+                link_type,
+                LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut
+            )
+            && let Some(destination) = resolve(id)
+        {
+            *dest_url = destination.into();
+        }
+        (event, range)
+    })
 }
 
 /// The text of an event without the control characters that references such as `&#27;` stand for. The source has none.
@@ -120,7 +145,7 @@ fn decoded<'t>(text: &'t CowStr<'_>) -> Cow<'t, str> {
 pub(super) fn table(
     source: &str,
     block: Block<'_>,
-    resolve: &mut dyn FnMut(&str) -> Option<String>,
+    resolve: &dyn Fn(&str) -> Option<String>,
 ) -> Option<Table> {
     let mut renderer = Renderer::new(source, block);
     for (event, range) in parse(source, resolve) {

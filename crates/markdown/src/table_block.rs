@@ -119,10 +119,10 @@ impl TableBlock {
         self.width = width;
         self.unresolved.clear();
         self.marks.clear();
-        let mut resolver = Resolver::new(shown);
-        let table = render::table(&self.head, self.block(), &mut |label| resolver.find(label));
+        let resolver = Resolver::new(shown);
+        let table = render::table(&self.head, self.block(), &|label| resolver.find(label));
         let table = table.unwrap_or_default();
-        self.unresolved = resolver.unresolved;
+        self.unresolved = resolver.into_unresolved();
         self.needs = Needs::new(table.alignments.len());
         self.alignments = table.alignments;
         self.header = table.rows.into_iter().next().unwrap_or_default();
@@ -284,9 +284,9 @@ impl TableBlock {
             source.push('\n');
         }
         shown.parsed.set(shown.parsed.get() + source.len());
-        let mut resolver = Resolver::new(shown);
-        let table = render::table(&source, self.block(), &mut |label| resolver.find(label));
-        for label in resolver.unresolved {
+        let resolver = Resolver::new(shown);
+        let table = render::table(&source, self.block(), &|label| resolver.find(label));
+        for label in resolver.into_unresolved() {
             if !self.unresolved.contains(&label) {
                 self.unresolved.push(label);
             }

@@ -1,7 +1,7 @@
 //! A top-level block of a document: its source, its kind, and its rows for one width.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use super::code::CodeBlock;
@@ -250,12 +250,12 @@ impl Unit {
             linear: shown.linear,
             ..self.block(width, &text.tokens)
         };
-        let mut resolver = Resolver::new(shown);
-        let (mut rows, nested) = render(&source, block, &mut |label| resolver.find(label));
+        let resolver = Resolver::new(shown);
+        let (mut rows, nested) = render(&source, block, &|label| resolver.find(label));
         if shown.is_carried {
             rows.pop();
         }
-        let unresolved = resolver.unresolved;
+        let unresolved = resolver.into_unresolved();
         let Body::Text(text) = &mut self.body else {
             return;
         };
@@ -299,23 +299,28 @@ impl<'a> Shown<'a> {
 /// Finds the destinations of references and collects the labels that have none.
 pub(super) struct Resolver<'a> {
     definitions: &'a Definitions,
-    pub(super) unresolved: Vec<String>,
+    unresolved: RefCell<Vec<String>>,
 }
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(shown: &Shown<'a>) -> Self {
         Self {
             definitions: shown.definitions,
-            unresolved: Vec::new(),
+            unresolved: RefCell::default(),
         }
     }
 
-    pub(super) fn find(&mut self, label: &str) -> Option<String> {
+    pub(super) fn find(&self, label: &str) -> Option<String> {
         let label = normalise(label);
         let found = self.definitions.get(&label).cloned();
-        if found.is_none() && !label.starts_with('^') && !self.unresolved.contains(&label) {
-            self.unresolved.push(label);
+        let mut unresolved = self.unresolved.borrow_mut();
+        if found.is_none() && !label.starts_with('^') && !unresolved.contains(&label) {
+            unresolved.push(label);
         }
         found
+    }
+
+    pub(super) fn into_unresolved(self) -> Vec<String> {
+        self.unresolved.into_inner()
     }
 }

@@ -42,7 +42,7 @@ pub(in super::super) fn context_at(
     place: usize,
 ) -> Option<Context> {
     let mut renderer = Renderer::new(source, block);
-    for (event, range) in parse(source, &mut |_| None) {
+    for (event, range) in parse(source, &|_| None) {
         if range.start < place || matches!(event, Event::End(_)) {
             renderer.event(event, range);
             continue;
@@ -63,7 +63,7 @@ pub(in super::super) fn open_paragraph(
 ) -> (Vec<Row>, Option<Context>) {
     let mut renderer = Renderer::new(source, block);
     let mut open = None;
-    for (event, range) in parse(source, &mut |_| None) {
+    for (event, range) in parse(source, &|_| None) {
         let is_text = is_inline(&event);
         if begins_block(&event) || matches!(event, Event::Html(_)) {
             open = None;
