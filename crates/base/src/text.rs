@@ -257,6 +257,11 @@ pub fn is_invisible(char: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' if !is_variation_selector(char))
 }
 
+/// Whether a character takes no column of its own, as a mark on the letter before it.
+pub(crate) fn is_zero_width(char: char) -> bool {
+    !char.is_ascii() && width(char.encode_utf8(&mut [0; 4])) == 0
+}
+
 /// Selects the form of the character before it.
 pub(crate) fn is_variation_selector(char: char) -> bool {
     matches!(char, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')

@@ -14,6 +14,8 @@ use crate::text;
 const BLANKS: usize = 32;
 /// Empty lines in a row that are shown as they are.
 const EMPTY_LINES: usize = 3;
+/// Marks on one letter that are drawn: more than any script needs, and too few to cover the lines around it.
+const STACKED: usize = 4;
 
 /// A text with notations in the place of hidden characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,14 +49,20 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 pub fn marked(text: &str) -> Visible {
     let mut shown = Visible::default();
     let mut before = None;
+    let mut stacked = 0;
     let mut rest = text;
     while let Some(char) = rest.chars().next() {
+        stacked = if text::is_zero_width(char) {
+            stacked + 1
+        } else {
+            0
+        };
         if let Some(length) = shown.count_blank(rest) {
             rest = &rest[length..];
             before = Some(' ');
             continue;
         }
-        if let Some(notation) = notation(char, before) {
+        if let Some(notation) = notation(char, before, stacked) {
             shown.mark(&notation);
             // Nothing joins a notation.
             before = None;
@@ -105,15 +113,16 @@ impl Visible {
     }
 }
 
-/// The notation of a character that would not be seen, or not where it is. `before` is the character before it.
-fn notation(char: char, before: Option<char>) -> Option<String> {
+/// The notation of a character that would not be seen, or not where it is. `before` is the character before it, `stacked`
+/// its place among the marks on one letter.
+fn notation(char: char, before: Option<char>, stacked: usize) -> Option<String> {
     Some(match char {
         '\n' | '\t' => return None,
         '\r' => "␍".to_owned(),
         '\0'..='\x1f' => format!("^{}", char::from(char as u8 ^ 0x40)),
         '\x7f' => "^?".to_owned(),
         '\u{80}'..='\u{9f}' => format!("\\x{:02x}", char as u32),
-        _ if is_hidden(char, before) => format!("\\u{{{:x}}}", char as u32),
+        _ if stacked > STACKED || is_hidden(char, before) => format!("\\u{{{:x}}}", char as u32),
         _ => return None,
     })
 }
@@ -230,6 +239,10 @@ mod tests {
             (
                 "rm\u{a0}x\u{2003}y\u{3164}",
                 "rm\\u{a0}x\\u{2003}y\\u{3164}",
+            ),
+            (
+                "e\u{301}\u{302}\u{303}\u{304}\u{305}\u{306}",
+                "e\u{301}\u{302}\u{303}\u{304}\\u{305}\\u{306}",
             ),
             ("a\u{fe00}\u{e0101}", "a\\u{fe00}\\u{e0101}"),
             ("a\u{e0040}\u{e0101}b", "a\\u{e0040}\\u{e0101}b"),

@@ -95,6 +95,47 @@ async fn question_is_above_the_editor_and_keeps_the_draft() {
 }
 
 #[tokio::test]
+async fn long_pattern_and_choice_count_what_is_cut() {
+    let mut screen = Screen::new(60, 24).start().await;
+    let mut long = permission();
+    if let QuestionKind::Permission { patterns, .. } = &mut long.kind {
+        *patterns = vec![format!("bash(rm {} /etc)", "a".repeat(100))];
+    }
+    let row = |screen: &str, part: &str| {
+        let row = screen.lines().find(|row| row.contains(part)).unwrap();
+        row.trim_matches([' ', '│']).to_owned()
+    };
+    let first = asked(&mut screen, long).await;
+    let shown = screen.press("alt+a").screen();
+    assert_eq!(
+        row(&shown, "in this project"),
+        "p Allow bash(… +109 characters always in this project"
+    );
+    screen.press("y");
+    closed(&mut screen).await;
+    first.await.unwrap();
+
+    let choices = vec![Choice {
+        value: "a".into(),
+        label: "Keep".into(),
+        description: "b".repeat(90),
+    }];
+    let select = question(QuestionKind::Select {
+        choices,
+        other: false,
+    });
+    let second = asked(&mut screen, select).await;
+    let shown = screen.press("alt+a").screen();
+    assert_eq!(
+        row(&shown, "Keep"),
+        "❯ 1 Keep  bbbbbbbbbbbbbbbbbbbbbbbbbbbbb… +61 characters"
+    );
+    screen.press("1");
+    closed(&mut screen).await;
+    second.await.unwrap();
+}
+
+#[tokio::test]
 async fn keys_before_the_dialog_is_drawn_do_not_answer() {
     let mut screen = start().await;
     let answer = asked(&mut screen, permission()).await;

@@ -14,8 +14,8 @@ pub(super) const VISIBLE_ON_BLANK: Modifier = Modifier::REVERSED
     .union(Modifier::SLOW_BLINK)
     .union(Modifier::RAPID_BLINK);
 
-/// The visible symbol of the cell at `column` and its width (1 or 2). A control character is shown
-/// as a blank, and so is a wide symbol whose second half is covered by an overlay or cut by the
+/// The visible symbol of the cell at `column` and its width (1 or 2), without characters that cannot be seen. A control
+/// character is shown as a blank, and so is a wide symbol whose second half is covered by an overlay or cut by the
 /// right edge.
 pub(super) fn glyph(row: &[Cell], column: usize) -> (&str, usize) {
     let symbol = row[column].symbol();
@@ -26,12 +26,18 @@ pub(super) fn glyph(row: &[Cell], column: usize) -> (&str, usize) {
             (symbol, 1)
         };
     }
+    let seen = symbol.find(is_unseen).unwrap_or(symbol.len());
+    let symbol = &symbol[..seen];
     match text::grapheme_width(symbol) {
-        _ if symbol.chars().any(char::is_control) => (" ", 1),
         1 => (symbol, 1),
         2 if row.get(column + 1).is_some_and(is_second_half) => (symbol, 2),
         _ => (" ", 1),
     }
+}
+
+/// A terminal may act on it, or read a word from it that nobody sees.
+fn is_unseen(char: char) -> bool {
+    char.is_control() || text::is_invisible(char)
 }
 
 fn is_second_half(cell: &Cell) -> bool {
@@ -282,6 +288,20 @@ mod tests {
         cells[2].set_symbol("漢");
         for column in [0, 2, 7] {
             assert_eq!(glyph(&cells, column), (" ", 1), "{column}");
+        }
+    }
+
+    #[test]
+    fn characters_that_cannot_be_seen_are_not_written() {
+        for (symbol, shown) in [
+            ("\u{2028}", " "),
+            ("a\u{e0041}\u{e0042}", "a"),
+            ("e\u{301}\u{202e}", "e\u{301}"),
+            ("👩\u{200d}🚀", "👩\u{200d}🚀"),
+        ] {
+            let mut cells = row("");
+            cells[0].set_symbol(symbol);
+            assert_eq!(glyph(&cells, 0).0, shown, "{symbol:?}");
         }
     }
 }

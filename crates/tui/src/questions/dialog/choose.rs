@@ -128,7 +128,8 @@ impl Choose {
             .key
             .map_or_else(|| "  ".to_owned(), |key| format!("{key} "));
         row.push(key, face(Token::Accent));
-        row.spans.extend(self.label(line, face(Token::Text)));
+        row.spans
+            .extend(self.label(line, face(Token::Text), inner - text::width(&row.text())));
         if !line.description.is_empty() {
             row.push(format!("  {}", line.description), face(Token::Muted));
         }
@@ -137,7 +138,8 @@ impl Choose {
         row
     }
 
-    fn label(&self, line: &Line, face: Face) -> Vec<Span> {
+    /// What a line says, in `room` columns if possible.
+    fn label(&self, line: &Line, face: Face, room: usize) -> Vec<Span> {
         let until = match line.action {
             ChoiceAction::Session => " for this session",
             ChoiceAction::Project => " always in this project",
@@ -148,9 +150,11 @@ impl Choose {
             token: Token::Code,
             ..face
         };
+        let room = room.saturating_sub(text::width(ALLOW) + text::width(until));
+        let pattern = one_line(pattern.unwrap_or_default(), room.max(MIN_PATTERN));
         vec![
-            Span::new("Allow ", face),
-            Span::new(one_line(pattern.unwrap_or_default(), usize::MAX), code),
+            Span::new(ALLOW, face),
+            Span::new(pattern, code),
             Span::new(until, face),
         ]
     }
@@ -225,6 +229,10 @@ impl Choose {
     }
 }
 
+const ALLOW: &str = "Allow ";
+/// Columns of a pattern, also where the words behind it are cut then.
+const MIN_PATTERN: usize = 20;
+
 fn permission(has_patterns: bool) -> Vec<Line> {
     let once = Answer::Allow {
         grant: Grant::Once,
@@ -244,13 +252,19 @@ fn permission(has_patterns: bool) -> Vec<Line> {
     lines
 }
 
-/// Cuts a row at `width`.
+/// Cuts a row at `width`, and counts what does not fit if there is room for the count.
 pub(super) fn cut(row: &mut Row, width: usize) {
     let mut left = width;
     for span in &mut row.spans {
-        let shown = text::truncate(&span.text, left).into_owned();
-        left -= text::width(&shown);
-        span.text = shown.into();
+        if text::width(&span.text) > left {
+            let counted = one_line(&span.text, left);
+            span.text = if text::width(&counted) <= left {
+                counted.into()
+            } else {
+                text::truncate(&span.text, left).into_owned().into()
+            };
+        }
+        left -= text::width(&span.text);
     }
 }
 
