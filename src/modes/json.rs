@@ -236,13 +236,18 @@ fn parse_line(line: &[u8]) -> Result<Input, String> {
     Input::deserialize(value).map_err(|error| error.to_string())
 }
 
+/// Writes one event as one line. Not by way of a `Value`: the program would contain its code twice.
 fn write_event(output: &mut dyn Write, event: &Event) -> io::Result<()> {
-    write_line(output, &serde_json::to_value(event)?)
+    write_bytes(output, serde_json::to_vec(event)?)
 }
 
-/// Writes one object as one line in one write.
+/// Writes one object as one line.
 fn write_line(output: &mut dyn Write, value: &Value) -> io::Result<()> {
-    let mut line = serde_json::to_vec(value)?;
+    write_bytes(output, serde_json::to_vec(value)?)
+}
+
+/// Writes a line in one write.
+fn write_bytes(output: &mut dyn Write, mut line: Vec<u8>) -> io::Result<()> {
     line.push(b'\n');
     output.write_all(&line)?;
     output.flush()
