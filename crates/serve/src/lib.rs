@@ -176,17 +176,14 @@ impl Server {
         // Close the sessions first, so that clients receive their last events.
         state.registry.close_all().await;
         end.send_replace(true);
-        let outcome = if let Some(outcome) = outcome {
-            outcome
-        } else {
-            let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut serving).await;
-            let Ok(outcome) = ended else {
-                serving.abort();
-                return Ok(());
-            };
-            outcome
-        };
-        outcome.unwrap_or_else(|error| Err(io::Error::other(error)))
+        if let Some(outcome) = outcome {
+            return outcome.map_err(io::Error::other);
+        }
+        let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut serving).await;
+        if ended.is_err() {
+            serving.abort();
+        }
+        Ok(())
     }
 }
 

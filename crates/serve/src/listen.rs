@@ -6,9 +6,17 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
 use axum::serve::Listener;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tower_service::Service as _;
 
 use super::request_check::PeerAddress;
 
@@ -96,33 +104,64 @@ impl Bound {
     }
 
     /// Serves until `ended` is true, then finishes the active requests.
-    pub(super) async fn serve(
-        self,
-        router: Router,
-        mut ended: watch::Receiver<bool>,
-    ) -> io::Result<()> {
-        let end = async move {
-            // A dropped sender ends the server as well.
-            let _ = ended.wait_for(|ended| *ended).await;
-        };
+    pub(super) async fn serve(self, router: Router, ended: watch::Receiver<bool>) {
         match self {
-            Self::Address(listener, _) => {
-                let service = router.into_make_service_with_connect_info::<PeerAddress>();
-                axum::serve(listener, service)
-                    .with_graceful_shutdown(end)
-                    .await
-            }
+            Self::Address(listener, _) => accept(listener, router, ended).await,
             Self::Unix(listener, path) => {
-                let service = router.into_make_service_with_connect_info::<PeerAddress>();
-                let outcome = axum::serve(listener, service)
-                    .with_graceful_shutdown(end)
-                    .await;
+                accept(listener, router, ended).await;
                 // It may already have been removed.
                 let _ = std::fs::remove_file(path);
-                outcome
             }
         }
     }
+}
+
+/// Serves every connection in a task of its own.
+async fn accept<L>(mut listener: L, router: Router, ended: watch::Receiver<bool>)
+where
+    L: Listener,
+    L::Addr: Into<PeerAddress>,
+{
+    let mut connections = JoinSet::new();
+    let mut end = ended.clone();
+    loop {
+        tokio::select! {
+            // A dropped sender ends the server as well.
+            _ = end.wait_for(|ended| *ended) => break,
+            (stream, address) = listener.accept() => {
+                let serve = serve_connection(stream, address.into(), router.clone(), ended.clone());
+                connections.spawn(serve);
+            }
+            // Only to free what is over.
+            Some(_) = connections.join_next() => {}
+        }
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+/// HTTP/1.1 is what every client speaks without TLS; the code of HTTP/2 would only make the program larger.
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    address: PeerAddress,
+    router: Router,
+    mut ended: watch::Receiver<bool>,
+) {
+    let service = service_fn(move |request| {
+        let mut request: Request = Request::map(request, Body::new);
+        request.extensions_mut().insert(address);
+        router.clone().call(request)
+    });
+    let connection = http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
+    tokio::pin!(connection);
+    // A client that breaks its connection is not an error of the server.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = ended.wait_for(|ended| *ended) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
 }
 
 impl fmt::Display for Bound {

@@ -3,19 +3,15 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use axum::extract::connect_info::{ConnectInfo, Connected};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use axum::serve::IncomingStream;
 use serde::de::DeserializeOwned;
-use tokio::net::TcpListener;
 
 use super::ServerState;
 use super::access::Caller;
 use super::error::{ApiError, ErrorCode};
-use super::listen::OwnSocket;
 #[cfg(feature = "proxy")]
 use super::proxy::PATHS;
 use super::websocket::check_protocol;
@@ -29,15 +25,15 @@ pub(super) const COOKIE: &str = "osier";
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerAddress(pub(super) Option<IpAddr>);
 
-impl Connected<IncomingStream<'_, TcpListener>> for PeerAddress {
-    fn connect_info(stream: IncomingStream<'_, TcpListener>) -> Self {
-        let address: &SocketAddr = stream.remote_addr();
+impl From<SocketAddr> for PeerAddress {
+    fn from(address: SocketAddr) -> Self {
         Self(Some(address.ip()))
     }
 }
 
-impl Connected<IncomingStream<'_, OwnSocket>> for PeerAddress {
-    fn connect_info(_: IncomingStream<'_, OwnSocket>) -> Self {
+/// Of a Unix socket.
+impl From<()> for PeerAddress {
+    fn from((): ()) -> Self {
         Self(None)
     }
 }
@@ -123,8 +119,7 @@ fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
 
 /// The address of the client.
 pub(super) fn address_of(request: &Request) -> Option<IpAddr> {
-    let peer = request.extensions().get::<ConnectInfo<PeerAddress>>();
-    peer.and_then(|ConnectInfo(peer)| peer.0)
+    request.extensions().get::<PeerAddress>()?.0
 }
 
 /// Parses the body of a request.

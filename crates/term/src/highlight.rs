@@ -11,9 +11,13 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Weak};
 use std::{fmt, thread};
 
+use syntect::dumps::from_binary;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::face::Token;
+
+/// Written by the build script.
+const GRAMMARS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/grammars.bin"));
 
 /// The tokens of one line by byte range, in order.
 pub type LineTokens = Vec<(Range<u32>, Token)>;
@@ -228,7 +232,7 @@ impl Worker {
             .filter_map(|(name, token)| Some((Scope::new(name).ok()?, *token)))
             .collect();
         Self {
-            grammars: two_face::syntax::extra_newlines(),
+            grammars: from_binary(GRAMMARS),
             table,
             tokens: HashMap::new(),
             unfinished: VecDeque::new(),
