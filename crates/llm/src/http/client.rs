@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::{Certificate, Client, ClientBuilder, Url, redirect};
+use reqwest::{Certificate, Client, Url, redirect};
 use tokio::sync::OnceCell;
 
 use super::fault;
@@ -87,23 +87,15 @@ pub fn choose_cryptography() {
     drop(rustls::crypto::ring::default_provider().install_default());
 }
 
-/// A client for `address` whose connections can be upgraded to another protocol.
-pub async fn client_to_upgrade(options: HttpOptions, address: &str) -> Result<Client, String> {
+/// A client for `address` alone.
+pub async fn client_for(options: HttpOptions, address: &str) -> Result<Client, String> {
     let url = Url::parse(address).map_err(|error| error.to_string())?;
-    let way = Way::to(&url);
-    let built = osier_base::task::spawn_blocking(move || {
-        let client = builder(&options, way)?.http1_only().build();
-        client.map_err(|error| error.to_string())
-    });
-    built.await.map_err(|error| error.to_string())?
+    client(options, Way::to(&url)).await
 }
 
+/// The client speaks HTTP/1.1, as every server of a model does. With HTTP/2 all calls to a server would share one connection,
+/// and end with it.
 fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
-    let client = builder(options, way)?.build();
-    client.map_err(|error| error.to_string())
-}
-
-fn builder(options: &HttpOptions, way: Way) -> Result<ClientBuilder, String> {
     choose_cryptography();
     let mut builder = Client::builder()
         .user_agent(concat!("osier/", env!("CARGO_PKG_VERSION")))
@@ -119,7 +111,7 @@ fn builder(options: &HttpOptions, way: Way) -> Result<ClientBuilder, String> {
     } else if let Some(path) = &options.ca_file {
         builder = builder.tls_certs_merge(certificates(path)?);
     }
-    Ok(builder)
+    builder.build().map_err(|error| error.to_string())
 }
 
 /// The certificates of `ca_file`.

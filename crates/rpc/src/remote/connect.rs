@@ -15,7 +15,7 @@ use super::{AttachOptions, Target};
 use osier_base::process::{Invocation, Piped, spawn_piped};
 use osier_base::text::{sanitize, single_line, tail_bytes};
 use osier_llm::HttpOptions;
-use osier_llm::http::client_to_upgrade;
+use osier_llm::http::client_for;
 
 /// Any pair of streams.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -190,7 +190,7 @@ async fn connect_http(
         ca_file: options.ca_file.clone(),
         ..HttpOptions::default()
     };
-    let client = client_to_upgrade(http_options, address)
+    let client = client_for(http_options, address)
         .await
         .map_err(unreachable)?;
     let mut request = client
