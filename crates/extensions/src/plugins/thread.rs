@@ -18,6 +18,7 @@ use super::channel::{Call, Link, Registration};
 use super::convert::{from_lua, to_lua};
 use super::discover::Source;
 use super::fault;
+use super::halt::Halt;
 use super::sandbox::{self, Meter, Metered};
 use osier_agent::{Output, ToolContext, ToolOutput, ToolStatus, ToolUpdate};
 use osier_base::problem::Problem;
@@ -77,6 +78,7 @@ pub(super) struct Start {
     pub questions: Questions,
     pub calls: mpsc::UnboundedReceiver<Call>,
     pub loaded: oneshot::Sender<Result<Registration, Problem>>,
+    pub halt: Arc<Halt>,
     /// Ends all waits.
     pub closed: CancellationToken,
 }
@@ -109,7 +111,7 @@ struct Plugin {
 }
 
 async fn live(start: Start) {
-    let meter = Arc::new(Meter::default());
+    let meter = Meter::new(start.halt);
     let cx = Arc::new(PluginCx {
         name: start.source.name.clone(),
         cwd: start.cwd,
@@ -198,8 +200,8 @@ impl Plugin {
     }
 
     async fn take(&self, call: Call) {
-        if self.cx.meter.is_stopped() {
-            return self.refuse(call);
+        if self.cx.meter.halt.token.is_cancelled() {
+            return self.cx.meter.halt.refuse(&call);
         }
         match call {
             Call::Ask {
@@ -242,21 +244,6 @@ impl Plugin {
                     let _ = self.guarded(function.call_async::<()>(())).await;
                 }
             }
-        }
-    }
-
-    /// A stopped plugin answers nothing, and denies the calls that it would have checked.
-    fn refuse(&self, call: Call) {
-        let message = format!("the plugin `{}` was stopped: reload it", self.cx.name);
-        match call {
-            Call::Ask { reply, .. } => drop(reply.send(Err(message))),
-            Call::Tool { reply, .. } => drop(reply.send(ToolOutput::error(message))),
-            Call::Command { .. } | Call::Key { .. } => {
-                self.cx
-                    .link
-                    .report(Problem::of_file(&self.source.path, message, ""));
-            }
-            Call::Tell { .. } => {}
         }
     }
 
@@ -348,13 +335,11 @@ impl Plugin {
             Ok(value) => Ok(value),
             Err(error) => {
                 if fault::is_memory(&error) {
-                    self.cx.meter.stop();
+                    self.cx.meter.halt.tell(&error);
+                    return Err(self.cx.meter.halt.message());
                 }
                 let problem = self.problem(&error);
-                let text = match problem.line {
-                    Some(line) => format!("{}:{line}: {}", self.source.chunk(), problem.message),
-                    None => problem.message.clone(),
-                };
+                let text = fault::text(&problem, &self.source.chunk());
                 self.cx.link.report(problem);
                 Err(format!("the plugin `{}` failed: {text}", self.cx.name))
             }
@@ -362,11 +347,7 @@ impl Plugin {
     }
 
     fn problem(&self, error: &mlua::Error) -> Problem {
-        let mut problem = fault::problem(&self.source.path, &self.source.chunk(), error);
-        if self.cx.meter.is_stopped() {
-            "the plugin is not called until it is reloaded".clone_into(&mut problem.hint);
-        }
-        problem
+        fault::problem(&self.source.path, &self.source.chunk(), error)
     }
 
     /// Waits for a call up to the time limit; time outside of the plugin does not count.
