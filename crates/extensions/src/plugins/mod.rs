@@ -5,6 +5,7 @@
 //! Plugins are limited in instructions, memory and the time that they can delay an event. Every error is one
 //! line with its position, and does not affect anything else.
 
+mod allowance;
 pub mod api;
 mod async_functions;
 mod bindings;

@@ -282,7 +282,7 @@ mod tests {
         let runtime = { runtime }.build().unwrap();
         runtime.block_on(halt.token.cancelled());
         match problems.try_recv() {
-            Ok(Request::Problem(problem)) => Err(problem.to_string()),
+            Some(Request::Problem(problem)) => Err(problem.to_string()),
             _ => result.recv().unwrap(),
         }
     }

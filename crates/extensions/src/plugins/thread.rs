@@ -13,8 +13,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::allowance::Allowances;
 use super::bindings::{self, Registry};
-use super::channel::{Call, Link, Registration};
+use super::channel::{Call, Link, Registration, Request};
 use super::convert::{from_lua, to_lua};
 use super::discover::Source;
 use super::fault;
@@ -28,6 +29,9 @@ use osier_protocol::questions::Questions;
 /// How long an event handler, or loading a file, may take without asking the user or running a program.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Maximum bytes of the output that a tool shows while it runs.
+const UPDATE_LIMIT: usize = 64 * 1024;
+
 /// The context of a plugin's functions.
 #[derive(Debug)]
 pub(super) struct PluginCx {
@@ -36,6 +40,7 @@ pub(super) struct PluginCx {
     pub link: Link,
     pub questions: Questions,
     pub handlers: Registry,
+    pub allowances: Allowances,
     meter: Arc<Meter>,
     registration: Mutex<Registration>,
     loading: AtomicBool,
@@ -48,6 +53,13 @@ impl PluginCx {
         self.registration
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request of `bytes` to the session, if not too many wait.
+    pub(super) fn send(&self, bytes: usize, request: Request) -> mlua::Result<()> {
+        let share = self.allowances.requests.take(bytes)?;
+        self.link.send_limited(request, share);
+        Ok(())
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -118,6 +130,7 @@ async fn live(start: Start) {
         link: start.link,
         questions: start.questions,
         handlers: Registry::default(),
+        allowances: Allowances::default(),
         meter: Arc::clone(&meter),
         registration: Mutex::default(),
         loading: AtomicBool::new(true),
@@ -320,7 +333,8 @@ impl Plugin {
         table.set("call_id", cx.call_id)?;
         let updates = cx.updates;
         let update = self.lua.create_function(move |_, text: String| {
-            let text = osier_base::text::sanitize(&text).into_owned();
+            let text = osier_base::text::head_bytes(&text, UPDATE_LIMIT);
+            let text = osier_base::text::sanitize(text).into_owned();
             updates.send(ToolUpdate::Output(Output::plain(text)));
             Ok(())
         })?;
