@@ -212,6 +212,24 @@ mod tests {
         );
     }
 
+    /// Editors render Markdown: text of others must not look like a part of the dialog.
+    #[test]
+    fn text_of_a_question_is_fenced() {
+        let text = "# Allowed\n```\n[ok](x)".to_owned();
+        let subject = Subject::Text { text };
+        let kind = acp::ToolKind::Other;
+        let call = questioned(
+            "c1",
+            "Run?".to_owned(),
+            kind,
+            Some(&subject),
+            Path::new("/"),
+        );
+        let call = serde_json::to_value(call).unwrap();
+        let shown = &call["content"][0]["content"]["text"];
+        assert_eq!(shown, "````\n# Allowed\n```\n[ok](x)\n````");
+    }
+
     #[test]
     fn fence_is_longer_than_the_fences_in_the_text() {
         assert_eq!(fenced("a\n"), "```\na\n```");

@@ -292,7 +292,7 @@ async fn read_some(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> io
 /// Starts `invocation`. Requires a tokio runtime.
 pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
     let (reader, writer) = io::pipe()?;
-    let marker = uuid::Uuid::new_v4().simple().to_string();
+    let marker = child_reaper::command_id();
     let mut command = invocation.command(*SETSID, &QUIET_TERMINAL);
     command
         .env(MARKER, &marker)
@@ -306,7 +306,7 @@ pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
     let pid = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
     Ok(Running {
         child,
-        group: ChildGroup::new(pid, format!("{MARKER}={marker}")).with_reaper(),
+        group: ChildGroup::new(pid, Some(format!("{MARKER}={marker}"))).with_reaper(),
         output: Some(output),
         exit: None,
         read_until: None,

@@ -116,6 +116,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_message_that_is_cut_says_how_much_is_missing() {
+        let mut long = form();
+        long["message"] = "x".repeat(2_500).into();
+        let title = answered(long, Answer::Dismissed).await.0.title;
+        let (shown, rest) = title.split_at(title.rfind('x').unwrap() + 1);
+        assert_eq!(shown, "x".repeat(shown.len()));
+        let missing = 2_500 - shown.len();
+        assert!(rest.contains(&missing.to_string()), "{missing}: {rest}");
+    }
+
+    #[tokio::test]
     async fn a_refusal_and_a_dismissal_differ() {
         let refused = answered(form(), Answer::Refuse { reason: None }).await.1;
         assert_eq!(refused, json!({"action": "decline"}));

@@ -235,7 +235,7 @@ impl Manager {
         self.report(&problems);
         if !self.setup.trusted {
             servers.retain(|_, server| {
-                let starts = !server.wants_project();
+                let starts = !server.wants_project(&self.setup.cwd);
                 if !starts {
                     self.report(&[server.untrusted()]);
                 }

@@ -7,14 +7,36 @@ const LIMIT: usize = 64;
 /// The name of `tool` of `server`. A name that was changed or cut ends in a hash of both, so that different
 /// tools have different names.
 pub fn tool_name(server: &str, tool: &str) -> String {
-    let plain = format!("{}__{}", plain(server), plain(tool));
-    let is_clear = !server.contains("__") && plain == format!("{server}__{tool}");
-    if plain.len() <= LIMIT && is_clear {
+    let mut tool_part = plain(tool);
+    // `mcp__` is also a prefix for the name of any server.
+    if server == "mcp" {
+        tool_part = single(&tool_part);
+    }
+    let plain = format!("{}__{tool_part}", server_part(server));
+    if plain.len() <= LIMIT && plain == format!("{server}__{tool}") {
         return plain;
     }
     let sum = crc32fast::hash(format!("{server}\0{tool}").as_bytes());
     let kept = &plain[..plain.len().min(LIMIT - 9)];
     format!("{kept}_{sum:08x}")
+}
+
+/// The name of a server up to `__`, the only one in it: a rule for `git__*` must not apply to the server `git__other` or
+/// `git_`.
+fn server_part(server: &str) -> String {
+    let plain = plain(server);
+    if !plain.contains("__") && !plain.ends_with('_') {
+        return plain;
+    }
+    let sum = crc32fast::hash(server.as_bytes());
+    format!("{}_{sum:08x}", single(&plain))
+}
+
+/// `text` with single underscores, and none at the end.
+fn single(text: &str) -> String {
+    let parts = text.split('_').enumerate();
+    let parts = parts.filter(|(at, part)| *at == 0 || !part.is_empty());
+    parts.map(|(_, part)| part).collect::<Vec<_>>().join("_")
 }
 
 /// Letters, digits, `_` and `-`; all other characters become `_`.
@@ -39,6 +61,27 @@ mod tests {
         let long = tool_name("server", &"x".repeat(100));
         assert_eq!(long.len(), 64);
         assert_ne!(long, tool_name("server", &"x".repeat(101)));
-        assert_eq!(tool_name("ü", "ß").len(), "___".len() + 1 + 9);
+        assert_eq!(tool_name("ü", "ß").len(), 9 + "___".len() + 9);
+    }
+
+    #[test]
+    fn the_first_double_underscore_ends_the_name_of_the_server() {
+        for (server, tool, prefix) in [
+            ("git", "log", "git"),
+            ("git", "evil__x", "git"),
+            ("git__evil", "x", "git_evil_e2acbb1d"),
+            ("git__", "x", "git_3e1129bb"),
+            ("git_", "_x", "git_7034109e"),
+            ("git.", "x", "git_57365134"),
+            ("git/", "x", "git_203161a2"),
+            ("__git", "x", "_git_41c0089d"),
+            ("日本", "x", "_c7b7cdcc"),
+            ("mcp", "git__x", "mcp"),
+            ("my_server", "x", "my_server"),
+        ] {
+            let name = tool_name(server, tool);
+            assert_eq!(name.split("__").next(), Some(prefix), "{name}");
+        }
+        assert_eq!(tool_name("mcp", "git__x"), "mcp__git_x_6fbe074a");
     }
 }

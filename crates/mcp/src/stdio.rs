@@ -265,6 +265,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_server_that_sends_no_messages_is_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = Arc::new(ServerLog::new(folder.path(), "s"));
+        let message = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let script = format!("yes | head -9999; echo '{message}'; yes");
+        let invocation = Invocation::new("/bin/sh", ["-c", script.as_str()]);
+        let mut server = StdioTransport::start(&invocation, Arc::clone(&log), false).unwrap();
+        // The message starts the count again.
+        assert_eq!(
+            (server.receive().await.is_some(), server.other_lines),
+            (true, 0)
+        );
+        assert!(server.receive().await.is_none());
+        assert_eq!(server.other_lines, 10_000);
+    }
+
+    #[tokio::test]
     async fn a_too_long_line_is_identified_by_its_id() {
         let filling = "x".repeat(MESSAGE_LIMIT);
         let first = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"{filling}\"}}");

@@ -45,6 +45,7 @@ pub struct ProjectFiles {
     rejected: Vec<Problem>,
     hash: String,
     is_trusted: bool,
+    is_explicit: bool,
 }
 
 impl ProjectFiles {
@@ -70,11 +71,19 @@ impl ProjectFiles {
         all
     }
 
+    pub(super) fn with_decision(self, is_explicit: bool) -> Self {
+        Self {
+            is_explicit,
+            ..self
+        }
+    }
+
     /// No files of the same project.
     pub(super) fn without_files(self) -> Self {
         Self {
             files: BTreeMap::new(),
             is_trusted: false,
+            is_explicit: false,
             ..self
         }
     }
@@ -86,6 +95,11 @@ impl ProjectFiles {
     /// Whether the project is trusted or has no such files. True before the decision is checked.
     pub fn is_trusted(&self) -> bool {
         self.is_trusted
+    }
+
+    /// Whether servers of the user may start in the project: the user trusted it, even if it has no such files.
+    pub fn runs_servers(&self) -> bool {
+        self.is_explicit
     }
 
     pub fn is_empty(&self) -> bool {

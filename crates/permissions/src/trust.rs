@@ -63,7 +63,10 @@ impl Trust {
     pub fn trusted_files(&self, folder: &Path) -> ProjectFiles {
         let files = ProjectFiles::read(folder);
         match self.state(&files) {
-            TrustState::Nothing | TrustState::Trusted => files,
+            TrustState::Nothing | TrustState::Trusted => {
+                let explicitly = self.decision(&files) == TrustState::Trusted;
+                files.with_decision(explicitly)
+            }
             _ => files.without_files(),
         }
     }
@@ -73,6 +76,11 @@ impl Trust {
         if files.is_empty() {
             return TrustState::Nothing;
         }
+        self.decision(files)
+    }
+
+    /// Like `state`, also for a project without such files: programs that start in it can run its other files.
+    pub fn decision(&self, files: &ProjectFiles) -> TrustState {
         let paths = || files.paths().map(Path::to_owned).collect();
         match self.read().folders.get(files.root()) {
             None => TrustState::Undecided(paths()),
@@ -154,6 +162,23 @@ mod tests {
         write(&project.join("AGENTS.md"), "be kind");
         assert_eq!(state(&trust, &project), TrustState::Nothing);
         assert!(allows(&trust, &project));
+    }
+
+    /// A server that starts in a project runs what the project brings as `node_modules`, for example.
+    #[test]
+    fn servers_start_only_in_a_project_that_was_trusted_explicitly() {
+        let (_place, trust, project) = place();
+        let runs_servers = || trust.trusted_files(&project).runs_servers();
+        assert_eq!(state(&trust, &project), TrustState::Nothing);
+        assert!(!runs_servers());
+        decide(&trust, &project, false);
+        assert!(!runs_servers());
+        decide(&trust, &project, true);
+        assert!(runs_servers());
+        write(&project.join(".mcp.json"), "{}");
+        assert!(!runs_servers());
+        decide(&trust, &project, true);
+        assert!(runs_servers());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The MCP servers of a session. They start and end with it.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,7 +61,8 @@ pub(crate) fn start(
 /// Whether servers of the user may start in the project, too.
 pub(crate) fn files(setup: &SessionSetup) -> (Vec<ConfigFile>, bool) {
     let trusted = trust::trusted_files(setup);
-    (server_files(&setup.folders, &trusted), trusted.is_trusted())
+    let runs = trusted.runs_servers();
+    (server_files(&setup.folders, &trusted), runs)
 }
 
 /// The files that configure servers; later files override earlier ones.
@@ -74,6 +77,19 @@ pub fn server_files(folders: &Folders, trusted: &ProjectFiles) -> Vec<ConfigFile
 /// Whether `name`, one of `--tools`, names tools of a server.
 pub(crate) fn is_server_tool(name: &str) -> bool {
     name.contains("__")
+}
+
+/// The servers of the user that start in the project, as lines. Blocks.
+pub(crate) fn in_project(
+    file: ConfigFile,
+    environment: &BTreeMap<String, String>,
+    cwd: &Path,
+) -> Vec<String> {
+    let servers = osier_mcp::load(&[file], environment).servers;
+    let servers = servers.values().filter(|server| !server.disabled);
+    let servers = servers.filter(|server| server.wants_project(cwd));
+    let lines = servers.map(|server| format!("{}: {}", server.name, server.shown));
+    lines.collect()
 }
 
 /// The tools of servers that `--tools` selects; all without it.

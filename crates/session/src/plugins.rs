@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use osier_agent::CustomMessage;
@@ -12,7 +12,7 @@ use osier_agent::{Agent, AgentMessage, Interceptor, Op, Subscription, ToolDecisi
 use osier_base::watch::Watcher;
 use osier_base::{clock, ids};
 use osier_extensions::hooks::Role;
-use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Request};
+use osier_extensions::plugins::channel::{Link, MayRun, PluginMessage, Requests};
 use osier_extensions::plugins::discover::PluginFolder;
 use osier_extensions::plugins::{Loaded, Plugins, api};
 use osier_llm::ToolCall;
@@ -44,10 +44,7 @@ pub(crate) struct PluginHost {
 }
 
 impl PluginHost {
-    pub(crate) fn new(
-        questions: Questions,
-        cwd: PathBuf,
-    ) -> (Self, mpsc::UnboundedReceiver<Request>) {
+    pub(crate) fn new(questions: Questions, cwd: PathBuf) -> (Self, Requests) {
         let (link, requests) = Link::new();
         let host = Self {
             plugins: Plugins::new(link, questions, cwd),

@@ -1,13 +1,17 @@
 //! Trust in the project: whether its files can run code.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
 use osier_agent::Severity;
+use osier_base::config_file::ConfigFile;
 use osier_base::path;
 use osier_permissions::trust::{ProjectFiles, Trust, TrustState};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 
 use crate::emitter::{Callback, Emitter};
+use crate::mcp;
 use crate::setup::SessionSetup;
 
 /// The files of the project that can run code, if it is trusted.
@@ -31,16 +35,31 @@ pub(crate) fn ask(
 ) {
     let (trust, cwd) = (Trust::new(&setup.folders), setup.cwd.clone());
     let interactive = setup.answers_questions;
+    let (servers, environment) = (
+        ConfigFile::from(setup.folders.servers()),
+        Arc::clone(&setup.environment),
+    );
     osier_base::task::spawn(async move {
         let read = {
             let cwd = cwd.clone();
             osier_base::task::spawn_blocking(move || {
                 let files = ProjectFiles::read(&cwd);
-                (trust.state(&files), files)
+                let state = trust.state(&files);
+                if state != TrustState::Nothing {
+                    return (state, files, Vec::new());
+                }
+                let servers = mcp::in_project(servers, &environment, &cwd);
+                let state = match servers.as_slice() {
+                    [] => state,
+                    _ => trust.decision(&files),
+                };
+                (state, files, servers)
             })
             .await
         };
-        let Ok((state, files)) = read else { return };
+        let Ok((state, files, servers)) = read else {
+            return;
+        };
         for problem in files.rejected() {
             emitter.post_notice(Severity::Warning, problem.to_string());
         }
@@ -51,7 +70,11 @@ pub(crate) fn ask(
         };
         let paths: Vec<String> = paths.iter().map(|file| path::display(file, &cwd)).collect();
         let answer = if interactive {
-            let question = question(paths.join("\n"), changed);
+            let question = if paths.is_empty() {
+                question(servers.join("\n"), SERVERS_START)
+            } else {
+                question(paths.join("\n"), if changed { CHANGED } else { NEW })
+            };
             questions.ask(question, &CancellationToken::new()).await
         } else {
             Answer::Dismissed
@@ -65,6 +88,8 @@ pub(crate) fn ask(
                 files,
                 trusted: false,
             }),
+            // The servers are reported where they do not start.
+            _ if paths.is_empty() => {}
             _ => emitter.post_notice(
                 Severity::Warning,
                 "this folder is not trusted: its settings, hooks, plugins, servers and agents are ignored; \
@@ -86,17 +111,17 @@ pub(crate) fn decide(decision: &TrustDecision, setup: &SessionSetup, emitter: &E
     stored.is_ok()
 }
 
-fn question(files: String, changed: bool) -> Question {
-    let title = if changed {
-        "Its files that can run code have changed. Trust this folder as it is now?"
-    } else {
-        "It has files that can run code: settings, hooks, plugins, servers or agents. Trust this folder?"
-    };
+const CHANGED: &str = "Its files that can run code have changed. Trust this folder as it is now?";
+const NEW: &str = "It has files that can run code: settings, hooks, plugins, servers or agents. Trust this folder?";
+const SERVERS_START: &str =
+    "MCP servers of your configuration start in it and can run its files. Trust this folder?";
+
+fn question(subject: String, title: &str) -> Question {
     Question {
         id: String::new(),
         origin: "this project".to_owned(),
         title: title.to_owned(),
-        subject: Some(Subject::Text { text: files }),
+        subject: Some(Subject::Text { text: subject }),
         kind: QuestionKind::Confirm,
     }
 }

@@ -180,7 +180,7 @@ async fn test(
     let (changes, _receiver) = tokio::sync::mpsc::unbounded_channel();
     let setup = McpSetup {
         files: context.files(),
-        trusted: context.project.is_trusted(),
+        trusted: context.project.runs_servers(),
         folders: context.folders.servers_data(),
         given: Vec::new(),
         environment: Arc::new(context.environment.clone()),

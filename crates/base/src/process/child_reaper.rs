@@ -6,7 +6,7 @@
 
 use std::io::{self, PipeWriter, Write as _};
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustix::process::Pid;
 use tokio::process::Command;
@@ -27,8 +27,12 @@ while read -r sign group marker; do
     done
     left=$others
 done
-[ "$left" ] || exit
 end() {
+    # Commands that ended, too: processes that left their group may still run.
+    for file in $(grep -lsF -- "$0" /proc/[0-9]*/environ); do
+        process=${file#/proc/}
+        kill -s "$1" "${process%/environ}"
+    done
     for one in $left; do
         kill -s "$1" -- "-${one%%:*}"
         for file in $(grep -lsF -- "${one#*:}" /proc/[0-9]*/environ); do
@@ -41,6 +45,14 @@ end TERM
 sleep 0.5
 end KILL
 "#;
+
+/// Starts the ids of all commands of this process.
+static PROCESS: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().simple().to_string());
+
+/// A new id for a command, whose processes end at the latest with this process.
+pub(super) fn command_id() -> String {
+    format!("{}-{}", *PROCESS, uuid::Uuid::new_v4().simple())
+}
 
 /// The shell and the groups it tracks.
 static SHELL: Mutex<Shell> = Mutex::new(Shell {
@@ -110,7 +122,7 @@ impl Shell {
         #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
         let mut command = Command::new("/bin/sh");
         command
-            .args(["-c", SCRIPT])
+            .args(["-c", SCRIPT, &format!("{MARKER}={}-", *PROCESS)])
             // Our parent may stop this process and everything with its own marker.
             .env_remove(MARKER)
             // The shell must not end with this process's group, nor block a folder.

@@ -13,15 +13,15 @@ use rustix::process::{
 #[derive(Debug)]
 pub struct ChildGroup {
     leader: Pid,
-    marker: String,
+    marker: Option<String>,
     reaped: bool,
     released: bool,
     child_reaper: Option<ChildReaper>,
 }
 
 impl ChildGroup {
-    /// The group led by `leader`, a child that is not reaped yet. `marker` is `NAME=VALUE`.
-    pub(super) fn new(leader: Pid, marker: String) -> Self {
+    /// The group led by `leader`, a child that is not reaped yet. `marker` is `NAME=VALUE`, if its environment has one.
+    pub(super) fn new(leader: Pid, marker: Option<String>) -> Self {
         Self {
             leader,
             marker,
@@ -34,7 +34,8 @@ impl ChildGroup {
     /// Also ends the group when this process is killed. Requires a tokio runtime.
     pub(super) fn with_reaper(mut self) -> Self {
         // Without a shell the group is unchanged.
-        self.child_reaper = ChildReaper::watch(self.leader, &self.marker).ok();
+        let marker = self.marker.as_deref();
+        self.child_reaper = marker.and_then(|marker| ChildReaper::watch(self.leader, marker).ok());
         self
     }
 
@@ -82,7 +83,7 @@ impl ChildGroup {
         for pid in descendants {
             let _ = kill_process(pid, signal);
         }
-        for pid in marked(&self.marker) {
+        for pid in self.marker.as_deref().map(marked).unwrap_or_default() {
             let _ = kill_process(pid, signal);
         }
     }
@@ -105,7 +106,7 @@ impl ChildGroup {
 impl Drop for ChildGroup {
     fn drop(&mut self) {
         if !self.released {
-            self.signal_group(Signal::KILL);
+            self.signal_everything(Signal::KILL);
         }
     }
 }

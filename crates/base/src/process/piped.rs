@@ -45,7 +45,7 @@ pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
     let mut child = command.spawn()?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     let pid = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
-    let group = ChildGroup::new(pid, format!("{MARKER}={marker}"));
+    let group = ChildGroup::new(pid, Some(format!("{MARKER}={marker}"))).with_reaper();
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
@@ -132,6 +132,17 @@ mod tests {
         );
         let exit = piped.end().await.unwrap();
         assert!(exit.is_success());
+    }
+
+    /// The pipe closes when the last process with it has exited.
+    #[tokio::test]
+    async fn ended_child_leaves_no_process_that_left_its_group() {
+        let (piped, mut pipes) = shell("setsid sleep 1000 & exec cat");
+        drop(pipes.stdin);
+        assert!(piped.end().await.unwrap().is_success());
+        let mut output = Vec::new();
+        pipes.stdout.read_to_end(&mut output).await.unwrap();
+        assert_eq!(output, b"");
     }
 
     #[tokio::test]

@@ -89,7 +89,7 @@ pub async fn run_bounded(
     let mut child = command.spawn().map_err(failed)?;
     let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     // Killed with all members when this future is dropped or times out.
-    let mut group = pid.map(|pid| ChildGroup::new(pid, String::new()));
+    let mut group = pid.map(|pid| ChildGroup::new(pid, None));
     match within(timeout, talk(&mut child, input, limit)).await {
         Err(_) => Err(QuietError::Timeout {
             program: program.to_string(),

@@ -104,7 +104,7 @@ pub(super) fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Function
 /// Sends a request to the session and waits for the answer.
 async fn request<T>(cx: &PluginCx, make: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T> {
     let (reply, answer) = oneshot::channel();
-    cx.link.send(make(reply));
+    cx.send(0, make(reply))?;
     answer.await.or_else(|_| fail("osier is closing"))
 }
 

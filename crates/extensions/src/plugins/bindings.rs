@@ -12,8 +12,14 @@ use super::thread::PluginCx;
 use super::{async_functions, lines};
 use osier_agent::Severity;
 use osier_base::problem::nearest;
+use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
 use osier_protocol::{AddedCommand, PluginKey};
+
+/// Maximum bytes of a text in the footer.
+const STATUS_LIMIT: usize = 4 * 1024;
+/// Maximum bytes of a notice.
+const NOTICE_LIMIT: usize = 64 * 1024;
 
 /// The functions that a plugin registered. They belong to its thread.
 #[derive(Debug, Default)]
@@ -64,8 +70,7 @@ pub(super) fn install(lua: &Lua, cx: &Arc<PluginCx>) -> Result<()> {
     let print = lua.create_function(move |_, values: mlua::Variadic<Value>| {
         let texts = values.iter().map(Value::to_string);
         let texts: Vec<String> = texts.collect::<Result<_>>()?;
-        notify(&told, &texts.join(" "), Severity::Info);
-        Ok(())
+        notify(&told, &texts.join(" "), Severity::Info)
     })?;
     globals.set("print", print)
 }
@@ -80,29 +85,27 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
         "command" => lua.create_function(move |_, given: Table| command(&cx, &given)),
         "keymap" => lua.create_function(
             move |_, (keys, description, function): (String, String, Function)| {
-                keymap(&cx, keys, description, function);
-                Ok(())
+                keymap(&cx, keys, description, function)
             },
         ),
         "renderer" => lua.create_function(move |_, (kind, function): (String, Function)| {
+            cx.allowances.registrations.spend(kind.len())?;
             cx.handlers.get().renderers.insert(kind, function);
             Ok(())
         }),
         "ui.notify" => lua.create_function(move |_, (text, severity): (String, Option<String>)| {
-            notify(&cx, &text, severity_of(severity.as_deref())?);
-            Ok(())
+            notify(&cx, &text, severity_of(severity.as_deref())?)
         }),
         "status" => lua.create_function(move |_, text: Option<String>| {
-            let text = text.map(|text| osier_base::text::single_line(&text));
+            let text = text.as_deref().map(|text| head_bytes(text, STATUS_LIMIT));
+            let text = text.map(single_line);
             let plugin = cx.name.clone();
-            cx.link.send(Request::Status { plugin, text });
-            Ok(())
+            cx.send(STATUS_LIMIT, Request::Status { plugin, text })
         }),
         "widget" => lua.create_function(move |lua, value: Value| {
             let lines = lines::read(&from_lua(lua, value)?).or_else(fail)?;
             let plugin = cx.name.clone();
-            cx.link.send(Request::Widget { plugin, lines });
-            Ok(())
+            cx.send(lines::bytes(&lines), Request::Widget { plugin, lines })
         }),
         "send_message" => {
             lua.create_async_function(move |lua, (text, options): (String, Option<Table>)| {
@@ -114,14 +117,16 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
             let cx = Arc::clone(&cx);
             async move {
                 let lines = render(&lua, &cx, &kind, &data).await?;
-                cx.link.send(Request::Message(Box::new(PluginMessage {
-                    display: lines.is_some(),
-                    lines: lines.unwrap_or_default(),
-                    kind,
-                    data: from_lua(&lua, data)?,
-                    ..PluginMessage::default()
-                })));
-                Ok(())
+                store(
+                    &cx,
+                    PluginMessage {
+                        display: lines.is_some(),
+                        lines: lines.unwrap_or_default(),
+                        kind,
+                        data: from_lua(&lua, data)?,
+                        ..PluginMessage::default()
+                    },
+                )
             }
         }),
         "json.encode" => lua.create_function(|lua, value: Value| {
@@ -141,13 +146,16 @@ fn make(lua: &Lua, cx: &Arc<PluginCx>, name: &str) -> Result<Value> {
     function.map(Value::Function)
 }
 
-fn keymap(cx: &PluginCx, keys: String, description: String, function: Function) {
+fn keymap(cx: &PluginCx, keys: String, description: String, function: Function) -> Result<()> {
+    let bytes = keys.len() + description.len();
+    cx.allowances.registrations.spend(bytes)?;
     cx.registration().keys.push(PluginKey {
         keys: keys.clone(),
         description,
         plugin: cx.name.clone(),
     });
     cx.handlers.get().keys.insert(keys, function);
+    Ok(())
 }
 
 fn severity_of(name: Option<&str>) -> Result<Severity> {
@@ -179,10 +187,10 @@ fn only_at_load(
     })
 }
 
-fn notify(cx: &PluginCx, text: &str, severity: Severity) {
-    let text = osier_base::text::sanitize(text).into_owned();
+fn notify(cx: &PluginCx, text: &str, severity: Severity) -> Result<()> {
+    let text = osier_base::text::sanitize(head_bytes(text, NOTICE_LIMIT));
     let text = format!("{}: {text}", cx.name);
-    cx.link.send(Request::Notify { severity, text });
+    cx.send(text.len(), Request::Notify { severity, text })
 }
 
 fn on(cx: &PluginCx, name: &str, function: Function) -> Result<()> {
@@ -192,6 +200,7 @@ fn on(cx: &PluginCx, name: &str, function: Function) -> Result<()> {
         let hint = known.map_or_else(String::new, |known| format!(": did you mean `{known}`?"));
         return fail(format!("unknown event `{name}`{hint}"));
     };
+    cx.allowances.registrations.spend(0)?;
     let mut registration = cx.registration();
     if !registration.events.contains(&event.name) {
         registration.events.push(event.name);
@@ -245,6 +254,8 @@ fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
         name: name.clone(),
     };
     let function = run_of(given, "a tool")?;
+    let bytes = spec.description.len() + spec.parameters.to_string().len();
+    cx.allowances.registrations.spend(bytes)?;
     cx.registration().tools.push(spec);
     cx.handlers.get().tools.insert(name, function);
     Ok(())
@@ -285,6 +296,10 @@ fn command(cx: &PluginCx, given: &Table) -> Result<()> {
             .unwrap_or_default(),
     };
     let function = run_of(given, "a command")?;
+    let texts = [&command.name, &command.argument, &command.description];
+    let texts = texts.into_iter().chain(&command.values);
+    let bytes = texts.map(|text| text.len() + size_of::<String>()).sum();
+    cx.allowances.registrations.spend(bytes)?;
     cx.registration().commands.push(command);
     cx.handlers.get().commands.insert(name, function);
     Ok(())
@@ -311,15 +326,22 @@ async fn send_message(
         Value::Boolean(value) => value,
         _ => true,
     };
-    cx.link.send(Request::Message(Box::new(PluginMessage {
+    let message = PluginMessage {
         kind,
         text,
         data: from_lua(lua, data)?,
         lines: lines.unwrap_or_default(),
         display: is(option("display")?, true),
         trigger_turn: is(option("trigger_turn")?, false),
-    })));
-    Ok(())
+    };
+    store(cx, message)
+}
+
+fn store(cx: &PluginCx, message: PluginMessage) -> Result<()> {
+    let bytes = message.kind.len() + message.text.len() + lines::bytes(&message.lines);
+    let bytes = bytes + message.data.to_string().len();
+    cx.allowances.messages.spend(bytes)?;
+    cx.send(bytes, Request::Message(Box::new(message)))
 }
 
 /// The lines that the renderer of `kind` returns for `data`, if there is one.

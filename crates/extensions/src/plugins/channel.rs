@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+use super::allowance::Share;
 use osier_agent::{Severity, ToolContext, ToolOutput};
 use osier_base::problem::Problem;
 use osier_llm::ToolSpec;
@@ -70,18 +71,40 @@ pub struct PluginMessage {
 
 /// The channel to the session. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Link(pub(super) mpsc::UnboundedSender<Request>);
+pub struct Link(mpsc::UnboundedSender<(Request, Option<Share>)>);
+
+/// The session's end of the channel.
+#[derive(Debug)]
+pub struct Requests(mpsc::UnboundedReceiver<(Request, Option<Share>)>);
+
+impl Requests {
+    /// The next request. Cancel safe.
+    pub async fn recv(&mut self) -> Option<Request> {
+        Some(self.0.recv().await?.0)
+    }
+
+    /// A request that waits.
+    pub fn try_recv(&mut self) -> Option<Request> {
+        Some(self.0.try_recv().ok()?.0)
+    }
+}
 
 impl Link {
     /// Creates a link and the receiver of its requests.
-    pub fn new() -> (Self, mpsc::UnboundedReceiver<Request>) {
+    pub fn new() -> (Self, Requests) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        (Self(sender), receiver)
+        (Self(sender), Requests(receiver))
     }
 
+    /// Sends a request of osier itself.
     pub(super) fn send(&self, request: Request) {
         // The session may have ended.
-        let _ = self.0.send(request);
+        let _ = self.0.send((request, None));
+    }
+
+    /// Sends a request of a plugin. `share` is what it takes of the plugin's allowance while it waits.
+    pub(super) fn send_limited(&self, request: Request, share: Share) {
+        let _ = self.0.send((request, Some(share)));
     }
 
     pub(super) fn report(&self, problem: Problem) {

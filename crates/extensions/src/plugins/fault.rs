@@ -35,6 +35,14 @@ pub(super) fn problem(path: &Path, chunk: &str, error: &Error) -> Problem {
     }
 }
 
+/// The problem as one line for the model.
+pub(super) fn text(problem: &Problem, chunk: &str) -> String {
+    match problem.line {
+        Some(line) => format!("{chunk}:{line}: {}", problem.message),
+        None => problem.message.clone(),
+    }
+}
+
 /// Whether the plugin ran out of memory.
 pub(super) fn is_memory(error: &Error) -> bool {
     match error {

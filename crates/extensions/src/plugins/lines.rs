@@ -41,6 +41,14 @@ pub fn read(value: &Value) -> Result<Vec<StyledLine>, String> {
     Ok(lines)
 }
 
+/// The size of lines in memory.
+pub(super) fn bytes(lines: &[StyledLine]) -> usize {
+    let spans = lines.iter().flatten();
+    spans
+        .map(|span| span.text.len() + size_of::<StyledSpan>())
+        .sum()
+}
+
 fn plain(line: &str) -> StyledSpan {
     StyledSpan {
         text: clean(line),

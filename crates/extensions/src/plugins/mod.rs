@@ -5,6 +5,7 @@
 //! Plugins are limited in instructions, memory and the time that they can delay an event. Every error is one
 //! line with its position, and does not affect anything else.
 
+mod allowance;
 pub mod api;
 mod async_functions;
 mod bindings;
@@ -12,6 +13,7 @@ pub mod channel;
 mod convert;
 pub mod discover;
 mod fault;
+mod halt;
 mod interceptor;
 pub mod lines;
 mod pattern;
@@ -28,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use channel::{Call, Link, Registration, Request};
 use discover::{PluginFolder, Source};
+use halt::Halt;
 pub use interceptor::PluginInterceptor;
 use osier_agent::{Severity, Tool, ToolSet, ToolSource};
 use osier_base::problem::Problem;
@@ -51,6 +54,7 @@ pub struct Plugins {
 struct Running {
     source: Source,
     calls: mpsc::UnboundedSender<Call>,
+    halt: Arc<Halt>,
     registration: Registration,
     tools: ToolSet,
     closed: CancellationToken,
@@ -145,6 +149,7 @@ impl Plugins {
         let (calls, received) = mpsc::unbounded_channel();
         let (tell, loaded) = oneshot::channel();
         let closed = CancellationToken::new();
+        let halt = Halt::new(&source, &self.link);
         let started = thread::start(thread::Start {
             source: source.clone(),
             cwd: self.cwd.clone(),
@@ -152,6 +157,7 @@ impl Plugins {
             questions: self.questions.clone(),
             calls: received,
             loaded: tell,
+            halt: Arc::clone(&halt),
             closed: closed.clone(),
         });
         if let Err(error) = started {
@@ -160,14 +166,19 @@ impl Plugins {
                 .report(Problem::of_file(&source.path, message, ""));
             return None;
         }
-        // The instruction limit stops a file that blocks its thread; the sender is dropped at the end.
-        match loaded.await {
+        let loaded = tokio::select! {
+            biased;
+            loaded = loaded => loaded,
+            () = halt.token.cancelled() => return None,
+        };
+        match loaded {
             Ok(Ok(registration)) => {
                 let tools = registration.tools.iter().map(|spec| {
                     let tool = PluginTool {
                         spec: spec.clone(),
                         plugin: source.name.clone(),
                         calls: calls.clone(),
+                        halt: Arc::clone(&halt),
                     };
                     Arc::new(tool) as Arc<dyn Tool>
                 });
@@ -175,6 +186,7 @@ impl Plugins {
                     tools: tools.collect(),
                     source,
                     calls,
+                    halt,
                     registration,
                     closed,
                 })
@@ -202,12 +214,15 @@ impl Plugins {
             let running = self.running();
             let listening = running.iter().filter(|plugin| plugin.listens(event));
             listening
-                .map(|plugin| (plugin.source.name.clone(), plugin.calls.clone()))
+                .map(|plugin| (plugin.calls.clone(), Arc::clone(&plugin.halt)))
                 .collect()
         };
         let interrupt = self.interrupted();
         let mut all = serde_json::Map::new();
-        for (name, calls) in listening {
+        for (calls, halt) in listening {
+            if halt.token.is_cancelled() {
+                return Err(halt.refusal());
+            }
             let (reply, answer) = oneshot::channel();
             let call = Call::Ask {
                 event,
@@ -220,10 +235,10 @@ impl Plugins {
             }
             let answer = tokio::select! {
                 answer = answer => answer,
+                () = halt.token.cancelled() => return Err(halt.message()),
                 () = interrupt.cancelled() => return Err("interrupted".to_owned()),
             };
-            let ended = |_| Err(format!("the plugin `{name}` has ended"));
-            let changed = answer.unwrap_or_else(ended)?;
+            let changed = answer.unwrap_or_else(|_| Err(halt.ended()))?;
             if let Value::Object(fields) = changed {
                 for (field, value) in fields {
                     payload[&field] = value.clone();
@@ -242,7 +257,7 @@ impl Plugins {
         for plugin in self.running().iter().filter(|plugin| plugin.listens(event)) {
             let payload = payload.clone();
             // It may have just ended.
-            let _ = plugin.calls.send(Call::Tell { event, payload });
+            plugin.send(Call::Tell { event, payload });
         }
     }
 
@@ -267,7 +282,7 @@ impl Plugins {
             return false;
         };
         let (name, argument) = (name.to_owned(), argument.to_owned());
-        plugin.calls.send(Call::Command { name, argument }).is_ok()
+        plugin.send(Call::Command { name, argument })
     }
 
     /// Runs the function of a plugin's key; false for an unknown key.
@@ -277,7 +292,7 @@ impl Plugins {
             return false;
         };
         let keys = keys.to_owned();
-        plugin.calls.send(Call::Key { keys }).is_ok()
+        plugin.send(Call::Key { keys })
     }
 
     pub fn commands(&self) -> Vec<AddedCommand> {
@@ -305,6 +320,15 @@ impl Plugins {
 }
 
 impl Running {
+    /// Passes on a call that nobody waits for. False if the plugin has just ended.
+    fn send(&self, call: Call) -> bool {
+        if self.halt.token.is_cancelled() {
+            self.halt.refuse(&call);
+            return true;
+        }
+        self.calls.send(call).is_ok()
+    }
+
     fn listens(&self, event: &str) -> bool {
         self.registration.events.contains(&event)
     }

@@ -1,22 +1,9 @@
 -- Replaces what could run without end or outside of the instruction count: the count is taken only in Lua code.
-local check, charge, search_, find_plain, has_length = ...
-local pcall_, resume_, close_, setmetatable_ = pcall, coroutine.resume, coroutine.close, setmetatable
+local charge, search_, find_plain, has_length = ...
+local setmetatable_ = setmetatable
 local rep_, concat_, sort_, unpack_, pack_ = string.rep, table.concat, table.sort, table.unpack, table.pack
 local error, type, rawget, tostring, tonumber, select = error, type, rawget, tostring, tonumber, select
 local sub, tointeger = string.sub, math.tointeger
-
--- Catching an error must not keep a stopped plugin alive. A handler of `xpcall` runs at the point of the error, inside
--- the hook, where its instructions would not be counted.
-local function pass(...) check() return ... end
-function pcall(...) return pass(pcall_(...)) end
-local function handled(handler, ok, ...)
-  check()
-  if ok then return true, ... end
-  return false, handler(...)
-end
-function xpcall(f, handler, ...) return handled(handler, pcall_(f, ...)) end
-function coroutine.resume(...) return pass(resume_(...)) end
-function coroutine.close(...) return pass(close_(...)) end
 
 -- Finalizers run without the count, whenever memory is collected.
 function setmetatable(value, meta)
@@ -47,9 +34,21 @@ function table.unpack(list, first, last)
   return unpack_(list, first, last)
 end
 
+-- Without `order`, the comparisons are not in Lua code. Numbers and short strings need no count.
+local function less(one, other) return one < other end
+local function is_fast(list)
+  for at = 1, #list do
+    local value = rawget(list, at)
+    local kind = type(value)
+    if kind ~= "number" and (kind ~= "string" or #value > 1000) then return false end
+  end
+  return true
+end
+
 function table.sort(list, order)
   if has_length(list) then error("`table.sort` needs a table without `__len`", 2) end
   charge(#list * 8)
+  if order == nil and not is_fast(list) then order = less end
   return sort_(list, order)
 end
 

@@ -4,27 +4,31 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use mlua::{
-    Debug, HookTriggers, Lua, LuaOptions, MultiValue, StdLib, String as LuaString, Table, Value,
-    VmState,
+    HookTriggers, Lua, LuaOptions, MultiValue, StdLib, String as LuaString, Table, Value, VmState,
 };
 
+use super::halt::Halt;
 use super::pattern::{self, Capture, Fault};
 
 /// Maximum memory of a plugin.
 pub(super) const MEMORY_LIMIT: usize = 64 * 1024 * 1024;
-/// Maximum instructions between two waits: about half a second. The tests reach it many times, without optimisation.
-pub(super) const INSTRUCTION_LIMIT: u64 = if cfg!(test) { 10_000_000 } else { 50_000_000 };
-/// Interval of the instruction count.
-const STEP: u32 = 1_000;
+/// Maximum instructions between two waits: about a second. The tests reach it many times, without optimisation.
+pub(super) const INSTRUCTION_LIMIT: u64 = if cfg!(test) { 2_000_000 } else { 50_000_000 };
+/// Interval of the instruction count. It is short because one instruction can take 0.3 s: a comparison of two strings that
+/// fill the memory. No hook can interrupt it.
+const STEP: u32 = 8;
 /// Maximum time between two waits: not all instructions take the same time, and coroutines have counts of their own.
-const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 10 });
+const TIME_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+
+/// Levels of the stack that are searched for code of the plugin.
+const LEVELS: usize = 16;
 
 /// Removed functions: they read files, load code or bypass the limits.
 const REMOVED: &[&str] = &[
@@ -38,40 +42,29 @@ const REMOVED: &[&str] = &[
 /// The remaining functions of `os`.
 const CLOCK: &[&str] = &["time", "date", "clock", "difftime"];
 
-/// Replaces what is not counted: functions of the libraries that loop, and what catches errors.
+/// Replaces what is not counted: functions of the libraries that loop.
 const PRELUDE: &str = include_str!("prelude.lua");
 
-/// Counts the instructions of a plugin. Shared by its state and its callers.
+/// Counts the instructions of a plugin, and halts it.
 #[derive(Debug)]
 pub(super) struct Meter {
     used: AtomicU64,
     /// When the time limit ends, in milliseconds after `created`.
     deadline: AtomicU64,
     created: Instant,
-    stopped: AtomicBool,
+    pub halt: Arc<Halt>,
 }
 
-impl Default for Meter {
-    fn default() -> Self {
+impl Meter {
+    pub(super) fn new(halt: Arc<Halt>) -> Arc<Self> {
         let meter = Self {
             used: AtomicU64::new(0),
             deadline: AtomicU64::new(0),
             created: Instant::now(),
-            stopped: AtomicBool::new(false),
+            halt,
         };
         meter.restart();
-        meter
-    }
-}
-
-impl Meter {
-    /// Whether the plugin exceeded a limit: it is not called again.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
+        Arc::new(meter)
     }
 
     /// The plugin waited: the full limits apply again.
@@ -82,37 +75,21 @@ impl Meter {
             .store(deadline.as_millis() as u64, Ordering::Relaxed);
     }
 
-    /// Counts work of `count` instructions. False if a limit is exceeded.
-    fn count(&self, count: u64) -> bool {
+    /// Counts work of `count` instructions. Does not return if a limit is exceeded.
+    fn charge(&self, lua: &Lua, count: u64) {
         let used = self.used.fetch_add(count, Ordering::Relaxed);
         let now = self.created.elapsed().as_millis() as u64;
         if used.saturating_add(count) > INSTRUCTION_LIMIT
             || now > self.deadline.load(Ordering::Relaxed)
         {
-            self.stop();
+            self.halt(lua);
         }
-        !self.is_stopped()
     }
 
-    fn step(&self, place: &Debug<'_>) -> mlua::Result<VmState> {
-        if self.count(u64::from(STEP)) {
-            return Ok(VmState::Continue);
-        }
-        let line = place.current_line().unwrap_or_default();
-        let source = place.source().short_src.map(std::borrow::Cow::into_owned);
-        let source = source.unwrap_or_default();
-        Err(mlua::Error::RuntimeError(format!(
-            "{source}:{line}: {ENDLESS}"
-        )))
-    }
-
-    /// Counts work outside of Lua code.
-    fn charge(&self, count: u64) -> mlua::Result<()> {
-        if self.count(count) {
-            Ok(())
-        } else {
-            Err(mlua::Error::RuntimeError(ENDLESS.to_owned()))
-        }
+    fn halt(&self, lua: &Lua) -> ! {
+        let place = place(lua).unwrap_or_default();
+        let error = mlua::Error::RuntimeError(format!("{place}{ENDLESS}"));
+        self.halt.halt(&error)
     }
 
     /// `string.find` from the byte `init` on, without a limit of its own.
@@ -127,13 +104,10 @@ impl Meter {
         let all = INSTRUCTION_LIMIT.saturating_sub(used);
         let mut steps = all;
         let found = pattern::find(text, pattern, init.saturating_sub(1), &mut steps);
-        self.charge(all - steps)?;
+        self.charge(lua, all - steps);
         let found = match found {
             Ok(found) => found,
-            Err(Fault::Limit) => {
-                self.stop();
-                return Err(mlua::Error::RuntimeError(ENDLESS.to_owned()));
-            }
+            Err(Fault::Limit) => self.halt(lua),
             Err(Fault::Malformed(reason)) => {
                 let reason = Value::String(lua.create_string(reason)?);
                 return Ok(MultiValue::from_iter([Value::Boolean(false), reason]));
@@ -153,6 +127,18 @@ impl Meter {
         }
         Ok(MultiValue::from_iter(values))
     }
+}
+
+/// `FILE:LINE: ` of the plugin's code that runs.
+fn place(lua: &Lua) -> Option<String> {
+    (0..LEVELS).find_map(|level| {
+        let place = lua.inspect_stack(level, |place| {
+            let line = place.current_line()?;
+            let source = place.source().short_src?.into_owned();
+            (source != "osier").then(|| format!("{source}:{line}: "))
+        });
+        place.flatten()
+    })
 }
 
 fn whole_number(number: usize) -> Value {
@@ -187,17 +173,21 @@ pub(super) fn new(meter: &Arc<Meter>) -> mlua::Result<Lua> {
     install_prelude(&lua, meter)?;
     let counted = Arc::clone(meter);
     let triggers = HookTriggers::new().every_nth_instruction(STEP);
-    lua.set_global_hook(triggers, move |_, place| counted.step(place))?;
+    lua.set_global_hook(triggers, move |lua, _| {
+        counted.charge(lua, u64::from(STEP));
+        Ok(VmState::Continue)
+    })?;
     Ok(lua)
 }
 
 /// Runs the prelude with the functions that it needs.
 fn install_prelude(lua: &Lua, meter: &Arc<Meter>) -> mlua::Result<()> {
-    let watched = Arc::clone(meter);
-    let check = lua.create_function(move |_, ()| watched.charge(0))?;
     let charged = Arc::clone(meter);
     // A negative count is no work.
-    let charge = lua.create_function(move |_, count: f64| charged.charge(count as u64))?;
+    let charge = lua.create_function(move |lua, count: f64| {
+        charged.charge(lua, count as u64);
+        Ok(())
+    })?;
     let searched = Arc::clone(meter);
     let search = lua.create_function(move |lua, given: (LuaString, LuaString, usize)| {
         let (text, pattern, init) = given;
@@ -220,7 +210,7 @@ fn install_prelude(lua: &Lua, meter: &Arc<Meter>) -> mlua::Result<()> {
         Ok(meta.is_some_and(|meta| !matches!(meta.raw_get("__len"), Ok(Value::Nil))))
     })?;
     let prelude = lua.load(PRELUDE).set_name("=osier");
-    prelude.call::<()>((check, charge, search, find_plain, has_length))
+    prelude.call::<()>((charge, search, find_plain, has_length))
 }
 
 /// A call of a plugin: after every wait, the full instruction limit applies again.
@@ -238,6 +228,13 @@ impl<F: Future> Metered<F> {
     }
 }
 
+impl<F> Drop for Metered<F> {
+    /// A call that ends while it waits runs its `__close` handlers.
+    fn drop(&mut self) {
+        self.meter.restart();
+    }
+}
+
 impl<F: Future> Future for Metered<F> {
     type Output = F::Output;
 
@@ -249,15 +246,49 @@ impl<F: Future> Future for Metered<F> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::channel::{Link, Request};
+    use super::super::discover::Source;
     use super::*;
 
+    /// A state on a thread of its own, which does not end if the code is halted.
+    fn run_in(
+        code: &str,
+        prepare: impl FnOnce(&Lua, &Arc<Meter>) + Send + 'static,
+    ) -> Result<String, String> {
+        let source = Source {
+            name: "test".to_owned(),
+            path: "/test".into(),
+            code: String::new(),
+            modules: Vec::new(),
+        };
+        let (link, mut problems) = Link::new();
+        let (halt, code) = (Halt::new(&source, &link), code.to_owned());
+        let halted = Arc::clone(&halt);
+        drop(link);
+        let (sender, result) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let meter = Meter::new(halted);
+            let lua = new(&meter).unwrap();
+            prepare(&lua, &meter);
+            let runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = { runtime }.build().unwrap();
+            let value = lua.load(code).set_name("=test").eval_async::<Value>();
+            let value = runtime.block_on(Metered::new(value, &meter));
+            let value = value.and_then(|value| value.to_string());
+            let _ = sender.send(value.map_err(|error| error.to_string()));
+            meter.halt.token.cancel();
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.build().unwrap();
+        runtime.block_on(halt.token.cancelled());
+        match problems.try_recv() {
+            Some(Request::Problem(problem)) => Err(problem.to_string()),
+            _ => result.recv().unwrap(),
+        }
+    }
+
     fn run(code: &str) -> Result<String, String> {
-        let meter = Arc::new(Meter::default());
-        let lua = new(&meter).unwrap();
-        let value = lua.load(code).set_name("=test").eval::<Value>();
-        value
-            .and_then(|value| value.to_string())
-            .map_err(|error| error.to_string())
+        run_in(code, |_, _| {})
     }
 
     #[test]
@@ -298,6 +329,51 @@ mod tests {
         }
     }
 
+    /// Handlers of a function that is stopped must not run without a limit.
+    #[test]
+    fn close_handlers_obey_the_limits() {
+        let endless =
+            "local x <close> = setmetatable({}, {__close = function() while true do end end})";
+        for code in [
+            "ENDLESS while true do end",
+            "coroutine.wrap(function() ENDLESS while true do end end)()",
+            "while true do pcall(coroutine.wrap(function() ENDLESS while true do end end)) end",
+            "local c = coroutine.create(function() ENDLESS while true do end end) pcall(coroutine.resume, c) pcall(coroutine.close, c)",
+            "local c = coroutine.create(function() ENDLESS coroutine.yield() end) coroutine.resume(c) coroutine.close(c)",
+            "coroutine.wrap(function() for _ in next, {1}, nil, setmetatable({}, {__close = function() while true do end end}) do while true do end end end)()",
+            "local function f(n) ENDLESS if n > 0 then coroutine.wrap(f)(n - 1) end while true do end end f(5)",
+            "coroutine.wrap(function() local x <close> = setmetatable({}, {__close = function() ENDLESS error('x') end}) while true do end end)()",
+            "coroutine.wrap(function() pcall(coroutine.yield) ENDLESS while true do end end)() local c c = coroutine.wrap(function() ENDLESS pcall(coroutine.yield) while true do end end) c() c()",
+        ] {
+            let error = run(&code.replace("ENDLESS", endless)).unwrap_err();
+            assert!(error.contains(ENDLESS), "{code}: {error}");
+        }
+    }
+
+    /// One instruction can take a third of a second, so a thousand of them are too many between two looks at the clock.
+    #[test]
+    fn the_clock_is_read_every_few_instructions() {
+        let counted = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&counted);
+        let code = format!("exhaust() {}", "count() ".repeat(10));
+        let error = run_in(&code, move |lua, meter| {
+            let count = move |_: &Lua, ()| Ok(count.fetch_add(1, Ordering::Relaxed));
+            let meter = Arc::clone(meter);
+            let exhaust = move |_: &Lua, ()| {
+                meter.used.store(INSTRUCTION_LIMIT, Ordering::Relaxed);
+                Ok(())
+            };
+            let globals = lua.globals();
+            let count = lua.create_function(count).unwrap();
+            globals.set("count", count).unwrap();
+            let exhaust = lua.create_function(exhaust).unwrap();
+            globals.set("exhaust", exhaust).unwrap();
+        });
+        assert!(error.unwrap_err().contains(ENDLESS));
+        let count = counted.load(Ordering::Relaxed);
+        assert!(count <= u64::from(STEP), "{count}");
+    }
+
     /// Each ran for hours, or for ever, before these limits.
     #[test]
     fn library_functions_obey_the_limits() {
@@ -313,6 +389,7 @@ mod tests {
             "return table.concat(setmetatable({}, {__len = function() return 1 << 60 end, __index = getmetatable, __metatable = ''}))",
             "return table.concat(setmetatable({}, {__index = getmetatable, __metatable = ''}), '', '2', '1152921504606846976')",
             "return table.unpack({}, '2', '1152921504606846976')",
+            "local a = ('\\0'):rep(500000) local b, t = a .. 'x', {} a = a .. 'y' for i = 1, 4000 do t[i] = i % 2 == 0 and a or b end table.sort(t)",
             "table.insert(setmetatable({}, {__len = function() return 1 << 60 end, __newindex = rawlen}), 1, 1)",
             "table.remove(setmetatable({}, {__len = function() return 1 << 60 end, __newindex = rawlen}), 1)",
             "while true do pcall(string.find, ('a'):rep(40), ('a*'):rep(30) .. 'b') end",
@@ -410,6 +487,10 @@ mod tests {
             (
                 "local t = {3, 1, 2} table.sort(t) return table.concat(t)",
                 "123",
+            ),
+            (
+                "local t = {'b', 'c', 'a' .. ('x'):rep(2000)} table.sort(t) return t[1]:sub(1, 1) .. t[2] .. t[3]",
+                "abc",
             ),
             ("return ('%d'):rep(2, '-')", "%d-%d"),
         ] {

@@ -13,11 +13,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::allowance::Allowances;
 use super::bindings::{self, Registry};
-use super::channel::{Call, Link, Registration};
+use super::channel::{Call, Link, Registration, Request};
 use super::convert::{from_lua, to_lua};
 use super::discover::Source;
 use super::fault;
+use super::halt::Halt;
 use super::sandbox::{self, Meter, Metered};
 use osier_agent::{Output, ToolContext, ToolOutput, ToolStatus, ToolUpdate};
 use osier_base::problem::Problem;
@@ -27,6 +29,9 @@ use osier_protocol::questions::Questions;
 /// How long an event handler, or loading a file, may take without asking the user or running a program.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Maximum bytes of the output that a tool shows while it runs.
+const UPDATE_LIMIT: usize = 64 * 1024;
+
 /// The context of a plugin's functions.
 #[derive(Debug)]
 pub(super) struct PluginCx {
@@ -35,6 +40,7 @@ pub(super) struct PluginCx {
     pub link: Link,
     pub questions: Questions,
     pub handlers: Registry,
+    pub allowances: Allowances,
     meter: Arc<Meter>,
     registration: Mutex<Registration>,
     loading: AtomicBool,
@@ -47,6 +53,13 @@ impl PluginCx {
         self.registration
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a request of `bytes` to the session, if not too many wait.
+    pub(super) fn send(&self, bytes: usize, request: Request) -> mlua::Result<()> {
+        let share = self.allowances.requests.take(bytes)?;
+        self.link.send_limited(request, share);
+        Ok(())
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -77,6 +90,7 @@ pub(super) struct Start {
     pub questions: Questions,
     pub calls: mpsc::UnboundedReceiver<Call>,
     pub loaded: oneshot::Sender<Result<Registration, Problem>>,
+    pub halt: Arc<Halt>,
     /// Ends all waits.
     pub closed: CancellationToken,
 }
@@ -109,13 +123,14 @@ struct Plugin {
 }
 
 async fn live(start: Start) {
-    let meter = Arc::new(Meter::default());
+    let meter = Meter::new(start.halt);
     let cx = Arc::new(PluginCx {
         name: start.source.name.clone(),
         cwd: start.cwd,
         link: start.link,
         questions: start.questions,
         handlers: Registry::default(),
+        allowances: Allowances::default(),
         meter: Arc::clone(&meter),
         registration: Mutex::default(),
         loading: AtomicBool::new(true),
@@ -198,8 +213,8 @@ impl Plugin {
     }
 
     async fn take(&self, call: Call) {
-        if self.cx.meter.is_stopped() {
-            return self.refuse(call);
+        if self.cx.meter.halt.token.is_cancelled() {
+            return self.cx.meter.halt.refuse(&call);
         }
         match call {
             Call::Ask {
@@ -242,21 +257,6 @@ impl Plugin {
                     let _ = self.guarded(function.call_async::<()>(())).await;
                 }
             }
-        }
-    }
-
-    /// A stopped plugin answers nothing, and denies the calls that it would have checked.
-    fn refuse(&self, call: Call) {
-        let message = format!("the plugin `{}` was stopped: reload it", self.cx.name);
-        match call {
-            Call::Ask { reply, .. } => drop(reply.send(Err(message))),
-            Call::Tool { reply, .. } => drop(reply.send(ToolOutput::error(message))),
-            Call::Command { .. } | Call::Key { .. } => {
-                self.cx
-                    .link
-                    .report(Problem::of_file(&self.source.path, message, ""));
-            }
-            Call::Tell { .. } => {}
         }
     }
 
@@ -333,7 +333,8 @@ impl Plugin {
         table.set("call_id", cx.call_id)?;
         let updates = cx.updates;
         let update = self.lua.create_function(move |_, text: String| {
-            let text = osier_base::text::sanitize(&text).into_owned();
+            let text = osier_base::text::head_bytes(&text, UPDATE_LIMIT);
+            let text = osier_base::text::sanitize(text).into_owned();
             updates.send(ToolUpdate::Output(Output::plain(text)));
             Ok(())
         })?;
@@ -348,13 +349,11 @@ impl Plugin {
             Ok(value) => Ok(value),
             Err(error) => {
                 if fault::is_memory(&error) {
-                    self.cx.meter.stop();
+                    self.cx.meter.halt.tell(&error);
+                    return Err(self.cx.meter.halt.message());
                 }
                 let problem = self.problem(&error);
-                let text = match problem.line {
-                    Some(line) => format!("{}:{line}: {}", self.source.chunk(), problem.message),
-                    None => problem.message.clone(),
-                };
+                let text = fault::text(&problem, &self.source.chunk());
                 self.cx.link.report(problem);
                 Err(format!("the plugin `{}` failed: {text}", self.cx.name))
             }
@@ -362,11 +361,7 @@ impl Plugin {
     }
 
     fn problem(&self, error: &mlua::Error) -> Problem {
-        let mut problem = fault::problem(&self.source.path, &self.source.chunk(), error);
-        if self.cx.meter.is_stopped() {
-            "the plugin is not called until it is reloaded".clone_into(&mut problem.hint);
-        }
-        problem
+        fault::problem(&self.source.path, &self.source.chunk(), error)
     }
 
     /// Waits for a call up to the time limit; time outside of the plugin does not count.

@@ -1,10 +1,13 @@
 //! A plugin's tool as a tool of the agent.
 
+use std::sync::Arc;
+
 use futures_util::future::{BoxFuture, FutureExt as _};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::channel::Call;
+use super::halt::Halt;
 use osier_agent::{Tool, ToolContext, ToolOrigin, ToolOutput, ToolStatus};
 use osier_llm::ToolSpec;
 
@@ -14,6 +17,7 @@ pub(super) struct PluginTool {
     pub spec: ToolSpec,
     pub plugin: String,
     pub calls: mpsc::UnboundedSender<Call>,
+    pub halt: Arc<Halt>,
 }
 
 impl Tool for PluginTool {
@@ -43,12 +47,16 @@ impl Tool for PluginTool {
                     self.plugin
                 ))
             };
+            if self.halt.token.is_cancelled() {
+                return ToolOutput::error(self.halt.refusal());
+            }
             if self.calls.send(call).is_err() {
                 return gone();
             }
             // A plugin that blocks its thread must not delay an interrupt.
             tokio::select! {
                 output = output => output.unwrap_or_else(|_| gone()),
+                () = self.halt.token.cancelled() => ToolOutput::error(self.halt.message()),
                 () = cancel.cancelled() => ToolOutput::failed(ToolStatus::Aborted, "interrupted"),
             }
         }

@@ -85,7 +85,7 @@ struct Inbox {
     ops: mpsc::UnboundedReceiver<Numbered>,
     jobs: mpsc::UnboundedReceiver<Delivery>,
     questions: mpsc::UnboundedReceiver<Request>,
-    plugins: mpsc::UnboundedReceiver<channel::Request>,
+    plugins: channel::Requests,
     hook_news: mpsc::UnboundedReceiver<HookNews>,
 }
 
