@@ -1,23 +1,29 @@
 //! Replaces files atomically: a reader sees the old bytes or the new ones, and so does the next run after a crash.
 //!
-//! The new bytes go to a temporary file in the target's directory, which is synced and renamed. Symbolic links are
+//! The new bytes go to a [`PendingFile`] in the target's directory, which is synced and named. Symbolic links are
 //! followed: the target is replaced, the link stays. An existing file's mode, extended attributes and, if permitted,
 //! owner stay. Other hard links still have the old bytes. A failure leaves nothing behind.
 
+use std::fmt;
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, Gid, Uid};
-use tempfile::NamedTempFile;
+use rustix::fs::{Access, CWD, Gid, RenameFlags, Uid, renameat_with};
+use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::fault;
+use crate::pending_file::{PendingFile, rename_new};
 use crate::private;
 use crate::without_links;
 
 /// Maximum number of symbolic links to follow, as in Linux.
 const MAX_LINKS: usize = 40;
+
+/// Maximum number of attempts to put the file of another process back, which writes again each time.
+const PUT_BACK: usize = 100;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -110,18 +116,44 @@ pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), Wri
     write_guarded(path, bytes, options, None)
 }
 
-/// Like [`write_with`], but fails if another process changed the file: `is_same` checks, just before the rename,
-/// whether the path (with links resolved) is still the expected file. A new file must not exist yet.
+/// What the file must be that a write replaces.
+pub struct Expected<'a> {
+    /// Its content, if it is known.
+    pub content: Option<&'a [u8]>,
+    /// Whether the path (with links resolved) is the expected file, or that there is none as expected.
+    pub is_same: &'a dyn Fn(&Path, Name) -> bool,
+}
+
+/// The name under which a file is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    /// It has its own name.
+    Own,
+    /// It was renamed, which changes the time of its last change of metadata.
+    Temporary,
+}
+
+/// Like [`write_with`], but never overwrites what another process wrote. The new file and the present one are
+/// exchanged; if the present one is not the expected file, they are exchanged again. A new file must not exist yet.
+///
+/// # Errors
+/// [`WriteError::Changed`]. The file is as the other process wrote it.
 pub fn write_if(
     path: &Path,
     bytes: &[u8],
     options: Options,
-    is_same: &dyn Fn(&Path) -> bool,
+    expected: &Expected<'_>,
 ) -> Result<(), WriteError> {
-    write_guarded(path, bytes, options, Some(is_same))
+    write_guarded(path, bytes, options, Some(expected))
 }
 
-type Guard<'a> = Option<&'a dyn Fn(&Path) -> bool>;
+impl fmt::Debug for Expected<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Expected").finish_non_exhaustive()
+    }
+}
+
+type Guard<'a> = Option<&'a Expected<'a>>;
 
 fn write_guarded(
     path: &Path,
@@ -174,14 +206,15 @@ fn write_without_links(
     };
     let folder = open(parent(path)).map_err(fail)?;
     let target = folder.join(name);
-    let is_same =
-        |target: &Path| folder.is_in_place() && guard.is_none_or(|is_same| is_same(target));
-    let guard: Guard<'_> = if guard.is_some() {
-        Some(&is_same)
-    } else {
-        None
+    let Some(expected) = guard else {
+        return replace(path, &target, bytes, options.mode, None);
     };
-    replace(path, &target, bytes, options.mode, guard)
+    let is_same = |target: &Path, name| folder.is_in_place() && (expected.is_same)(target, name);
+    let expected = Expected {
+        is_same: &is_same,
+        ..*expected
+    };
+    replace(path, &target, bytes, options.mode, Some(&expected))
 }
 
 /// Replaces `target`, which is no link. `path` is its name in errors.
@@ -196,24 +229,113 @@ fn replace(
     let existing = existing(path, target)?;
     let directory = parent(target);
     let existing = existing.as_ref().map(|metadata| (target, metadata));
-    let temporary = prepare(directory, bytes, existing, mode).map_err(fail)?;
-    if guard.is_some_and(|is_same| !is_same(target)) {
-        let path = path.to_path_buf();
-        return Err(WriteError::Changed { path });
-    }
-    let persisted = match (guard, existing) {
-        (Some(_), None) => temporary.persist_noclobber(target),
-        _ => temporary.persist(target),
+    let file = prepare(directory, bytes, existing, mode).map_err(fail)?;
+    let replaced = match (guard, existing) {
+        (None, _) => file.persist(target).map(drop),
+        (Some(expected), _) if !(expected.is_same)(target, Name::Own) => Err(changed()),
+        (Some(_), None) => file.persist_new(target).map(drop),
+        (Some(expected), Some(_)) => exchange(file, target, bytes, expected),
     };
-    if let Err(error) = persisted {
-        let path = path.to_path_buf();
-        return Err(match error.error.kind() {
-            io::ErrorKind::AlreadyExists => WriteError::Changed { path },
-            _ => WriteError::new(&path, error.error),
-        });
-    }
+    replaced.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => WriteError::Changed {
+            path: path.to_path_buf(),
+        },
+        _ => fail(error),
+    })?;
     sync_directory(directory);
     Ok(())
+}
+
+/// The error of a file that another process changed.
+fn changed() -> io::Error {
+    io::ErrorKind::AlreadyExists.into()
+}
+
+/// Replaces `target` with `file`, which has the content `new`, if it is as expected.
+fn exchange(
+    file: PendingFile,
+    target: &Path,
+    new: &[u8],
+    expected: &Expected<'_>,
+) -> io::Result<()> {
+    let ours = State {
+        id: id(&file.file().metadata()?),
+        content: Some(new.to_owned()),
+    };
+    fault::point();
+    let displaced = match file.exchange(target, expected.content, new) {
+        Ok(displaced) => displaced,
+        Err((file, error)) => {
+            return match Errno::from_io_error(&error) {
+                Some(Errno::NOENT) => Err(changed()),
+                // The file system cannot exchange files.
+                Some(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+                    if (expected.is_same)(target, Name::Own) =>
+                {
+                    file.persist(target).map(drop)
+                }
+                _ => Err(error),
+            };
+        }
+    };
+    fault::point();
+    let is_expected = || (expected.is_same)(&displaced, Name::Temporary);
+    if is_expected() {
+        // A program that opened the file before the exchange may write it while this waits for the disk.
+        sync_directory(parent(target));
+        if is_expected() {
+            return fs::remove_file(&displaced);
+        }
+    }
+    put_back(&displaced, target, ours);
+    Err(changed())
+}
+
+/// A file at a moment.
+#[derive(PartialEq, Eq)]
+struct State {
+    /// Device and inode.
+    id: (u64, u64),
+    content: Option<Vec<u8>>,
+}
+
+impl State {
+    /// The file at `path`, which is not followed if it is a link.
+    fn of(path: &Path) -> Option<Self> {
+        let id = id(&fs::symlink_metadata(path).ok()?);
+        let read = |mut file: File| {
+            let mut content = Vec::new();
+            file.read_to_end(&mut content).ok().map(|_| content)
+        };
+        let content = without_links::open_last(path).ok().and_then(read);
+        Some(Self { id, content })
+    }
+}
+
+fn id(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Exchanges the file of another process, `displaced`, with `target`. If that does not displace what was `placed` there,
+/// the other process has written again, and its newer file is put back likewise.
+fn put_back(displaced: &Path, target: &Path, mut placed: State) {
+    for _ in 0..PUT_BACK {
+        let Some(next) = State::of(displaced) else {
+            return;
+        };
+        fault::point();
+        match renameat_with(CWD, displaced, CWD, target, RenameFlags::EXCHANGE) {
+            Ok(()) if State::of(displaced).is_some_and(|now| now == placed) => {
+                let _ = fs::remove_file(displaced);
+                return;
+            }
+            Ok(()) => placed = next,
+            // It was deleted, so that only this content is left.
+            Err(Errno::NOENT) if rename_new(displaced, target).is_ok() => return,
+            // It keeps its temporary name: no sweep removes it.
+            Err(_) => return,
+        }
+    }
 }
 
 /// The metadata of the file to replace, if it exists and can be replaced.
@@ -239,49 +361,34 @@ fn existing(path: &Path, target: &Path) -> Result<Option<Metadata>, WriteError> 
     Ok(Some(metadata))
 }
 
-/// The new file under a temporary name, complete and synced. Dropping it removes it.
-fn prepare(
-    directory: &Path,
-    bytes: &[u8],
-    existing: Option<(&Path, &Metadata)>,
-    mode: Option<u32>,
-) -> io::Result<NamedTempFile> {
-    let mut name = tempfile::Builder::new();
-    name.prefix(".osier-").suffix(".tmp");
-    prepare_as(&mut name, directory, bytes, existing, mode)
-}
-
 /// A file with `bytes` in `directory`, complete and synced, that will replace `existing`: it has its owner, its extended
-/// attributes and, without `mode`, its mode. `name` has its temporary name. Dropping it removes it.
-pub fn prepare_as(
-    name: &mut tempfile::Builder<'_, '_>,
+/// attributes and, without `mode`, its mode.
+pub fn prepare(
     directory: &Path,
     bytes: &[u8],
     existing: Option<(&Path, &Metadata)>,
     mode: Option<u32>,
-) -> io::Result<NamedTempFile> {
+) -> io::Result<PendingFile> {
     // The umask applies to the mode at creation, as for any new file.
-    let mut temporary = name
-        .permissions(Permissions::from_mode(mode.unwrap_or(match existing {
-            Some(_) => 0o600,
-            None => 0o666,
-        })))
-        .tempfile_in(directory)?;
-    temporary.write_all(bytes)?;
+    let first = mode.unwrap_or(match existing {
+        Some(_) => 0o600,
+        None => 0o666,
+    });
+    let pending = PendingFile::create(directory, first)?;
+    let mut file = pending.file();
+    file.write_all(bytes)?;
     if let Some((old, metadata)) = existing {
-        keep_owner(temporary.as_file(), metadata);
-        keep_attributes(temporary.as_file(), old);
+        keep_owner(file, metadata);
+        keep_attributes(file, old);
     }
     // After the change of owner, which clears set-id bits.
     // As when a file is changed: it does not run as another user with other contents.
     let kept = existing.map(|(_, metadata)| metadata.mode() & 0o1777);
     if let Some(mode) = mode.or(kept) {
-        temporary
-            .as_file()
-            .set_permissions(Permissions::from_mode(mode))?;
+        file.set_permissions(Permissions::from_mode(mode))?;
     }
-    temporary.as_file().sync_all()?;
-    Ok(temporary)
+    file.sync_all()?;
+    Ok(pending)
 }
 
 /// Only root can change the owner; otherwise at least the group is tried.
@@ -490,17 +597,26 @@ mod tests {
     fn concurrent_change_is_not_overwritten() {
         let dir = TempDir::new().unwrap();
         let path = dir.path().join("f");
-        let theirs = |target: &Path| {
+        let write_ours = |is_same: &dyn Fn(&Path, Name) -> bool| {
+            let content = None;
+            write_if(
+                &path,
+                b"ours",
+                Options::default(),
+                &Expected { content, is_same },
+            )
+        };
+        let theirs = |target: &Path, _| {
             write(target, b"theirs").unwrap();
             true
         };
         // The file did not exist when we began.
-        let error = write_if(&path, b"ours", Options::default(), &theirs).unwrap_err();
+        let error = write_ours(&theirs).unwrap_err();
         assert!(matches!(error, WriteError::Changed { .. }), "{error:?}");
-        let error = write_if(&path, b"ours", Options::default(), &|_| false).unwrap_err();
+        let error = write_ours(&|_, _| false).unwrap_err();
         assert!(matches!(error, WriteError::Changed { .. }), "{error:?}");
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
-        write_if(&path, b"ours", Options::default(), &|_| true).unwrap();
+        write_ours(&|_, _| true).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"ours");
         assert_eq!(names(dir.path()), ["f"]);
     }

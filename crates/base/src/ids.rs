@@ -18,3 +18,13 @@ pub fn prefixed(prefix: &str) -> String {
     let hex = Uuid::new_v4().simple().to_string();
     format!("{prefix}_{}", &hex[..24])
 }
+
+/// The length of a [`random_name`].
+pub(crate) const RANDOM_NAME: usize = 12;
+
+/// A part of a name of a temporary file: hex digits.
+pub(crate) fn random_name() -> String {
+    let mut hex = Uuid::new_v4().simple().to_string();
+    hex.truncate(RANDOM_NAME);
+    hex
+}

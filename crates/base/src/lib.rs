@@ -12,11 +12,12 @@
 //! - [`text`] measures, cuts and sanitizes untrusted text; [`visible`] shows each of its characters; [`ansi`] extracts
 //!   its colours; [`secrets`] finds keys and [`redact`] removes them.
 //! - [`terminal_output`] owns the standard output and standard error of the program.
-//! - [`atomic_file`] replaces files atomically; [`locked_json`] shares small files between processes; [`jsonl`] reads
+//! - [`atomic_file`] replaces files atomically, by a [`pending_file`]; [`locked_json`] shares small files between processes; [`jsonl`] reads
 //!   and appends JSON lines.
 //! - [`regular_file`] and [`walk`] read what others may have prepared: regular files of a limited size, folders once;
 //!   [`config_file`] is such a file for a loader.
 //! - [`private`] is for files and folders that may contain secrets.
+//! - [`leftovers`] removes what killed processes leave.
 //! - [`diff`] compares texts by line or by word.
 //! - [`process`] runs commands and kills them with all their descendants.
 //! - [`git`] runs git so that the repository cannot run programs.
@@ -32,6 +33,7 @@ pub mod clock;
 pub mod config_file;
 pub mod diff;
 pub mod exit_limit;
+pub mod fault;
 pub mod folders;
 pub mod foreground;
 #[cfg(any(test, fuzzing))]
@@ -40,10 +42,12 @@ pub mod git;
 pub mod hex;
 pub mod ids;
 pub mod jsonl;
+pub mod leftovers;
 pub mod locked_file;
 pub mod locked_json;
 pub mod parts;
 pub mod path;
+pub mod pending_file;
 pub mod percent;
 pub mod private;
 pub mod problem;

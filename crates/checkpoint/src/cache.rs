@@ -1,6 +1,7 @@
 //! Caches the state of the files at the last scan, so that unchanged files are not read again. Without the cache, or
 //! with a damaged one, everything is read.
 
+use osier_base::pending_file::PendingFile;
 use osier_base::private;
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -108,10 +109,9 @@ impl Cache {
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let parent = path.parent().unwrap_or(Path::new("/"));
     private::create_folder(parent)?;
-    let mut file = tempfile::NamedTempFile::new_in(parent)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    let file = PendingFile::create(parent, private::FILE_MODE)?;
+    file.file().write_all(bytes)?;
+    file.persist(path).map(drop)
 }
 
 fn parse(bytes: &[u8]) -> Option<HashMap<PathBuf, (Stamp, Hash)>> {

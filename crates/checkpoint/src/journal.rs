@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::fault;
 use super::state::StateId;
 use osier_base::locked_file::{self, LockedFile};
+use osier_base::pending_file::PendingFile;
 use osier_base::{atomic_file, private};
 
 /// Number of attempts to lock a journal, and the time between them. A child that is just starting briefly has the locks
@@ -53,32 +54,29 @@ pub(super) struct Journal {
 impl Journal {
     /// Creates the journal; an error of the kind `AlreadyExists` if there is one.
     pub(super) fn create(path: &Path, record: Record) -> io::Result<Self> {
-        Self::write(path, record, |file, path| {
-            file.persist_noclobber(path).map_err(|error| error.error)
-        })
+        Self::write(path, record, PendingFile::persist_new)
     }
 
     /// Replaces the journal.
     pub(super) fn replace(self, record: Record) -> io::Result<Self> {
-        Self::write(&self.path, record, |file, path| {
-            file.persist(path).map_err(|error| error.error)
-        })
+        Self::write(&self.path, record, PendingFile::persist)
     }
 
     fn write(
         path: &Path,
         record: Record,
-        name: impl FnOnce(tempfile::NamedTempFile, &Path) -> io::Result<File>,
+        name: impl FnOnce(PendingFile, &Path) -> io::Result<File>,
     ) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(Path::new("/"));
         private::create_folder(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let pending = PendingFile::create(folder, private::FILE_MODE)?;
+        let mut file = pending.file();
         // Before it has its name, so that nobody finds it without a lock.
-        locked_file::try_lock(file.as_file())?;
+        locked_file::try_lock(file)?;
         file.write_all(&serde_json::to_vec(&record)?)?;
-        file.as_file().sync_all()?;
+        file.sync_all()?;
         fault::point();
-        let file = name(file, path)?;
+        let file = name(pending, path)?;
         atomic_file::sync_directory(folder);
         fault::point();
         Ok(Self {

@@ -42,7 +42,6 @@
 
 mod adopt;
 mod cache;
-pub mod fault;
 mod hunk;
 mod journal;
 mod objects;
@@ -63,6 +62,7 @@ mod tests;
 pub mod working_tree;
 
 pub use hunk::hunks;
+pub use osier_base::fault;
 pub use plan::Plan;
 pub use prune::{PruneError, PruneOptions, Pruned, prune, prune_when_idle};
 pub use recorder::{Checkpoint, Checkpointer, Moment, Notify};

@@ -1,12 +1,12 @@
 //! Content-addressed objects. An object is written once and never changed: readers see all of it or nothing, and
 //! writers of the same bytes produce the same file. A damaged object is replaced when its content is stored again.
 
+use osier_base::pending_file::PendingFile;
 use osier_base::{atomic_file, private};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -131,12 +131,10 @@ impl Objects {
         }
         let parent = path.parent().unwrap_or(Path::new("/"));
         private::create_folder(parent)?;
-        let mut file = tempfile::Builder::new()
-            .permissions(fs::Permissions::from_mode(0o600))
-            .tempfile_in(parent)?;
-        file.write_all(bytes)?;
+        let file = PendingFile::create(parent, private::FILE_MODE)?;
+        file.file().write_all(bytes)?;
         fault::point();
-        file.persist(&path).map_err(|error| error.error)?;
+        file.persist(&path)?;
         fault::point();
         self.note_unsynced(path);
         Ok(hash)

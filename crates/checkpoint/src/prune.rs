@@ -122,7 +122,7 @@ fn remove(
 ) -> Result<Pruned, PruneError> {
     let store = data.join(CHECKPOINTS);
     let objects = Objects::new(store.join("objects"));
-    let (stored, leftovers) = stored(&store.join("objects"))?;
+    let stored = stored(&store.join("objects"))?;
     // Recordings have ended: what they recorded is in a session by now, or fresh.
     let mut claims = claims(data, earlier)?;
     sort::by_key(&mut claims, |claim| std::cmp::Reverse(claim.used));
@@ -141,10 +141,6 @@ fn remove(
     for object in stored.iter().filter(|object| !needed.has(object.hash)) {
         fault::point();
         fs::remove_file(&object.path)?;
-    }
-    for path in leftovers {
-        // Another pruning may have removed it.
-        let _ = fs::remove_file(path);
     }
     Ok(pruned)
 }
@@ -206,11 +202,11 @@ struct Stored {
     used: SystemTime,
 }
 
-/// All objects, and the remains of interrupted writes.
-fn stored(folder: &Path) -> io::Result<(Vec<Stored>, Vec<PathBuf>)> {
-    let (mut found, mut leftovers) = (Vec::new(), Vec::new());
+/// All objects.
+fn stored(folder: &Path) -> io::Result<Vec<Stored>> {
+    let mut found = Vec::new();
     let Ok(shelves) = fs::read_dir(folder) else {
-        return Ok((found, leftovers));
+        return Ok(found);
     };
     for shelf in shelves {
         let shelf = shelf?;
@@ -218,18 +214,10 @@ fn stored(folder: &Path) -> io::Result<(Vec<Stored>, Vec<PathBuf>)> {
             continue;
         }
         for entry in fs::read_dir(shelf.path())? {
-            let entry = entry?;
-            let stored = object(&shelf, &entry)?;
-            let is_leftover = stored.is_none()
-                && entry.file_name().as_encoded_bytes().starts_with(b".tmp")
-                && age_of(&entry.path()).is_some_and(|age| age >= FRESH);
-            if is_leftover {
-                leftovers.push(entry.path());
-            }
-            found.extend(stored);
+            found.extend(object(&shelf, &entry?)?);
         }
     }
-    Ok((found, leftovers))
+    Ok(found)
 }
 
 fn object(shelf: &DirEntry, entry: &DirEntry) -> io::Result<Option<Stored>> {
@@ -391,7 +379,7 @@ mod tests {
         /// Sets the time of use of every object to two days ago.
         fn age_all(&self) {
             let objects = self.folder.path().join("checkpoints/objects");
-            for object in stored(&objects).unwrap().0 {
+            for object in stored(&objects).unwrap() {
                 age(&object.path, 2);
             }
         }

@@ -18,6 +18,7 @@ use super::fault;
 use super::objects::{Hash, Objects};
 use super::plan::Step;
 use super::state::Content;
+use osier_base::pending_file::rename_new;
 use osier_base::{atomic_file, without_links};
 
 pub(super) const CHANGED: &str = "it has changed since then";
@@ -155,12 +156,9 @@ fn prepare(objects: &Objects, path: &Path, new: &Path, content: Content) -> Resu
             let present = fs::symlink_metadata(path).ok();
             let present = present.filter(fs::Metadata::is_file);
             let present = present.as_ref().map(|metadata| (path, metadata));
-            let mut name = tempfile::Builder::new();
-            name.prefix(new.file_name().unwrap_or_default())
-                .rand_bytes(0);
-            let file = atomic_file::prepare_as(&mut name, folder, &bytes, present, Some(mode));
-            let file = file.map_err(failed)?;
-            file.keep().map_err(|error| failed(error.error))?;
+            let file = atomic_file::prepare(folder, &bytes, present, Some(mode));
+            file.and_then(|file| file.persist_new(new))
+                .map_err(failed)?;
             Ok(())
         }
         Content::Link { target } => {
@@ -240,18 +238,6 @@ fn put_back(old: &Path, path: &Path, step: &Step) {
         if rename_new(old, &free).is_ok() {
             return;
         }
-    }
-}
-
-/// Renames a file to a name that no file has.
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // The file system has no atomic rename without replacement: check first.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match to.symlink_metadata() {
-            Ok(_) => Err(changed()),
-            Err(_) => fs::rename(from, to),
-        },
-        renamed => Ok(renamed?),
     }
 }
 

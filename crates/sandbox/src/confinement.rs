@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::HELPER;
@@ -18,6 +17,7 @@ use super::report::Report;
 use super::scope::{self, Scope};
 use super::spec::{Network, Spec, Stage};
 use osier_base::folders::Folders;
+use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_base::process::Invocation;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
 use osier_protocol::{NetworkAccess, SandboxMode};
@@ -34,7 +34,7 @@ pub struct Confinement {
     requested: Arc<Mutex<Requested>>,
     backend: Arc<OnceLock<Result<Backend, SandboxError>>>,
     proxies: Arc<Proxies>,
-    temporary: OnceLock<Option<TempDir>>,
+    temporary: OnceLock<Option<TemporaryFolder>>,
     protected: Protected,
     /// Read-only directories that are not hidden.
     shown: Mutex<BTreeSet<PathBuf>>,
@@ -347,8 +347,7 @@ impl Confinement {
     /// Private temporary directories that live as long as the workspace.
     fn temporary(&self) -> Result<Temporary, SandboxError> {
         let made = self.temporary.get_or_init(|| {
-            let mut builder = tempfile::Builder::new();
-            let made = builder.prefix("osier-tmp-").tempdir().ok()?;
+            let made = TemporaryFolder::new(FolderKind::Sandbox).ok()?;
             Temporary::create(made.path()).ok()?;
             Some(made)
         });

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use osier_agent::AgentMessage;
+use osier_agent::{AgentMessage, Severity};
 use osier_base::folders::Folders;
 use osier_base::parts::Parts;
 use osier_protocol::{Event, PageAt};
@@ -30,12 +30,18 @@ impl Drafts {
         }
     }
 
-    /// Stores the draft of `session`.
-    pub(crate) fn save(&mut self, session: &str, text: Parts) {
+    /// Stores the draft of `session`. A notice reports once that drafts cannot be stored.
+    pub(crate) fn save(&mut self, session: &str, text: Parts, emitter: &Emitter) {
         let folder = self.folders.drafts();
-        let writer = self
-            .writer
-            .get_or_insert_with(|| PromptDraftRecorder::new(folder));
+        let writer = self.writer.get_or_insert_with(|| {
+            let emitter = emitter.detached();
+            PromptDraftRecorder::new(folder, move |error| {
+                let text = format!(
+                    "what you type is lost if osier is killed: it cannot be stored: {error}"
+                );
+                emitter.post_notice(Severity::Warning, text);
+            })
+        });
         writer.record(PromptDraft {
             session: session.to_owned(),
             cwd: self.cwd.clone(),

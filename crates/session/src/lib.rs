@@ -82,6 +82,7 @@ mod shell;
 mod stash;
 mod status;
 pub mod subagents;
+mod sweeping;
 mod todo;
 mod tool_policy;
 mod transcript;

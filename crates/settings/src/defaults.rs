@@ -29,6 +29,8 @@ impl Default for Settings {
             footer_left: FooterPart::LEFT.to_vec(),
             footer_right: FooterPart::RIGHT.to_vec(),
             max_retries: 5,
+            idle_timeout: 300,
+            answer_timeout: 3_600,
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,

@@ -31,6 +31,7 @@ mod screen;
 mod value;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use toml::de::DeValue;
 
@@ -83,6 +84,10 @@ pub struct Settings {
     pub footer_left: Vec<FooterPart>,
     pub footer_right: Vec<FooterPart>,
     pub max_retries: u32,
+    /// Seconds without content after which a model call fails.
+    pub idle_timeout: u64,
+    /// Seconds after which an answer fails when nobody watches.
+    pub answer_timeout: u64,
     /// Whether a nearly full context window is compacted automatically.
     pub auto_compact: bool,
     pub discover_local_models: bool,
@@ -333,6 +338,26 @@ pub const SETTINGS: &[Setting] = &[
         }),
     },
     Setting {
+        name: "idle_timeout",
+        default: "300",
+        accepts: "a number of seconds from 1",
+        description: "How long a model may send no content before the call is tried again. Signs of life without content do not count.",
+        take: Plain(|settings, value| {
+            settings.idle_timeout = number(value).filter(|seconds| *seconds > 0)?;
+            Some(())
+        }),
+    },
+    Setting {
+        name: "answer_timeout",
+        default: "3600",
+        accepts: "a number of seconds from 1",
+        description: "How long one answer may take in non-interactive modes.",
+        take: Plain(|settings, value| {
+            settings.answer_timeout = number(value).filter(|seconds| *seconds > 0)?;
+            Some(())
+        }),
+    },
+    Setting {
         name: "auto_compact",
         default: "true",
         accepts: "true or false",
@@ -543,6 +568,9 @@ pub const SETTINGS: &[Setting] = &[
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
 
+/// Maximum seconds of a timeout: a year. Larger numbers cannot be added to a time.
+const LONGEST: u64 = 365 * 24 * 60 * 60;
+
 impl Settings {
     /// The permission rules.
     pub fn rules(&self) -> RuleLists<'_> {
@@ -557,7 +585,17 @@ impl Settings {
     pub fn http(&self) -> HttpOptions {
         HttpOptions {
             ca_file: self.ca_file.as_deref().map(Into::into),
+            idle_timeout: Duration::from_secs(self.idle_timeout.min(LONGEST)),
             ..HttpOptions::default()
+        }
+    }
+
+    /// The HTTP options for model calls; `is_watched` if a user can stop them.
+    pub fn model_http(&self, is_watched: bool) -> HttpOptions {
+        let limit = Duration::from_secs(self.answer_timeout.min(LONGEST));
+        HttpOptions {
+            answer_timeout: (!is_watched).then_some(limit),
+            ..self.http()
         }
     }
 }

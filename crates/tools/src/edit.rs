@@ -25,7 +25,7 @@ use super::workspace::Workspace;
 use super::write::{changed_on_disk, explain, other_names};
 use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file;
-use osier_base::atomic_file::{Options, WriteError};
+use osier_base::atomic_file::{Expected, Options, WriteError};
 use osier_base::text::{counted, head_bytes};
 use osier_llm::ToolSpec;
 
@@ -285,12 +285,17 @@ fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), E
 
 fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
     // Matching and writing take time, so another process may have written meanwhile.
-    let is_same = |path: &Path| original.stamp.matches(path, Some(original.text.as_bytes()));
+    let content = Some(original.text.as_bytes());
+    let is_same = |path: &Path, name| original.stamp.matches(path, name, content);
+    let expected = Expected {
+        content,
+        is_same: &is_same,
+    };
     let options = Options {
         no_links: true,
         ..Options::default()
     };
-    let written = atomic_file::write_if(&original.target.host, text.as_bytes(), options, &is_same);
+    let written = atomic_file::write_if(&original.target.host, text.as_bytes(), options, &expected);
     written.map_err(|error| match error {
         WriteError::Changed { .. } => EditError::Changed {
             path: original.name.clone(),

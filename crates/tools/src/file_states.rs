@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::file_access::FileTarget;
+use osier_base::atomic_file::Name;
 use osier_base::without_links;
 
 /// Files up to this size are identified by their contents; larger ones by size and time.
@@ -64,15 +65,18 @@ impl Stamp {
         }
     }
 
-    /// Whether `path` is still the same file, with these `contents` if they are known.
-    pub(super) fn matches(&self, path: &Path, contents: Option<&[u8]>) -> bool {
+    /// Whether `path` is still the same file, with these `contents` if they are known. A renamed file has another time
+    /// of its last change of metadata, so that its contents decide, whatever their size.
+    pub(super) fn matches(&self, path: &Path, name: Name, contents: Option<&[u8]>) -> bool {
         let Ok(metadata) = fs::symlink_metadata(path) else {
             return false;
         };
+        let (identity, is_renamed) = (Identity::of(&metadata), name == Name::Temporary);
         let fits = self.size == metadata.len()
             && self.modified == metadata.modified().ok()
-            && self.identity == Identity::of(&metadata);
-        let known = contents.filter(|contents| contents.len() <= MAX_COMPARED);
+            && (identity.device, identity.inode) == (self.identity.device, self.identity.inode)
+            && (is_renamed || identity == self.identity);
+        let known = contents.filter(|contents| is_renamed || contents.len() <= MAX_COMPARED);
         fits && known.is_none_or(|known| contents_of(path).is_ok_and(|now| now == known))
     }
 
@@ -216,14 +220,14 @@ mod tests {
         let (path, link) = (dir.path().join("f"), dir.path().join("link"));
         atomic_file::write(&path, b"one").unwrap();
         let stamp = Stamp::of(&fs::metadata(&path).unwrap(), b"one");
-        assert!(stamp.matches(&path, Some(b"one")));
+        assert!(stamp.matches(&path, Name::Own, Some(b"one")));
         // Within one clock tick, only the contents differ.
-        assert!(!stamp.matches(&path, Some(b"two")));
+        assert!(!stamp.matches(&path, Name::Own, Some(b"two")));
         std::os::unix::fs::symlink("f", &link).unwrap();
-        assert!(!stamp.matches(&link, None));
+        assert!(!stamp.matches(&link, Name::Own, None));
         atomic_file::write(&path, b"one").unwrap();
-        assert!(!stamp.matches(&path, None));
+        assert!(!stamp.matches(&path, Name::Own, None));
         fs::remove_file(&path).unwrap();
-        assert!(!stamp.matches(&path, None));
+        assert!(!stamp.matches(&path, Name::Own, None));
     }
 }

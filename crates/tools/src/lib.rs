@@ -49,6 +49,7 @@ mod live_output;
 mod ls;
 mod ordered_jobs;
 mod output;
+mod output_directory;
 mod output_file;
 mod preview;
 mod prompt_detection;

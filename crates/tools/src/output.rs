@@ -154,7 +154,8 @@ pub(super) enum FullOutput<'a> {
     NotStored,
     At {
         path: &'a Path,
-        complete: bool,
+        /// The bytes of the file if it lacks the end of the output.
+        incomplete: Option<u64>,
     },
     Failed(&'a str),
 }
@@ -165,9 +166,18 @@ impl FullOutput<'_> {
             Self::NotStored => String::new(),
             Self::At {
                 path,
-                complete: true,
+                incomplete: None,
             } => format!("; full output: {}", path.display()),
-            Self::At { path, .. } => format!("; the first GiB of output: {}", path.display()),
+            Self::At {
+                path,
+                incomplete: Some(bytes),
+            } => {
+                let size = match bytes >> 20 {
+                    1024 => "GiB".to_owned(),
+                    size => format!("{size} MiB"),
+                };
+                format!("; the first {size} of output: {}", path.display())
+            }
             Self::Failed(error) => format!("; the full output could not be stored: {error}"),
         }
     }

@@ -7,7 +7,7 @@ use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWriteExt as _;
 
 use super::output::FullOutput;
-use super::workspace::OutputDirectory;
+use super::output_directory::OutputDirectory;
 
 /// Maximum size of the file.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
@@ -28,6 +28,8 @@ pub(super) enum StoredOutput {
     At {
         path: PathBuf,
         bytes: u64,
+        /// The end of the output did not fit.
+        is_cut: bool,
     },
     Failed(String),
 }
@@ -36,9 +38,13 @@ impl StoredOutput {
     pub(super) fn full_output(&self) -> FullOutput<'_> {
         match self {
             Self::Nothing => FullOutput::NotStored,
-            Self::At { path, bytes } => FullOutput::At {
+            Self::At {
                 path,
-                complete: *bytes < MAX_BYTES,
+                bytes,
+                is_cut,
+            } => FullOutput::At {
+                path,
+                incomplete: is_cut.then_some(*bytes),
             },
             Self::Failed(error) => FullOutput::Failed(error),
         }
@@ -88,14 +94,26 @@ impl Spill {
                     .open(&path)
                     .await?,
             );
-            self.kept = StoredOutput::At { path, bytes: 0 };
+            self.kept = StoredOutput::At {
+                path,
+                bytes: 0,
+                is_cut: false,
+            };
         }
-        if let (Some(file), StoredOutput::At { bytes: written, .. }) =
-            (&mut self.file, &mut self.kept)
+        if let (
+            Some(file),
+            StoredOutput::At {
+                path,
+                bytes: written,
+                is_cut,
+            },
+        ) = (&mut self.file, &mut self.kept)
         {
-            let room = (MAX_BYTES - *written).min(bytes.len() as u64);
+            let wanted = (MAX_BYTES - *written).min(bytes.len() as u64);
+            let room = self.directory.reserve(path, wanted);
             file.write_all(&bytes[..room as usize]).await?;
             *written += room;
+            *is_cut |= room < bytes.len() as u64;
         }
         Ok(())
     }
@@ -107,12 +125,16 @@ impl Spill {
         {
             self.kept = StoredOutput::Failed(error.to_string());
         }
+        if let Some(path) = self.kept.path() {
+            self.directory.complete(path);
+        }
     }
 
     /// Removes the file when it is not needed.
     pub(super) async fn discard(&mut self) {
         if let StoredOutput::At { path, .. } = std::mem::take(&mut self.kept) {
-            let _ = tokio::fs::remove_file(path).await;
+            let _ = tokio::fs::remove_file(&path).await;
+            self.directory.forget(&path);
         }
     }
 }

@@ -2,19 +2,17 @@
 //! Dropping the workspace ends the background jobs and removes the stored outputs.
 
 use std::ffi::OsString;
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, io};
 
-use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::file_access::Approvals;
 use super::file_states::Ledger;
 use super::jobs::Jobs;
+use super::output_directory::OutputDirectory;
 use crate::editor::Editor;
 use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;
@@ -218,36 +216,6 @@ fn find_shell() -> PathBuf {
         .map(|directory| directory.join("bash"))
         .find(|candidate| candidate.is_file())
         .unwrap_or_else(|| PathBuf::from("/bin/sh"))
-}
-
-/// A private directory for long outputs, created on demand.
-#[derive(Debug, Default)]
-pub(super) struct OutputDirectory(Mutex<Option<TempDir>>);
-
-impl OutputDirectory {
-    /// The path of the directory if it exists.
-    fn path(&self) -> Option<PathBuf> {
-        let directory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        directory
-            .as_ref()
-            .map(|directory| directory.path().to_owned())
-    }
-
-    /// The path of a new output file.
-    pub(super) fn new_path(&self) -> io::Result<PathBuf> {
-        let mut directory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if directory.is_none() {
-            *directory = Some(
-                tempfile::Builder::new()
-                    .prefix("osier-")
-                    .permissions(Permissions::from_mode(0o700))
-                    .tempdir()?,
-            );
-        }
-        let name = uuid::Uuid::new_v4().simple().to_string();
-        let parent = directory.as_ref().map_or(Path::new(""), TempDir::path);
-        Ok(parent.join(format!("{}.log", &name[..12])))
-    }
 }
 
 /// Processes that outlived their commands: each has a task that waits for it, or kills it when dropped.

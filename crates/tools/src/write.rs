@@ -18,7 +18,7 @@ use super::file_states::{Freshness, MAX_HASHED, Stamp};
 use super::workspace::Workspace;
 use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file;
-use osier_base::atomic_file::{Options, WriteError};
+use osier_base::atomic_file::{Expected, Options, WriteError};
 use osier_llm::ToolSpec;
 
 /// Shared by all sessions.
@@ -138,11 +138,16 @@ fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<(), WriteErro
         no_links: true,
         ..Options::default()
     };
-    let is_same = |target: &Path| match old {
-        Some(old) => old.stamp.matches(target, old.bytes.as_deref()),
+    let known = old.and_then(|old| old.bytes.as_deref());
+    let is_same = |target: &Path, name| match old {
+        Some(old) => old.stamp.matches(target, name, known),
         None => target.symlink_metadata().is_err(),
     };
-    atomic_file::write_if(path, content, parents, &is_same)
+    let expected = Expected {
+        content: known,
+        is_same: &is_same,
+    };
+    atomic_file::write_if(path, content, parents, &expected)
 }
 
 /// The change that a call would make, as a diff.

@@ -38,9 +38,13 @@ impl Target {
         };
         let file = tempfile::Builder::new()
             .prefix(".osier-")
+            .suffix(".tmp")
+            .rand_bytes(12)
             .permissions(Permissions::from_mode(FILE_MODE))
             .tempfile_in(folder)
             .map_err(|error| TransferError::io("write", &path, error))?;
+        // Other processes sweep files of this name that are not locked.
+        let _ = file.as_file().try_lock();
         Ok(Self {
             path,
             file: BufWriter::with_capacity(1 << 16, file),

@@ -5,14 +5,13 @@ use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
-use tokio::time::{timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::client::{Clients, Way};
+use super::client::{Clients, HttpOptions, Way};
 use super::fault::{self, Peer};
 use super::polling::Pace;
 use crate::errors;
@@ -75,6 +74,9 @@ struct Reading {
     /// Bytes of text and arguments so far.
     length: usize,
     pace: Pace,
+    started: Instant,
+    /// The time of the last event.
+    last_event: Instant,
 }
 
 impl Call {
@@ -189,17 +191,19 @@ impl Call {
             saw_event: false,
             length: 0,
             pace: Pace::new(),
+            started: Instant::now(),
+            last_event: Instant::now(),
         }));
     }
 
     /// Reads until a batch is complete or the answer ends.
     async fn read(&mut self, mut reading: Box<Reading>) {
-        let idle = self.clients.options.idle_timeout;
+        let options = &self.clients.options;
         let mut out = Vec::new();
         loop {
             reading.pace.rest().await;
             let key = self.request.api_key.as_ref();
-            reading.receive(idle, key, &mut out).await;
+            reading.receive(options, key, &mut out).await;
             let can_wait = !out.is_empty() && out.iter().all(is_deferrable);
             if reading.decoder.ended() || !can_wait || reading.pace.is_due() {
                 break;
@@ -247,11 +251,20 @@ async fn run_ready_tasks() {
 
 impl Reading {
     /// Reads the available data. Waits for data if the batch is empty, otherwise until the batch is due.
-    async fn receive(&mut self, idle: Duration, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
+    async fn receive(
+        &mut self,
+        options: &HttpOptions,
+        key: Option<&Secret>,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        let (limit, late) = self.limit(options);
+        if limit <= Instant::now() {
+            return self.decoder.fail(late, out);
+        }
         // Usually data is available, and no timer is needed.
         let mut chunk = match self.response.chunk().now_or_never() {
             Some(chunk) => Ok(chunk),
-            None if out.is_empty() => timeout(idle, self.response.chunk()).await,
+            None if out.is_empty() => timeout_at(limit, self.response.chunk()).await,
             None => match timeout_at(self.pace.batch(), self.response.chunk()).await {
                 Ok(chunk) => Ok(chunk),
                 Err(_) => return,
@@ -262,7 +275,7 @@ impl Reading {
                 Ok(Ok(Some(bytes))) => self.take(&bytes, out),
                 Ok(Ok(None)) => self.finish(key, out),
                 Ok(Err(error)) => self.decoder.fail(fault::cut(&error, &self.host), out),
-                Err(_) => self.decoder.fail(fault::silence(&self.host, idle), out),
+                Err(_) => self.decoder.fail(late.clone(), out),
             }
             if self.decoder.ended() || self.pace.is_due() {
                 return;
@@ -279,6 +292,18 @@ impl Reading {
                 return self.pace.drained();
             };
             chunk = Ok(next);
+        }
+    }
+
+    /// When the answer is given up, and why.
+    fn limit(&self, options: &HttpOptions) -> (Instant, TurnStatus) {
+        let idle = options.idle_timeout;
+        let silent = (self.last_event + idle, fault::silence(&self.host, idle));
+        match options.answer_timeout {
+            Some(total) if self.started + total < silent.0 => {
+                (self.started + total, fault::too_long(&self.host, total))
+            }
+            _ => silent,
         }
     }
 
@@ -313,6 +338,9 @@ impl Reading {
         }
         let before = out.len();
         self.decoder.push(&event, out);
+        if out.len() > before || !is_ping(&event) {
+            self.last_event = Instant::now();
+        }
         self.length += out[before..].iter().map(delta_length).sum::<usize>();
         if self.length > ANSWER_LIMIT && !self.decoder.ended() {
             let limit = ANSWER_LIMIT / 1024 / 1024;
@@ -341,6 +369,14 @@ impl Reading {
         }
         self.decoder.finish(out);
     }
+}
+
+/// Whether an event only keeps the connection open.
+fn is_ping(event: &SseEvent) -> bool {
+    const NAMES: [&str; 3] = ["ping", "keepalive", "keep-alive"];
+    let name = event.event.as_deref().unwrap_or_default();
+    let data = event.data.trim();
+    NAMES.contains(&name) || data.is_empty() || data == "{}" || data == r#"{"type":"ping"}"#
 }
 
 fn delta_length(event: &StreamEvent) -> usize {

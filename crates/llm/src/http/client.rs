@@ -14,8 +14,11 @@ use super::fault;
 pub struct HttpOptions {
     /// Timeout of a connection attempt, including TLS.
     pub connect_timeout: Duration,
-    /// Timeout between two parts of the answer, and before the first.
+    /// Timeout between two events of the answer, and before the first. Comments and pings, which keep a connection open,
+    /// are no events.
     pub idle_timeout: Duration,
+    /// Timeout of an answer from its first to its last byte.
+    pub answer_timeout: Option<Duration>,
     /// Certificates (PEM) of authorities that are trusted in addition to the system's.
     pub ca_file: Option<Arc<Path>>,
 }
@@ -26,6 +29,7 @@ impl Default for HttpOptions {
             connect_timeout: Duration::from_secs(15),
             // Models can think for minutes without output.
             idle_timeout: Duration::from_mins(5),
+            answer_timeout: None,
             ca_file: None,
         }
     }

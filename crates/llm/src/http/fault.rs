@@ -109,7 +109,19 @@ pub(crate) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
 pub(crate) fn silence(host: &str, idle: Duration) -> TurnStatus {
     let waited = clock::human_duration(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
     TurnStatus::Timeout {
-        message: format!("no data from `{host}` for {waited}"),
+        message: format!(
+            "no content from `{host}` for {waited}; allow more with the setting `idle_timeout`"
+        ),
+    }
+}
+
+/// The error of an answer that does not end.
+pub(crate) fn too_long(host: &str, limit: Duration) -> TurnStatus {
+    let limit = clock::human_duration(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    TurnStatus::Timeout {
+        message: format!(
+            "the answer of `{host}` took longer than {limit}; allow more with the setting `answer_timeout`"
+        ),
     }
 }
 

@@ -24,6 +24,8 @@ const STREAM: &str = include_str!("../../../../tests/fixtures/llm/llamacpp-anthr
 enum Then {
     Close,
     Hang,
+    /// The text again and again, as fast as it is read.
+    Repeat(&'static str),
 }
 
 /// A server with one kind of response; records its requests.
@@ -43,8 +45,10 @@ impl Server {
                 let asked = read_request(&mut socket).await;
                 seen.lock().unwrap().push(asked);
                 socket.write_all(&response).await.unwrap();
-                if let Then::Hang = then {
-                    std::future::pending::<()>().await;
+                match then {
+                    Then::Close => {}
+                    Then::Hang => std::future::pending::<()>().await,
+                    Then::Repeat(text) => while socket.write_all(text.as_bytes()).await.is_ok() {},
                 }
                 socket.shutdown().await.ok();
             }
@@ -334,6 +338,51 @@ async fn idle_connection_times_out() {
         let status = status(collect_with(impatient, ask(&server.base)).await);
         assert!(matches!(status, TurnStatus::Timeout { .. }), "{status:?}");
     }
+}
+
+#[tokio::test]
+async fn answer_of_comments_and_pings_times_out() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+    for text in [
+        ": keep-alive\n\n",
+        "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        "data: {}\n\n",
+    ] {
+        let server = Server::start(head, Then::Repeat(text)).await;
+        let impatient = HttpOptions {
+            idle_timeout: Duration::from_millis(50),
+            ..HttpOptions::default()
+        };
+        let TurnStatus::Timeout { message } =
+            status(collect_with(impatient, ask(&server.base)).await)
+        else {
+            panic!("not a timeout: {text}");
+        };
+        let host = server.base.strip_prefix("http://").unwrap();
+        assert_eq!(
+            message,
+            format!(
+                "no content from `{host}` for 50ms; allow more with the setting `idle_timeout`"
+            )
+        );
+    }
+}
+
+#[tokio::test]
+async fn answer_without_an_end_times_out_where_a_limit_is_set() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+    let delta = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{}}\n\n";
+    let server = Server::start(head, Then::Repeat(delta)).await;
+    let limited = HttpOptions {
+        answer_timeout: Some(Duration::from_millis(50)),
+        ..HttpOptions::default()
+    };
+    let status = status(collect_with(limited, ask(&server.base)).await);
+    let host = server.base.strip_prefix("http://").unwrap();
+    let message = format!(
+        "the answer of `{host}` took longer than 50ms; allow more with the setting `answer_timeout`"
+    );
+    assert_eq!(status, TurnStatus::Timeout { message });
 }
 
 #[tokio::test]

@@ -164,7 +164,7 @@ impl PendingOps {
         };
         let recorder = self
             .recorder
-            .get_or_insert_with(|| PromptDraftRecorder::new(folder.clone()));
+            .get_or_insert_with(|| PromptDraftRecorder::new(folder.clone(), |_| {}));
         recorder.record(PromptDraft {
             session: session.clone(),
             cwd: self.server.clone(),

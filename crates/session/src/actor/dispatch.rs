@@ -30,6 +30,7 @@ use crate::setup::{SessionChoice, SessionSetup};
 use crate::shell::UserShell;
 use crate::stash::Stash;
 use crate::status::StoredStatus;
+use crate::sweeping::Sweeping;
 use crate::todo::{StoredTodo, TodoState};
 use crate::transcript::missing_page;
 use crate::tree::{TreeOutcome, append};
@@ -111,6 +112,7 @@ pub(super) struct Actor {
     pub(super) index: IndexHandle,
     pub(super) fan: FanState,
     pub(super) pruning: Pruning,
+    pub(super) sweeping: Sweeping,
     pub(super) questions: Questions,
     pub(super) permissions: PermissionState,
     pub(super) context: ContextState,
@@ -159,6 +161,7 @@ impl Actor {
             index: IndexHandle::new(&setup.folders, &setup.cwd),
             fan: FanState::default(),
             pruning: Pruning::default(),
+            sweeping: Sweeping::new(&setup.folders, &setup.cwd),
             questions: questions.clone(),
             context: ContextState::default(),
             setup,
@@ -182,6 +185,7 @@ impl Actor {
         self.start_discovery();
         self.ask_for_trust();
         private_files::restrict(&self.setup.folders, self.emitter.detached());
+        self.sweeping.start();
         loop {
             tokio::select! {
                 biased;
@@ -219,6 +223,9 @@ impl Actor {
             );
             if matches!(&event, Event::Agent(osier_agent::Event::AgentStart)) {
                 self.pruning.stop();
+                if self.setup.answers_questions {
+                    self.sweeping.stop();
+                }
             }
             if settled {
                 self.index
@@ -227,6 +234,9 @@ impl Actor {
                 if self.setup.answers_questions && files == Some(true) {
                     self.pruning
                         .restart(&self.setup.folders.data, &self.setup.settings);
+                }
+                if self.setup.answers_questions {
+                    self.sweeping.start();
                 }
                 if let Some(text) = osier_base::locked_file::warning() {
                     self.notice(Severity::Warning, text);
@@ -366,7 +376,7 @@ impl Actor {
             }
             Op::SaveDraft { text } => {
                 if let Some(session) = &self.session {
-                    self.drafts.save(session.store.id(), text);
+                    self.drafts.save(session.store.id(), text, &self.emitter);
                 }
             }
             Op::FindDraft => {

@@ -1,6 +1,6 @@
 //! A copy of the working directory for a lane: a git worktree with the uncommitted changes, or a plain copy without a
 //! repository. Ignored files are not copied. Dropping it deletes the files; `remove` also unregisters the worktree,
-//! otherwise git does that when it prunes.
+//! otherwise git does that when it prunes. After a kill a sweep of the leftovers does both.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use tempfile::TempDir;
-
 use super::stamps::Stamps;
 use osier_base::git::{self, Git, GitError};
+use osier_base::leftovers::{FolderKind, TemporaryFolder};
+use osier_base::pending_file::PendingFile;
 use osier_base::private;
 use osier_base::process::QuietError;
 
@@ -27,7 +27,7 @@ const FILE_BYTES: u64 = 256 << 20;
 /// A copy on disk.
 #[derive(Debug)]
 pub(crate) struct Copy {
-    folder: TempDir,
+    folder: TemporaryFolder,
     /// The working directory in the copy.
     cwd: PathBuf,
     /// The repository of a worktree.
@@ -58,10 +58,7 @@ impl Copy {
             source,
         };
         private::create_folder(parent).map_err(failed)?;
-        let folder = tempfile::Builder::new()
-            .prefix("fan-")
-            .tempdir_in(parent)
-            .map_err(failed)?;
+        let folder = TemporaryFolder::new_in(FolderKind::Lane, parent).map_err(failed)?;
         let target = folder.path().join("files");
         let repository = repository(cwd).await?;
         let work = if let Some((git, prefix)) = &repository {
@@ -262,10 +259,10 @@ pub(super) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
     }
     // To a temporary file first: a full disk must not leave a partial file.
     let folder = to.parent().unwrap_or(Path::new("."));
-    let copy = tempfile::NamedTempFile::new_in(folder)?;
-    fs::copy(from, copy.path())?;
-    copy.persist(to).map_err(|error| error.error)?;
-    Ok(())
+    let copy = PendingFile::create(folder, private::FILE_MODE)?;
+    io::copy(&mut fs::File::open(from)?, &mut copy.file())?;
+    copy.file().set_permissions(metadata.permissions())?;
+    copy.persist(to).map(drop)
 }
 
 fn remove_file(path: &Path) -> io::Result<()> {

@@ -177,7 +177,8 @@ impl Models {
             .with_published(refresh::read(&setup.folders.published(), &mut problems))
             .with_environment(environment);
         withhold_keys(&catalogue, setup);
-        let providers = Providers::new(setup.settings.http(), scripts::provider(&setup.cwd));
+        let http = setup.settings.model_http(setup.answers_questions);
+        let providers = Providers::new(http, scripts::provider(&setup.cwd));
         let keys = Arc::new(keys);
         let embedded = setup
             .embedded

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tempfile::TempDir;
-
 use super::{Models, tour};
+use osier_base::leftovers::TemporaryFolder;
 use osier_base::path;
 use osier_llm::Model;
 use osier_llm::scripted::{Script, ScriptedProvider};
@@ -19,7 +18,7 @@ pub const TOUR: &str = "demo/tour";
 /// as long as the provider.
 pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
     let cwd = cwd.to_owned();
-    let scratch: Arc<Mutex<Vec<TempDir>>> = Arc::default();
+    let scratch: Arc<Mutex<Vec<TemporaryFolder>>> = Arc::default();
     ScriptedProvider::default().with_loader(Arc::new(move |model: &Model| {
         if model.reference() == TOUR {
             let folder = tour::scratch_copy()

@@ -29,7 +29,7 @@ impl Server {
     /// The server that `setup` names.
     pub(super) fn of(setup: &SessionSetup, keys: &Arc<Keys>) -> Option<Self> {
         let url = setup.proxy.as_ref().or(setup.settings.proxy.as_ref())?;
-        let http = setup.settings.http();
+        let http = setup.settings.model_http(setup.answers_questions);
         Some(Self {
             provider: ProxyProvider::new(url.trim_end_matches('/'), http.clone()),
             tokens: Arc::new(Tokens {

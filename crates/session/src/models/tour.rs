@@ -5,12 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, io};
 
-use serde_json::json;
-use tempfile::TempDir;
-
 use osier_base::atomic_file;
+use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_llm::Usage;
 use osier_llm::scripted::{Script, Turn};
+use serde_json::json;
 
 /// The sample project: a shell script with a failing test.
 const SAMPLE: &[(&str, &str)] = &[
@@ -26,8 +25,8 @@ const SAMPLE: &[(&str, &str)] = &[
 const PACE: (usize, Duration) = (4, Duration::from_millis(12));
 
 /// Copies the sample project into a new folder that is removed with the returned value.
-pub(crate) fn scratch_copy() -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("osier-tour-").tempdir()?;
+pub(crate) fn scratch_copy() -> io::Result<TemporaryFolder> {
+    let folder = TemporaryFolder::new(FolderKind::Tour)?;
     for (name, text) in SAMPLE {
         let path = folder.path().join(name);
         atomic_file::write(&path, text.as_bytes()).map_err(io::Error::other)?;

@@ -23,7 +23,7 @@ use osier_base::parts::Parts;
 use osier_base::text::head_bytes;
 
 /// Maximum bytes of a stored draft.
-const LIMIT: usize = 1 << 20;
+const LIMIT: usize = 16 << 20;
 /// Maximum number of screens of one session with a stored draft.
 const SCREENS: usize = 8;
 
@@ -119,18 +119,25 @@ impl PromptDraftFile {
         Err(failed.unwrap_or_else(|| io::Error::other("no file")))
     }
 
-    /// Replaces the contents, from the first different byte. Returns the number of bytes written.
+    /// Replaces the contents, from the first different byte. Returns the number of bytes written. If the disk is full,
+    /// the contents stay.
     pub fn write(&mut self, draft: &PromptDraft) -> io::Result<usize> {
         let mut bytes = serde_json::to_vec(&Stored::of(draft))?;
         bytes.push(b'\n');
-        let before = std::mem::take(&mut self.written);
+        let before = self.written.iter();
         let same = before
-            .iter()
             .zip(&bytes)
             .take_while(|(old, new)| old == new)
             .count();
+        reserve(&self.file, bytes.len())?;
         // Readers parse only the first value, so the rest of a longer one is harmless.
-        self.file.write_all_at(&bytes[same..], same as u64)?;
+        let written = self.file.write_all_at(&bytes[same..], same as u64);
+        if let Err(error) = written {
+            // A file system that cannot reserve space: the previous contents have theirs.
+            let _ = self.file.write_all_at(&self.written[same..], same as u64);
+            let _ = self.file.set_len(self.written.len() as u64);
+            return Err(error);
+        }
         self.file.set_len(bytes.len() as u64)?;
         let count = bytes.len() - same;
         self.written = bytes;
@@ -171,9 +178,9 @@ pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptD
         cwd,
         is_new,
     } = query;
-    if !is_new {
-        let found = paths_of(folder, id).find_map(|path| Some((read(&path)?, path)));
-        let (draft, path) = found?;
+    // Also in a session without messages: its first prompt may have been undone.
+    let own = paths_of(folder, id).find_map(|path| Some((read(&path)?, path)));
+    if let Some((draft, path)) = own {
         // Move it to the first free file, where the next write goes.
         if let Some(free) = paths_of(folder, id).find(|free| *free == path || !free.exists())
             && free != path
@@ -181,6 +188,9 @@ pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptD
             let _ = std::fs::rename(path, free);
         }
         return Some(draft);
+    }
+    if !is_new {
+        return None;
     }
     let sessions = SessionDirectory::new(data).project(Path::new(cwd));
     let mut found: Vec<_> = std::fs::read_dir(folder)
@@ -197,6 +207,20 @@ pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptD
     // Continue under the new session's id. After a failure the old file is found again.
     let _ = std::fs::rename(path, path_of(folder, id));
     Some(draft)
+}
+
+/// Reserves space for the first `length` bytes, where the file system can.
+fn reserve(file: &File, length: usize) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        let reserved = fallocate(file, FallocateFlags::KEEP_SIZE, 0, length as u64);
+        if let Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) = reserved {
+            return Err(error.into());
+        }
+    }
+    Ok(())
 }
 
 fn path_of(folder: &Path, id: &str) -> PathBuf {
@@ -338,10 +362,13 @@ mod tests {
             .write(&draft("typed"))
             .unwrap();
         assert_eq!(found(data.path(), "2", "/work", true), None);
-        assert_eq!(
-            found(data.path(), "1", "/work", false),
-            Some(draft("typed"))
-        );
+        // Its first prompt may have been undone, so that it has no messages.
+        for has_no_messages in [false, true] {
+            assert_eq!(
+                found(data.path(), "1", "/work", has_no_messages),
+                Some(draft("typed"))
+            );
+        }
         // The remains of a killed write.
         std::fs::OpenOptions::new()
             .write(true)

@@ -1,5 +1,6 @@
 //! The task that writes the prompt draft: immediately, then at most four times a second.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,10 +33,11 @@ struct Latest {
 }
 
 impl PromptDraftRecorder {
-    /// Starts a task that writes to `folder`, which is created when needed. Requires a tokio runtime.
-    pub fn new(folder: PathBuf) -> Self {
+    /// Starts a task that writes to `folder`, which is created when needed. Requires a tokio runtime. `failed` is called
+    /// when a draft cannot be stored, once until one is.
+    pub fn new(folder: PathBuf, failed: impl Fn(io::Error) + Send + 'static) -> Self {
         let (latest, changes) = watch::channel(Latest::default());
-        let writing = osier_base::task::spawn(write_all(folder, changes));
+        let writing = osier_base::task::spawn(write_all(folder, changes, Box::new(failed)));
         Self { latest, writing }
     }
 
@@ -81,8 +83,13 @@ impl PromptDraftRecorder {
     }
 }
 
-async fn write_all(folder: PathBuf, mut changes: watch::Receiver<Latest>) {
-    let mut file = Writer { folder, open: None };
+async fn write_all(folder: PathBuf, mut changes: watch::Receiver<Latest>, failed: OnFailure) {
+    let mut file = Writer {
+        folder,
+        open: None,
+        failed,
+        is_failing: false,
+    };
     let mut is_new = false;
     while is_new || changes.changed().await.is_ok() {
         let Latest { draft, submitted } = changes.borrow_and_update().clone();
@@ -101,10 +108,15 @@ async fn write_all(folder: PathBuf, mut changes: watch::Receiver<Latest>) {
     }
 }
 
+type OnFailure = Box<dyn Fn(io::Error) + Send>;
+
 /// The file of the current draft.
 struct Writer {
     folder: PathBuf,
     open: Option<(String, PromptDraftFile)>,
+    failed: OnFailure,
+    /// The last draft could not be stored, which was reported.
+    is_failing: bool,
 }
 
 impl Writer {
@@ -112,9 +124,20 @@ impl Writer {
     async fn write(&mut self, draft: PromptDraft) -> usize {
         let (folder, open) = (self.folder.clone(), self.open.take());
         let write = osier_base::task::spawn_blocking(move || write_draft(&folder, open, &draft));
-        let (open, written) = write.await.unwrap_or_default();
+        let (open, written) = write.await.unwrap_or((None, Ok(0)));
         self.open = open;
-        written
+        match written {
+            Ok(written) => {
+                self.is_failing = false;
+                written
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    (self.failed)(error);
+                }
+                0
+            }
+        }
     }
 }
 
@@ -128,13 +151,13 @@ async fn rest(changes: &mut watch::Receiver<Latest>, time: Duration) -> bool {
     is_new
 }
 
-/// Writes `draft` to the file of its session, or removes the file if there is nothing to write. A failure is silent:
-/// it only costs the draft after a crash. Also returns the number of bytes written.
+/// Writes `draft` to the file of its session, or removes the file if there is nothing to write. Also returns the number
+/// of bytes written.
 fn write_draft(
     folder: &Path,
     open: Option<(String, PromptDraftFile)>,
     draft: &PromptDraft,
-) -> (Option<(String, PromptDraftFile)>, usize) {
+) -> (Option<(String, PromptDraftFile)>, io::Result<usize>) {
     let (same, other): (Option<_>, Option<_>) = match open {
         Some((session, file)) if session == draft.session => (Some(file), None),
         Some((_, file)) => (None, Some(file)),
@@ -149,19 +172,19 @@ fn write_draft(
         // An earlier run's draft was restored and cleared before it was written again.
         None if draft.text.is_empty() => {
             forget(folder, &draft.session);
-            return (None, 0);
+            return (None, Ok(0));
         }
         None => match PromptDraftFile::open(folder, &draft.session) {
             Ok(file) => file,
-            Err(_) => return (None, 0),
+            Err(error) => return (None, Err(error)),
         },
     };
     if draft.text.is_empty() {
         file.remove();
-        return (None, 0);
+        return (None, Ok(0));
     }
     let mut file = file;
-    let written = file.write(draft).unwrap_or_default();
+    let written = file.write(draft);
     (Some((draft.session.clone(), file)), written)
 }
 
@@ -179,10 +202,31 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn draft_that_cannot_be_stored_is_reported_once_until_one_is() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("drafts");
+        osier_base::atomic_file::write(&folder, b"no directory").unwrap();
+        let (failures, mut reported) = tokio::sync::mpsc::unbounded_channel();
+        let recorder = PromptDraftRecorder::new(folder.clone(), move |error| {
+            failures.send(error.kind()).unwrap();
+        });
+        for text in ["o", "on", "one"] {
+            recorder.record(draft(text));
+            assert_eq!(after(INTERVAL * 2, &folder).await, None);
+        }
+        assert_eq!(reported.try_recv(), Ok(io::ErrorKind::AlreadyExists));
+        assert!(reported.try_recv().is_err());
+        std::fs::remove_file(&folder).unwrap();
+        recorder.record(draft("two"));
+        assert_eq!(after(INTERVAL * 2, &folder).await.as_deref(), Some("two"));
+        assert!(reported.try_recv().is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn submitted_draft_stays_for_a_moment_and_cleared_draft_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        let recorder = PromptDraftRecorder::new(folder.to_owned());
+        let recorder = PromptDraftRecorder::new(folder.to_owned(), |_| {});
         recorder.record(draft("f"));
         assert_eq!(after(INTERVAL, folder).await.as_deref(), Some("f"));
         // The last characters and the submit key arrive together.

@@ -15,7 +15,7 @@ mod pi;
 use osier_protocol::{ImportSource, Imported};
 use std::fs::{DirBuilder, File};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -24,6 +24,7 @@ pub use self::find::{ForeignSession, SourceFolders, find};
 
 use self::draft::Draft;
 use super::error::TransferError;
+use osier_base::pending_file::PendingFile;
 use osier_base::{clock, ids, jsonl};
 use osier_protocol::Header;
 use osier_store::{Reading, SessionDirectory};
@@ -118,11 +119,8 @@ fn write(path: &Path, header: &Header, draft: &Draft) -> Result<(), TransferErro
         .mode(DIRECTORY_MODE)
         .create(folder)
         .map_err(failed)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(".import-")
-        .permissions(std::fs::Permissions::from_mode(FILE_MODE))
-        .tempfile_in(folder)
-        .map_err(failed)?;
+    let pending = PendingFile::create(folder, FILE_MODE).map_err(failed)?;
+    let mut file = pending.file();
     let mut lines = Vec::with_capacity(1 << 16);
     jsonl::encode(header, &mut lines)?;
     for entry in &draft.entries {
@@ -133,9 +131,8 @@ fn write(path: &Path, header: &Header, draft: &Draft) -> Result<(), TransferErro
         }
     }
     file.write_all(&lines).map_err(failed)?;
-    file.as_file().sync_data().map_err(failed)?;
-    file.persist_noclobber(path)
-        .map_err(|error| failed(error.error))?;
+    file.sync_data().map_err(failed)?;
+    pending.persist_new(path).map_err(failed)?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Other programs on the same terminal: the prompt, a block of the conversation or a file in the user's editor
 //! or pager, and the shell that osier leaves to. They have the terminal while they run.
 
-use std::io::Write;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -9,8 +9,9 @@ use super::Options;
 use super::screen::Screen;
 use crate::action::Action;
 use crate::effect::Viewer;
-use osier_base::foreground;
+use osier_base::leftovers::{FolderKind, TemporaryFolder};
 use osier_base::text::{sanitize, single_line};
+use osier_base::{atomic_file, foreground};
 use osier_protocol::SessionInfo;
 use osier_settings::ExitOutput;
 
@@ -101,16 +102,14 @@ fn at_line(editor: &str, line: usize) -> String {
 
 /// Runs the program on a file with `text` and gives back what it holds afterwards.
 fn edit(program: &str, text: &str) -> std::io::Result<String> {
-    let mut file = tempfile::Builder::new()
-        .prefix("osier-")
-        .suffix(".md")
-        .tempfile()?;
-    file.write_all(text.as_bytes())?;
-    file.flush()?;
-    let path = file.path().to_string_lossy().into_owned();
+    let folder = TemporaryFolder::new(FolderKind::Editor)?;
+    let path = folder.path().join("prompt.md");
+    let options = atomic_file::Options::PRIVATE;
+    atomic_file::write_with(&path, text.as_bytes(), options).map_err(std::io::Error::other)?;
     let command = format!("{program} \"$1\"");
-    foreground::run("sh", ["-c", &command, "osier", &path])?;
-    std::fs::read_to_string(file.path())
+    let name = path.to_string_lossy();
+    foreground::run("sh", ["-c", &command, "osier", &name])?;
+    std::fs::read_to_string(&path)
 }
 
 /// Prints the answer or the transcript, and how to resume.

@@ -44,6 +44,26 @@ fn stashed_prompts_are_restored_in_another_session_after_a_crash() {
 }
 
 #[test]
+fn edited_text_of_the_undone_first_prompt_is_restored_after_a_kill() {
+    let mut program = Program::new()
+        .file("s.json", SCRIPT)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    program.write("the first prompt\r");
+    program.shows("Just an answer.");
+    program.hides("esc to interrupt");
+    program.write("/undo\r");
+    program.shows("❯ the first prompt");
+    program.write(", edited");
+    program.waits_for_file("the first prompt, edited");
+    program.signal("KILL");
+    program.exit();
+    let mut again = program.again(&["--model", "script/s.json", "--continue"]);
+    again.shows("❯ the first prompt, edited");
+}
+
+#[test]
 fn sessions_are_pinned_and_archived() {
     let mut program = Program::new()
         .file("s.json", SCRIPT)
