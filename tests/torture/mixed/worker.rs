@@ -242,7 +242,9 @@ impl Worker {
     fn type_line(&mut self, line: &str) -> Result<(), String> {
         let terminal = self.terminal()?;
         terminal.write(line);
-        if !terminal.shows(PATIENCE, line) {
+        // A long line wraps in a narrow terminal.
+        let start: String = format!("❯ {line}").chars().take(40).collect();
+        if !terminal.shows(PATIENCE, start.trim_end()) {
             return Err(format!("`{line}` is not shown"));
         }
         terminal.write("\r");
@@ -252,8 +254,21 @@ impl Worker {
     fn prompt(&mut self, kind: &str) -> Result<(), String> {
         let number = self.next_number();
         self.server.set_delay(self.random.below(4));
-        self.type_line(&format!("GO {kind} {number}"))?;
-        self.shows(&format!("done {number}"))?;
+        let (line, end) = (format!("GO {kind} {number}"), format!("done {number}"));
+        self.type_line(&line)?;
+        let terminal = self.terminal()?;
+        let deadline = Instant::now() + PATIENCE;
+        while !terminal.shows(Duration::from_secs(3), &end) {
+            if Instant::now() > deadline {
+                return Err(format!("`{end}` is not shown"));
+            }
+            // The server refuses a prompt while it continues the run of a client that was killed.
+            let screen = terminal.screen();
+            let waits = screen.contains(&format!("❯ {line}"));
+            if waits && !screen.contains("esc to interrupt") {
+                terminal.write("\r");
+            }
+        }
         self.clear()
     }
 
@@ -269,6 +284,8 @@ impl Worker {
     fn undo(&mut self) -> Result<(), String> {
         for _ in 0..=self.random.below(3) {
             self.type_line("/undo")?;
+            // The prompt returns to the editor, if there was one.
+            self.terminal()?.shows(Duration::from_secs(3), "❯ GO");
             self.clear()?;
         }
         Ok(())

@@ -33,10 +33,6 @@ impl Home {
         osier_base::private::restrict(&path).map(drop)
     }
 
-    pub(crate) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.join("home")
     }

@@ -157,6 +157,9 @@ impl Prompt {
                 results += found;
                 continue;
             }
+            if text.contains("ummar") {
+                return None;
+            }
             if let Some((_, rest)) = text.rsplit_once("\"GO ") {
                 let mut words = rest.split(|character: char| !character.is_ascii_alphanumeric());
                 return Some(Self {
@@ -203,7 +206,7 @@ impl Prompt {
                 "task",
                 json!({"prompt": format!("GO tools {}", number + 1_000_000)}),
             )),
-            ("mcp", 0) => Some(("mcp__fake__echo", json!({}))),
+            ("mcp", 0) => Some(("fake__echo", json!({}))),
             ("slow", 0) => Some(("bash", json!({"command": "echo begun; sleep 30"}))),
             _ => None,
         };
