@@ -15,6 +15,7 @@
     reason = "the files and processes of a test need no protection from a crash"
 )]
 
+mod kills;
 mod mixed;
 mod options;
 mod plot;
@@ -38,7 +39,7 @@ pub(crate) struct Report {
 
 type Part = fn(&Options) -> std::io::Result<Report>;
 
-const PARTS: &[(&str, Part)] = &[("mixed", mixed::run)];
+const PARTS: &[(&str, Part)] = &[("mixed", mixed::run), ("kills", kills::run)];
 
 fn main() -> ExitCode {
     let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();

@@ -4,6 +4,7 @@ pub(crate) mod home;
 pub(crate) mod model;
 pub(crate) mod process;
 pub(crate) mod random;
+pub(crate) mod rpc;
 pub(crate) mod terminal;
 pub(crate) mod wires;
 
@@ -20,4 +21,31 @@ pub(crate) fn signal(process: u32, signal: rustix::process::Signal) {
     if let Some(id) = id.and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process(id, signal);
     }
+}
+
+/// The exit status of a process, or `None` if it still runs after `patience`.
+pub(crate) fn exit(
+    child: &mut std::process::Child,
+    patience: std::time::Duration,
+) -> Option<std::process::ExitStatus> {
+    let deadline = std::time::Instant::now() + patience;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            _ if std::time::Instant::now() >= deadline => return None,
+            _ => std::thread::sleep(std::time::Duration::from_millis(2)),
+        }
+    }
+}
+
+/// Waits until `done`; false after `patience`.
+pub(crate) fn until(patience: std::time::Duration, mut done: impl FnMut() -> bool) -> bool {
+    let deadline = std::time::Instant::now() + patience;
+    while !done() {
+        if std::time::Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    true
 }
