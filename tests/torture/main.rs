@@ -15,10 +15,12 @@
     reason = "the files and processes of a test need no protection from a crash"
 )]
 
+mod http;
 mod kills;
 mod mixed;
 mod options;
 mod plot;
+mod stuck;
 mod support;
 
 use std::process::ExitCode;
@@ -39,7 +41,12 @@ pub(crate) struct Report {
 
 type Part = fn(&Options) -> std::io::Result<Report>;
 
-const PARTS: &[(&str, Part)] = &[("mixed", mixed::run), ("kills", kills::run)];
+const PARTS: &[(&str, Part)] = &[
+    ("mixed", mixed::run),
+    ("kills", kills::run),
+    ("stuck", stuck::run),
+    ("http", http::run),
+];
 
 fn main() -> ExitCode {
     let names: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();

@@ -291,13 +291,10 @@ fn import(victim: &mut Victim) -> Result<Files, String> {
     program(victim, &["import", "import.jsonl"], "", 150)
 }
 
-/// A setting is changed as the settings editor does, through the model that is remembered.
+/// A favourite is a setting.
 fn settings(victim: &mut Victim) -> Result<Files, String> {
-    let models = if victim.random.once_in(2) {
-        json!(["anthropic-messages/m"])
-    } else {
-        json!([])
-    };
-    let command = json!({"type": "set_favourites", "models": models});
+    let on = victim.random.once_in(2);
+    let reference = "anthropic-messages/m";
+    let command = json!({"type": "set_favourite", "reference": reference, "on": on});
     self::command(victim, &command, 30)
 }

@@ -15,7 +15,7 @@ pub(crate) struct Home {
 impl Home {
     /// Creates the directories, with the models of a server and these further settings.
     pub(crate) fn new(folder: PathBuf, models: &str, settings: &str) -> std::io::Result<Self> {
-        for name in ["home", "work", "tmp"] {
+        for name in ["home", "work", "tmp", "bin"] {
             fs::create_dir_all(folder.join(name))?;
         }
         let home = Self { folder };
@@ -33,6 +33,14 @@ impl Home {
         osier_base::private::restrict(&path).map(drop)
     }
 
+    /// A program that is found before all others.
+    pub(crate) fn program(&self, name: &str, script: &str) -> std::io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.folder.join("bin").join(name);
+        fs::write(&path, script)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.join("home")
     }
@@ -42,8 +50,13 @@ impl Home {
     }
 
     pub(crate) fn environment(&self) -> Vec<(&'static str, std::ffi::OsString)> {
+        // Programs of a torture come first.
+        let mut path = self.folder.join("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
         vec![
-            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("PATH", path),
+            ("VISUAL", "touch reached; sleep 1000 #".into()),
             ("HOME", self.home().into()),
             ("OSIER_HOME", self.home().into()),
             ("TMPDIR", self.folder.join("tmp").into()),

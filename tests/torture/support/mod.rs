@@ -1,5 +1,6 @@
 //! What every torture needs: directories, a model server, a terminal, processes and random numbers.
 
+pub(crate) mod commands;
 pub(crate) mod home;
 pub(crate) mod model;
 pub(crate) mod process;

@@ -68,6 +68,12 @@ impl ModelServer {
             Wire::ALL.into_iter().map(provider).collect();
         json!({"providers": providers}).to_string()
     }
+
+    /// Like [`models_json`](Self::models_json), with all models at this address.
+    pub(crate) fn models_at(&self, address: &str) -> String {
+        let own = format!("http://127.0.0.1:{}", self.port);
+        self.models_json().replace(&own, address)
+    }
 }
 
 fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
@@ -85,6 +91,7 @@ fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
     {
         super::locked(&shared.arrived).insert(prompt.number);
     }
+    let is_half = prompt.as_ref().is_some_and(|prompt| prompt.kind == "half");
     let turn = prompt.map_or_else(
         || Turn::says("A summary of the conversation."),
         |prompt| prompt.turn(),
@@ -95,8 +102,13 @@ fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
     );
     socket.write_all(head.as_bytes())?;
     let delay = Duration::from_millis(shared.delay.load(Ordering::Relaxed));
-    for frame in wire.frames(&turn) {
+    for (place, frame) in wire.frames(&turn).into_iter().enumerate() {
         socket.write_all(&frame)?;
+        if is_half && place == 1 {
+            // Until the client closes the connection.
+            socket.set_read_timeout(None)?;
+            while socket.read(&mut [0; 64])? != 0 {}
+        }
         thread::sleep(delay);
     }
     socket.shutdown(std::net::Shutdown::Write)
@@ -207,7 +219,10 @@ impl Prompt {
                 json!({"prompt": format!("GO tools {}", number + 1_000_000)}),
             )),
             ("mcp", 0) => Some(("fake__echo", json!({}))),
-            ("slow", 0) => Some(("bash", json!({"command": "echo begun; sleep 30"}))),
+            ("hang", 0) => Some(("fake__wait", json!({}))),
+            (kind, 0) => {
+                super::commands::find(kind).map(|command| ("bash", json!({"command": command})))
+            }
             _ => None,
         };
         match call {
