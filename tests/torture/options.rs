@@ -30,6 +30,8 @@ pub(crate) struct Options {
     /// Prompts a minute of `mixed`.
     pub(crate) pace: Option<f64>,
     pub(crate) plot: Option<PathBuf>,
+    /// Runs only the cases of `stuck` whose name contains this.
+    pub(crate) case: Option<String>,
     program: Option<PathBuf>,
     out: Option<PathBuf>,
 }
@@ -46,6 +48,7 @@ impl Options {
             seed: SEED,
             pace: None,
             plot: None,
+            case: None,
             program: None,
             out: None,
         };
@@ -61,6 +64,7 @@ impl Options {
                 "--hours" => options.hours = Some(number(&argument, &value()?)?),
                 "--pace" => options.pace = Some(number(&argument, &value()?)?),
                 "--seed" => options.seed = number(&argument, &value()?)?,
+                "--case" => options.case = Some(value()?),
                 "--out" => options.out = Some(value()?.into()),
                 "--program" => options.program = Some(value()?.into()),
                 "--plot" => options.plot = Some(value()?.into()),

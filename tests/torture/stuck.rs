@@ -20,7 +20,7 @@ const SHORT_LIMIT: Duration = Duration::from_secs(30);
 /// What the measurement may add.
 const MEASURED: Duration = Duration::from_millis(50);
 /// How long a state may take to be reached.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(15);
 /// Every how manieth case the short version runs.
 const SHORT_STEP: usize = 14;
 
@@ -41,22 +41,30 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let mut slowest = Duration::ZERO;
     for (number, (state, mode)) in cases.into_iter().enumerate().step_by(step) {
         let name = format!("{} in {mode:?}", state.name);
+        if options
+            .case
+            .as_ref()
+            .is_some_and(|case| !name.contains(case))
+        {
+            continue;
+        }
         let path = folder.path.join(number.to_string());
         let home = Home::new(path.clone(), &server.models_json(), states::SETTINGS)?;
         report.tried += 1;
         match one(options, &server, &home, state, mode, number as u64, limit) {
             Ok((took, left)) => {
                 slowest = slowest.max(took);
-                report
-                    .notes
-                    .push(format!("{name}: {} ms", took.as_millis()));
+                eprintln!("  {name}: {} ms", took.as_millis());
                 if !left.is_empty() {
                     report
                         .notes
                         .push(format!("{name}: processes were left: {left:?}"));
                 }
             }
-            Err(problem) => report.failures.push(format!("{name}: {problem}")),
+            Err(problem) => {
+                eprintln!("  {name}: {problem}");
+                report.failures.push(format!("{name}: {problem}"));
+            }
         }
         for process in home.processes() {
             signal(process.id, rustix::process::Signal::KILL);
@@ -103,6 +111,9 @@ fn one(
     if state.name == "the terminal is full" {
         running.pause();
         std::thread::sleep(Duration::from_millis(500));
+    }
+    if running.exit(Duration::ZERO) {
+        return Err("it ended before it was told to".to_owned());
     }
     let begun = Instant::now();
     running.leave(mode);

@@ -45,6 +45,7 @@ mod cache;
 pub mod fault;
 mod hunk;
 mod journal;
+mod lock_wait;
 mod objects;
 mod plan;
 mod prune;
@@ -63,6 +64,7 @@ mod tests;
 pub mod working_tree;
 
 pub use hunk::hunks;
+pub use lock_wait::LockWait;
 pub use plan::Plan;
 pub use prune::{PruneError, PruneOptions, Pruned, prune, prune_when_idle};
 pub use recorder::{Checkpoint, Checkpointer, Moment, Notify};

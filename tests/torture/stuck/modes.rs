@@ -38,7 +38,7 @@ impl Mode {
     ];
 }
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 pub(super) enum Running {
     Screen(Terminal),

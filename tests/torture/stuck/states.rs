@@ -131,12 +131,7 @@ pub(super) const STATES: &[State] = &[
             nothing(home, &ModelServer::start()?)
         })
     },
-    State {
-        marks: true,
-        modes: ALL,
-        settle: 500,
-        ..arrived("a mount that does not answer", "mount", mount)
-    },
+    arrived("a mount that does not answer", "mount", mount),
     State {
         modes: SCREEN,
         ..arrived("the terminal is full", "loud", nothing)
