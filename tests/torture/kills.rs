@@ -1,8 +1,8 @@
 //! Kills at random moments of every operation. After the next start nothing acknowledged is lost, nothing is half done
 //! and nothing is left behind.
 
-mod checks;
-mod operations;
+pub(crate) mod checks;
+pub(crate) mod operations;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,13 +31,13 @@ const MOST_FAILURES: usize = 100;
 
 /// One home and what happens in it.
 pub(crate) struct Victim {
-    home: Home,
-    program: PathBuf,
-    server: Arc<ModelServer>,
-    random: Random,
+    pub(crate) home: Home,
+    pub(crate) program: PathBuf,
+    pub(crate) server: Arc<ModelServer>,
+    pub(crate) random: Random,
     /// The number of the next prompt; all since `first` were sent in this home.
-    number: u64,
-    first: u64,
+    pub(crate) number: u64,
+    pub(crate) first: u64,
 }
 
 impl Victim {

@@ -15,11 +15,13 @@
     reason = "the files and processes of a test need no protection from a crash"
 )]
 
+mod faults;
 mod http;
 mod kills;
 mod mixed;
 mod options;
 mod plot;
+mod races;
 mod stuck;
 mod support;
 
@@ -44,6 +46,8 @@ type Part = fn(&Options) -> std::io::Result<Report>;
 const PARTS: &[(&str, Part)] = &[
     ("mixed", mixed::run),
     ("kills", kills::run),
+    ("faults", faults::run),
+    ("races", races::run),
     ("stuck", stuck::run),
     ("http", http::run),
 ];
