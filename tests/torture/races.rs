@@ -76,7 +76,7 @@ fn replace(path: &Path, mut random: Random, wanted: u64, is_over: &AtomicBool) -
     let mut seen = Seen::default();
     let temporary = path.with_extension("other");
     while seen.versions < wanted && !is_over.load(Ordering::Relaxed) {
-        thread::sleep(Duration::from_micros(random.below(8_000)));
+        thread::sleep(Duration::from_micros(random.below(40_000)));
         let found = fs::read_to_string(path)?;
         let expected = format!("other: {}\n", seen.versions);
         if !found.ends_with(&expected) {

@@ -219,18 +219,25 @@ impl Prompt {
                 json!({"prompt": format!("GO tools {}", number + 1_000_000)}),
             )),
             ("mcp", 0) => Some(("fake__echo", json!({}))),
-            ("race", step) if *step >= 40 => None,
-            ("race", step) if *step % 2 == 0 => Some(("read", json!({"file_path": "race.txt"}))),
-            ("race", _) => Some((
-                "edit",
-                json!({"file_path": "race.txt", "old_string": "agent:", "new_string": "agent: "}),
-            )),
+
             ("hang", 0) => Some(("fake__wait", json!({}))),
             (kind, 0) => {
                 super::commands::find(kind).map(|command| ("bash", json!({"command": command})))
             }
             _ => None,
         };
+        if kind == "race" && *results < 40 {
+            let read = json!({"file_path": "race.txt"});
+            let edit =
+                json!({"file_path": "race.txt", "old_string": "agent:", "new_string": "agent: "});
+            let calls = [("read", read), ("edit", edit)];
+            return Turn {
+                text: Vec::new(),
+                calls: calls
+                    .map(|(name, arguments)| (name.to_owned(), arguments))
+                    .into(),
+            };
+        }
         match call {
             Some((name, arguments)) => Turn::calls(name, arguments),
             None => Turn::says(&self.text()),
