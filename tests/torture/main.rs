@@ -11,6 +11,13 @@
     reason = "a program for developers reports what it does"
 )]
 #![allow(
+    clippy::format_collect,
+    clippy::single_match_else,
+    clippy::unchecked_time_subtraction,
+    clippy::unnecessary_wraps,
+    reason = "helpers of tests are short rather than fast"
+)]
+#![allow(
     clippy::disallowed_methods,
     reason = "the files and processes of a test need no protection from a crash"
 )]

@@ -20,7 +20,7 @@ use sampler::{Sample, Sampler};
 use worker::{Counts, Worker};
 
 /// How long the short version runs.
-const SHORT: Duration = Duration::from_secs(12);
+const SHORT: Duration = Duration::from_secs(8);
 /// Prompts a minute by hand: 5,000 in eight hours.
 const PACE: f64 = 11.0;
 /// The name of each worker and how it starts osier.

@@ -53,11 +53,12 @@ fn program_starts_without_terminal_replies() {
     assert!(screen.trim_end().ends_with("script/s.json"), "{screen}");
 }
 
+const TOUCHES: &str = r#"{"turns": [{"repeat": true, "steps": [
+  {"tool": "bash", "arguments": {"command": "touch ran"}}
+]}]}"#;
+
 #[test]
 fn esc_leaves_the_wait_for_the_lock_of_the_checkpoints() {
-    const TOUCHES: &str = r#"{"turns": [{"repeat": true, "steps": [
-      {"tool": "bash", "arguments": {"command": "touch ran"}}
-    ]}]}"#;
     let setup = Program::new().file("s.json", TOUCHES).model("s.json");
     let folder = setup.folder().join("home/checkpoints");
     std::fs::create_dir_all(&folder).unwrap();
