@@ -214,6 +214,7 @@ impl RunConfig {
         let prompts = self.prompts(stdin_piped)?;
         let accounting = self.accounting()?;
         Ok(osier_tui::Options {
+            leaving: osier_base::exit_limit::limit_from_now,
             prompts,
             problems: self.problems,
             settings: self.settings,

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
@@ -18,23 +17,8 @@ fn hold(path: &Path) -> File {
     file
 }
 
-/// Waits until a process waits for the lock of `file`.
-fn until_awaited(file: &File) {
-    let inode = rustix::fs::fstat(file).unwrap().st_ino;
-    let deadline = Instant::now() + Duration::from_mins(2);
-    let is_awaited = || {
-        let locks = std::fs::read_to_string("/proc/locks").unwrap();
-        let mut waiting = locks.lines().filter(|line| line.contains("->"));
-        waiting.any(|line| line.contains(&format!(":{inode} ")))
-    };
-    while !is_awaited() {
-        assert!(Instant::now() < deadline, "nothing waits for the lock");
-        std::thread::yield_now();
-    }
-}
-
 #[test]
-fn a_signal_ends_print_mode_while_another_process_holds_the_lock_of_the_file_states() {
+fn a_signal_ends_a_visible_wait_for_the_lock_of_the_checkpoints() {
     for signal in [Signal::TERM, Signal::HUP] {
         let home = Home::new();
         let lock = hold(&home.home().join("checkpoints/lock"));
@@ -42,11 +26,21 @@ fn a_signal_ends_print_mode_while_another_process_holds_the_lock_of_the_file_sta
             {"steps": [{"tool": "write", "arguments": {"file_path": "new", "content": "x"}}]},
             {"steps": [{"text": "done"}]},
         ]);
-        let mut running = home.scripted(&turns).args(["-p", "go"]).start();
+        let mut running = home.scripted(&turns).args(["--json", "go"]).start();
         running.close_input();
-        until_awaited(&lock);
+        // The reason is visible before the user loses patience.
+        let holder = std::process::id();
+        let reason = format!(
+            "waiting for another osier (process {holder}), which has locked the checkpoints"
+        );
+        running.until(|event| {
+            event["text"]
+                .as_str()
+                .is_some_and(|text| text.starts_with(&reason))
+        });
         running.signal(signal);
         let (_, code, _) = running.end();
+        drop(lock);
         assert_eq!(code, Some(128 + signal.as_raw()));
     }
 }

@@ -44,6 +44,7 @@ mod adopt;
 mod cache;
 mod hunk;
 mod journal;
+mod lock_wait;
 mod objects;
 mod plan;
 mod prune;
@@ -62,6 +63,7 @@ mod tests;
 pub mod working_tree;
 
 pub use hunk::hunks;
+pub use lock_wait::LockWait;
 pub use osier_base::fault;
 pub use plan::Plan;
 pub use prune::{PruneError, PruneOptions, Pruned, prune, prune_when_idle};

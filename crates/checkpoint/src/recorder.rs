@@ -9,6 +9,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use super::lock_wait::LockWait;
 use super::state::StateId;
 use super::store::{CheckpointError, CheckpointStore};
 use osier_agent::{Interceptor, RunOutcome, StopRun, ToolDecision, ToolResultMessage, UserMessage};
@@ -101,6 +102,8 @@ struct Progress {
     /// An error was reported; there is no retry if it cannot succeed.
     reported: bool,
     off: bool,
+    /// Cancelled when the run is.
+    run: Option<CancellationToken>,
 }
 
 /// The state recorded last in this session.
@@ -162,7 +165,11 @@ impl Checkpointer {
         if self.progress(|progress| progress.off) {
             return;
         }
-        let (files, latest) = (self.files.clone(), self.latest().await);
+        let wait = LockWait {
+            notify: Some(Arc::clone(&self.notify)),
+            cancel: self.progress(|progress| progress.run.clone()),
+        };
+        let (files, latest) = (self.files.clone().waiting(wait), self.latest().await);
         let recorded =
             osier_base::task::spawn_blocking(move || record_state(&files, moment, latest)).await;
         let recorded = recorded.unwrap_or_else(|error| Err(std::io::Error::other(error).into()));
@@ -173,6 +180,11 @@ impl Checkpointer {
                 // A session that cannot be written stops the run with its next message.
                 let _ = self.session.append(checkpoint.entry()).await;
             }
+            // The run was cancelled meanwhile: the next one records the files.
+            Err(CheckpointError::Locked) => self.progress(|progress| {
+                progress.recorded &= moment != Moment::Before;
+                progress.dirty |= moment == Moment::After;
+            }),
             Err(error) => self.failed(&error),
         }
     }
@@ -214,9 +226,10 @@ impl Interceptor for Checkpointer {
     fn before_tool<'a>(
         &'a self,
         call: &'a ToolCall,
-        _cancel: &'a CancellationToken,
+        cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         async move {
+            self.progress(|progress| progress.run = Some(cancel.clone()));
             // A tool of a plugin or server can do anything.
             let harmless = osier_tools::find(&call.name).is_some_and(|tool| tool.read_only);
             if !harmless {

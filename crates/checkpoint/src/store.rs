@@ -7,11 +7,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::cache::Cache;
+use super::lock_wait::LockWait;
 use super::objects::{Hash, Objects};
 use super::plan::{self, Difference, Ignored, Plan};
 use super::scan::{MAX_FILES, ScanError, scan};
 use super::state::{Content, State, StateId};
-use osier_base::locked_file::{self, LockedFile};
+use osier_base::locked_file::LockedFile;
 use osier_base::{clock, private};
 use osier_protocol::FileChange;
 use osier_tools::diff;
@@ -37,6 +38,8 @@ pub enum CheckpointError {
         root.display()
     )]
     Busy { root: PathBuf },
+    #[error("another osier has locked the checkpoints; the files were not recorded")]
+    Locked,
     #[error(
         "an interrupted change of files cannot be completed: {0}; compare the files with `/diff`"
     )]
@@ -57,6 +60,8 @@ pub(super) const CHECKPOINTS: &str = "checkpoints";
 /// The folder of journals in the folder of checkpoints.
 pub(super) const JOURNALS: &str = "pending";
 
+const LOCK: &str = "lock";
+
 /// The file by which recording and pruning exclude each other.
 pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
     private::create_folder(folder)?;
@@ -65,7 +70,7 @@ pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
         .truncate(false)
         .write(true)
         .mode(0o600)
-        .open(folder.join("lock"))
+        .open(folder.join(LOCK))
 }
 
 /// The states of the directory `root`, in `<data>/checkpoints`.
@@ -77,6 +82,7 @@ pub struct CheckpointStore {
     cache: PathBuf,
     /// The journal of the change of files that is under way.
     pub(super) journal: PathBuf,
+    wait: LockWait,
 }
 
 impl CheckpointStore {
@@ -90,6 +96,7 @@ impl CheckpointStore {
             cache: folder.join("seen").join(&name[..16]),
             journal: folder.join(JOURNALS).join(&name[..16]),
             folder,
+            wait: LockWait::default(),
         }
     }
 
@@ -98,6 +105,13 @@ impl CheckpointStore {
     pub fn elsewhere(&self, root: &Path) -> Self {
         let data = self.folder.parent().unwrap_or(&self.folder);
         Self::new(data, root)
+    }
+
+    /// The same store that waits for other processes as `wait` says.
+    #[must_use]
+    pub fn waiting(mut self, wait: LockWait) -> Self {
+        self.wait = wait;
+        self
     }
 
     /// Deletes the scan cache, for directories that are about to be deleted.
@@ -115,7 +129,7 @@ impl CheckpointStore {
     /// Excludes pruning until the lock is dropped.
     pub(super) fn share(&self) -> Result<LockedFile, CheckpointError> {
         let lock = lock_file(&self.folder)?;
-        locked_file::share(&lock)?;
+        self.wait.share(&lock, &self.folder.join(LOCK))?;
         Ok(lock.into())
     }
 

@@ -21,6 +21,7 @@
 mod defaults;
 mod edit;
 mod hold;
+mod http;
 mod last_valid;
 mod list;
 mod load;
@@ -31,7 +32,6 @@ mod screen;
 mod value;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use toml::de::DeValue;
 
@@ -40,8 +40,8 @@ use hold::at_least_ask;
 use value::{address, network, number, restrictions, rules, text, texts};
 
 use osier_base::problem::Problem;
+use osier_llm::ThinkingLevel;
 use osier_llm::catalogue::refresh::SOURCE;
-use osier_llm::{HttpOptions, ThinkingLevel};
 use osier_permissions::RuleLists;
 use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
@@ -568,9 +568,6 @@ pub const SETTINGS: &[Setting] = &[
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
 
-/// Maximum seconds of a timeout: a year. Larger numbers cannot be added to a time.
-const LONGEST: u64 = 365 * 24 * 60 * 60;
-
 impl Settings {
     /// The permission rules.
     pub fn rules(&self) -> RuleLists<'_> {
@@ -578,24 +575,6 @@ impl Settings {
             allow: &self.allow,
             ask: &self.ask,
             deny: &self.deny,
-        }
-    }
-
-    /// The HTTP options for requests.
-    pub fn http(&self) -> HttpOptions {
-        HttpOptions {
-            ca_file: self.ca_file.as_deref().map(Into::into),
-            idle_timeout: Duration::from_secs(self.idle_timeout.min(LONGEST)),
-            ..HttpOptions::default()
-        }
-    }
-
-    /// The HTTP options for model calls; `is_watched` if a user can stop them.
-    pub fn model_http(&self, is_watched: bool) -> HttpOptions {
-        let limit = Duration::from_secs(self.answer_timeout.min(LONGEST));
-        HttpOptions {
-            answer_timeout: (!is_watched).then_some(limit),
-            ..self.http()
         }
     }
 }

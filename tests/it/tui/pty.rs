@@ -53,6 +53,29 @@ fn program_starts_without_terminal_replies() {
     assert!(screen.trim_end().ends_with("script/s.json"), "{screen}");
 }
 
+const TOUCHES: &str = r#"{"turns": [{"repeat": true, "steps": [
+  {"tool": "bash", "arguments": {"command": "touch ran"}}
+]}]}"#;
+
+#[test]
+fn esc_leaves_the_wait_for_the_lock_of_the_checkpoints() {
+    let setup = Program::new().file("s.json", TOUCHES).model("s.json");
+    let folder = setup.folder().join("home/checkpoints");
+    std::fs::create_dir_all(&folder).unwrap();
+    let lock = std::fs::File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let mut program = setup.size(120, 24).start();
+    program.shows("Ask, or type / for commands");
+    program.write("go\r");
+    let holder = std::process::id();
+    program.shows(&format!(
+        "waiting for another osier (process {holder}), which has locked the checkpoints; esc or ctrl+c cancels"
+    ));
+    program.write("\x1b");
+    program.hides("esc to interrupt");
+    assert!(!program.work().join("ran").exists());
+}
+
 /// The process group of the parent, and of osier itself, has no number inside of the container.
 #[test]
 fn program_starts_in_a_container_whose_job_began_outside() {

@@ -14,8 +14,8 @@ use crate::setup::SessionSetup;
 pub(crate) use interrupted::finish_interrupted;
 use osier_agent::{Agent, Interceptor, Severity};
 use osier_checkpoint::{
-    Applied, Checkpoint, CheckpointError, CheckpointStore, Checkpointer, Moment, Notify, Plan,
-    Restored, StateId, fault,
+    Applied, Checkpoint, CheckpointError, CheckpointStore, Checkpointer, LockWait, Moment, Notify,
+    Plan, Restored, StateId, fault,
 };
 use osier_protocol::{
     CheckpointEvent, CheckpointOp, Comparison, DiffRange, Entry, Event, FileChanges, FileDiff,
@@ -85,6 +85,11 @@ impl SessionFiles {
     pub(crate) fn new(setup: &SessionSetup, session: &SessionStore, emitter: Emitter) -> Self {
         let files = CheckpointStore::new(&setup.folders.data, &setup.cwd);
         let notify: Notify = Arc::new(move |text| emitter.notice(Severity::Warning, text));
+        let wait = LockWait {
+            notify: Some(Arc::clone(&notify)),
+            cancel: None,
+        };
+        let files = files.waiting(wait);
         let checkpointer = Checkpointer::new(files.clone(), session.clone(), notify);
         Self {
             files,

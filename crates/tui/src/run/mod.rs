@@ -58,6 +58,9 @@ pub struct Options {
     pub accounting: Option<File>,
     /// The agent runs on a server.
     pub elsewhere: Option<Elsewhere>,
+    /// Called when the user has quit, with the exit code: what follows may hang. Programs that embed the interface may go
+    /// on afterwards.
+    pub leaving: fn(i32),
 }
 
 /// The differences if the agent runs on a server.
@@ -69,8 +72,7 @@ pub struct Elsewhere {
     pub way_back: String,
 }
 
-/// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it. The process ends
-/// within [`exit_limit::GRACE`] afterwards.
+/// Runs the interface with sessions in this process until the user quits. Returns the signal that ended it.
 pub async fn run(mut setup: SessionSetup, options: Options) -> anyhow::Result<Option<i32>> {
     setup.answers_questions = true;
     setup.starts_with_faults = true;
@@ -166,7 +168,7 @@ async fn leave(
         Ok(signal) => signal.map_or(0, |signal| 128 + signal),
         Err(_) => 2,
     };
-    exit_limit::limit_from_now(code);
+    (screen.options.leaving)(code);
     let deadline = Instant::now() + LAST_WORK;
     screen.tabs.shut_down();
     screen.take_pictures_back();

@@ -1,0 +1,196 @@
+use std::os::unix::fs::symlink;
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn existing_file_retains_mode_and_owner() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("run.sh");
+    write(&path, b"one").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o751)).unwrap();
+    let root = rustix::process::geteuid().is_root();
+    if root {
+        std::os::unix::fs::chown(&path, Some(1234), Some(2345)).unwrap();
+    }
+    write(&path, b"two").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"two");
+    assert_eq!(mode(&path), 0o751);
+    if root {
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!((metadata.uid(), metadata.gid()), (1234, 2345));
+    }
+    assert_eq!(names(dir.path()), ["run.sh"]);
+}
+
+#[test]
+fn a_changed_file_runs_as_nobody_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    write(&path, b"old").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o6755)).unwrap();
+    write(&path, b"new").unwrap();
+    assert_eq!(mode(&path), 0o755);
+}
+
+#[test]
+fn requested_mode_is_set_on_new_and_existing_files() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("auth.json");
+    let private = Options {
+        mode: Some(0o600),
+        ..Options::default()
+    };
+    write_with(&path, b"{}", private).unwrap();
+    assert_eq!(mode(&path), 0o600);
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    write_with(&path, b"{}", private).unwrap();
+    assert_eq!(mode(&path), 0o600);
+}
+
+#[test]
+fn links_are_followed_and_stay() {
+    let dir = TempDir::new().unwrap();
+    let real = dir.path().join("real");
+    fs::create_dir(&real).unwrap();
+    write(&real.join("file"), b"old").unwrap();
+    symlink("real/file", dir.path().join("first")).unwrap();
+    symlink("first", dir.path().join("second")).unwrap();
+    symlink("real/new", dir.path().join("dangling")).unwrap();
+
+    write(&dir.path().join("second"), b"new").unwrap();
+    write(&dir.path().join("dangling"), b"made").unwrap();
+
+    assert_eq!(fs::read(real.join("file")).unwrap(), b"new");
+    assert_eq!(fs::read(real.join("new")).unwrap(), b"made");
+    assert_eq!(
+        fs::read_link(dir.path().join("second")).unwrap(),
+        Path::new("first")
+    );
+    assert_eq!(names(&real), ["file", "new"]);
+}
+
+#[test]
+fn link_loop_is_an_error() {
+    let dir = TempDir::new().unwrap();
+    symlink("b", dir.path().join("a")).unwrap();
+    symlink("a", dir.path().join("b")).unwrap();
+    let error = write(&dir.path().join("a"), b"x").unwrap_err();
+    assert!(matches!(error, WriteError::Other { .. }), "{error:?}");
+}
+
+#[test]
+fn parents_are_created_only_on_request() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a/b/c.txt");
+    assert!(matches!(
+        write(&path, b"x"),
+        Err(WriteError::MissingParent { .. })
+    ));
+    let parents = Options {
+        parents: true,
+        ..Options::default()
+    };
+    write_with(&path, b"x", parents).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"x");
+}
+
+#[test]
+fn other_file_types_are_rejected_by_name() {
+    let dir = TempDir::new().unwrap();
+    write(&dir.path().join("file"), b"").unwrap();
+    let parents = Options {
+        parents: true,
+        ..Options::default()
+    };
+    let below_file = dir.path().join("file/deep/er");
+    assert!(matches!(
+        write_with(&below_file, b"x", parents),
+        Err(WriteError::ParentNotDirectory { .. })
+    ));
+    assert!(matches!(
+        write(dir.path(), b"x"),
+        Err(WriteError::Directory { .. })
+    ));
+    assert!(matches!(
+        write(Path::new("/dev/null"), b"x"),
+        Err(WriteError::NotRegular { .. })
+    ));
+    assert_eq!(names(dir.path()), ["file"]);
+}
+
+#[test]
+fn concurrent_change_is_not_overwritten() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("f");
+    let write_ours = |is_same: &dyn Fn(&Path, Name) -> bool| {
+        let content = None;
+        write_if(
+            &path,
+            b"ours",
+            Options::default(),
+            &Expected { content, is_same },
+        )
+    };
+    let theirs = |target: &Path, _| {
+        write(target, b"theirs").unwrap();
+        true
+    };
+    // The file did not exist when we began.
+    let error = write_ours(&theirs).unwrap_err();
+    assert!(matches!(error, WriteError::Changed { .. }), "{error:?}");
+    let error = write_ours(&|_, _| false).unwrap_err();
+    assert!(matches!(error, WriteError::Changed { .. }), "{error:?}");
+    assert_eq!(fs::read(&path).unwrap(), b"theirs");
+    write_ours(&|_, _| true).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"ours");
+    assert_eq!(names(dir.path()), ["f"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn extended_attributes_stay() {
+    use rustix::fs::{XattrFlags, getxattr, setxattr};
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("f");
+    write(&path, b"one").unwrap();
+    if let Err(error) = setxattr(&path, "user.osier", b"kept", XattrFlags::empty()) {
+        osier_testing::skip::unsupported("xattr", &error.to_string());
+        return;
+    }
+    write(&path, b"two").unwrap();
+    let mut value = [0; 8];
+    let length = getxattr(&path, "user.osier", &mut value[..]).unwrap();
+    assert_eq!(&value[..length], b"kept");
+}
+
+#[test]
+fn other_hard_link_retains_the_old_bytes() {
+    let dir = TempDir::new().unwrap();
+    let (path, other) = (dir.path().join("f"), dir.path().join("g"));
+    write(&path, b"old").unwrap();
+    fs::hard_link(&path, &other).unwrap();
+    write(&path, b"new").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert_eq!(fs::read(&other).unwrap(), b"old");
+}
+
+#[test]
+fn full_disk_is_reported_as_such() {
+    let error = WriteError::new(Path::new("f"), io::Error::from_raw_os_error(28));
+    assert_eq!(error.to_string(), "no space left to write `f`");
+}

@@ -1,0 +1,30 @@
+//! The HTTP options of the settings.
+
+use std::time::Duration;
+
+use osier_llm::HttpOptions;
+
+use super::Settings;
+
+/// Maximum seconds of a timeout: a year. Larger numbers cannot be added to a time.
+const LONGEST: u64 = 365 * 24 * 60 * 60;
+
+impl Settings {
+    /// The HTTP options for requests.
+    pub fn http(&self) -> HttpOptions {
+        HttpOptions {
+            ca_file: self.ca_file.as_deref().map(Into::into),
+            idle_timeout: Duration::from_secs(self.idle_timeout.min(LONGEST)),
+            ..HttpOptions::default()
+        }
+    }
+
+    /// The HTTP options for model calls; `is_watched` if a user can stop them.
+    pub fn model_http(&self, is_watched: bool) -> HttpOptions {
+        let limit = Duration::from_secs(self.answer_timeout.min(LONGEST));
+        HttpOptions {
+            answer_timeout: (!is_watched).then_some(limit),
+            ..self.http()
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A system call that writes fails, or is the last one: every call of a run, one after the other. `strace` injects the
+//! fault, because osier makes some calls without the C library.
+
+use std::fs;
+use std::io;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::Report;
+use crate::kills::{Victim, checks, operations::Files};
+use crate::options::Options;
+use crate::support::exit;
+use crate::support::home::Home;
+use crate::support::model::ModelServer;
+use crate::support::random::Random;
+
+/// The calls that change a file system, without `write`: it also wakes threads, so that its failure proves nothing.
+const CALLS: &[&str] = &[
+    "pwrite64",
+    "fsync",
+    "fdatasync",
+    "renameat,renameat2,rename",
+    "linkat,link",
+    "ftruncate",
+    "mkdir,mkdirat",
+    "unlink,unlinkat",
+];
+const FAULTS: &[&str] = &["error=ENOSPC", "error=EIO", "signal=KILL"];
+/// Cases of the short version.
+const SHORT: usize = 5;
+/// Calls of one kind at most.
+const MOST: usize = 300;
+const PATIENCE: Duration = Duration::from_secs(30);
+const SETTINGS: &str = "model = \"openai-chat-completions/m\"\n";
+
+pub(crate) fn run(options: &Options) -> io::Result<Report> {
+    let mut report = Report::default();
+    if !can_trace() {
+        report
+            .notes
+            .push("skipped: strace cannot trace here (apt install strace)".to_owned());
+        return Ok(report);
+    }
+    let folder = options.folder("faults")?;
+    let server = Arc::new(ModelServer::start()?);
+    let end = options
+        .hours
+        .map(|_| Instant::now() + options.time(Duration::ZERO));
+    let mut number = 0;
+    for calls in CALLS {
+        for fault in FAULTS {
+            let mut tried = 0;
+            for place in 1..MOST {
+                let is_over = end.is_some_and(|end| Instant::now() >= end);
+                if is_over || options.is_short() && report.tried >= SHORT {
+                    return Ok(report);
+                }
+                number += 1;
+                // The short version tries the first call of each kind with one fault.
+                if options.is_short() && (place > 1 || number % FAULTS.len() != 1) {
+                    break;
+                }
+                let path = folder.path.join(number.to_string());
+                let home = Home::new(path.clone(), &server.models_json(), SETTINGS)?;
+                let mut victim = Victim {
+                    home,
+                    program: options.program().to_owned(),
+                    server: Arc::clone(&server),
+                    random: Random::new(options.seed),
+                    number: number as u64 * 10,
+                    first: number as u64 * 10,
+                };
+                let (was_injected, problems) = one(&mut victim, calls, fault, place);
+                if !was_injected {
+                    break;
+                }
+                tried += 1;
+                report.tried += 1;
+                let is_sound = problems.is_empty();
+                for problem in problems {
+                    let text = format!("{calls} {place} {fault}: {problem}");
+                    eprintln!("{text}");
+                    report.failures.push(text);
+                }
+                if is_sound {
+                    fs::remove_dir_all(path)?;
+                }
+            }
+            report.notes.push(format!("{calls} with {fault}: {tried}"));
+        }
+    }
+    Ok(report)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a tool of the test")]
+fn can_trace() -> bool {
+    let traced = std::process::Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "true"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    traced.is_ok_and(|status| status.success())
+}
+
+/// Runs a prompt with a fault in the call number `place` of each thread. Whether there was such a call, and what was wrong.
+fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Vec<String>) {
+    let number = victim.number;
+    victim.number += 1;
+    let trace = victim.home.work().with_file_name("trace");
+    let child = victim
+        .home
+        .command("strace".as_ref())
+        .args(["-f", "-qq", "-o"])
+        .arg(&trace)
+        .arg(format!("--trace={calls}"))
+        .arg(format!("--inject={calls}:{fault}:when={place}"))
+        .arg(&victim.program)
+        .args(["-p", &format!("GO tools {number}")])
+        .spawn();
+    let (code, output) = match child.map(finish) {
+        Ok(ended) => ended,
+        Err(error) => return (true, vec![error.to_string()]),
+    };
+    let was_injected = fs::read_to_string(&trace)
+        .is_ok_and(|text| text.contains("INJECTED") || text.contains("killed by SIGKILL"));
+    let mut problems = Vec::new();
+    match code {
+        None => problems.push("it does not end".to_owned()),
+        Some(0) if !output.contains(&format!("done {number}")) => {
+            problems.push(format!("a success without the answer: {output:?}"));
+        }
+        Some(_) => {}
+    }
+    problems.extend(checks::after_kill(victim, Files::Any));
+    (was_injected, problems)
+}
+
+/// The exit code, `None` if it does not end in time, and standard output.
+fn finish(mut child: Child) -> (Option<i32>, String) {
+    let status = exit(&mut child, PATIENCE);
+    if status.is_none() {
+        let _ = child.kill();
+    }
+    let output = child.wait_with_output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let code = status.map(|status| status.code().unwrap_or(137));
+    (code, text.unwrap_or_default())
+}

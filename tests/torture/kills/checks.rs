@@ -1,0 +1,127 @@
+//! What is true after the next start.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::Victim;
+use super::operations::Files;
+use crate::support::rpc::Rpc;
+use crate::support::until;
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Starts osier again and returns everything that is wrong.
+pub(crate) fn after_kill(victim: &Victim, files: Files) -> Vec<String> {
+    let mut problems = Vec::new();
+    problems.extend(start_again(victim));
+    problems.extend(prompts(victim));
+    if files == Files::BeforeOrAfter {
+        problems.extend(half_done(victim));
+    }
+    for arguments in [
+        ["sessions", "check"],
+        ["sessions", "list"],
+        ["auth", "status"],
+    ] {
+        problems.extend(program_works(victim, &arguments));
+    }
+    problems.extend(objects(victim));
+    let ended = until(Duration::from_secs(5), || {
+        victim.home.processes().is_empty()
+    });
+    if !ended {
+        problems.push(format!("processes are left: {:?}", victim.home.processes()));
+        for process in victim.home.processes() {
+            crate::support::signal(process.id, rustix::process::Signal::KILL);
+        }
+    }
+    let left = victim.home.temporary_files();
+    if !left.is_empty() {
+        problems.push(format!("temporary files are left: {left:?}"));
+        for path in left {
+            let _ = fs::remove_file(path);
+        }
+    }
+    problems
+}
+
+fn start_again(victim: &Victim) -> Option<String> {
+    let mut rpc = match Rpc::start(&victim.home, &victim.program, &["rpc", "-c"]) {
+        Ok(rpc) => rpc,
+        Err(error) => return Some(error.to_string()),
+    };
+    let state = rpc.ask(&json!({"id": 1, "type": "get_state"}), PATIENCE);
+    if !state.as_ref().is_some_and(|state| state["success"] == true) {
+        return Some(format!("the next start fails: {state:?}"));
+    }
+    rpc.close_input();
+    match rpc.exit(PATIENCE) {
+        Some(status) if status.success() => None,
+        other => Some(format!("the next start ends with {other:?}")),
+    }
+}
+
+fn prompts(victim: &Victim) -> Vec<String> {
+    let (stored, broken) = victim.home.stored_prompts();
+    let mut problems: Vec<String> = (victim.first..victim.number)
+        .filter(|number| victim.server.has_arrived(*number) && !stored.contains(number))
+        .map(|number| format!("prompt {number} is lost"))
+        .collect();
+    if !broken.is_empty() {
+        problems.push(format!("broken lines: {broken:?}"));
+    }
+    problems
+}
+
+/// The files that the prompts `files` write begin with the number of the same prompt, or there are none.
+fn half_done(victim: &Victim) -> Option<String> {
+    let folder = victim.home.work().join("many");
+    let mut found = BTreeSet::new();
+    let mut count = 0;
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        found.insert(text.split(' ').next().unwrap_or_default().to_owned());
+        count += 1;
+    }
+    // A prompt leaves 29 files, or 30 if the one it removes has no number.
+    let is_one = found.is_empty() || found.len() == 1 && count >= 29;
+    (!is_one)
+        .then(|| format!("the files are half one state, half another: {found:?}, {count} files"))
+}
+
+fn program_works(victim: &Victim, arguments: &[&str]) -> Option<String> {
+    let output = victim
+        .home
+        .command(&victim.program)
+        .args(arguments)
+        .output();
+    match output {
+        Ok(output) if output.status.success() => None,
+        other => Some(format!("`osier {}`: {other:?}", arguments.join(" "))),
+    }
+}
+
+/// Every object has the content that its name promises.
+fn objects(victim: &Victim) -> Vec<String> {
+    let mut problems = Vec::new();
+    let folder = victim.home.home().join("checkpoints/objects");
+    for folder in fs::read_dir(folder).into_iter().flatten().flatten() {
+        for object in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
+            let name = [folder.file_name(), object.file_name()]
+                .map(|name| name.to_string_lossy().into_owned());
+            let bytes = fs::read(object.path()).unwrap_or_default();
+            let hash: String = Sha256::digest(&bytes)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            if hash != name.concat() {
+                problems.push(format!("object {} is damaged", name.concat()));
+            }
+        }
+    }
+    problems
+}

@@ -1,0 +1,102 @@
+//! What the processes use while they run.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::worker::Counts;
+use crate::support::home::Home;
+use crate::support::process::Usage;
+
+/// One line of the table.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample {
+    pub(crate) seconds: f64,
+    pub(crate) worker: &'static str,
+    /// `osier` or `serve`.
+    pub(crate) role: &'static str,
+    pub(crate) usage: Usage,
+}
+
+type Followed = Vec<(&'static str, Home, Arc<Counts>)>;
+
+pub(crate) struct Sampler {
+    table: File,
+    program: PathBuf,
+    followed: Followed,
+    begun: Instant,
+    samples: Vec<Sample>,
+}
+
+impl Sampler {
+    /// Writes `usage.tsv` until `is_over`.
+    pub(crate) fn start(
+        folder: &Path,
+        program: &Path,
+        followed: Followed,
+        every: Duration,
+        is_over: &Arc<AtomicBool>,
+    ) -> io::Result<JoinHandle<Vec<Sample>>> {
+        let mut table = File::create(folder.join("usage.tsv"))?;
+        writeln!(
+            table,
+            "seconds\tworker\trole\tpid\tmemory_kb\tdescriptors\tthreads\tdata_bytes\ttemporary_files\tprompts"
+        )?;
+        let mut sampler = Self {
+            table,
+            program: program.canonicalize()?,
+            followed,
+            begun: Instant::now(),
+            samples: Vec::new(),
+        };
+        let is_over = Arc::clone(is_over);
+        Ok(thread::spawn(move || {
+            let mut next = Instant::now() + every;
+            while !is_over.load(Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(100));
+                if Instant::now() >= next {
+                    next += every;
+                    // A full disk must not end the run.
+                    let _ = sampler.sample();
+                }
+            }
+            sampler.samples
+        }))
+    }
+
+    fn sample(&mut self) -> io::Result<()> {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        for (worker, home, counts) in &self.followed {
+            let (bytes, temporary) = (home.bytes(), home.temporary_files().len());
+            let prompts = counts.prompts.load(Ordering::Relaxed);
+            for process in home.processes() {
+                let program = std::fs::read_link(format!("/proc/{}/exe", process.id));
+                if program.ok().as_ref() != Some(&self.program) {
+                    continue;
+                }
+                let role = if process.command.contains(" serve ") {
+                    "serve"
+                } else {
+                    "osier"
+                };
+                let usage = process.usage();
+                writeln!(
+                    self.table,
+                    "{seconds:.0}\t{worker}\t{role}\t{}\t{}\t{}\t{}\t{bytes}\t{temporary}\t{prompts}",
+                    process.id, usage.memory_kb, usage.descriptors, usage.threads
+                )?;
+                self.samples.push(Sample {
+                    seconds,
+                    worker,
+                    role,
+                    usage,
+                });
+            }
+        }
+        Ok(())
+    }
+}

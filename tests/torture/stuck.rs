@@ -1,0 +1,132 @@
+//! Something hangs, and the user wants to leave: SIGTERM and ctrl+d end osier within a second in every mode.
+
+mod modes;
+mod states;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::Report;
+use crate::options::Options;
+use crate::support::home::Home;
+use crate::support::model::ModelServer;
+use crate::support::{signal, until};
+use modes::{Mode, Running};
+use states::{STATES, State};
+
+/// How long osier may take to end; CI only checks that it ends.
+const LIMIT: Duration = Duration::from_secs(1);
+const SHORT_LIMIT: Duration = Duration::from_secs(30);
+/// What the measurement may add.
+const MEASURED: Duration = Duration::from_millis(50);
+/// How long a state may take to be reached.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Every how manieth case the short version runs.
+const SHORT_STEP: usize = 14;
+
+pub(crate) fn run(options: &Options) -> io::Result<Report> {
+    let folder = options.folder("stuck")?;
+    let server = ModelServer::start()?;
+    let mut cases = Vec::new();
+    for state in STATES {
+        cases.extend(state.modes.iter().map(|mode| (state, *mode)));
+    }
+    let step = if options.is_short() { SHORT_STEP } else { 1 };
+    let limit = if options.is_short() {
+        SHORT_LIMIT
+    } else {
+        LIMIT + MEASURED
+    };
+    let mut report = Report::default();
+    let mut slowest = Duration::ZERO;
+    for (number, (state, mode)) in cases.into_iter().enumerate().step_by(step) {
+        let name = format!("{} in {mode:?}", state.name);
+        if options
+            .case
+            .as_ref()
+            .is_some_and(|case| !name.contains(case))
+        {
+            continue;
+        }
+        let path = folder.path.join(number.to_string());
+        let home = Home::new(path.clone(), &server.models_json(), states::SETTINGS)?;
+        report.tried += 1;
+        match one(options, &server, &home, state, mode, number as u64, limit) {
+            Ok((took, left)) => {
+                slowest = slowest.max(took);
+                eprintln!("  {name}: {} ms", took.as_millis());
+                if !left.is_empty() {
+                    report
+                        .notes
+                        .push(format!("{name}: processes were left: {left:?}"));
+                }
+            }
+            Err(problem) => {
+                eprintln!("  {name}: {problem}");
+                report.failures.push(format!("{name}: {problem}"));
+            }
+        }
+        for process in home.processes() {
+            signal(process.id, rustix::process::Signal::KILL);
+        }
+        states::release(&home);
+        let _ = std::fs::remove_dir_all(path);
+    }
+    report
+        .notes
+        .push(format!("slowest: {} ms", slowest.as_millis()));
+    Ok(report)
+}
+
+/// How long osier took to end, and the processes that it left.
+fn one(
+    options: &Options,
+    server: &ModelServer,
+    home: &Home,
+    state: &State,
+    mode: Mode,
+    number: u64,
+    limit: Duration,
+) -> Result<(Duration, Vec<String>), String> {
+    let failed = |error: io::Error| error.to_string();
+    let held = (state.prepare)(home, server).map_err(failed)?;
+    let reads = state.name != "nobody reads the output";
+    let mut running = Running::start(mode, home, options.program(), state.prompt, number, reads)?;
+    let reached = home.work().join("reached");
+    let is_reached = until(PATIENCE, || {
+        if state.marks {
+            reached.exists()
+        } else {
+            server.has_arrived(number) || state.prompt.is_empty()
+        }
+    });
+    if !is_reached && !state.may_miss {
+        return Err(format!("the state was not reached: {}", running.describe()));
+    }
+    if let Some(keys) = state.keys {
+        running.write(keys);
+    }
+    // What follows the mark, such as the wait for the lock, takes some milliseconds.
+    std::thread::sleep(Duration::from_millis(state.settle));
+    if state.name == "the terminal is full" {
+        running.pause();
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    if running.exit(Duration::ZERO) {
+        return Err("it ended before it was told to".to_owned());
+    }
+    let begun = Instant::now();
+    running.leave(mode);
+    let ended = running.exit(limit.max(Duration::from_secs(5)));
+    let took = begun.elapsed();
+    drop(held);
+    if !ended {
+        return Err(format!("it still runs after {} ms", took.as_millis()));
+    }
+    if took > limit {
+        return Err(format!("it took {} ms to end", took.as_millis()));
+    }
+    until(Duration::from_secs(1), || home.processes().is_empty());
+    let left = home.processes().into_iter().map(|process| process.command);
+    Ok((took, left.collect()))
+}

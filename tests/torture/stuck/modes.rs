@@ -1,0 +1,190 @@
+//! How osier runs, and how the user leaves.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::home::Home;
+use crate::support::rpc::Rpc;
+use crate::support::terminal::Terminal;
+use crate::support::{exit, signal};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    Screen,
+    /// Left with ctrl+d instead of a signal.
+    ScreenQuit,
+    Print,
+    Json,
+    Rpc,
+    Acp,
+    Serve,
+}
+
+impl Mode {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Screen,
+        Self::ScreenQuit,
+        Self::Print,
+        Self::Json,
+        Self::Rpc,
+        Self::Acp,
+        Self::Serve,
+    ];
+}
+
+const PATIENCE: Duration = Duration::from_secs(15);
+
+pub(super) enum Running {
+    Screen(Terminal),
+    Plain(Child),
+    Lines(Rpc),
+    /// A server and its client.
+    Served(Child, Terminal),
+}
+
+impl Running {
+    /// Starts osier in a mode with the prompt `GO KIND NUMBER`. Without `reads`, nobody reads its output.
+    pub(super) fn start(
+        mode: Mode,
+        home: &Home,
+        program: &Path,
+        kind: &str,
+        number: u64,
+        reads: bool,
+    ) -> Result<Self, String> {
+        let kind = if kind.is_empty() { "text" } else { kind };
+        let text = format!("GO {kind} {number}");
+        let failed = |error: std::io::Error| error.to_string();
+        match mode {
+            Mode::Screen | Mode::ScreenQuit => {
+                let mut terminal = Terminal::start(home, program, &[]).map_err(failed)?;
+                type_prompt(&mut terminal, &text)?;
+                Ok(Self::Screen(terminal))
+            }
+            Mode::Print => plain(home, program, &["-p", &text], reads).map(Self::Plain),
+            Mode::Json => plain(home, program, &["--json", &text], reads).map(Self::Plain),
+            Mode::Rpc => {
+                let mut rpc = Rpc::start(home, program, &["rpc"]).map_err(failed)?;
+                rpc.send(&json!({"type": "prompt", "message": text}));
+                Ok(Self::Lines(rpc))
+            }
+            Mode::Acp => acp(home, program, &text).map(Self::Lines),
+            Mode::Serve => {
+                let socket = format!("{}/s.sock", home.home().display());
+                let child = plain(home, program, &["serve", "--unix", &socket], true)?;
+                if !crate::support::until(PATIENCE, || Path::new(&socket).exists()) {
+                    return Err("the server does not listen".to_owned());
+                }
+                let address = format!("unix:{socket}");
+                let mut client =
+                    Terminal::start(home, program, &["attach", &address]).map_err(failed)?;
+                type_prompt(&mut client, &text)?;
+                Ok(Self::Served(child, client))
+            }
+        }
+    }
+
+    pub(super) fn write(&mut self, keys: &str) {
+        if let Self::Screen(terminal) = self {
+            terminal.write(keys);
+        }
+    }
+
+    pub(super) fn pause(&self) {
+        if let Self::Screen(terminal) = self {
+            terminal.pause(true);
+        }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Screen(terminal) | Self::Served(_, terminal) => terminal.screen(),
+            _ => String::new(),
+        }
+    }
+
+    pub(super) fn leave(&mut self, mode: Mode) {
+        match self {
+            Self::Screen(terminal) if mode == Mode::ScreenQuit => terminal.write("\x04"),
+            Self::Screen(terminal) => signal(terminal.id(), Signal::TERM),
+            Self::Plain(child) | Self::Served(child, _) => signal(child.id(), Signal::TERM),
+            Self::Lines(rpc) => signal(rpc.id(), Signal::TERM),
+        }
+    }
+
+    pub(super) fn exit(&mut self, patience: Duration) -> bool {
+        match self {
+            Self::Screen(terminal) => terminal.exit(patience).is_some(),
+            Self::Plain(child) | Self::Served(child, _) => exit(child, patience).is_some(),
+            Self::Lines(rpc) => rpc.exit(patience).is_some(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Self::Plain(child) | Self::Served(child, _) = self {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn type_prompt(terminal: &mut Terminal, text: &str) -> Result<(), String> {
+    let typed = format!("❯ {text}");
+    if !terminal.shows(PATIENCE, "Ask, or type") {
+        return Err(format!("the editor is not shown:\n{}", terminal.screen()));
+    }
+    terminal.write(text);
+    if !terminal.shows(PATIENCE, &typed) {
+        return Err(format!("the prompt is not shown:\n{}", terminal.screen()));
+    }
+    terminal.write("\r");
+    Ok(())
+}
+
+fn plain(home: &Home, program: &Path, arguments: &[&str], reads: bool) -> Result<Child, String> {
+    let mut command = home.command(program);
+    command.args(arguments).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    if reads && let Some(mut output) = child.stdout.take() {
+        thread::spawn(move || {
+            let mut buffer = vec![0; 64 * 1024];
+            while let Ok(1..) = output.read(&mut buffer) {}
+        });
+    }
+    Ok(child)
+}
+
+fn acp(home: &Home, program: &Path, text: &str) -> Result<Rpc, String> {
+    let mut rpc = Rpc::start(home, program, &["acp"]).map_err(|error| error.to_string())?;
+    let request = |id: u64, method: &str, parameters: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": parameters});
+    rpc.send(&request(
+        1,
+        "initialize",
+        json!({"protocolVersion": 1, "clientCapabilities": {}}),
+    ));
+    rpc.send(&request(
+        2,
+        "session/new",
+        json!({"cwd": home.work(), "mcpServers": []}),
+    ));
+    let opened = rpc.until(PATIENCE, |line| line["id"] == 2);
+    let session = opened.and_then(|line| line["result"]["sessionId"].as_str().map(str::to_owned));
+    let Some(session) = session else {
+        return Err("no session over ACP".to_owned());
+    };
+    let prompt = json!([{"type": "text", "text": text}]);
+    rpc.send(&request(
+        3,
+        "session/prompt",
+        json!({"sessionId": session, "prompt": prompt}),
+    ));
+    Ok(rpc)
+}

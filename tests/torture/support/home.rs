@@ -1,0 +1,159 @@
+//! The directories of one torture: a home, a project and temporary files, and what must be true of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Directories of their own below a folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    folder: PathBuf,
+}
+
+impl Home {
+    /// Creates the directories, with the models of a server and these further settings.
+    pub(crate) fn new(folder: PathBuf, models: &str, settings: &str) -> std::io::Result<Self> {
+        for name in ["home", "work", "tmp", "bin"] {
+            fs::create_dir_all(folder.join(name))?;
+        }
+        let home = Self { folder };
+        home.config(
+            "settings.toml",
+            &format!("discover_local_models = false\npermissions = \"yolo\"\n{settings}"),
+        )?;
+        home.config("models.json", models)?;
+        Ok(home)
+    }
+
+    pub(crate) fn config(&self, name: &str, text: &str) -> std::io::Result<()> {
+        let path = self.home().join(name);
+        fs::write(&path, text)?;
+        osier_base::private::restrict(&path).map(drop)
+    }
+
+    /// A program that is found before all others.
+    pub(crate) fn program(&self, name: &str, script: &str) -> std::io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.folder.join("bin").join(name);
+        fs::write(&path, script)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.join("home")
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.folder.join("work")
+    }
+
+    pub(crate) fn environment(&self) -> Vec<(&'static str, std::ffi::OsString)> {
+        // Programs of a torture come first.
+        let mut path = self.folder.join("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        vec![
+            ("PATH", path),
+            ("VISUAL", "touch reached; sleep 1000 #".into()),
+            ("HOME", self.home().into()),
+            ("OSIER_HOME", self.home().into()),
+            ("TMPDIR", self.folder.join("tmp").into()),
+        ]
+    }
+
+    /// A command without a terminal in the project.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the program under test is started as a user's shell would"
+        )]
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.work())
+            .env_clear()
+            .envs(self.environment())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// All files below the directories.
+    fn files(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.folder.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    folders.push(entry.path());
+                } else {
+                    found.push(entry.path());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        let length = |path: &PathBuf| fs::symlink_metadata(path).map_or(0, |data| data.len());
+        self.files().iter().map(length).sum()
+    }
+
+    /// Temporary files that a program which has ended should have removed.
+    pub(crate) fn temporary_files(&self) -> Vec<PathBuf> {
+        let temporary = self.folder.join("tmp");
+        let is_temporary = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            path.starts_with(&temporary)
+                || name.starts_with(".tmp")
+                || name.ends_with(".tmp")
+                || name.starts_with(".osier-")
+        };
+        let mut found = self.files();
+        found.retain(is_temporary);
+        found
+    }
+
+    /// The session files, wherever they are below the home.
+    pub(crate) fn sessions(&self) -> Vec<PathBuf> {
+        let mut found = self.files();
+        found.retain(|path| {
+            path.starts_with(self.home())
+                && path.extension().is_some_and(|ending| ending == "jsonl")
+                && path
+                    .components()
+                    .any(|part| part.as_os_str() == "sessions" || part.as_os_str() == "trash")
+        });
+        found
+    }
+
+    /// The numbers of the prompts `GO KIND NUMBER` in all sessions, and the lines that are no JSON.
+    pub(crate) fn stored_prompts(&self) -> (std::collections::BTreeSet<u64>, Vec<String>) {
+        let mut numbers = std::collections::BTreeSet::new();
+        let mut broken = Vec::new();
+        for path in self.sessions() {
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
+            for (place, line) in text.lines().enumerate() {
+                if serde_json::from_str::<Value>(line).is_err() {
+                    broken.push(format!("{}:{}", path.display(), place + 1));
+                }
+                for part in line.split("\"GO ").skip(1) {
+                    let mut words =
+                        part.split(|character: char| !character.is_ascii_alphanumeric());
+                    if let Some(Ok(number)) = words.nth(1).map(str::parse) {
+                        numbers.insert(number);
+                    }
+                }
+            }
+        }
+        (numbers, broken)
+    }
+
+    /// The processes that were started with this home and still run.
+    pub(crate) fn processes(&self) -> Vec<super::process::Process> {
+        super::process::with_environment(&format!("OSIER_HOME={}", self.home().display()))
+    }
+}

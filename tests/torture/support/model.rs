@@ -1,0 +1,257 @@
+//! A model server that needs no memory of a conversation: the last prompt names what to do and its number,
+//! `GO KIND NUMBER`, and the number of results after it is the step.
+
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::wires::{Turn, Wire};
+
+/// The server; its thread ends with the program.
+pub(crate) struct ModelServer {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// The numbers of the prompts that arrived: their sessions have stored them.
+    arrived: Mutex<BTreeSet<u64>>,
+    requests: AtomicUsize,
+    /// Milliseconds between two events.
+    delay: AtomicU64,
+}
+
+impl ModelServer {
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let port = listener.local_addr()?.port();
+        let shared = Arc::new(Shared::default());
+        let all = Arc::clone(&shared);
+        thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                let shared = Arc::clone(&all);
+                // A client that is killed cuts its connection.
+                thread::spawn(move || drop(answer(socket, &shared)));
+            }
+        });
+        Ok(Self { port, shared })
+    }
+
+    pub(crate) fn set_delay(&self, milliseconds: u64) {
+        self.shared.delay.store(milliseconds, Ordering::Relaxed);
+    }
+
+    pub(crate) fn requests(&self) -> usize {
+        self.shared.requests.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn has_arrived(&self, number: u64) -> bool {
+        super::locked(&self.shared.arrived).contains(&number)
+    }
+
+    /// A `models.json` with one provider for each wire format; its model is `NAME/m`, NAME as in [`Wire::api`].
+    pub(crate) fn models_json(&self) -> String {
+        let provider = |wire: Wire| {
+            let base = format!("http://127.0.0.1:{}/{}", self.port, wire.api());
+            let model = json!({"id": "m", "contextWindow": 200_000, "maxTokens": 8_000});
+            let value = json!({"baseUrl": base, "api": wire.api(), "apiKey": "sk-test-key", "models": [model]});
+            (wire.api().to_owned(), value)
+        };
+        let providers: serde_json::Map<String, Value> =
+            Wire::ALL.into_iter().map(provider).collect();
+        json!({"providers": providers}).to_string()
+    }
+
+    /// Like [`models_json`](Self::models_json), with all models at this address.
+    pub(crate) fn models_at(&self, address: &str) -> String {
+        let own = format!("http://127.0.0.1:{}", self.port);
+        self.models_json().replace(&own, address)
+    }
+}
+
+fn answer(mut socket: TcpStream, shared: &Shared) -> std::io::Result<()> {
+    socket.set_read_timeout(Some(Duration::from_mins(1)))?;
+    let (path, body) = read_request(&mut socket)?;
+    shared.requests.fetch_add(1, Ordering::Relaxed);
+    let Some(wire) = Wire::ALL.into_iter().find(|wire| path.contains(wire.api())) else {
+        return socket.write_all(
+            b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        );
+    };
+    let prompt = Prompt::of(&body);
+    if let Some(prompt) = &prompt
+        && prompt.results == 0
+    {
+        super::locked(&shared.arrived).insert(prompt.number);
+    }
+    let is_half = prompt.as_ref().is_some_and(|prompt| prompt.kind == "half");
+    let turn = prompt.map_or_else(
+        || Turn::says("A summary of the conversation."),
+        |prompt| prompt.turn(),
+    );
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {}\r\nconnection: close\r\n\r\n",
+        wire.content_type()
+    );
+    socket.write_all(head.as_bytes())?;
+    let delay = Duration::from_millis(shared.delay.load(Ordering::Relaxed));
+    for (place, frame) in wire.frames(&turn).into_iter().enumerate() {
+        socket.write_all(&frame)?;
+        if is_half && place == 1 {
+            // Until the client closes the connection.
+            socket.set_read_timeout(None)?;
+            while socket.read(&mut [0; 64])? != 0 {}
+        }
+        thread::sleep(delay);
+    }
+    socket.shutdown(std::net::Shutdown::Write)
+}
+
+/// The path and the body of a request.
+pub(crate) fn read_request(socket: &mut TcpStream) -> std::io::Result<(String, Value)> {
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let end = bytes.windows(4).position(|part| part == b"\r\n\r\n");
+        if let Some(end) = end {
+            let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"))
+                .and_then(|length| length.trim().parse::<usize>().ok())
+                .unwrap_or(0);
+            if let Some(body) = bytes.get(end + 4..end + 4 + length) {
+                let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+                return Ok((path, serde_json::from_slice(body).unwrap_or_default()));
+            }
+        }
+        match socket.read(&mut buffer)? {
+            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            count => bytes.extend_from_slice(&buffer[..count]),
+        }
+    }
+}
+
+/// The last prompt of a request.
+struct Prompt {
+    kind: String,
+    number: u64,
+    results: usize,
+}
+
+impl Prompt {
+    fn of(body: &Value) -> Option<Self> {
+        let list = ["messages", "input", "contents"];
+        let messages = list.iter().find_map(|name| body[*name].as_array())?;
+        let mut results = 0;
+        for message in messages.iter().rev() {
+            let role = message["role"].as_str().unwrap_or_default();
+            if role == "assistant" || role == "model" || message["type"] == "function_call" {
+                continue;
+            }
+            let text = message.to_string();
+            let marks = [
+                "\"role\":\"tool\"",
+                "tool_result\"",
+                "function_call_output\"",
+                "\"functionResponse\"",
+                "\"toolResult\"",
+            ];
+            let found: usize = marks.iter().map(|mark| text.matches(mark).count()).sum();
+            if found > 0 {
+                results += found;
+                continue;
+            }
+            if text.contains("ummar") {
+                return None;
+            }
+            if let Some((_, rest)) = text.rsplit_once("\"GO ") {
+                let mut words = rest.split(|character: char| !character.is_ascii_alphanumeric());
+                return Some(Self {
+                    kind: words.next()?.to_owned(),
+                    number: words.next()?.parse().ok()?,
+                    results,
+                });
+            }
+        }
+        None
+    }
+
+    fn turn(&self) -> Turn {
+        let Self {
+            kind,
+            number,
+            results,
+        } = self;
+        let file = format!("file{}.txt", number % 20);
+        let call = match (kind.as_str(), results) {
+            ("tools", 0) => Some((
+                "write",
+                json!({"file_path": file, "content": format!("one {number}\ntwo\n")}),
+            )),
+            ("tools", 1) => Some((
+                "edit",
+                json!({"file_path": file, "old_string": "two", "new_string": "three"}),
+            )),
+            ("tools", 2) => Some((
+                "bash",
+                json!({"command": format!("echo {number} >> log.txt; seq 200; cat {file}")}),
+            )),
+            ("tools", 3) => Some(("read", json!({"file_path": file}))),
+            ("files", 0) => Some((
+                "bash",
+                json!({"command": format!(
+                "mkdir -p many; for n in $(seq 30); do echo {number} $n > many/$n.txt; done; rm -f many/$(({number} % 30)).txt")}),
+            )),
+            ("write", 0) => Some((
+                "write",
+                json!({"file_path": format!("by-{number}.txt"), "content": format!("{number}\n")}),
+            )),
+            ("agent", 0) => Some((
+                "task",
+                json!({"prompt": format!("GO tools {}", number + 1_000_000)}),
+            )),
+            ("mcp", 0) => Some(("fake__echo", json!({}))),
+
+            ("hang", 0) => Some(("fake__wait", json!({}))),
+            (kind, 0) => {
+                super::commands::find(kind).map(|command| ("bash", json!({"command": command})))
+            }
+            _ => None,
+        };
+        if kind == "race" && *results < 40 {
+            let read = json!({"file_path": "race.txt"});
+            let edit =
+                json!({"file_path": "race.txt", "old_string": "agent:", "new_string": "agent: "});
+            let calls = [("read", read), ("edit", edit)];
+            return Turn {
+                text: Vec::new(),
+                calls: calls
+                    .map(|(name, arguments)| (name.to_owned(), arguments))
+                    .into(),
+            };
+        }
+        match call {
+            Some((name, arguments)) => Turn::calls(name, arguments),
+            None => Turn::says(&self.text()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let number = self.number;
+        let long = "The **answer** has `code` and a list:\n\n- one\n- two\n\n```rust\nfn main() {}\n```\n\n";
+        let times = if self.kind == "text" {
+            1 + number % 5
+        } else {
+            0
+        };
+        format!("{}done {number}", long.repeat(times as usize))
+    }
+}
