@@ -4,17 +4,18 @@
 //! below it, or the bar of a quote. All prefixes are decoration.
 
 mod context;
+mod parse;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{
-    BlockQuoteKind, BrokenLink, CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options,
-    Parser, Tag, TagEnd,
+    BlockQuoteKind, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Tag, TagEnd,
 };
 
 pub(super) use self::context::{Context, begins_block, context_at, open_paragraph};
 use self::context::{List, Prefix, Previous, gap, is_inline, rest_of};
+pub(super) use self::parse::parse;
 use super::code;
 use super::inline::Inline;
 use super::optional;
@@ -94,43 +95,6 @@ pub(super) fn render(
         first.continues = true;
     }
     (rows, renderer.block.nested)
-}
-
-/// A definition of the document comes before one of `source`, which can be the second of its label.
-pub(super) fn parse<'s>(
-    source: &'s str,
-    resolve: &dyn Fn(&str) -> Option<String>,
-) -> impl Iterator<Item = (Event<'s>, Range<usize>)> {
-    let callback = |broken: BrokenLink<'s>| {
-        let destination = resolve(&broken.reference)?;
-        Some((CowStr::from(destination), CowStr::from("")))
-    };
-    let parser = Parser::new_with_broken_link_callback(source, options(), Some(callback));
-    parser.into_offset_iter().map(|(mut event, range)| {
-        if let Event::Start(
-            Tag::Link {
-                link_type,
-                dest_url,
-                id,
-                ..
-            }
-            | Tag::Image {
-                link_type,
-                dest_url,
-                id,
-                ..
-            },
-        ) = &mut event
-            && matches!(
-                link_type,
-                LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut
-            )
-            && let Some(destination) = resolve(id)
-        {
-            *dest_url = destination.into();
-        }
-        (event, range)
-    })
 }
 
 /// The text of an event without the control characters that references such as `&#27;` stand for. The source has none.

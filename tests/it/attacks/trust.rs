@@ -344,7 +344,7 @@ fn impostor(home: &Home, mark: &Path) -> PathBuf {
 
 #[test]
 fn a_server_of_the_user_does_not_start_in_the_project() {
-    let start = |entry: serde_json::Value, path: &str| {
+    let start_if = |is_trusted: bool, entry: serde_json::Value, path: &str| {
         let home = Home::new();
         let mark = home.home().join("mark");
         impostor(&home, &mark);
@@ -355,19 +355,22 @@ fn a_server_of_the_user_does_not_start_in_the_project() {
             text.replace("WHERE", &where_it_runs.display().to_string()),
         );
         let path = format!("{path}:{}", std::env::var("PATH").unwrap());
-        let output = home
-            .cli()
-            .environment("PATH", &path)
-            .args(["mcp", "test"])
-            .run();
+        let mut cli = home.cli().environment("PATH", &path);
+        if is_trusted {
+            cli = cli.args(["--trust"]);
+        }
+        let output = cli.args(["mcp", "test"]).run();
         let folder = std::fs::read_to_string(where_it_runs).unwrap_or_default();
         (home.normal(folder.trim()), mark.exists(), output.stdout)
     };
+    let start = |entry, path: &str| start_if(false, entry, path);
     let pwd = json!({"command": "sh", "args": ["-c", "pwd > 'WHERE'"]});
     assert_eq!(start(pwd.clone(), "/bin").0, "HOME/servers/mcp-one");
     let mut inside = pwd;
     inside["cwd"] = json!(".");
-    assert_eq!(start(inside, "/bin").0, "WORK");
+    // The project has no files of osier: nobody was asked about it yet.
+    assert_eq!(start(inside.clone(), "/bin").0, "");
+    assert_eq!(start_if(true, inside, "/bin").0, "WORK");
     // As npx does: the nearest `node_modules/.bin`.
     let nearest = json!({"command": "sh", "args": ["-c", "exec node_modules/.bin/some-server"]});
     assert!(!start(nearest, "/bin").1);

@@ -79,16 +79,6 @@ fn esc_leaves_the_wait_for_the_lock_of_the_checkpoints() {
 /// The process group of the parent, and of osier itself, has no number inside of the container.
 #[test]
 fn program_starts_in_a_container_whose_job_began_outside() {
-    if !skip::has(&["unshare"], "apt install util-linux") {
-        return;
-    }
-    let is_allowed = Command::new("unshare")
-        .args(["--pid", "--fork", "true"])
-        .status();
-    if !is_allowed.is_ok_and(|status| status.success()) {
-        skip::unsupported("mount", "a process namespace is refused");
-        return;
-    }
     const OWN_SESSION: &[&str] = &[
         "unshare",
         "--pid",
@@ -109,6 +99,16 @@ fn program_starts_in_a_container_whose_job_began_outside() {
         "\"$@\"; exit",
         "sh",
     ];
+    if !skip::has(&["unshare"], "apt install util-linux") {
+        return;
+    }
+    let is_allowed = Command::new("unshare")
+        .args(["--pid", "--fork", "true"])
+        .status();
+    if !is_allowed.is_ok_and(|status| status.success()) {
+        skip::unsupported("mount", "a process namespace is refused");
+        return;
+    }
     for launcher in [OWN_SESSION, SAME_JOB] {
         let mut program = Program::new()
             .launcher(launcher)
