@@ -539,18 +539,4 @@ mod tests {
         assert!(place.holds(new));
         assert!(!place.holds(old) && !place.holds(elsewhere));
     }
-
-    #[test]
-    fn leftovers_of_interrupted_writes_are_removed_after_a_day() {
-        let place = Place::new();
-        place.state(&[("a.txt", "a\n")]);
-        let shelf = place.folder.path().join("checkpoints/objects/00");
-        fs::create_dir_all(&shelf).unwrap();
-        for (name, days) in [(".tmpOld", 2), (".tmpNew", 0)] {
-            fs::write(shelf.join(name), "half").unwrap();
-            age(&shelf.join(name), days);
-        }
-        place.prune(None);
-        assert!(!shelf.join(".tmpOld").exists() && shelf.join(".tmpNew").exists());
-    }
 }

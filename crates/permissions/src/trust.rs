@@ -153,7 +153,8 @@ mod tests {
 
     /// Nothing is kept back.
     fn allows(trust: &Trust, project: &Path) -> bool {
-        trust.trusted_files(project) == ProjectFiles::read(project)
+        let files = trust.trusted_files(project);
+        files == ProjectFiles::read(project).with_decision(files.runs_servers())
     }
 
     #[test]
