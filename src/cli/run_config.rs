@@ -64,8 +64,8 @@ impl RunConfig {
         let environment: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        let home = environment.get("OSIER_HOME").map(String::as_str);
-        let folders = Folders::find(home).map_err(|error| error.to_string())?;
+        let home = std::env::var_os("OSIER_HOME");
+        let folders = Folders::find(home.as_deref()).map_err(|error| error.to_string())?;
         let cwd = working_directory(args.run.cwd.as_deref())?;
         if args.run.trust {
             let files = ProjectFiles::read(&cwd);

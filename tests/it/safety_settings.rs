@@ -1,5 +1,6 @@
 //! Settings files that cannot be read: no mode that runs without a person starts, and nothing runs.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode};
@@ -78,6 +79,7 @@ const FILES: &[(Broken, &str)] = &[
     ),
     (Bytes(b"\xff\xfep\0e\0r\0m\0"), ": is not UTF-8 text"),
     (Bytes(b""), ": is empty"),
+    (Bytes(b"\xef\xbb\xbf"), ": is empty"),
     (Fifo, ": is not a regular file"),
     (Directory, ": is not a regular file"),
     (TooLong, ": has more than 4194304 bytes"),
@@ -85,7 +87,7 @@ const FILES: &[(Broken, &str)] = &[
     (Link("/proc/self/environ"), ": is not a regular file"),
     (
         Link("nowhere"),
-        ": cannot be read: the link leads to no file",
+        ": cannot be read: the symbolic link `HOME/settings.toml` leads to nothing",
     ),
     (
         Link("settings.toml"),
@@ -156,6 +158,14 @@ const FILES: &[(Broken, &str)] = &[
     (
         Text("approvals = \"always\"\n"),
         ":1:1: unknown setting `approvals`; list the settings with `osier config schema`",
+    ),
+    (
+        Text("plan-mode = true\n"),
+        ":1:1: unknown setting `plan-mode`; list the settings with `osier config schema`",
+    ),
+    (
+        Text("off = [\"bash\"]\n"),
+        ":1:1: unknown setting `off`; did you mean `deny` (a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"])?",
     ),
     (
         Text("mode = \"ask\"\n"),
@@ -262,8 +272,97 @@ fn settings_that_are_not_for_safety_are_only_warned_about() {
 fn a_file_that_was_removed_means_no_settings() {
     let home = valid_once();
     std::fs::remove_file(home.home().join("settings.toml")).unwrap();
-    assert_eq!(run_mode(&home, &["-p", "go"]).code, Some(0));
+    let warning =
+        "[WRN] HOME/settings.toml: does not exist any more: its safety settings no longer apply\n";
+    let expected = ProgramOutput::new(0, "done\n", warning);
+    assert_eq!(run_mode(&home, &["-p", "go"]), expected);
     assert!(!home.work().join("precious").exists());
+    home.file("precious", "");
+    let expected = ProgramOutput::new(0, "done\n", "");
+    assert_eq!(run_mode(&home, &["-p", "go"]), expected);
+}
+
+/// The folder of the settings is somewhere else, and sometimes not there: on a disk, in a repository of settings.
+#[test]
+fn settings_whose_folder_is_out_of_reach_still_apply() {
+    type Hide = fn(&Path);
+    let link_to_nothing: Hide = |folder| {
+        std::fs::rename(folder, folder.with_extension("moved")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder).unwrap();
+    };
+    let parent_link: Hide = |folder| {
+        let parent = folder.parent().unwrap();
+        std::fs::rename(parent, parent.with_extension("moved")).unwrap();
+        std::os::unix::fs::symlink("nowhere", parent).unwrap();
+    };
+    let moved: Hide = |folder| {
+        std::fs::rename(folder, folder.with_extension("moved")).unwrap();
+    };
+    let broken =
+        |link: &str| format!("cannot be read: the symbolic link `{link}` leads to nothing");
+    for (hide, fault) in [
+        // With `hooks.json`, which is behind the same link.
+        (
+            link_to_nothing,
+            broken("HOME/.config/osier") + " (and 1 more)",
+        ),
+        (parent_link, broken("HOME/.config") + " (and 1 more)"),
+        (
+            moved,
+            "is out of reach: its folder does not exist".to_owned(),
+        ),
+    ] {
+        let home = valid_once();
+        let folder = home.home().join(".config/osier");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::rename(
+            home.home().join("settings.toml"),
+            folder.join("settings.toml"),
+        )
+        .unwrap();
+        let run = || {
+            let cli = home
+                .cli()
+                .args(["-p", "go", "--model", "script/model.json"]);
+            cli.environment("OSIER_HOME", "").run()
+        };
+        assert_eq!((run().code, run().code), (Some(0), Some(0)));
+        hide(&folder);
+        for _ in 0..2 {
+            let ended = run();
+            let expected = refused(&format!("HOME/.config/osier/settings.toml: {fault}"));
+            assert_eq!(ended, expected);
+        }
+        assert!(home.work().join("precious").exists(), "{fault}");
+    }
+}
+
+/// What a name that is not UTF-8 leads to is not ignored.
+#[test]
+fn a_home_whose_name_is_not_text_is_used() {
+    let home = valid_once();
+    let odd = home.home().join(std::ffi::OsStr::from_bytes(b"h\xe9"));
+    std::fs::create_dir(&odd).unwrap();
+    let settings = home.home().join("settings.toml");
+    std::fs::rename(settings, odd.join("settings.toml")).unwrap();
+    let cli = home
+        .cli()
+        .args(["-p", "go", "--model", "script/model.json"]);
+    let ended = cli.command().env("OSIER_HOME", &odd).output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    assert!(home.work().join("precious").exists());
+}
+
+#[test]
+fn a_file_with_very_many_unknown_settings_is_read() {
+    let home = valid_once();
+    let many = (0..100_000).map(|number| format!("k{number} = 1\n"));
+    home.config("settings.toml", many.collect::<String>());
+    let ended = run(&home, &["config", "check"]);
+    let first = "HOME/settings.toml:1:1: unknown setting `k0`; list the settings with `osier config schema`";
+    let shown = home.normal(&(ended.stdout + &ended.stderr));
+    assert!(shown.contains(first), "{shown}");
+    assert_eq!(shown.matches("unknown setting").count(), 100);
 }
 
 #[test]
@@ -308,6 +407,14 @@ fn damaged_hooks_stop_modes_without_a_person() {
             ":1:12: unknown event `PreToolUs`; did you mean `PreToolUse`?",
         ),
         (
+            hooks("{\"hooks\": {\"PreToolUse\": [],\n \"PreToolUse\": []}}"),
+            ":2:13: the key `PreToolUse` is there twice; its hooks are ignored until it is fixed",
+        ),
+        (
+            Link("nowhere"),
+            ": cannot be read: the symbolic link `HOME/hooks.json` leads to nothing; its hooks are ignored until it is fixed",
+        ),
+        (
             Fifo,
             ": is not a regular file; its hooks are ignored until it is fixed",
         ),
@@ -345,6 +452,10 @@ fn a_broken_file_of_a_trusted_project_stops_modes_without_a_person() {
             Link("/etc/passwd"),
             ": leads out of `WORK` through a symbolic link",
         ),
+        (
+            Link("nowhere"),
+            ": cannot be read: the symbolic link `WORK/.osier/settings.toml` leads to nothing",
+        ),
     ] {
         let home = valid_once();
         home.config("settings.toml", "discover_local_models = false\n");
@@ -364,6 +475,36 @@ fn a_broken_file_of_a_trusted_project_stops_modes_without_a_person() {
                 "{mode:?}"
             );
         }
+        assert!(home.work().join("precious").exists(), "{fault}");
+    }
+}
+
+#[test]
+fn a_trusted_project_whose_folder_is_broken_stops_modes_without_a_person() {
+    for (broken, fault) in [
+        (
+            Link("nowhere"),
+            "cannot be read: the symbolic link `WORK/.osier` leads to nothing",
+        ),
+        (
+            Link(".osier"),
+            "cannot be read: Too many levels of symbolic links (os error 40)",
+        ),
+        (Text(""), "is not a folder"),
+    ] {
+        let home = valid_once();
+        home.config("settings.toml", "discover_local_models = false\n");
+        let folder = home.work().join(".osier");
+        std::fs::create_dir(&folder).unwrap();
+        home.file(".osier/settings.toml", "deny = [\"bash(rm *)\"]\n");
+        let trusted = run_mode(&home, &["-p", "go", "--trust"]);
+        assert_eq!(trusted.code, Some(0));
+        std::fs::rename(&folder, home.work().join("moved")).unwrap();
+        home.file(".osier", "");
+        replace(&folder, &broken);
+        let ended = run_mode(&home, &["-p", "go"]);
+        let expected = refused(&format!("WORK/.osier/settings.toml: {fault}"));
+        assert_eq!(ended, expected);
         assert!(home.work().join("precious").exists(), "{fault}");
     }
 }

@@ -3,6 +3,7 @@
 //! `$OSIER_HOME` contains all of them if it is set; otherwise they are in the platform's config and data directories.
 //! Nothing is created before it is needed.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The user's folders.
@@ -21,7 +22,7 @@ pub struct NoHome;
 
 impl Folders {
     /// The folders for this environment; `osier_home` is the value of `$OSIER_HOME`.
-    pub fn find(osier_home: Option<&str>) -> Result<Self, NoHome> {
+    pub fn find(osier_home: Option<&OsStr>) -> Result<Self, NoHome> {
         if let Some(home) = osier_home.filter(|home| !home.is_empty()) {
             return Ok(Self::under(Path::new(home)));
         }

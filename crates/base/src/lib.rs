@@ -62,6 +62,7 @@ pub mod sort;
 pub mod task;
 pub mod terminal_output;
 pub mod text;
+pub mod unique_json;
 pub mod visible;
 pub mod walk;
 pub mod watch;

@@ -16,8 +16,13 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub enum ReadError {
     #[error("does not exist")]
     Missing,
+    /// The file, or a folder above it, is a link to nothing: whoever made it expects a file.
+    #[error("cannot be read: the symbolic link `{}` leads to nothing", link.display())]
+    BrokenLink { link: PathBuf },
     #[error("is not a regular file")]
     NotRegular,
+    #[error("is not a folder")]
+    NotFolder,
     #[error("has more than {limit} bytes")]
     TooLarge { limit: u64 },
     #[error("leads out of `{}` through a symbolic link", folder.display())]
@@ -64,7 +69,7 @@ pub fn head(path: &Path, limit: u64) -> Result<(Vec<u8>, u64), ReadError> {
 
 /// The path of the file without symbolic links, if it is below `folder`.
 pub fn inside(path: &Path, folder: &Path) -> Result<PathBuf, ReadError> {
-    let real = path.canonicalize()?;
+    let real = real_path(path)?;
     if real.starts_with(folder.canonicalize()?) {
         return Ok(real);
     }
@@ -72,9 +77,29 @@ pub fn inside(path: &Path, folder: &Path) -> Result<PathBuf, ReadError> {
     Err(ReadError::Outside { folder })
 }
 
+/// The path without symbolic links. A path is missing only if no link on the way leads to nothing.
+pub fn real_path(path: &Path) -> Result<PathBuf, ReadError> {
+    let error = match path.canonicalize() {
+        Ok(real) => return Ok(real),
+        Err(error) => ReadError::from(error),
+    };
+    if error != ReadError::Missing {
+        return Err(error);
+    }
+    let existing = path
+        .ancestors()
+        .find(|above| above.symlink_metadata().is_ok());
+    match existing.filter(|above| fs::metadata(above).is_err()) {
+        Some(link) => Err(ReadError::BrokenLink {
+            link: link.to_owned(),
+        }),
+        None => Err(ReadError::Missing),
+    }
+}
+
 /// Opens a regular file for reading.
 pub fn open(path: &Path) -> Result<File, ReadError> {
-    let real = path.canonicalize()?;
+    let real = real_path(path)?;
     let is_kernel = KERNEL.iter().any(|folder| real.starts_with(folder));
     // Opening a device can have effects, so the kind is checked before and after.
     if is_kernel || !fs::metadata(&real)?.is_file() {
@@ -104,6 +129,7 @@ mod tests {
         crate::atomic_file::write(&path("binary"), b"\xff").unwrap();
         symlink("text", path("link")).unwrap();
         symlink("itself", path("itself")).unwrap();
+        symlink("nowhere", path("broken")).unwrap();
         symlink("/dev/zero", path("zero")).unwrap();
         symlink("/proc/self/environ", path("environ")).unwrap();
         let fifo = rustix::fs::mknodat(
@@ -124,7 +150,14 @@ mod tests {
         assert_eq!(head(&path("text"), 2), Ok((b"fo".to_vec(), 4)));
         assert_eq!(refused("none"), ReadError::Missing);
         assert_eq!(refused("binary"), ReadError::NotText);
+        assert_eq!(refused("none/text"), ReadError::Missing);
         assert!(matches!(refused("itself"), ReadError::Io { .. }));
+        assert!(matches!(refused("text/below"), ReadError::Io { .. }));
+        let link = path("broken");
+        for name in ["broken", "broken/text", "broken/folder/text"] {
+            let link = link.clone();
+            assert_eq!(refused(name), ReadError::BrokenLink { link }, "{name}");
+        }
         for name in ["fifo", "zero", "environ", "."] {
             assert_eq!(refused(name), ReadError::NotRegular, "{name}");
         }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::expand::expand;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
+use osier_base::unique_json;
 
 /// Default time without progress after which a request fails.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -192,7 +193,7 @@ pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Ser
 /// Parses `text`, the content of `path`.
 pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) -> Servers {
     let mut all = Servers::default();
-    let root = match serde_json::from_str::<Value>(text) {
+    let root = match unique_json::parse(text) {
         Ok(root) => root,
         Err(error) => {
             let hint = "its servers are ignored until it is fixed";

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use osier_base::config_file::ConfigFile;
 use osier_base::hex::hex;
 use osier_base::problem::Problem;
-use osier_base::regular_file;
+use osier_base::regular_file::{self, ReadError};
 use osier_base::walk::Walk;
 
 /// Files of a project that can run code, relative to its root. For a directory, everything in it.
@@ -27,6 +27,8 @@ pub const FILES: [&str; 9] = [
 ];
 /// Those that are directories.
 const FOLDERS: [&str; 3] = [".osier/plugins", ".osier/agents", ".claude/agents"];
+/// The directories that contain them; the root for the others.
+const PLACES: [&str; 3] = [".osier", ".claude", ""];
 
 /// Maximum size of a file.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -56,19 +58,43 @@ impl ProjectFiles {
             is_trusted: true,
             ..Self::default()
         };
-        for name in FILES {
-            let path = all.root.join(name);
-            if fs::symlink_metadata(&path).is_err() {
-                continue;
-            }
-            if FOLDERS.contains(&name) && path.is_dir() {
-                all.add_folder(&path);
-            } else {
-                all.add(&path);
+        let mut left = FILES.to_vec();
+        for place in PLACES {
+            let (inside, others) = left
+                .iter()
+                .partition(|name| Path::new(name).starts_with(place));
+            left = others;
+            match all.place(place) {
+                Ok(()) => all.add_existing(inside),
+                Err(ReadError::Missing) => {}
+                Err(error) => all.reject(&all.root.join(place), error.to_string()),
             }
         }
         all.hash = all.hashed();
         all
+    }
+
+    /// Whether the directory exists.
+    fn place(&self, name: &str) -> Result<(), ReadError> {
+        let place = self.root.join(name);
+        match regular_file::real_path(&place)?.is_dir() {
+            true => Ok(()),
+            false => Err(ReadError::NotFolder),
+        }
+    }
+
+    fn add_existing(&mut self, names: Vec<&str>) {
+        for name in names {
+            let path = self.root.join(name);
+            if fs::symlink_metadata(&path).is_err() {
+                continue;
+            }
+            if FOLDERS.contains(&name) && path.is_dir() {
+                self.add_folder(&path);
+            } else if let Some(error) = self.add(&path) {
+                self.reject(&path, error.to_string());
+            }
+        }
     }
 
     pub(super) fn with_decision(self, is_explicit: bool) -> Self {
@@ -136,16 +162,11 @@ impl ProjectFiles {
         &self.hash
     }
 
-    fn add(&mut self, path: &Path) {
+    fn add(&mut self, path: &Path) -> Option<ReadError> {
         let read = regular_file::inside(path, &self.root);
-        match read.and_then(|real| regular_file::read(&real, LARGEST)) {
-            Ok(bytes) => {
-                self.files.insert(path.to_owned(), bytes.into());
-            }
-            // A link to nothing.
-            Err(regular_file::ReadError::Missing) => {}
-            Err(error) => self.reject(path, error.to_string()),
-        }
+        let read = read.and_then(|real| regular_file::read(&real, LARGEST));
+        read.map(|bytes| self.files.insert(path.to_owned(), bytes.into()))
+            .err()
     }
 
     fn reject(&mut self, path: &Path, message: String) {
@@ -163,7 +184,11 @@ impl ProjectFiles {
         }
         let mut left = TOTAL;
         for path in &paths {
-            self.add(path);
+            match self.add(path) {
+                // Editors lock a file with a link to nothing beside it.
+                None | Some(ReadError::Missing | ReadError::BrokenLink { .. }) => {}
+                Some(error) => self.reject(path, error.to_string()),
+            }
             let length = self.files.get(path).map_or(0, |bytes| bytes.len());
             if length > left {
                 self.files.retain(|path, _| !path.starts_with(folder));

@@ -45,13 +45,33 @@ impl Rule {
         rule.can_match().then_some(rule)
     }
 
+    /// Whether the rule names a built-in tool.
+    pub fn is_built_in(&self) -> bool {
+        BUILT_IN.iter().any(|tool| tool.name == self.tool) || self.tool == "task"
+    }
+
     /// The built-in tool that the rule is likely to mean, if it names none.
     pub fn misspelt(&self) -> Option<&'static str> {
-        let names = || BUILT_IN.iter().map(|tool| tool.name);
         let is_other = self.tool.contains("__") || self.tool.contains('*');
-        let is_known = names().chain(["task"]).any(|name| name == self.tool);
-        let found = nearest(&self.tool, names());
-        found.filter(|_| !is_known && !is_other)
+        let theirs = OTHER_NAMES.iter().find(|(theirs, _)| *theirs == self.tool);
+        let found = theirs.map(|(_, ours)| *ours);
+        let found = found.or_else(|| nearest(&self.tool, BUILT_IN.iter().map(|tool| tool.name)));
+        found.filter(|_| !self.is_built_in() && !is_other)
+    }
+
+    /// Why the pattern is likely to match nothing that its author had in mind.
+    pub fn doubt(&self) -> Option<&'static str> {
+        let pattern = self.pattern.as_deref()?;
+        let count = |wanted: char| pattern.matches(wanted).count();
+        if pattern.contains(|char: char| char.is_whitespace() && char != ' ') {
+            return Some("it contains a blank that is no plain space");
+        }
+        if count('(') < count(')') {
+            return Some("it contains a `)` too many");
+        }
+        let is_expression = pattern.starts_with("re:") || pattern.contains(".*");
+        let is_expression = is_expression && is_named(&self.tool, "bash");
+        is_expression.then_some("it looks like a regular expression: write `*` for any text")
     }
 
     /// False for a pattern of paths that is no glob, and for a built-in tool in other letters, as in `BASH`.
@@ -183,6 +203,16 @@ const NAMES: [(&str, &str); 11] = [
     ("Task", "task"),
     ("TodoWrite", "todo"),
     ("AskUserQuestion", "ask_user"),
+];
+
+/// Names of tools that no tool of osier has, but that are known for what the other name stands for.
+const OTHER_NAMES: [(&str, &str); 6] = [
+    ("Shell", "bash"),
+    ("exec", "bash"),
+    ("run_shell_command", "bash"),
+    ("shell", "bash"),
+    ("sh", "bash"),
+    ("terminal", "bash"),
 ];
 
 /// Maps the tool names of other agents to osier's.

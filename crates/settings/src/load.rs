@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
-use osier_base::regular_file::{self, ReadError};
+use osier_base::regular_file::{ReadError, read_text};
 
 use super::last_valid::{LastValid, settings_of};
 use super::parse::{parse, unreadable};
@@ -24,7 +24,7 @@ impl Settings {
 
     /// Reads the file at `path`, without regard to earlier settings. A missing file is not an error.
     pub fn load(path: &Path) -> (Self, Vec<Problem>) {
-        match read(path) {
+        match read_text(path, FILE_LIMIT) {
             Ok(text) => Self::parse(path, &text),
             Err(ReadError::Missing) => (Self::default(), Vec::new()),
             Err(error) => {
@@ -35,34 +35,42 @@ impl Settings {
     }
 
     /// The user's settings, in a session where `current` applies. If they cannot be read, `current` or the last valid
-    /// ones apply. In a session, a file that has vanished changes nothing.
+    /// ones apply. In a session, a file that has vanished changes nothing. At the start, it has been removed if its folder
+    /// exists; without the folder, it is only out of reach.
     pub(super) fn load_user(folders: &Folders, current: Option<&Self>) -> (Self, Vec<Problem>) {
         let (path, stored) = (folders.settings(), LastValid::new(folders));
         let restricts = || match current {
             Some(current) => !current.written.is_empty(),
             None => stored.may_restrict(),
         };
-        let mut file = read(&path);
+        let read = || read_text(&path, FILE_LIMIT);
+        let mut file = read();
         let is_gone = |file: &Result<String, ReadError>| match file {
-            Ok(text) => text.is_empty(),
+            Ok(text) => is_empty(text),
             Err(error) => *error == ReadError::Missing,
         };
         let mut attempts = if current.is_none() { ATTEMPTS } else { 0 };
         while attempts > 0 && is_gone(&file) && restricts() {
             attempts -= 1;
             sleep(PAUSE);
-            file = read(&path);
+            file = read();
         }
         let fault =
             |message: &str| unreadable(Self::default(), Problem::of_file(&path, message, ""));
         let parsed = match file {
-            Err(ReadError::Missing) if current.is_none() => {
-                stored.remove();
-                return (Self::default(), Vec::new());
-            }
             Err(ReadError::Missing) if !restricts() => return (Self::default(), Vec::new()),
-            Ok(text) if text.is_empty() && restricts() => fault("is empty"),
+            Err(ReadError::Missing) if current.is_none() && folders.config.is_dir() => {
+                stored.remove();
+                let message = "does not exist any more: its safety settings no longer apply";
+                return (Self::default(), vec![Problem::of_file(&path, message, "")]);
+            }
+            Err(ReadError::Missing) if current.is_none() => {
+                fault("is out of reach: its folder does not exist")
+            }
+            Ok(text) if is_empty(&text) && restricts() => fault("is empty"),
             Ok(text) => parse(Self::default(), &path, &text),
+            // Saved in another encoding, for example: new restrictions could be in it.
+            Err(ReadError::NotText) => fault(&ReadError::NotText.to_string()).strict(),
             Err(error) => fault(&error.to_string()),
         };
         if !parsed.settings.faults.is_empty() {
@@ -77,12 +85,7 @@ impl Settings {
     }
 }
 
-/// The file, which exists if a link leads to nothing.
-fn read(path: &Path) -> Result<String, ReadError> {
-    match regular_file::read_text(path, FILE_LIMIT) {
-        Err(ReadError::Missing) if path.symlink_metadata().is_ok() => Err(ReadError::Io {
-            message: "the link leads to no file".to_owned(),
-        }),
-        read => read,
-    }
+/// Also with only a byte order mark, which an editor writes into an empty file.
+fn is_empty(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').is_empty()
 }

@@ -9,23 +9,37 @@ use osier_protocol::{PermissionMode, SandboxMode};
 use super::{SETTINGS, Setting, Take};
 
 /// Parts of names that other programs, or other versions, give to safety settings.
-const STEMS: [&str; 16] = [
+const STEMS: [&str; 30] = [
+    "_ask",
+    "accept",
     "allow",
     "approv",
+    "ask_",
+    "banned",
     "blacklist",
+    "block",
     "confirm",
     "deni",
     "deny",
+    "disable",
     "forbid",
     "hook",
+    "isolat",
+    "network",
+    "offline",
     "permi",
+    "plan_mode",
     "polic",
+    "protect",
+    "read_only",
+    "readonly",
     "restrict",
     "rule",
     "safe",
     "sandbox",
     "secur",
     "trust",
+    "yolo",
 ];
 
 /// What an unknown setting is likely to be.
@@ -44,7 +58,7 @@ pub(super) fn meant(name: &str, value: Option<&DeValue<'_>>) -> Meant {
     if safety.is_some() {
         return Meant::Safety(safety);
     }
-    let lower = name.to_lowercase();
+    let lower = name.to_lowercase().replace('-', "_");
     if STEMS.iter().any(|stem| lower.contains(stem)) {
         return Meant::Safety(None);
     }
@@ -70,9 +84,15 @@ fn setting_of_value(value: &DeValue<'_>) -> Option<&'static str> {
             let is_rule = text.contains('(') && Rule::parse(&text).is_some();
             is_rule.then_some("deny")
         }
-        DeValue::Array(list) => list
-            .iter()
-            .find_map(|value| setting_of_value(value.get_ref())),
+        DeValue::Array(list) => list.iter().find_map(|value| {
+            let text = value.get_ref().as_str();
+            let is_tool = text
+                .and_then(Rule::parse)
+                .is_some_and(|rule| rule.is_built_in());
+            is_tool
+                .then_some("deny")
+                .or_else(|| setting_of_value(value.get_ref()))
+        }),
         DeValue::Table(table) => table.iter().find_map(|(key, value)| {
             let name: &str = key.get_ref();
             match SETTINGS.iter().find(|setting| setting.name == name) {

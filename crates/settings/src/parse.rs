@@ -7,7 +7,8 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use osier_base::problem::Problem;
-use osier_base::{sort, text};
+use osier_base::sort;
+use osier_base::text::head_bytes;
 use osier_permissions::Rule;
 
 use super::misspelt::{Meant, meant};
@@ -15,6 +16,8 @@ use super::{SETTINGS, Setting, Settings, Take};
 
 /// Maximum length of a value in a message.
 const SHOWN: usize = 60;
+/// Maximum number of reported problems. A later one counts, too, but finding its line in a long file takes time.
+const REPORTED: usize = 100;
 
 /// A settings file that was read.
 pub(super) struct Parsed {
@@ -58,20 +61,19 @@ pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
     let mut parsed = Parsed::new(start);
     parsed.settings.written.clear();
     let (table, errors) = DeTable::parse_recoverable(text);
-    let offsets = errors
-        .iter()
-        .map(|error| error.span().map_or(0, |span| span.start));
+    let is_garbage = errors.len() > REPORTED;
+    let reported = errors.iter().take(REPORTED);
+    let offsets = reported.map(|error| error.span().map_or(0, |span| span.start));
     let offsets: Vec<usize> = offsets.collect();
     // Byte offsets of the keys whose values are known, also despite a syntax error elsewhere.
     let mut read = BTreeMap::new();
     for (key, value) in table.into_inner() {
         let (name, at, span) = (&**key.get_ref(), key.span().start, value.span());
-        let is_broken = offsets
-            .iter()
-            .any(|offset| (at..=span.end).contains(offset));
+        let mut offsets = offsets.iter();
+        let is_broken = is_garbage || offsets.any(|offset| (at..=span.end).contains(offset));
         let known = SETTINGS.iter().find(|setting| setting.name == name);
         let Some(setting) = known else {
-            parsed.unknown(name, value.get_ref(), |problem| problem.at(text, at), path);
+            parsed.unknown(name, value.get_ref(), text, at, path);
             continue;
         };
         let source = text.get(span.clone()).unwrap_or_default();
@@ -79,7 +81,7 @@ pub(super) fn parse(start: Settings, path: &Path, text: &str) -> Parsed {
         if is_valid {
             read.insert(at, setting.name);
             if let "ask" | "deny" = name {
-                parsed.misspelt_tools(value.get_ref(), text, path);
+                parsed.doubtful_rules(value.get_ref(), text, path);
             }
             if setting.is_safety() {
                 let _ = writeln!(parsed.settings.written, "{name} = {source}");
@@ -140,13 +142,7 @@ impl Parsed {
     }
 
     /// There is no setting with this name.
-    fn unknown(
-        &mut self,
-        name: &str,
-        value: &DeValue<'_>,
-        placed: impl Fn(Problem) -> Problem,
-        path: &Path,
-    ) {
+    fn unknown(&mut self, name: &str, value: &DeValue<'_>, text: &str, offset: usize, path: &Path) {
         let meant = meant(name, Some(value));
         let hint = match meant {
             Meant::Plain(Some(known)) => format!("did you mean `{}`?", known.name),
@@ -155,29 +151,57 @@ impl Parsed {
             }
             _ => "list the settings with `osier config schema`".to_owned(),
         };
-        let name = text::head_bytes(name, SHOWN);
-        let problem = Problem::of_file(path, format!("unknown setting `{name}`"), hint);
-        match meant {
-            Meant::Plain(_) => self.problems.push(placed(problem)),
+        let is_fault = match meant {
+            Meant::Plain(_) => false,
             Meant::Safety(setting) => {
                 self.forget(setting);
-                self.fault(placed(problem));
+                true
             }
+        };
+        let reported = if is_fault {
+            &self.settings.faults
+        } else {
+            &self.problems
+        };
+        if reported.len() >= REPORTED {
+            return;
+        }
+        let name = head_bytes(name, SHOWN);
+        let problem = Problem::of_file(path, format!("unknown setting `{name}`"), hint);
+        let problem = problem.at(text, offset);
+        if is_fault {
+            self.fault(problem);
+        } else {
+            self.problems.push(problem);
         }
     }
 
-    /// Warns about rules that restrict a tool whose name is almost that of a built-in tool. Plugins can have such tools.
-    fn misspelt_tools(&mut self, rules: &DeValue<'_>, text: &str, path: &Path) {
-        for rule in rules.as_array().into_iter().flat_map(|rules| rules.iter()) {
-            let parsed = rule.get_ref().as_str().and_then(Rule::parse);
-            let Some(known) = parsed.and_then(|rule| rule.misspelt()) else {
+    /// Warns about rules that restrict a tool whose name is almost that of a built-in tool, although plugins can have
+    /// such tools, and about patterns that are likely to match nothing.
+    fn doubtful_rules(&mut self, rules: &DeValue<'_>, text: &str, path: &Path) {
+        for source in rules.as_array().into_iter().flat_map(|rules| rules.iter()) {
+            let shown = source.get_ref().as_str().unwrap_or_default();
+            let Some(rule) = Rule::parse(shown) else {
                 continue;
             };
-            let shown = rule.get_ref().as_str().unwrap_or_default();
-            let message = format!("no built-in tool has the name in `{shown}`");
-            let problem = Problem::of_file(path, message, format!("did you mean `{known}`?"));
-            self.problems.push(problem.at(text, rule.span().start));
+            let (message, hint) = if let Some(known) = rule.misspelt() {
+                let message = format!("no built-in tool has the name in `{shown}`");
+                (message, format!("did you mean `{known}`?"))
+            } else if let Some(doubt) = rule.doubt() {
+                let message = format!("the rule `{shown}` is likely to match nothing");
+                (message, doubt.to_owned())
+            } else {
+                continue;
+            };
+            let problem = Problem::of_file(path, message, hint);
+            self.problems.push(problem.at(text, source.span().start));
         }
+    }
+
+    /// Nothing that the file restricts is known.
+    pub(super) fn strict(mut self) -> Self {
+        self.forget(None);
+        self
     }
 
     /// The value of a safety setting is not known; without a name, of any.
@@ -192,22 +216,20 @@ impl Parsed {
     fn hidden(&mut self, text: &str, read: &BTreeMap<usize, &str>) {
         let mut start = 0;
         for line in text.split_inclusive('\n') {
-            let name = key_of(line);
             let end = start + line.len();
-            let is_read = read.range(start..end).any(|(_, known)| *known == name);
-            start = end;
-            if name.is_empty() || is_read {
-                continue;
-            }
-            match SETTINGS.iter().find(|setting| setting.name == name) {
-                Some(setting) if setting.is_safety() => self.forget(Some(setting)),
-                Some(_) => {}
-                None => {
-                    if let Meant::Safety(setting) = meant(name, None) {
-                        self.forget(setting);
+            let is_read = |name: &str| read.range(start..end).any(|(_, known)| *known == name);
+            for name in names_in(line).filter(|name| !is_read(name)) {
+                match SETTINGS.iter().find(|setting| setting.name == name) {
+                    Some(setting) if setting.is_safety() => self.forget(Some(setting)),
+                    Some(_) => {}
+                    None => {
+                        if let Meant::Safety(setting) = meant(name, None) {
+                            self.forget(setting);
+                        }
                     }
                 }
             }
+            start = end;
         }
     }
 }
@@ -240,13 +262,33 @@ fn invalid_part<'a>(
         let span = entry.span();
         (span.start, text.get(span).unwrap_or_default())
     });
-    (offset, text::head_bytes(source, SHOWN))
+    (offset, head_bytes(source, SHOWN))
 }
 
 /// The first word of a line, without quotes.
 fn key_of(line: &str) -> &str {
     let line =
         line.trim_start_matches(|char: char| char.is_whitespace() || "\"'[\u{feff}".contains(char));
-    let end = line.find(|char: char| !char.is_alphanumeric() && !"_-".contains(char));
-    &line[..end.unwrap_or(line.len())]
+    &line[..line.find(is_outside).unwrap_or(line.len())]
+}
+
+/// What may be the name of a setting in a line that is not TOML: the first word, each word before `=` or `:`, and, in a
+/// line that begins with no setting, each name of a safety setting, as in `set permissions ask`.
+fn names_in(line: &str) -> impl Iterator<Item = &str> {
+    let line = line.trim_start_matches(|char: char| char.is_whitespace() || char == '\u{feff}');
+    let line = if line.starts_with('#') { "" } else { line };
+    let find = |word: &str| SETTINGS.iter().find(|setting| setting.name == word);
+    let first = line.split(is_outside).find(|word| !word.is_empty());
+    let is_setting = first.and_then(find).is_some();
+    line.split(is_outside).filter(move |word| {
+        let end = word.as_ptr().addr() - line.as_ptr().addr() + word.len();
+        let rest = line[end..].trim_start_matches([' ', '\t', '"', '\'']);
+        let is_key = rest.starts_with(['=', ':']) || first == Some(word);
+        let is_name = !is_setting && find(word).is_some_and(Setting::is_safety);
+        !word.is_empty() && (is_key || is_name)
+    })
+}
+
+fn is_outside(char: char) -> bool {
+    !char.is_alphanumeric() && !"_-".contains(char)
 }

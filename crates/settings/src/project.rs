@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
+use osier_base::regular_file::{self, ReadError};
 use osier_permissions::trust::{ProjectFiles, Trust, TrustState, project_root};
 
 use super::parse::{parse, unreadable};
@@ -115,7 +116,9 @@ pub(super) fn project_file(folders: &Folders, cwd: &Path) -> Option<ProjectFile>
     const NAME: &str = ".osier/settings.toml";
     // Most projects have none: their other files are not read here.
     let path = project_root(cwd).join(NAME);
-    path.symlink_metadata().ok()?;
+    if regular_file::real_path(&path) == Err(ReadError::Missing) {
+        return None;
+    }
     let (files, trust) = (ProjectFiles::read(cwd), Trust::new(folders));
     let is_trusted = match trust.state(&files) {
         TrustState::Trusted => true,
@@ -130,10 +133,11 @@ pub(super) fn project_file(folders: &Folders, cwd: &Path) -> Option<ProjectFile>
         text.map_err(|error| error.to_string())
     } else {
         let mut rejected = files.rejected().iter();
-        Err(rejected
-            .find(|problem| problem.path == path)?
-            .message
-            .clone())
+        let rejected = rejected.find(|problem| path.starts_with(&problem.path));
+        Err(rejected.map_or_else(
+            || ReadError::Missing.to_string(),
+            |problem| problem.message.clone(),
+        ))
     };
     Some(ProjectFile {
         path,

@@ -38,6 +38,34 @@ fn a_rule_for_a_tool_that_is_almost_built_in_is_a_warning() {
     );
 }
 
+#[test]
+fn a_rule_that_is_likely_to_match_nothing_is_a_warning() {
+    for (rule, expected) in [
+        (
+            "shell(rm *)",
+            "no built-in tool has the name in `shell(rm *)`; did you mean `bash`?",
+        ),
+        (
+            "bash(rm a))",
+            "the rule `bash(rm a))` is likely to match nothing; it contains a `)` too many",
+        ),
+        (
+            "bash(rm\u{a0}*)",
+            "the rule `bash(rm\u{a0}*)` is likely to match nothing; it contains a blank that is no plain space",
+        ),
+        (
+            "bash(rm.*)",
+            "the rule `bash(rm.*)` is likely to match nothing; it looks like a regular expression: write `*` for any text",
+        ),
+    ] {
+        let (settings, problems) =
+            Settings::parse(Path::new("s.toml"), &format!("deny = [\"{rule}\"]\n"));
+        assert_eq!((settings.faults.len(), settings.deny.len()), (0, 1));
+        let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, [format!("s.toml:1:9: {expected}")]);
+    }
+}
+
 /// A home whose settings were valid, and what applies after they were replaced with `broken`.
 fn held(valid: Option<&str>, broken: &str) -> Settings {
     let home = tempfile::tempdir().unwrap();
@@ -96,6 +124,42 @@ fn the_last_valid_settings_or_the_strictest_apply() {
             "ask ask off [] [\"b\"]",
         ),
         (Some(""), "approvals = 1\n", "ask ask read-only [] []"),
+        // Safety settings in lines that are no TOML.
+        (
+            Some(""),
+            "theme = \"dark\" permissions = \"ask\"\n",
+            "ask yolo off [] []",
+        ),
+        (
+            Some(""),
+            "{\"permissions\": \"ask\", \"sandbox\": \"read-only\"}\n",
+            "ask yolo read-only [] []",
+        ),
+        (Some(""), "- permissions: ask\n", "ask ask off [] []"),
+        (
+            Some(""),
+            "export permissions=\"ask\"\n",
+            "ask ask off [] []",
+        ),
+        (Some(""), "set permissions ask\n", "ask ask off [] []"),
+        (Some(""), "let permissions = \"ask\"\n", "ask ask off [] []"),
+        (
+            Some(""),
+            "theme=\"dark\"; permissions=\"ask\"\n",
+            "ask yolo off [] []",
+        ),
+        (Some(""), "* deny = [\"bash(rm *)\"]\n", "ask ask off [] []"),
+        (Some(""), "[a] permissions = \"ask\"\n", "ask ask off [] []"),
+        (
+            Some(""),
+            "<<<<<<< HEAD\n+permissions=\"ask\"\n=======\n>>>>>>> x\n",
+            "ask yolo off [] []",
+        ),
+        (
+            Some(""),
+            "# permissions = \"ask\"\ntheme = \n",
+            "yolo yolo off [] []",
+        ),
         (
             Some(""),
             "permissions = \"plan\"\npermissions = \"yolo\"\n",

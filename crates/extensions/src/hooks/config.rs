@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::matcher::Matcher;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
+use osier_base::unique_json;
 use osier_permissions::Rule;
 use osier_protocol::{EVENTS, HookEvent, OTHERS};
 
@@ -117,7 +118,7 @@ fn parse(file: &HookFile, text: &str) -> Parsed {
         text,
         parsed: Parsed::default(),
     };
-    match serde_json::from_str::<Value>(text) {
+    match unique_json::parse(text) {
         Ok(root) => reader.root(&root),
         Err(error) => {
             let message = error.to_string();
