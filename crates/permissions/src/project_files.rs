@@ -76,11 +76,8 @@ impl ProjectFiles {
 
     /// Whether the directory exists.
     fn place(&self, name: &str) -> Result<(), ReadError> {
-        let place = self.root.join(name);
-        match regular_file::real_path(&place)?.is_dir() {
-            true => Ok(()),
-            false => Err(ReadError::NotFolder),
-        }
+        let real = regular_file::real_path(&self.root.join(name))?;
+        real.is_dir().then_some(()).ok_or(ReadError::NotFolder)
     }
 
     fn add_existing(&mut self, names: Vec<&str>) {
