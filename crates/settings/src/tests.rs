@@ -124,42 +124,6 @@ fn the_last_valid_settings_or_the_strictest_apply() {
             "ask ask off [] [\"b\"]",
         ),
         (Some(""), "approvals = 1\n", "ask ask read-only [] []"),
-        // Safety settings in lines that are no TOML.
-        (
-            Some(""),
-            "theme = \"dark\" permissions = \"ask\"\n",
-            "ask yolo off [] []",
-        ),
-        (
-            Some(""),
-            "{\"permissions\": \"ask\", \"sandbox\": \"read-only\"}\n",
-            "ask yolo read-only [] []",
-        ),
-        (Some(""), "- permissions: ask\n", "ask ask off [] []"),
-        (
-            Some(""),
-            "export permissions=\"ask\"\n",
-            "ask ask off [] []",
-        ),
-        (Some(""), "set permissions ask\n", "ask ask off [] []"),
-        (Some(""), "let permissions = \"ask\"\n", "ask ask off [] []"),
-        (
-            Some(""),
-            "theme=\"dark\"; permissions=\"ask\"\n",
-            "ask yolo off [] []",
-        ),
-        (Some(""), "* deny = [\"bash(rm *)\"]\n", "ask ask off [] []"),
-        (Some(""), "[a] permissions = \"ask\"\n", "ask ask off [] []"),
-        (
-            Some(""),
-            "<<<<<<< HEAD\n+permissions=\"ask\"\n=======\n>>>>>>> x\n",
-            "ask yolo off [] []",
-        ),
-        (
-            Some(""),
-            "# permissions = \"ask\"\ntheme = \n",
-            "yolo yolo off [] []",
-        ),
         (
             Some(""),
             "permissions = \"plan\"\npermissions = \"yolo\"\n",
@@ -196,6 +160,38 @@ fn the_last_valid_settings_or_the_strictest_apply() {
             expected,
             "{before:?} {broken:?}"
         );
+    }
+}
+
+/// The settings before had no safety settings.
+#[test]
+fn safety_settings_in_lines_that_are_no_toml_are_strict() {
+    for (broken, expected) in [
+        (
+            "theme = \"dark\" permissions = \"ask\"\n",
+            "ask yolo off [] []",
+        ),
+        (
+            "{\"permissions\": \"ask\", \"sandbox\": \"read-only\"}\n",
+            "ask yolo read-only [] []",
+        ),
+        ("- permissions: ask\n", "ask ask off [] []"),
+        ("export permissions=\"ask\"\n", "ask ask off [] []"),
+        ("set permissions ask\n", "ask ask off [] []"),
+        ("let permissions = \"ask\"\n", "ask ask off [] []"),
+        (
+            "theme=\"dark\"; permissions=\"ask\"\n",
+            "ask yolo off [] []",
+        ),
+        ("* deny = [\"bash(rm *)\"]\n", "ask ask off [] []"),
+        ("[a] permissions = \"ask\"\n", "ask ask off [] []"),
+        (
+            "<<<<<<< HEAD\n+permissions=\"ask\"\n=======\n>>>>>>> x\n",
+            "ask yolo off [] []",
+        ),
+        ("# permissions = \"ask\"\ntheme = \n", "yolo yolo off [] []"),
+    ] {
+        assert_eq!(summary(&held(Some(""), broken)), expected, "{broken:?}");
     }
 }
 
