@@ -4,6 +4,9 @@
 mod killed;
 mod reported_losses;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use osier_llm::Script;
 use osier_protocol::{
     ChangeKind, CheckpointEvent, CheckpointOp, DiffRange, Event, FileChange, FilesAt, Op,
@@ -179,6 +182,43 @@ async fn edits_between_prompts_are_not_overwritten() {
     assert_eq!((changes, left), (vec![by_hand], vec![]));
     assert_eq!(notes(), "mine\n");
     open.close().await;
+}
+
+/// Two prompts that do not touch files edited between them.
+async fn unrestored_after_edits(names: &[&OsStr]) -> usize {
+    let place = TestProject::new();
+    let file = |name: &OsStr| place.work().join(name);
+    std::fs::write(place.work().join("old.txt"), "old\n").unwrap();
+    for name in names {
+        std::fs::write(file(name), "before\n").unwrap();
+    }
+    let mut open = place.open(SessionChoice::New, two_prompts()).await;
+    let first = prompts(&open.run("first").await);
+    for name in names {
+        std::fs::write(file(name), "by hand\n").unwrap();
+    }
+    let _ = open.run("second").await;
+    let (changes, left) = send(&mut open, restore(&first[0], false)).await;
+    let restored: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+    assert_eq!(restored, ["a.txt", "gen/b.txt", "old.txt"]);
+    for name in names {
+        assert_eq!(std::fs::read_to_string(file(name)).unwrap(), "by hand\n");
+    }
+    open.close().await;
+    left.len()
+}
+
+#[tokio::test]
+async fn edits_of_a_file_whose_name_is_not_text_are_recorded_too() {
+    let odd = OsStr::from_bytes(b"odd\xff");
+    assert_eq!(unrestored_after_edits(&[odd, OsStr::new("plain")]).await, 2);
+}
+
+#[tokio::test]
+async fn any_number_of_edits_between_prompts_is_not_overwritten() {
+    let names: Vec<String> = (0..1_200).map(|number| format!("file{number}")).collect();
+    let names: Vec<&OsStr> = names.iter().map(OsStr::new).collect();
+    assert_eq!(unrestored_after_edits(&names).await, 1_200);
 }
 
 #[tokio::test]

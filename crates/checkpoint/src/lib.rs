@@ -46,6 +46,7 @@ mod hunk;
 mod journal;
 mod lock_wait;
 mod objects;
+mod path_names;
 mod plan;
 mod prune;
 mod recorder;

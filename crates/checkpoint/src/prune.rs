@@ -288,6 +288,7 @@ fn read_claim(path: PathBuf, used: SystemTime, bytes: u64) -> Result<Claim, Prun
         if let Some(checkpoint) = entry.and_then(|entry| Checkpoint::of(&entry.kind)) {
             claim.states.push(checkpoint.state);
             claim.states.extend(checkpoint.from);
+            claim.states.extend(checkpoint.since);
         }
     }
     Ok(claim)
@@ -359,6 +360,7 @@ mod tests {
                 state,
                 moment: Moment::Before,
                 by_hand: Vec::new(),
+                since: None,
                 from: None,
             };
             let entry = Entry {

@@ -18,7 +18,7 @@ use osier_store::SessionStore;
 
 use osier_llm::ToolCall;
 
-/// Maximum number of externally changed paths in an entry; further ones are counted.
+/// Maximum number of externally changed paths in an entry; with more, it names the state before instead.
 const MAX_BY_HAND: usize = 1_000;
 
 /// Why a state was recorded.
@@ -42,8 +42,16 @@ pub struct Checkpoint {
     pub state: StateId,
     pub moment: Moment,
     /// Paths that were changed outside of the agent since the previous state.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "super::path_names"
+    )]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<PathBuf>"))]
     pub by_hand: Vec<PathBuf>,
+    /// If those paths are too many to list: the previous state, from which this one differs by them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<StateId>,
     /// With `Restore`: the state before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<StateId>,
@@ -58,17 +66,32 @@ impl Checkpoint {
     /// The `state` of the files before they are changed for the user. What differs from `latest`, the state recorded
     /// last, was changed by others. Blocks.
     pub fn before(files: &CheckpointStore, state: StateId, latest: Option<StateId>) -> Self {
-        let mut by_hand = match latest {
+        let by_hand = match latest {
             // An unreadable state is ignored.
             Some(latest) => files.paths_between(latest, state).unwrap_or_default(),
             None => Vec::new(),
         };
-        by_hand.truncate(MAX_BY_HAND);
+        let since = latest.filter(|_| by_hand.len() > MAX_BY_HAND);
         Self {
             state,
             moment: Moment::Before,
-            by_hand,
+            by_hand: if since.is_some() { Vec::new() } else { by_hand },
+            since,
             from: None,
+        }
+    }
+
+    /// All paths that were changed outside of the agent since the previous state. Blocks.
+    ///
+    /// # Errors
+    /// A state is not in the store.
+    pub fn changed_by_hand(
+        &self,
+        files: &CheckpointStore,
+    ) -> Result<Vec<PathBuf>, CheckpointError> {
+        match self.since {
+            Some(since) => files.paths_between(since, self.state),
+            None => Ok(self.by_hand.clone()),
         }
     }
 

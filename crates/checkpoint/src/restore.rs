@@ -50,6 +50,8 @@ pub struct Interrupted {
     pub undone: bool,
     /// Files that were changed by others since, or that cannot be written. They were left alone.
     pub left: Vec<Unrestored>,
+    /// The paths of those.
+    pub by_hand: Vec<PathBuf>,
     journal: Journal,
 }
 
@@ -87,14 +89,6 @@ impl Interrupted {
     /// Whether all files are as the change shall leave them.
     pub fn is_complete(&self) -> bool {
         !self.undone && self.left.is_empty()
-    }
-
-    /// The files that were changed by others since.
-    pub fn by_hand(&self) -> Vec<PathBuf> {
-        self.left
-            .iter()
-            .map(|left| left.path.clone().into())
-            .collect()
     }
 
     /// The user knows about it, and the new state is recorded.
@@ -280,6 +274,7 @@ impl CheckpointStore {
             changed: 0,
             undone: record.undo,
             left: self.obstacles(target, &steps),
+            by_hand: Vec::new(),
             journal,
         };
         if found.left.is_empty() || record.undo {
@@ -295,6 +290,11 @@ impl CheckpointStore {
         }
         let done = |step: &&Step| target.progress(step) == Progress::Done;
         found.changed = steps.iter().filter(done).count();
+        // What is shown of a path is not always the path.
+        let shown: BTreeSet<&str> = found.left.iter().map(|left| left.path.as_str()).collect();
+        let is_left = |path: &&PathBuf| shown.contains(&*path.to_string_lossy());
+        let paths = steps.iter().map(|step| &step.path);
+        found.by_hand = paths.filter(is_left).cloned().collect();
         Ok(Some(found))
     }
 

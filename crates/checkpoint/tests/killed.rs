@@ -267,7 +267,7 @@ fn interrupted_change_is_not_completed_over_other_changes() {
     let root = project.root();
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
     assert!(!interrupted.is_complete() && !interrupted.undone);
-    assert_eq!(interrupted.by_hand(), [PathBuf::from("edited.txt")]);
+    assert_eq!(interrupted.by_hand, [PathBuf::from("edited.txt")]);
     assert_eq!(read("edited.txt"), "by another program\n");
     assert!(
         tree(&root)
@@ -275,7 +275,7 @@ fn interrupted_change_is_not_completed_over_other_changes() {
             .all(|path| !path.to_string_lossy().contains(".osier-"))
     );
     // The offer: the state before, without the file of the other program.
-    let (before, by_hand) = (interrupted.before.unwrap(), interrupted.by_hand());
+    let (before, by_hand) = (interrupted.before.unwrap(), interrupted.by_hand.clone());
     interrupted.finish();
     let by_hand = by_hand.into_iter().collect();
     let plan = project.store().plan(before, None, &by_hand).unwrap();
@@ -289,7 +289,7 @@ fn interrupted_change_is_not_completed_over_other_changes() {
 fn interrupted_change_without_a_record_is_undone_around_other_changes() {
     let (project, interrupted) = interrupted_and_changed("unrecorded");
     assert!(interrupted.undone);
-    assert_eq!(interrupted.by_hand(), [PathBuf::from("edited.txt")]);
+    assert_eq!(interrupted.by_hand, [PathBuf::from("edited.txt")]);
     interrupted.finish();
     let mut expected = tree(&Project::new().root());
     expected.get_mut(Path::new("edited.txt")).unwrap().1 = "by another program\n".to_owned();

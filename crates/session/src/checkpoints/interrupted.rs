@@ -55,7 +55,8 @@ async fn record(
     let checkpoint = Checkpoint {
         state,
         moment: Moment::Restore,
-        by_hand: found.by_hand(),
+        by_hand: found.by_hand.clone(),
+        since: None,
         from: Some(before),
     };
     let own = files.and_then(|files| files.session.path());

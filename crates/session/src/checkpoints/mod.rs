@@ -6,7 +6,7 @@ mod review;
 mod working_tree;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::emitter::Emitter;
@@ -257,6 +257,7 @@ impl SessionFiles {
                 state,
                 moment: Moment::Restore,
                 by_hand: Vec::new(),
+                since: None,
                 from: before,
             };
             if Some(state) != before {
@@ -293,10 +294,10 @@ impl SessionFiles {
             return Ok(None);
         };
         let since = index.checkpoints_after(&found.id);
-        let since = since.into_iter().filter_map(parse);
-        let by_hand: BTreeSet<PathBuf> = since
-            .flat_map(|(_, checkpoint)| checkpoint.by_hand)
-            .collect();
+        let mut by_hand = BTreeSet::new();
+        for (_, checkpoint) in since.into_iter().filter_map(parse) {
+            by_hand.extend(checkpoint.changed_by_hand(&self.files)?);
+        }
         let known = last(index);
         let plan = self.files.plan(checkpoint.state, known, &by_hand)?;
         Ok(Some(plan))
