@@ -71,6 +71,8 @@ const NEVER_OFF = /gemini-2\.5-pro|gemini-2\.5-computer/;
 const UNFIT = /^deep-research/;
 const FORMATS = { openai: "effort", openrouter: "openrouter", deepseek: "thinking", zai: "thinking", qwen: "enable-thinking", together: "reasoning-enabled", baseten: "none", "ant-ling": "none" };
 const CLAUDE = /anthropic\.claude/;
+// Models of Bedrock whose thinking is bound to the conversation; the partition of the US government rejects the control.
+const BOUND = /^(?!us-gov\.).*claude-((fable|mythos)-5-[1-9]|(opus|sonnet|haiku)-5-5)/;
 const SIGNING = /gemini-([3-9]|flash|pro)/;
 
 function levels(model, compat) {
@@ -128,6 +130,8 @@ function compatOf(provider, model) {
     case "anthropic-messages":
       return {
         ...(modelCompat.forceAdaptiveThinking ? { adaptiveThinking: true } : {}),
+        // The same models accept both.
+        ...(modelCompat.supportsMidConvoEffort ? { boundThinking: true } : {}),
         ...(modelCompat.supportsCacheControlOnTools === false ? { noCacheControl: true } : {}),
         ...(modelCompat.sendSessionAffinityHeaders ? { sessionHeader: "x-session-affinity" } : {}),
         // Their gateways accept the key in the same header as for the other formats.
@@ -135,7 +139,8 @@ function compatOf(provider, model) {
       };
     case "bedrock-converse": {
       const adaptive = model.thinkingLevelMap?.max ? { adaptiveThinking: true } : { thinkingBudget: true };
-      if (CLAUDE.test(model.id)) return { ...(model.reasoning ? adaptive : {}), cacheControl: true };
+      const bound = BOUND.test(model.id) ? { boundThinking: true } : {};
+      if (CLAUDE.test(model.id)) return { ...(model.reasoning ? adaptive : {}), ...bound, cacheControl: true };
       // These servers reject cache markers on tools and on tool results.
       return /amazon\.nova/.test(model.id) ? { cacheControl: true, unmarkedTools: true } : {};
     }

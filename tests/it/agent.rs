@@ -8,7 +8,7 @@ use osier_agent::{
     UserMessage,
 };
 use osier_llm::scripted::Gate;
-use osier_llm::{Context, Script, StopReason, TurnStatus, Usage};
+use osier_llm::{Context, Script, StopReason, ToolChoice, TurnStatus, Usage};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -314,7 +314,7 @@ async fn interrupt_before_the_first_delta_leaves_no_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn last_turn_has_no_tools_and_tells_the_model() {
+async fn last_turn_forbids_calls_and_tells_the_model() {
     let journal = Journal::default();
     let script = Script::new()
         .turn(|turn| turn.tool("echo", json!({"text": "a"})))
@@ -325,11 +325,11 @@ async fn last_turn_has_no_tools_and_tells_the_model() {
     let ran = scene.max_turns(2).run().await;
     assert_eq!(ran.outcome(), RunOutcome::Completed);
     let requests = ran.stage.provider.requests();
-    let offered: Vec<usize> = requests
+    let offered: Vec<(usize, ToolChoice)> = requests
         .iter()
-        .map(|request| request.context.tools.len())
+        .map(|request| (request.context.tools.len(), request.options.tool_choice))
         .collect();
-    assert_eq!(offered, [1, 0]);
+    assert_eq!(offered, [(1, ToolChoice::Auto), (1, ToolChoice::None)]);
     assert_eq!(
         ran.stage.last_request(),
         [

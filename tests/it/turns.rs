@@ -10,7 +10,8 @@ use osier_agent::{
 };
 use osier_llm::scripted::{Gate, Script, ScriptedProvider};
 use osier_llm::{
-    Api, Message, Modality, Model, Price, StopReason, ThinkingLevel, ToolSpec, TurnStatus,
+    Api, Message, Modality, Model, Price, StopReason, ThinkingLevel, ToolChoice, ToolSpec,
+    TurnStatus,
 };
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -305,7 +306,7 @@ async fn an_interrupt_keeps_the_partial_answer_and_stops_the_tool() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_turn_has_no_tools_and_must_answer() {
+async fn the_last_turn_forbids_calls_and_must_answer() {
     let script = || Script::new().turn(|turn| turn.tool("say", json!({"text": "x"})));
     let provider = ScriptedProvider::new(script().turn(|turn| turn.text("the answer")));
     let limited = |provider: &ScriptedProvider| AgentConfig {
@@ -314,8 +315,10 @@ async fn the_last_turn_has_no_tools_and_must_answer() {
     };
     let result = Agent::spawn(limited(&provider)).run("go", Vec::new()).await;
     assert_eq!(result.outcome, RunOutcome::Completed);
-    let last = provider.last_request().unwrap().context;
-    assert!(last.tools.is_empty());
+    let last = provider.last_request().unwrap();
+    assert_eq!(last.options.tool_choice, ToolChoice::None);
+    let last = last.context;
+    assert_eq!(last.tools.len(), 1);
     assert_eq!(
         last.messages.last(),
         Some(&Message::User(osier_llm::UserMessage::text(

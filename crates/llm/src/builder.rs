@@ -57,7 +57,9 @@ impl MessageBuilder {
     /// Applies one event; returns the call's status when it was the last.
     pub fn apply(&mut self, event: &StreamEvent) -> Option<TurnStatus> {
         match event {
-            StreamEvent::Request { .. } => {}
+            StreamEvent::Request { prefix_hash, .. } => {
+                self.message.prefix_hash.clone_from(prefix_hash)
+            }
             StreamEvent::Start { response_id } => self.message.response_id.clone_from(response_id),
             StreamEvent::Delta(delta) => self.apply_delta(delta),
             StreamEvent::Usage(usage) => self.message.usage = *usage,

@@ -11,9 +11,13 @@ use super::usage::Usage;
 /// `Failed`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// The request is about to be sent: its size in bytes, and its body when tracing is enabled (without
-    /// keys).
-    Request { bytes: usize, body: Option<String> },
+    /// The request is about to be sent: its size in bytes, its body when tracing is enabled (without keys), and
+    /// `AssistantMessage::prefix_hash` of its answer.
+    Request {
+        bytes: usize,
+        body: Option<String>,
+        prefix_hash: Option<String>,
+    },
     /// The provider started to answer.
     Start { response_id: Option<String> },
     /// A part of the answer.

@@ -108,6 +108,7 @@ fn header(answer: &AssistantMessage) -> AssistantMessage {
         stop_reason: answer.stop_reason,
         error_message: answer.error_message.clone(),
         response_id: answer.response_id.clone(),
+        prefix_hash: answer.prefix_hash.clone(),
         timestamp: answer.timestamp,
         duration_ms: answer.duration_ms,
     }

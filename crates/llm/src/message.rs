@@ -100,6 +100,10 @@ pub struct AssistantMessage {
     pub error_message: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
+    /// A hash of what the model read before this answer, if its thinking is bound to that
+    /// (`Compat::bound_thinking`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix_hash: Option<String>,
     /// Milliseconds since the Unix epoch at which the call began.
     #[serde(default)]
     pub timestamp: i64,

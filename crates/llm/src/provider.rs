@@ -75,4 +75,6 @@ pub enum ToolChoice {
     #[default]
     Auto,
     Required,
+    /// The model reads the definitions, but must not call a tool. Formats without this choice offer them as usual.
+    None,
 }

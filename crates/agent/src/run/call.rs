@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use osier_base::{clock, ids};
 use osier_llm::{
     AssistantMessage, CallOptions, Context, Message, MessageBuilder, Model, Request, StreamEvent,
-    TurnStatus, UserMessage,
+    ToolChoice, TurnStatus, UserMessage,
 };
 
 use super::log::RequestSummary;
@@ -172,7 +172,7 @@ async fn stream_answer(turn: Turn<'_>, request: Request, id: &str, model: &Model
             None => None,
         };
         match event {
-            StreamEvent::Request { bytes, body } => {
+            StreamEvent::Request { bytes, body, .. } => {
                 let request = RequestSummary {
                     messages,
                     bytes,
@@ -210,7 +210,6 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
         tools: turn.core.tools(),
     };
     if turn.is_last {
-        context.tools.clear();
         let message = UserMessage::text(FINAL_TURN_MESSAGE);
         context.messages.push(Message::User(message));
     }
@@ -221,6 +220,13 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
         thinking: model.clamp(turn.core.state().models.thinking),
         temperature: config.temperature,
         cache_key: config.cache_key.clone(),
+        // Without the definitions, the request would not continue the earlier ones: no cache, and no thinking where it is
+        // bound to them.
+        tool_choice: if turn.is_last {
+            ToolChoice::None
+        } else {
+            ToolChoice::Auto
+        },
         trace: config.trace,
         ..CallOptions::default()
     };

@@ -365,6 +365,7 @@ mod tests {
             compat: Compat {
                 anthropic_version: Some("2026-10-21".to_owned()),
                 adaptive_thinking: true,
+                bound_thinking: true,
                 ..Compat::default()
             },
         };

@@ -24,7 +24,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::surrogates::Surrogates;
 use crate::usage::Usage;
-use crate::wire::{self, Decoder, Wire};
+use crate::wire::{self, Body, Decoder, Wire};
 use osier_base::clock;
 
 /// Maximum bytes of text and arguments of one answer; far more than any model writes.
@@ -59,6 +59,7 @@ struct Outgoing {
     url: Url,
     headers: HeaderMap,
     body: String,
+    prefix_hash: Option<String>,
 }
 
 /// An answer that is being received.
@@ -136,6 +137,7 @@ impl Call {
                 self.ready.push(StreamEvent::Request {
                     bytes: outgoing.body.len(),
                     body: trace.then(|| outgoing.body.clone()),
+                    prefix_hash: outgoing.prefix_hash.clone(),
                 });
                 self.phase = Phase::Send(Box::new(outgoing));
             }
@@ -149,6 +151,7 @@ impl Call {
             url,
             headers,
             body,
+            ..
         } = outgoing;
         let bytes = body.len();
         let host = fault::host(&url);
@@ -417,13 +420,15 @@ impl Outgoing {
                 ))
             })?;
         let mut headers = headers(request, wire).map_err(refuse)?;
-        let body = (wire.body)(request).to_string();
+        let Body { json, prefix_hash } = (wire.body)(request);
+        let body = json.to_string();
         sign(request, &url, &mut headers, &body).map_err(refuse)?;
         Ok(Self {
             wire,
             url,
             headers,
             body,
+            prefix_hash,
         })
     }
 }

@@ -180,7 +180,7 @@ const WIRE: Wire = Wire {
     framing: Framing::Events,
     key_header: KeyHeader::Bearer,
     own_headers: |_| Vec::new(),
-    body,
+    body: |request| body(request).into(),
     decoder: |model| {
         Box::new(FrameDecoder {
             provider: model.provider.clone(),

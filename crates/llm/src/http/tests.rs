@@ -136,6 +136,7 @@ async fn stream_is_decoded_and_request_is_encoded() {
     let StreamEvent::Request {
         bytes,
         body: Some(body),
+        prefix_hash: None,
     } = &events[0]
     else {
         panic!("{events:?}");

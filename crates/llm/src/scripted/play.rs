@@ -100,6 +100,7 @@ impl Player {
         let body = serde_json::to_string(&self.request.context).unwrap_or_default();
         self.usage.input = (body.len() / CHARACTERS_PER_TOKEN) as u64;
         self.ready.push_back(StreamEvent::Request {
+            prefix_hash: None,
             bytes: body.len(),
             body: self.request.options.trace.then_some(body),
         });

@@ -26,8 +26,24 @@ pub(crate) struct Wire {
     /// The header of the key, unless `Compat` sets another.
     pub key_header: KeyHeader,
     pub own_headers: fn(&Request) -> Vec<(&'static str, String)>,
-    pub body: fn(&Request) -> Value,
+    pub body: fn(&Request) -> Body,
     pub decoder: fn(&Model) -> Box<dyn Decoder>,
+}
+
+/// The body of a request.
+pub(crate) struct Body {
+    pub json: Value,
+    /// A hash of everything in it that the model reads, if its thinking is bound to that.
+    pub prefix_hash: Option<String>,
+}
+
+impl From<Value> for Body {
+    fn from(json: Value) -> Self {
+        Self {
+            json,
+            prefix_hash: None,
+        }
+    }
 }
 
 impl Wire {

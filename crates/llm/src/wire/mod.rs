@@ -6,6 +6,7 @@
 mod answer;
 mod anthropic;
 mod bedrock;
+mod binding;
 mod format;
 mod google;
 #[cfg(test)]
@@ -19,7 +20,7 @@ mod openai_responses;
 pub(crate) mod testing;
 
 pub(crate) use answer::parse_arguments;
-pub(crate) use format::{Decoder, Wire};
+pub(crate) use format::{Body, Decoder, Wire};
 
 use crate::model::Api;
 

@@ -69,7 +69,7 @@ pub(crate) fn request(model: Model, messages: Vec<Message>) -> Request {
 }
 
 pub(crate) fn body(request: &Request) -> Value {
-    (crate::wire::find(request.model.api).unwrap().body)(request)
+    (crate::wire::find(request.model.api).unwrap().body)(request).json
 }
 
 pub(crate) fn user(text: &str) -> Message {

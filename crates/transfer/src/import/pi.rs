@@ -164,6 +164,7 @@ fn assistant(value: &Value, timestamp: i64, draft: &mut Draft) -> AssistantMessa
         stop_reason: stop_reason(&own("stopReason")),
         error_message: text(value, "errorMessage").map(str::to_owned),
         response_id: text(value, "responseId").map(str::to_owned),
+        prefix_hash: None,
         timestamp,
         duration_ms: value.get("durationMs").and_then(Value::as_u64).unwrap_or(0),
     }

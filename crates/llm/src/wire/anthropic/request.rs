@@ -9,7 +9,8 @@ use crate::handover;
 use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, ToolChoice, ToolSpec};
-use crate::wire::format::{add_extra, decimal, or_note};
+use crate::wire::binding::{self, Prefix};
+use crate::wire::format::{Body, add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
 
 /// The API version on Google Vertex.
@@ -26,14 +27,18 @@ pub(super) fn headers(request: &Request) -> Vec<(&'static str, String)> {
     if !request.model.compat.on_vertex {
         headers.push(("anthropic-version", version(request).to_owned()));
     }
-    if matches!(thinking(request), Thinking::Budget(_)) && !request.context.tools.is_empty() {
-        let beta = "interleaved-thinking-2025-05-14".to_owned();
-        headers.push(("anthropic-beta", beta));
-    }
+    let beta = match thinking(request) {
+        Thinking::Budget(_) if !request.context.tools.is_empty() => {
+            Some("interleaved-thinking-2025-05-14")
+        }
+        Thinking::Adaptive(_) if request.model.compat.bound_thinking => Some(binding::BETA),
+        _ => None,
+    };
+    headers.extend(beta.map(|beta| ("anthropic-beta", beta.to_owned())));
     headers
 }
 
-pub(super) fn body(request: &Request) -> Value {
+pub(super) fn body(request: &Request) -> Body {
     let marks = !request.model.compat.no_cache_control;
     let context = &request.context;
     let thinking = thinking(request);
@@ -51,7 +56,10 @@ pub(super) fn body(request: &Request) -> Value {
             body.insert("thinking".into(), json!({"type": "disabled"}));
         }
         Thinking::Adaptive(effort) => {
-            let ask = json!({"type": "adaptive", "display": "summarized"});
+            let mut ask = json!({"type": "adaptive", "display": "summarized"});
+            if request.model.compat.bound_thinking {
+                ask["block_binding"] = binding::control();
+            }
             body.insert("thinking".into(), ask);
             body.insert("output_config".into(), json!({"effort": effort}));
         }
@@ -69,9 +77,14 @@ pub(super) fn body(request: &Request) -> Value {
     }
     if !context.tools.is_empty() {
         body.insert("tools".into(), tools(&context.tools, marks));
-        // A tool call cannot be required from a model that thinks.
-        if request.options.tool_choice == ToolChoice::Required && !thinks {
-            body.insert("tool_choice".into(), json!({"type": "any"}));
+        let choice = match request.options.tool_choice {
+            // A tool call cannot be required from a model that thinks.
+            ToolChoice::Required if !thinks => Some("any"),
+            ToolChoice::None => Some("none"),
+            ToolChoice::Auto | ToolChoice::Required => None,
+        };
+        if let Some(choice) = choice {
+            body.insert("tool_choice".into(), json!({"type": choice}));
         }
     }
     if !context.system_prompt.trim().is_empty() {
@@ -80,9 +93,17 @@ pub(super) fn body(request: &Request) -> Value {
         body.insert("system".into(), Value::Array(vec![system]));
     }
     let prepared = handover::prepare(&context.messages, &request.model);
+    let bound = request.model.compat.bound_thinking;
+    let mut prefix = bound.then(|| Prefix::new(context, thinks));
     add_extra(request, &mut body);
-    body.insert("messages".into(), messages(&prepared, marks));
-    Value::Object(body)
+    body.insert(
+        "messages".into(),
+        messages(&prepared, marks, prefix.as_mut()),
+    );
+    Body {
+        json: Value::Object(body),
+        prefix_hash: prefix.map(|prefix| prefix.hash()),
+    }
 }
 
 fn version(request: &Request) -> &str {
@@ -168,14 +189,21 @@ struct Sent {
 }
 
 /// Results of a turn and the user message after them are sent as one user message, results first.
-fn messages(prepared: &[Message], marks: bool) -> Value {
+/// `prefix` is continued with them.
+fn messages(prepared: &[Message], marks: bool, mut prefix: Option<&mut Prefix>) -> Value {
     let mut sent: Vec<Sent> = Vec::new();
     for message in prepared {
         let (role, blocks) = match message {
             Message::User(user) => ("user", user.content.iter().map(content).collect()),
             Message::ToolResult(result) => ("user", vec![tool_result(result)]),
-            Message::Assistant(answer) => ("assistant", answered(&answer.content)),
+            Message::Assistant(answer) => {
+                let blocks = binding::blocks(answer, prefix.as_deref());
+                ("assistant", blocks.filter_map(assistant_block).collect())
+            }
         };
+        if let Some(prefix) = prefix.as_deref_mut() {
+            prefix.add(role, &blocks);
+        }
         match sent.last_mut() {
             _ if blocks.is_empty() => {}
             Some(last) if last.role == role => last.blocks.extend(blocks),
@@ -218,14 +246,6 @@ fn tool_result(result: &ToolResult) -> Value {
         block["is_error"] = true.into();
     }
     block
-}
-
-/// The blocks of an answer. Thinking at the end is removed because the vendor rejects it; interrupted answers
-/// can have it.
-fn answered(content: &[AssistantBlock]) -> Vec<Value> {
-    let is_said = |block: &AssistantBlock| !matches!(block, AssistantBlock::Thinking { .. });
-    let end = content.iter().rposition(is_said).map_or(0, |last| last + 1);
-    content[..end].iter().filter_map(assistant_block).collect()
 }
 
 /// `None` for thinking without a signature, which cannot be sent back.

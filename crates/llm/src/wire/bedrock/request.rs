@@ -7,14 +7,15 @@ use crate::handover;
 use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, ToolChoice, ToolSpec};
-use crate::wire::format::{add_extra, decimal, or_note};
+use crate::wire::binding::{self, Prefix};
+use crate::wire::format::{Body, add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
 
 /// Number of user messages with a cache point: the last one, and the previous one for the turn that just
 /// ended.
 const MARKED_MESSAGES: usize = 2;
 
-pub(super) fn body(request: &Request) -> Value {
+pub(super) fn body(request: &Request) -> Body {
     let context = &request.context;
     let marks = request.model.compat.cache_control;
     let thinking = thinking(request);
@@ -44,8 +45,13 @@ pub(super) fn body(request: &Request) -> Value {
         body.insert("system".into(), system.into());
     }
     add_extra(request, &mut body);
-    body.insert("messages".into(), messages(request, marks));
-    Value::Object(body)
+    let bound = request.model.compat.bound_thinking;
+    let mut prefix = bound.then(|| Prefix::new(context, thinks));
+    body.insert("messages".into(), messages(request, marks, prefix.as_mut()));
+    Body {
+        json: Value::Object(body),
+        prefix_hash: prefix.map(|prefix| prefix.hash()),
+    }
 }
 
 /// The thinking fields of Anthropic's models; other models have none.
@@ -57,10 +63,15 @@ fn thinking(request: &Request) -> Option<Value> {
     }
     if compat.adaptive_thinking {
         let effort = compat.effort(level.max(ThinkingLevel::Low));
-        return Some(json!({
+        let mut fields = json!({
             "thinking": {"type": "adaptive", "display": "summarized"},
             "output_config": {"effort": effort},
-        }));
+        });
+        if compat.bound_thinking {
+            fields["thinking"]["block_binding"] = binding::control();
+            fields["anthropic_beta"] = json!([binding::BETA]);
+        }
+        return Some(fields);
     }
     let budget = match level {
         ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
@@ -88,14 +99,21 @@ fn mark(list: &mut Vec<Value>, marks: bool) {
 }
 
 /// Results of a turn and the user message after them are sent as one user message, results first.
-fn messages(request: &Request, marks: bool) -> Value {
+/// `prefix` is continued with them.
+fn messages(request: &Request, marks: bool, mut prefix: Option<&mut Prefix>) -> Value {
     let mut sent: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in handover::prepare(&request.context.messages, &request.model) {
         let (role, blocks) = match &message {
             Message::User(user) => ("user", user.content.iter().map(content).collect()),
             Message::ToolResult(result) => ("user", vec![tool_result(result)]),
-            Message::Assistant(answer) => ("assistant", answered(&answer.content)),
+            Message::Assistant(answer) => {
+                let blocks = binding::blocks(answer, prefix.as_deref());
+                ("assistant", blocks.filter_map(block).collect())
+            }
         };
+        if let Some(prefix) = prefix.as_deref_mut() {
+            prefix.add(role, &blocks);
+        }
         match sent.last_mut() {
             _ if blocks.is_empty() => {}
             Some((last, have)) if *last == role => have.extend(blocks),
@@ -139,14 +157,6 @@ fn tool_result(result: &ToolResult) -> Value {
         sent["status"] = "error".into();
     }
     json!({ "toolResult": sent })
-}
-
-/// The blocks of an answer. Thinking at the end is removed because the vendor rejects it; interrupted answers
-/// can have it.
-fn answered(content: &[AssistantBlock]) -> Vec<Value> {
-    let is_said = |block: &AssistantBlock| !matches!(block, AssistantBlock::Thinking { .. });
-    let end = content.iter().rposition(is_said).map_or(0, |last| last + 1);
-    content[..end].iter().filter_map(block).collect()
 }
 
 /// `None` for thinking without a signature, which cannot be sent back.

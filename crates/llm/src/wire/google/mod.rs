@@ -19,6 +19,6 @@ pub(crate) const WIRE: Wire = Wire {
     framing: Framing::Events,
     key_header: KeyHeader::XGoogApiKey,
     own_headers: |_| Vec::new(),
-    body: request::body,
+    body: |request| request::body(request).into(),
     decoder: |model| Box::new(decode::GoogleDecoder::new(model)),
 };

@@ -32,9 +32,14 @@ pub(super) fn body(request: &Request) -> Value {
     if !context.tools.is_empty() {
         let declared: Vec<Value> = context.tools.iter().map(tool).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": declared}]));
-        if request.options.tool_choice == ToolChoice::Required {
-            let forced = json!({"functionCallingConfig": {"mode": "ANY"}});
-            body.insert("toolConfig".into(), forced);
+        let mode = match request.options.tool_choice {
+            ToolChoice::Auto => None,
+            ToolChoice::Required => Some("ANY"),
+            ToolChoice::None => Some("NONE"),
+        };
+        if let Some(mode) = mode {
+            let config = json!({"functionCallingConfig": {"mode": mode}});
+            body.insert("toolConfig".into(), config);
         }
     }
     body.insert("generationConfig".into(), generation(request).into());

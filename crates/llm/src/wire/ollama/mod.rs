@@ -18,6 +18,6 @@ pub(crate) const WIRE: Wire = Wire {
     framing: Framing::Lines,
     key_header: KeyHeader::Bearer,
     own_headers: |_| Vec::new(),
-    body: request::body,
+    body: |request| request::body(request).into(),
     decoder: |model| Box::new(decode::OllamaDecoder::new(model)),
 };

@@ -36,8 +36,14 @@ pub(super) fn body(request: &Request) -> Value {
     ask_for_thinking(request, &mut body);
     if !context.tools.is_empty() {
         body.insert("tools".into(), context.tools.iter().map(tool).collect());
-        if options.tool_choice == ToolChoice::Required {
-            body.insert("tool_choice".into(), "required".into());
+        match options.tool_choice {
+            ToolChoice::Auto => {}
+            ToolChoice::Required => {
+                body.insert("tool_choice".into(), "required".into());
+            }
+            ToolChoice::None => {
+                body.insert("tool_choice".into(), "none".into());
+            }
         }
     }
     add_extra(request, &mut body);

@@ -38,8 +38,14 @@ pub(super) fn body(request: &Request) -> Value {
     if !context.tools.is_empty() {
         body.insert("tools".into(), context.tools.iter().map(tool).collect());
         body.insert("parallel_tool_calls".into(), true.into());
-        if options.tool_choice == ToolChoice::Required {
-            body.insert("tool_choice".into(), "required".into());
+        match options.tool_choice {
+            ToolChoice::Auto => {}
+            ToolChoice::Required => {
+                body.insert("tool_choice".into(), "required".into());
+            }
+            ToolChoice::None => {
+                body.insert("tool_choice".into(), "none".into());
+            }
         }
     }
     add_extra(request, &mut body);
