@@ -133,6 +133,7 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
         Some(_) => {}
     }
     problems.extend(checks::after_kill(victim, Files::Any));
+    problems.extend(checks::at_end(victim));
     (was_injected, problems)
 }
 

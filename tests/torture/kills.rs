@@ -105,6 +105,9 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
                     *counts.entry(operation.0).or_insert(0_usize) += 1;
                     done.fetch_add(1, Ordering::Relaxed);
                 }
+                total
+                    .failures
+                    .extend(report("end", &victim, checks::at_end(&victim)));
                 // A home that shows a failure is kept.
                 if total.failures.len() == failures {
                     std::fs::remove_dir_all(&path)?;
@@ -144,10 +147,13 @@ fn one(victim: &mut Victim, operation: &operations::Operation, total: &mut Repor
         Ok(after) => problems.extend(checks::after_kill(victim, after)),
         Err(error) => problems.push(error),
     }
-    for problem in problems {
-        let folder = victim.home.work();
-        let text = format!("{name}: {problem} ({})", folder.display());
-        eprintln!("{text}");
-        total.failures.push(text);
-    }
+    total.failures.extend(report(name, victim, problems));
+}
+
+/// Prints problems and returns them with the operation and its home.
+fn report(name: &str, victim: &Victim, problems: impl IntoIterator<Item = String>) -> Vec<String> {
+    let folder = victim.home.work();
+    let text = |problem| format!("{name}: {problem} ({})", folder.display());
+    let texts = problems.into_iter().map(text);
+    texts.inspect(|text| eprintln!("{text}")).collect()
 }
