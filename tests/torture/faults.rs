@@ -44,9 +44,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     }
     let folder = options.folder("faults")?;
     let server = Arc::new(ModelServer::start()?);
-    let end = options
-        .hours
-        .map(|_| Instant::now() + options.time(Duration::ZERO));
+    let end = options.end();
     let mut number = 0;
     for calls in CALLS {
         for fault in FAULTS {

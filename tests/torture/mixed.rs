@@ -71,12 +71,8 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
         .collect();
     let mut report = Report::default();
     for thread in threads {
-        let one = thread
-            .join()
-            .map_err(|_| io::Error::other("a worker has failed"))?;
-        report.tried += one.tried;
-        report.failures.extend(one.failures);
-        report.notes.extend(one.notes);
+        let one = thread.join();
+        report.add(one.map_err(|_| io::Error::other("a worker has failed"))?);
     }
     is_over.store(true, Ordering::Relaxed);
     let samples = sampler

@@ -247,14 +247,24 @@ impl Worker {
     }
 
     fn type_line(&mut self, line: &str) -> Result<(), String> {
+        // A long line wraps in a narrow terminal.
+        let typed: String = line.chars().take(38).collect();
+        let typed = typed.trim_end();
+        let wanted = format!("❯ {typed}");
         let terminal = self.terminal()?;
         terminal.write(line);
-        // A long line wraps in a narrow terminal.
-        let start: String = format!("❯ {line}").chars().take(40).collect();
-        if !terminal.shows(PATIENCE, start.trim_end()) {
+        if !terminal.until(PATIENCE, |screen| screen.contains(typed)) {
             return Err(format!("`{line}` is not shown"));
         }
-        terminal.write("\r");
+        // The draft of a client that was killed may be restored after the editor was empty.
+        if !terminal.shows(Duration::from_secs(1), &wanted) {
+            self.clear()?;
+            self.terminal()?.write(line);
+            if !self.terminal()?.shows(PATIENCE, &wanted) {
+                return Err(format!("`{line}` is not shown alone"));
+            }
+        }
+        self.terminal()?.write("\r");
         Ok(())
     }
 
