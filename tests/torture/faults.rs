@@ -44,9 +44,7 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     }
     let folder = options.folder("faults")?;
     let server = Arc::new(ModelServer::start()?);
-    let end = options
-        .hours
-        .map(|_| Instant::now() + options.time(Duration::ZERO));
+    let end = options.end();
     let mut number = 0;
     for calls in CALLS {
         for fault in FAULTS {
@@ -133,6 +131,7 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
         Some(_) => {}
     }
     problems.extend(checks::after_kill(victim, Files::Any));
+    problems.extend(checks::at_end(victim));
     (was_injected, problems)
 }
 

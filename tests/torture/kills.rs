@@ -54,86 +54,94 @@ impl Victim {
     }
 }
 
+/// What the workers share.
+struct Shared {
+    folder: PathBuf,
+    program: PathBuf,
+    server: Arc<ModelServer>,
+    seed: u64,
+    is_short: bool,
+    end: Option<Instant>,
+    done: AtomicUsize,
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        let wanted = if self.is_short { SHORT } else { WANTED };
+        self.done.load(Ordering::Relaxed) >= wanted
+            || self.end.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
 pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let folder = options.folder("kills")?;
-    let server = Arc::new(ModelServer::start()?);
-    let end = options
-        .hours
-        .map(|_| Instant::now() + options.time(Duration::ZERO));
-    let wanted = if options.is_short() { SHORT } else { WANTED };
-    let done = Arc::new(AtomicUsize::new(0));
-    let mut threads = Vec::new();
-    for worker in 0..WORKERS {
-        let (path, program) = (folder.path.clone(), options.program().to_owned());
-        let (server, done) = (Arc::clone(&server), Arc::clone(&done));
-        let seed = options.seed * 10 + worker as u64;
-        let is_short = options.is_short();
-        threads.push(thread::spawn(move || {
-            let mut total = Report::default();
-            let mut counts = BTreeMap::new();
-            let mut round = 0;
-            let is_over = || {
-                done.load(Ordering::Relaxed) >= wanted
-                    || end.is_some_and(|end| Instant::now() >= end)
-            };
-            while !is_over() {
-                let path = path.join(format!("{worker}-{round}"));
-                let home = Home::new(path.clone(), &server.models_json(), operations::SETTINGS)?;
-                let first = (worker as u64 + 1) * 300_000 + round * 1_000;
-                let mut victim = Victim {
-                    home,
-                    program: program.clone(),
-                    server: Arc::clone(&server),
-                    random: Random::new(seed * 1_000 + round),
-                    number: first,
-                    first,
-                };
-                let failures = total.failures.len();
-                for turn in 0..PER_HOME {
-                    if is_over() {
-                        break;
-                    }
-                    let place = if is_short {
-                        turn * WORKERS + worker
-                    } else {
-                        usize::MAX
-                    };
-                    let operation = OPERATIONS
-                        .get(place % 97)
-                        .unwrap_or_else(|| victim.random.pick(OPERATIONS));
-                    one(&mut victim, operation, &mut total);
-                    *counts.entry(operation.0).or_insert(0_usize) += 1;
-                    done.fetch_add(1, Ordering::Relaxed);
-                }
-                // A home that shows a failure is kept.
-                if total.failures.len() == failures {
-                    std::fs::remove_dir_all(&path)?;
-                }
-                round += 1;
-                if total.failures.len() > MOST_FAILURES {
-                    break;
-                }
+    let shared = Shared {
+        folder: folder.path.clone(),
+        program: options.program().to_owned(),
+        server: Arc::new(ModelServer::start()?),
+        seed: options.seed,
+        is_short: options.is_short(),
+        end: options.end(),
+        done: AtomicUsize::new(0),
+    };
+    let shared = &shared;
+    thread::scope(|scope| {
+        let start = |number| scope.spawn(move || work(shared, number));
+        let threads: Vec<_> = (0..WORKERS).map(start).collect();
+        let mut report = Report::default();
+        for thread in threads {
+            let one = thread.join();
+            report.add(one.map_err(|_| io::Error::other("a worker has failed"))??);
+        }
+        Ok(report)
+    })
+}
+
+/// Kills in one home after the other.
+fn work(shared: &Shared, worker: usize) -> io::Result<Report> {
+    let mut total = Report::default();
+    let mut counts = BTreeMap::new();
+    let mut round = 0;
+    while !shared.is_over() && total.failures.len() <= MOST_FAILURES {
+        let path = shared.folder.join(format!("{worker}-{round}"));
+        let models = shared.server.models_json();
+        let first = (worker as u64 + 1) * 300_000 + round * 1_000;
+        let mut victim = Victim {
+            home: Home::new(path.clone(), &models, operations::SETTINGS)?,
+            program: shared.program.clone(),
+            server: Arc::clone(&shared.server),
+            random: Random::new((shared.seed * 10 + worker as u64) * 1_000 + round),
+            number: first,
+            first,
+        };
+        let failures = total.failures.len();
+        for turn in 0..PER_HOME {
+            if shared.is_over() {
+                break;
             }
-            let counts: Vec<String> = counts
-                .iter()
-                .map(|(name, count)| format!("{name} {count}"))
-                .collect();
-            total
-                .notes
-                .push(format!("worker {worker}: {}", counts.join(", ")));
-            io::Result::Ok(total)
-        }));
+            // The short version takes the first operations of the list.
+            let operation = if shared.is_short {
+                &OPERATIONS[(turn * WORKERS + worker) % OPERATIONS.len()]
+            } else {
+                victim.random.pick(OPERATIONS)
+            };
+            one(&mut victim, operation, &mut total);
+            *counts.entry(operation.0).or_insert(0_usize) += 1;
+            shared.done.fetch_add(1, Ordering::Relaxed);
+        }
+        let problem = checks::at_end(&victim);
+        total.failures.extend(report("end", &victim, problem));
+        // A home that shows a failure is not removed.
+        if total.failures.len() == failures {
+            std::fs::remove_dir_all(&path)?;
+        }
+        round += 1;
     }
-    let mut report = Report::default();
-    for thread in threads {
-        let one = thread
-            .join()
-            .map_err(|_| io::Error::other("a worker has failed"))??;
-        report.tried += one.tried;
-        report.failures.extend(one.failures);
-        report.notes.extend(one.notes);
-    }
-    Ok(report)
+    let counts = counts.iter().map(|(name, count)| format!("{name} {count}"));
+    let counts: Vec<String> = counts.collect();
+    let note = format!("worker {worker}: {}", counts.join(", "));
+    total.notes.push(note);
+    Ok(total)
 }
 
 fn one(victim: &mut Victim, operation: &operations::Operation, total: &mut Report) {
@@ -144,10 +152,13 @@ fn one(victim: &mut Victim, operation: &operations::Operation, total: &mut Repor
         Ok(after) => problems.extend(checks::after_kill(victim, after)),
         Err(error) => problems.push(error),
     }
-    for problem in problems {
-        let folder = victim.home.work();
-        let text = format!("{name}: {problem} ({})", folder.display());
-        eprintln!("{text}");
-        total.failures.push(text);
-    }
+    total.failures.extend(report(name, victim, problems));
+}
+
+/// Prints problems and returns them with the operation and its home.
+fn report(name: &str, victim: &Victim, problems: impl IntoIterator<Item = String>) -> Vec<String> {
+    let folder = victim.home.work();
+    let text = |problem| format!("{name}: {problem} ({})", folder.display());
+    let texts = problems.into_iter().map(text);
+    texts.inspect(|text| eprintln!("{text}")).collect()
 }

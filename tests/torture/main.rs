@@ -48,6 +48,14 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
 }
 
+impl Report {
+    fn add(&mut self, other: Self) {
+        self.tried += other.tried;
+        self.failures.extend(other.failures);
+        self.notes.extend(other.notes);
+    }
+}
+
 type Part = fn(&Options) -> std::io::Result<Report>;
 
 const PARTS: &[(&str, Part)] = &[

@@ -71,12 +71,8 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
         .collect();
     let mut report = Report::default();
     for thread in threads {
-        let one = thread
-            .join()
-            .map_err(|_| io::Error::other("a worker has failed"))?;
-        report.tried += one.tried;
-        report.failures.extend(one.failures);
-        report.notes.extend(one.notes);
+        let one = thread.join();
+        report.add(one.map_err(|_| io::Error::other("a worker has failed"))?);
     }
     is_over.store(true, Ordering::Relaxed);
     let samples = sampler
@@ -111,7 +107,9 @@ fn home(folder: &Path, server: &ModelServer) -> io::Result<Home> {
 
 /// The memory at the end compared with that after the warm-up, the first tenth.
 fn growth(samples: &[Sample]) -> Vec<String> {
-    let last = samples.last().map_or(0.0, |sample| sample.seconds);
+    let [first, last] =
+        [samples.first(), samples.last()].map(|sample| sample.map_or(0.0, |sample| sample.seconds));
+    let at = |part: f64| first + (last - first) * part;
     let mean = |name: &str, role: &str, from: f64, to: f64| {
         let chosen = samples.iter().filter(|sample| {
             sample.worker == name && sample.role == role && (from..=to).contains(&sample.seconds)
@@ -122,8 +120,8 @@ fn growth(samples: &[Sample]) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, _) in WORKERS {
         for role in ["osier", "serve"] {
-            let early = mean(name, role, last * 0.1, last * 0.2);
-            let late = mean(name, role, last * 0.9, last);
+            let early = mean(name, role, at(0.1), at(0.2));
+            let late = mean(name, role, at(0.9), last);
             if early > 0.0 && late > 0.0 {
                 let factor = late / early;
                 notes.push(format!(

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -104,6 +104,12 @@ impl Options {
             .hours
             .map(|hours| Duration::from_secs_f64(hours * 3600.0));
         hours.unwrap_or(short)
+    }
+
+    /// When a part by hand ends.
+    pub(crate) fn end(&self) -> Option<Instant> {
+        self.hours
+            .map(|_| Instant::now() + self.time(Duration::ZERO))
     }
 
     pub(crate) fn is_short(&self) -> bool {

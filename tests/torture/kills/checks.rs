@@ -39,14 +39,15 @@ pub(crate) fn after_kill(victim: &Victim, files: Files) -> Vec<String> {
             crate::support::signal(process.id, rustix::process::Signal::KILL);
         }
     }
-    let left = victim.home.temporary_files();
-    if !left.is_empty() {
-        problems.push(format!("temporary files are left: {left:?}"));
-        for path in left {
-            let _ = fs::remove_file(path);
-        }
-    }
     problems
+}
+
+/// After the last kill of a home: no temporary file is left.
+pub(crate) fn at_end(victim: &Victim) -> Option<String> {
+    match victim.home.swept(&victim.program) {
+        Ok(left) if left.is_empty() => None,
+        left => Some(format!("temporary files are left: {left:?}")),
+    }
 }
 
 fn start_again(victim: &Victim) -> Option<String> {

@@ -1,6 +1,6 @@
 //! What the processes use while they run.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,12 +28,14 @@ pub(crate) struct Sampler {
     table: File,
     program: PathBuf,
     followed: Followed,
+    /// The seconds of earlier runs in the same table.
+    before: f64,
     begun: Instant,
     samples: Vec<Sample>,
 }
 
 impl Sampler {
-    /// Writes `usage.tsv` until `is_over`.
+    /// Writes `usage.tsv` until `is_over`. The table of an earlier run is continued.
     pub(crate) fn start(
         folder: &Path,
         program: &Path,
@@ -41,15 +43,26 @@ impl Sampler {
         every: Duration,
         is_over: &Arc<AtomicBool>,
     ) -> io::Result<JoinHandle<Vec<Sample>>> {
-        let mut table = File::create(folder.join("usage.tsv"))?;
-        writeln!(
-            table,
-            "seconds\tworker\trole\tpid\tmemory_kb\tdescriptors\tthreads\tdata_bytes\ttemporary_files\tprompts"
-        )?;
+        let path = folder.join("usage.tsv");
+        let earlier = fs::read_to_string(&path).unwrap_or_default();
+        let last = earlier
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .split('\t')
+            .next();
+        let mut table = File::options().create(true).append(true).open(path)?;
+        if earlier.is_empty() {
+            writeln!(
+                table,
+                "seconds\tworker\trole\tpid\tmemory_kb\tdescriptors\tthreads\tdata_bytes\ttemporary_files\tprompts"
+            )?;
+        }
         let mut sampler = Self {
             table,
             program: program.canonicalize()?,
             followed,
+            before: last.and_then(|last| last.parse().ok()).unwrap_or(0.0),
             begun: Instant::now(),
             samples: Vec::new(),
         };
@@ -69,7 +82,7 @@ impl Sampler {
     }
 
     fn sample(&mut self) -> io::Result<()> {
-        let seconds = self.begun.elapsed().as_secs_f64();
+        let seconds = self.before + self.begun.elapsed().as_secs_f64();
         for (worker, home, counts) in &self.followed {
             let (bytes, temporary) = (home.bytes(), home.temporary_files().len());
             let prompts = counts.prompts.load(Ordering::Relaxed);

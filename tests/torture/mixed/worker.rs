@@ -72,7 +72,14 @@ impl Worker {
         counts: Arc<Counts>,
         seed: u64,
     ) -> Self {
-        let first = (seed % 9 + 1) * NUMBERS;
+        // A home of an earlier run has prompts already.
+        let numbers = (seed % 9 + 1) * NUMBERS..(seed % 9 + 2) * NUMBERS;
+        let stored = home.stored_prompts().0;
+        let highest = stored.range(numbers.clone()).next_back();
+        let first = highest.map_or(numbers.start, |highest| highest + 1);
+        counts
+            .prompts
+            .store(first - numbers.start, Ordering::Relaxed);
         Self {
             name,
             arguments,
@@ -148,9 +155,9 @@ impl Worker {
         if !left.is_empty() {
             self.fail("end", &format!("processes are left: {left:?}"));
         }
-        let left = self.home.temporary_files();
-        if !left.is_empty() {
-            self.fail("end", &format!("temporary files are left: {left:?}"));
+        match self.home.swept(&self.program) {
+            Ok(left) if left.is_empty() => {}
+            left => self.fail("end", &format!("temporary files are left: {left:?}")),
         }
         let done = self
             .done
@@ -240,14 +247,24 @@ impl Worker {
     }
 
     fn type_line(&mut self, line: &str) -> Result<(), String> {
+        // A long line wraps in a narrow terminal.
+        let typed: String = line.chars().take(38).collect();
+        let typed = typed.trim_end();
+        let wanted = format!("❯ {typed}");
         let terminal = self.terminal()?;
         terminal.write(line);
-        // A long line wraps in a narrow terminal.
-        let start: String = format!("❯ {line}").chars().take(40).collect();
-        if !terminal.shows(PATIENCE, start.trim_end()) {
+        if !terminal.until(PATIENCE, |screen| screen.contains(typed)) {
             return Err(format!("`{line}` is not shown"));
         }
-        terminal.write("\r");
+        // The draft of a client that was killed may be restored after the editor was empty.
+        if !terminal.shows(Duration::from_secs(1), &wanted) {
+            self.clear()?;
+            self.terminal()?.write(line);
+            if !self.terminal()?.shows(PATIENCE, &wanted) {
+                return Err(format!("`{line}` is not shown alone"));
+            }
+        }
+        self.terminal()?.write("\r");
         Ok(())
     }
 
@@ -322,15 +339,23 @@ impl Worker {
 
     fn compact(&mut self) -> Result<(), String> {
         self.type_line("/compact")?;
-        let is_done =
-            |screen: &str| screen.contains("ctrl+s") || screen.contains("Nothing to compact");
-        if !self.terminal()?.until(PATIENCE, is_done) {
+        let terminal = self.terminal()?;
+        let is_refused = |screen: &str| screen.contains("nothing to compact");
+        if !terminal.until(PATIENCE, |screen| {
+            screen.contains("ctrl+s") || is_refused(screen)
+        }) {
             return Err("no summary is shown".to_owned());
         }
-        if !self.terminal()?.screen().contains("Nothing to compact") {
-            self.terminal()?.write("\x13");
+        if is_refused(&terminal.screen()) {
+            // The next compaction must not see it.
+            if !terminal.until(PATIENCE, |screen| !is_refused(screen)) {
+                return Err("the refusal stays".to_owned());
+            }
+            return self.clear();
         }
-        self.clear()
+        terminal.write("\x13");
+        // A prompt waits until the summary is stored; a `/fan` would be refused.
+        self.prompt("text")
     }
 
     fn new_session(&mut self) -> Result<(), String> {

@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
+
+/// The sweeper runs five seconds after a start, later on a busy machine.
+const SWEEP: Duration = Duration::from_secs(30);
 
 /// Directories of their own below a folder.
 #[derive(Debug, Clone)]
@@ -80,17 +84,16 @@ impl Home {
         command
     }
 
-    /// All files below the directories.
-    fn files(&self) -> Vec<PathBuf> {
+    /// All files and folders below the directories.
+    fn entries(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.clone()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     folders.push(entry.path());
-                } else {
-                    found.push(entry.path());
                 }
+                found.push(entry.path());
             }
         }
         found.sort();
@@ -98,28 +101,48 @@ impl Home {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        let length = |path: &PathBuf| fs::symlink_metadata(path).map_or(0, |data| data.len());
-        self.files().iter().map(length).sum()
+        let length = |path: &PathBuf| {
+            let data = fs::symlink_metadata(path)
+                .ok()
+                .filter(|data| !data.is_dir());
+            data.map_or(0, |data| data.len())
+        };
+        self.entries().iter().map(length).sum()
     }
 
-    /// Temporary files that a program which has ended should have removed.
+    /// Temporary files and folders that a program which has ended should have removed.
     pub(crate) fn temporary_files(&self) -> Vec<PathBuf> {
-        let temporary = self.folder.join("tmp");
+        let folders = [self.folder.join("tmp"), self.home().join("fans")];
         let is_temporary = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            path.starts_with(&temporary)
+            folders.iter().any(|folder| path.parent() == Some(folder))
                 || name.starts_with(".tmp")
                 || name.ends_with(".tmp")
                 || name.starts_with(".osier-")
         };
-        let mut found = self.files();
+        let mut found = self.entries();
         found.retain(is_temporary);
         found
     }
 
+    /// The temporary files that are left after a start that stays open until the sweeper has run. None are expected.
+    pub(crate) fn swept(&self, program: &Path) -> std::io::Result<Vec<PathBuf>> {
+        let left = self.temporary_files();
+        if left.is_empty() {
+            return Ok(left);
+        }
+        let mut rpc = super::rpc::Rpc::start(self, program, &["rpc"])?;
+        super::until(SWEEP, || {
+            left.iter().all(|path| fs::symlink_metadata(path).is_err())
+        });
+        rpc.close_input();
+        rpc.exit(SWEEP);
+        Ok(self.temporary_files())
+    }
+
     /// The session files, wherever they are below the home.
     pub(crate) fn sessions(&self) -> Vec<PathBuf> {
-        let mut found = self.files();
+        let mut found = self.entries();
         found.retain(|path| {
             path.starts_with(self.home())
                 && path.extension().is_some_and(|ending| ending == "jsonl")

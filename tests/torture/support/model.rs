@@ -139,6 +139,29 @@ pub(crate) fn read_request(socket: &mut TcpStream) -> std::io::Result<(String, V
     }
 }
 
+/// The blocks of a message that is not the model's; a message without blocks is one itself.
+fn blocks(message: &Value) -> &[Value] {
+    if ["assistant", "model"]
+        .iter()
+        .any(|role| message["role"] == *role)
+    {
+        return &[];
+    }
+    let lists = ["content", "parts"].map(|name| message[name].as_array());
+    match lists.into_iter().flatten().next() {
+        Some(list) if message["role"] != "tool" => list,
+        _ => std::slice::from_ref(message),
+    }
+}
+
+fn is_result(block: &Value) -> bool {
+    let types = ["tool_result", "function_call_output"];
+    block["role"] == "tool"
+        || types.iter().any(|kind| block["type"] == *kind)
+        || block.get("functionResponse").is_some()
+        || block.get("toolResult").is_some()
+}
+
 /// The last prompt of a request.
 struct Prompt {
     kind: String,
@@ -147,32 +170,24 @@ struct Prompt {
 }
 
 impl Prompt {
+    /// Some wire formats join results and the prompt after them to one message, so blocks are read instead of messages.
     fn of(body: &Value) -> Option<Self> {
         let list = ["messages", "input", "contents"];
         let messages = list.iter().find_map(|name| body[*name].as_array())?;
         let mut results = 0;
-        for message in messages.iter().rev() {
-            let role = message["role"].as_str().unwrap_or_default();
-            if role == "assistant" || role == "model" || message["type"] == "function_call" {
+        for block in messages.iter().flat_map(blocks).rev() {
+            if is_result(block) {
+                results += 1;
                 continue;
             }
-            let text = message.to_string();
-            let marks = [
-                "\"role\":\"tool\"",
-                "tool_result\"",
-                "function_call_output\"",
-                "\"functionResponse\"",
-                "\"toolResult\"",
-            ];
-            let found: usize = marks.iter().map(|mark| text.matches(mark).count()).sum();
-            if found > 0 {
-                results += found;
+            let texts = [block, &block["text"], &block["content"]];
+            let Some(text) = texts.into_iter().find_map(Value::as_str) else {
                 continue;
-            }
+            };
             if text.contains("ummar") {
                 return None;
             }
-            if let Some((_, rest)) = text.rsplit_once("\"GO ") {
+            if let Some(rest) = text.strip_prefix("GO ") {
                 let mut words = rest.split(|character: char| !character.is_ascii_alphanumeric());
                 return Some(Self {
                     kind: words.next()?.to_owned(),
