@@ -17,28 +17,32 @@ static WITHOUT_LOCKS: AtomicU8 = AtomicU8::new(0);
 /// Locks `file` for this process alone; `false` while another one has it. A file system without locks counts as locked:
 /// an unprotected file is better than none.
 pub fn try_lock(file: &File) -> io::Result<bool> {
-    outcome(file.try_lock())
+    outcome(|| file.try_lock())
 }
 
 /// Like [`try_lock`], together with other processes that share the lock.
 pub fn try_share(file: &File) -> io::Result<bool> {
-    outcome(file.try_lock_shared())
+    outcome(|| file.try_lock_shared())
 }
 
 /// Like [`try_lock`], but waits.
 pub fn lock(file: &File) -> io::Result<()> {
-    outcome(file.lock().map_err(TryLockError::Error)).map(drop)
+    outcome(|| file.lock().map_err(TryLockError::Error)).map(drop)
 }
 
 /// Like [`try_share`], but waits.
 pub fn share(file: &File) -> io::Result<()> {
-    outcome(file.lock_shared().map_err(TryLockError::Error)).map(drop)
+    outcome(|| file.lock_shared().map_err(TryLockError::Error)).map(drop)
 }
 
-fn outcome(locked: Result<(), TryLockError>) -> io::Result<bool> {
-    match locked {
+fn outcome(lock: impl Fn() -> Result<(), TryLockError>) -> io::Result<bool> {
+    match lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
+        // By a signal.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {
+            outcome(lock)
+        }
         Err(TryLockError::Error(error)) if is_without_locks(&error) => {
             let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
             let _ = WITHOUT_LOCKS.compare_exchange(0, FOUND, set, get);
@@ -99,9 +103,9 @@ mod tests {
 
     #[test]
     fn file_system_without_locks_counts_as_locked_and_is_reported_once() {
-        let failed = |errno: Errno| Err(TryLockError::Error(errno.into()));
-        assert!(outcome(Ok(())).unwrap());
-        assert!(!outcome(Err(TryLockError::WouldBlock)).unwrap());
+        let failed = |errno: Errno| move || Err(TryLockError::Error(errno.into()));
+        assert!(outcome(|| Ok(())).unwrap());
+        assert!(!outcome(|| Err(TryLockError::WouldBlock)).unwrap());
         assert!(outcome(failed(Errno::IO)).is_err());
         assert_eq!((are_missing(), warning()), (false, None));
         for errno in [Errno::NOLCK, Errno::NOTSUP, Errno::NOSYS] {
@@ -110,6 +114,16 @@ mod tests {
         assert!(are_missing() && warning().is_some());
         assert!(outcome(failed(Errno::NOLCK)).unwrap());
         assert_eq!(warning(), None);
+    }
+
+    #[test]
+    fn signal_does_not_end_the_attempt_to_lock() {
+        let attempts = std::cell::Cell::new(0);
+        let locked = outcome(|| match attempts.replace(attempts.get() + 1) {
+            0 | 1 => Err(TryLockError::Error(Errno::INTR.into())),
+            _ => Ok(()),
+        });
+        assert_eq!((locked.unwrap(), attempts.get()), (true, 3));
     }
 
     #[test]

@@ -53,7 +53,12 @@ impl PendingFile {
     pub fn persist_new(mut self, target: &Path) -> io::Result<File> {
         match &self.name {
             None => unnamed::link(&self.file, target)?,
-            Some(name) => rename_new(name, target)?,
+            // A link is atomic also where a rename without replacement is not.
+            Some(name) => match fs::hard_link(name, target) {
+                Ok(()) => drop(fs::remove_file(name)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+                Err(_) => rename_new(name, target)?,
+            },
         }
         self.name = None;
         self.into_file()

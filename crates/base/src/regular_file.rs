@@ -115,6 +115,26 @@ pub fn open(path: &Path) -> Result<File, ReadError> {
     }
 }
 
+/// Opens a file of osier's own for reading and writing, as locks need it; `mode` creates it. The name must be no link.
+pub fn open_own(path: &Path, mode: Option<u32>) -> Result<File, ReadError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if !metadata.is_file() => return Err(ReadError::NotRegular),
+        _ => {}
+    }
+    let mut flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    flags |= OFlags::NOFOLLOW;
+    if mode.is_some() {
+        flags |= OFlags::CREATE;
+    }
+    let mode = Mode::from_raw_mode(mode.unwrap_or_default() as _);
+    let file = File::from(rustix::fs::open(path, flags, mode).map_err(io::Error::from)?);
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(ReadError::NotRegular)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -161,6 +181,16 @@ mod tests {
         for name in ["fifo", "zero", "environ", "."] {
             assert_eq!(refused(name), ReadError::NotRegular, "{name}");
         }
+        for name in ["fifo", "zero", "broken", "link", "."] {
+            let opened = open_own(&path(name), Some(0o600));
+            assert_eq!(opened.unwrap_err(), ReadError::NotRegular, "{name}");
+        }
+        assert_eq!(
+            open_own(&path("none"), None).unwrap_err(),
+            ReadError::Missing
+        );
+        open_own(&path("none"), Some(0o600)).unwrap();
+        assert_eq!(read_text(&path("none"), 4).as_deref(), Ok(""));
     }
 
     #[test]

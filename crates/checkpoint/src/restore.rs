@@ -194,14 +194,21 @@ impl CheckpointStore {
         if let Some(Err(error)) = step.to.map(|to| stored(&self.objects, to)) {
             return Ok(Err(missing(&error)));
         }
-        if let Some(Err(_)) = step.from.map(|from| stored(&self.objects, from)) {
-            // Damaged or lost: the file itself still has the content.
-            self.store_content(&self.root, &step.path)?;
-            if target.progress(step) != Progress::Pending {
-                return Ok(Err(CHANGED.to_owned()));
-            }
+        if !self.store_present(step)? {
+            return Ok(Err(CHANGED.to_owned()));
         }
         Ok(Ok(()))
+    }
+
+    /// Stores the present content of a pending step again if its object is damaged or lost. `false` if the file has
+    /// changed.
+    fn store_present(&self, step: &Step) -> Result<bool, CheckpointError> {
+        let Some(Err(_)) = step.from.map(|from| stored(&self.objects, from)) else {
+            return Ok(true);
+        };
+        self.store_content(&self.root, &step.path)?;
+        self.objects.sync()?;
+        Ok(self.target("").progress(step) == Progress::Pending)
     }
 
     fn target<'a>(&'a self, id: &'a str) -> Target<'a> {
@@ -265,7 +272,7 @@ impl CheckpointStore {
         };
         let target = self.target(&record.id);
         for (number, step) in steps.iter().enumerate() {
-            target.clean(number, step);
+            target.clean(&self.objects, number, step);
         }
         let mut found = Interrupted {
             session: record.session.clone(),
@@ -310,7 +317,14 @@ impl CheckpointStore {
                 {
                     CHANGED.to_owned()
                 }
-                Progress::Pending => missing(&stored(&self.objects, step.to?).err()?),
+                Progress::Pending => match step.to.map(|to| stored(&self.objects, to)) {
+                    Some(Err(error)) => missing(&error),
+                    _ => match self.store_present(step) {
+                        Ok(true) => return None,
+                        Ok(false) => CHANGED.to_owned(),
+                        Err(error) => error.to_string(),
+                    },
+                },
             };
             Some(left(step, reason))
         });

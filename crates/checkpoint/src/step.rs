@@ -5,7 +5,8 @@
 //! one temporary file, which [`clean`] removes.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::io::Read as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -84,13 +85,13 @@ impl Target<'_> {
         fault::point();
         match step.to {
             None => {
-                remove(&path, &old, step).map_err(|error| reason(&error))?;
+                remove(objects, &path, &old, step).map_err(|error| reason(&error))?;
                 remove_empty_parents(self.root, &path);
             }
             Some(content) => {
                 prepare(objects, &path, &new, content)?;
                 fault::point();
-                let put = put_in_place(&path, &new, &old, step);
+                let put = put_in_place(objects, &path, &new, &old, step);
                 // Does nothing after a success.
                 let _ = fs::remove_file(&new);
                 put.map_err(|error| reason(&error))?;
@@ -100,8 +101,9 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Removes the temporary files that a killed process left of the step `number`.
-    pub(super) fn clean(&self, number: usize, step: &Step) {
+    /// Removes the temporary files that a killed process left of the step `number`. A displaced file that cannot be
+    /// stored stays.
+    pub(super) fn clean(&self, objects: &Objects, number: usize, step: &Step) {
         let path = self.root.join(&step.path);
         if check_parents(self.root, &step.path).is_err() {
             return;
@@ -117,7 +119,9 @@ impl Target<'_> {
             put_back(&old, &path, step);
         }
         let displaced = content_of(&old);
-        if displaced == step.from || is_target(displaced, step) {
+        if (displaced == step.from || is_target(displaced, step))
+            && store_again(objects, &old, displaced).is_ok()
+        {
             let _ = fs::remove_file(old);
         }
     }
@@ -179,7 +183,13 @@ pub(super) fn missing(error: &io::Error) -> String {
 }
 
 /// Puts the complete file `new` in the place of what the step expects at `path`.
-fn put_in_place(path: &Path, new: &Path, old: &Path, step: &Step) -> io::Result<()> {
+fn put_in_place(
+    objects: &Objects,
+    path: &Path,
+    new: &Path,
+    old: &Path,
+    step: &Step,
+) -> io::Result<()> {
     if step.from.is_none() {
         return rename_new(new, path);
     }
@@ -190,7 +200,7 @@ fn put_in_place(path: &Path, new: &Path, old: &Path, step: &Step) -> io::Result<
         Ok(()) => {}
         // The file system cannot exchange files.
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if content_of(path) == step.from => {
-            return fs::rename(old, path);
+            return store_again(objects, path, step.from).and_then(|()| fs::rename(old, path));
         }
         Err(error) => {
             let _ = fs::remove_file(old);
@@ -201,23 +211,62 @@ fn put_in_place(path: &Path, new: &Path, old: &Path, step: &Step) -> io::Result<
         }
     }
     fault::point();
-    keep_if(old, path, step)
+    delete_displaced(objects, old, path, step)
 }
 
 /// Removes what the step expects at `path`.
-fn remove(path: &Path, old: &Path, step: &Step) -> io::Result<()> {
+fn remove(objects: &Objects, path: &Path, old: &Path, step: &Step) -> io::Result<()> {
     rename_new(path, old)?;
     fault::point();
-    keep_if(old, path, step)
+    delete_displaced(objects, old, path, step)
 }
 
-/// Deletes the displaced file `old`, or puts it back if it is not what the step expects.
-fn keep_if(old: &Path, path: &Path, step: &Step) -> io::Result<()> {
-    if content_of(old) == step.from {
-        return fs::remove_file(old);
+/// Deletes the displaced file `old`, or puts it back if it is not what the step expects, or not stored.
+fn delete_displaced(objects: &Objects, old: &Path, path: &Path, step: &Step) -> io::Result<()> {
+    let found = content_of(old);
+    let stored = if found == step.from {
+        store_again(objects, old, found)
+    } else {
+        Err(changed())
+    };
+    match stored {
+        Ok(()) => fs::remove_file(old),
+        Err(error) => {
+            put_back(old, path, step);
+            Err(error)
+        }
     }
-    put_back(old, path, step);
-    Err(changed())
+}
+
+/// Stores the `content` of the file `path` again if its object is damaged or lost. After a success the file is not the
+/// only copy.
+fn store_again(objects: &Objects, path: &Path, content: Option<Content>) -> io::Result<()> {
+    let (hash, bytes) = match content {
+        None => return Ok(()),
+        Some(Content::File { content, .. } | Content::Link { target: content })
+            if objects.get(content).is_ok() =>
+        {
+            return Ok(());
+        }
+        Some(Content::File { content, .. }) => {
+            let mut bytes = Vec::new();
+            without_links::open_last(path)?.read_to_end(&mut bytes)?;
+            (content, bytes)
+        }
+        Some(Content::Link { target }) => {
+            let bytes = fs::read_link(path)?.into_os_string().into_vec();
+            (target, bytes)
+        }
+        Some(Content::NotRecorded { .. }) => return Err(changed()),
+    };
+    let failed = |error| io::Error::other(format!("its present content cannot be stored: {error}"));
+    let stored = objects.put(&bytes).map_err(failed)?;
+    objects.sync().map_err(failed)?;
+    if stored == hash {
+        Ok(())
+    } else {
+        Err(changed())
+    }
 }
 
 /// Puts the file of another program back to `path`.

@@ -6,12 +6,18 @@
     reason = "a project of the test's own, and damage on purpose; helpers fail by panicking"
 )]
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use osier_checkpoint::{CheckpointStore, PruneOptions, Restored, StateId, prune};
+use osier_checkpoint::{CheckpointStore, PruneOptions, Restored, StateId, fault, prune};
 use osier_protocol::Unrestored;
+
+thread_local! {
+    /// What happens at every boundary between two changes of this test.
+    static DURING: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
+}
 
 /// What happens to the file of an object; `other` has different content.
 type Damage = fn(object: &Path, other: &Path);
@@ -167,5 +173,101 @@ fn pruning_beside_damaged_objects_removes_nothing_that_is_used() {
         project.damage("first text\n", damage);
         let pruned = prune(&project.folder.path().join("data"), PruneOptions::default());
         assert_eq!(pruned.unwrap().removed, 0, "{name}");
+    }
+}
+
+/// The interrupted change of `a.txt` and `gone.txt` from the second state to the first, with nothing changed yet.
+fn interrupted(project: &Project) -> StateId {
+    project.write("a.txt", "first text\n");
+    let first = project.capture();
+    project.write("a.txt", "second, mine\n");
+    project.write("gone.txt", "new, mine\n");
+    let second = project.capture();
+    let plan = project.store.plan(first, None, &BTreeSet::new()).unwrap();
+    drop(project.store.apply(&plan, false, None).unwrap());
+    project.write("a.txt", "second, mine\n");
+    project.write("gone.txt", "new, mine\n");
+    second
+}
+
+#[test]
+fn interrupted_change_is_completed_only_over_stored_content() {
+    for (name, damage) in DAMAGES {
+        let project = Project::new();
+        let second = interrupted(&project);
+        project.damage("second, mine\n", damage);
+        project.damage("new, mine\n", damage);
+        let found = project.store.resume().unwrap().unwrap();
+        assert_eq!(
+            (found.left.as_slice(), found.changed),
+            (&[][..], 2),
+            "{name}"
+        );
+        found.finish();
+        assert_eq!(project.read("a.txt"), "first text\n", "{name}");
+        assert_eq!(project.restore(second).left, [], "{name}");
+        assert_eq!(project.read("a.txt"), "second, mine\n", "{name}");
+        assert_eq!(project.read("gone.txt"), "new, mine\n", "{name}");
+    }
+}
+
+/// The folder of the objects cannot be written: what is about to be replaced or removed stays.
+#[test]
+fn interrupted_change_stays_incomplete_if_the_present_content_cannot_be_stored() {
+    for text in ["second, mine\n", "new, mine\n"] {
+        let project = Project::new();
+        interrupted(&project);
+        let shelf = project.object(|bytes| bytes == text.as_bytes());
+        let shelf = shelf.parent().unwrap();
+        fs::remove_dir_all(shelf).unwrap();
+        fs::write(shelf, "in the way").unwrap();
+        let found = project.store.resume().unwrap().unwrap();
+        assert_eq!((found.left.len(), found.changed), (1, 0));
+        assert!(found.before.is_some() && !found.is_complete());
+        assert_eq!(project.read("a.txt"), "second, mine\n");
+        assert_eq!(project.read("gone.txt"), "new, mine\n");
+    }
+}
+
+/// The content is damaged between the check of all files and the change of one.
+#[test]
+fn displaced_file_is_put_back_if_its_content_cannot_be_stored() {
+    for text in ["second, mine\n", "new, mine\n"] {
+        let project = Project::new();
+        interrupted(&project);
+        let shelf = project.object(|bytes| bytes == text.as_bytes());
+        let shelf = shelf.parent().unwrap().to_owned();
+        let work = project.folder.path().join("work");
+        DURING.with_borrow_mut(|during| {
+            *during = Some(Box::new(move || {
+                let names = fs::read_dir(&work).unwrap();
+                let mut names = names.map(|entry| entry.unwrap().file_name());
+                let is_displaced = names.any(|name| name.to_string_lossy().ends_with(".old.tmp"));
+                if is_displaced && shelf.is_dir() {
+                    fs::remove_dir_all(&shelf).unwrap();
+                    fs::write(&shelf, "in the way").unwrap();
+                }
+            }));
+        });
+        fault::at_every_point(|| {
+            DURING.with_borrow(|during| {
+                if let Some(during) = during {
+                    during();
+                }
+            });
+        });
+        let found = project.store.resume().unwrap().unwrap();
+        DURING.take();
+        let [Unrestored { reason, .. }] = found.left.as_slice() else {
+            panic!("{:?}", found.left);
+        };
+        assert!(reason.contains("cannot be stored"), "{reason}");
+        let expected = match text {
+            "new, mine\n" => ["first text\n", text],
+            _ => [text, "(removed)"],
+        };
+        let gone = fs::read_to_string(project.folder.path().join("work/gone.txt"));
+        let gone = gone.unwrap_or("(removed)".to_owned());
+        assert_eq!([project.read("a.txt"), gone], expected);
     }
 }
