@@ -58,7 +58,7 @@ impl MessageBuilder {
     pub fn apply(&mut self, event: &StreamEvent) -> Option<TurnStatus> {
         match event {
             StreamEvent::Request { prefix_hash, .. } => {
-                self.message.prefix_hash.clone_from(prefix_hash)
+                self.message.prefix_hash.clone_from(prefix_hash);
             }
             StreamEvent::Start { response_id } => self.message.response_id.clone_from(response_id),
             StreamEvent::Delta(delta) => self.apply_delta(delta),

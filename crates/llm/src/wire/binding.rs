@@ -15,8 +15,6 @@ use crate::provider::Context;
 
 /// The beta of `control`.
 pub(super) const BETA: &str = "thinking-binding-controls-2026-08-01";
-/// Bytes of a stored hash. It detects changes; nobody gains from a collision.
-const HASH_BYTES: usize = 8;
 
 /// The request field that makes the server ignore such thinking, too. It covers answers without a hash: those of
 /// sessions of older versions, of imports and of an LLM proxy.
@@ -48,10 +46,11 @@ impl Prefix {
         }
     }
 
+    /// The first 64 bits: it detects changes, and nobody gains from a collision.
     pub(super) fn hash(&self) -> String {
         let hash = self.read.clone().finalize();
-        let digits = hash.iter().take(HASH_BYTES);
-        digits.map(|byte| format!("{byte:02x}")).collect()
+        let start = hash.first_chunk().copied().unwrap_or_default();
+        format!("{:016x}", u64::from_be_bytes(start))
     }
 
     fn write(&mut self, part: &impl Serialize) {
