@@ -129,7 +129,7 @@ mod tests {
         let body = (find(request.model.api).unwrap().body)(request).json;
         let messages = body["messages"].as_array().unwrap().iter();
         let answers = messages.filter(|message| message["role"] == "assistant");
-        let answers = answers.map(|answer| answer.to_string());
+        let answers = answers.map(ToString::to_string);
         answers.map(|answer| answer.contains("signature")).collect()
     }
 
