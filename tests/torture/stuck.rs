@@ -89,31 +89,43 @@ fn one(
     limit: Duration,
 ) -> Result<(Duration, Vec<String>), String> {
     let failed = |error: io::Error| error.to_string();
+    // An answer that is loud lasts for some seconds.
+    server.set_delay(u64::from(state.prompt == "loud"));
     let held = (state.prepare)(home, server).map_err(failed)?;
-    let reads = state.name != "nobody reads the output";
-    let mut running = Running::start(mode, home, options.program(), state.prompt, number, reads)?;
-    let reached = home.work().join("reached");
-    let is_reached = until(PATIENCE, || {
-        if state.marks {
-            reached.exists()
-        } else {
-            server.has_arrived(number) || state.prompt.is_empty()
-        }
-    });
-    if !is_reached && !state.may_miss {
-        return Err(format!("the state was not reached: {}", running.describe()));
+    let mut running = Running::start(mode, home, options.program(), state.prompt, number)?;
+    if state.prompt == "loud" {
+        running.pause();
     }
-    if let Some(keys) = state.keys {
-        running.write(keys);
+    let reached = home.work().join("reached");
+    let has_mark = || until(PATIENCE, || reached.exists());
+    let has_arrived = || until(PATIENCE, || server.has_arrived(number));
+    let mut is_reached = if state.marks && state.then.is_none() {
+        has_mark()
+    } else {
+        has_arrived()
+    };
+    if is_reached && let Some(input) = state.then {
+        running.write(input)?;
+        is_reached = has_mark();
+    }
+    if is_reached && state.name == "nobody reads the output" {
+        is_reached = until(PATIENCE, || running.is_full());
+    }
+    if !is_reached {
+        return Err(format!("the state was not reached: {}", running.describe()));
     }
     // What follows the mark, such as the wait for the lock, takes some milliseconds.
     std::thread::sleep(Duration::from_millis(state.settle));
-    if state.name == "the terminal is full" {
-        running.pause();
-        std::thread::sleep(Duration::from_millis(500));
-    }
     if running.exit(Duration::ZERO) {
-        return Err("it ended before it was told to".to_owned());
+        return Err("it ended before the signal".to_owned());
+    }
+    if state.name == "a plugin in a loop"
+        && home
+            .work()
+            .join(format!("file{}.txt", number % 20))
+            .exists()
+    {
+        return Err("the plugin did not run".to_owned());
     }
     let begun = Instant::now();
     running.leave(mode);

@@ -1,5 +1,6 @@
 //! How osier runs, and how the user leaves.
 
+use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -39,6 +40,8 @@ impl Mode {
 }
 
 const PATIENCE: Duration = Duration::from_secs(15);
+/// A pipe with more bytes is full: the kernel stores 64 KiB, and a line does not fit any more.
+const PIPE: u64 = 48 * 1024;
 
 pub(super) enum Running {
     Screen(Terminal),
@@ -49,22 +52,21 @@ pub(super) enum Running {
 }
 
 impl Running {
-    /// Starts osier in a mode with the prompt `GO KIND NUMBER`. Without `reads`, nobody reads its output.
+    /// Starts osier in a mode with the prompt `GO KIND NUMBER`. The output of a loud print mode is not read.
     pub(super) fn start(
         mode: Mode,
         home: &Home,
         program: &Path,
         kind: &str,
         number: u64,
-        reads: bool,
     ) -> Result<Self, String> {
-        let kind = if kind.is_empty() { "text" } else { kind };
+        let reads = kind != "loud";
         let text = format!("GO {kind} {number}");
         let failed = |error: std::io::Error| error.to_string();
         match mode {
             Mode::Screen | Mode::ScreenQuit => {
                 let mut terminal = Terminal::start(home, program, &[]).map_err(failed)?;
-                type_prompt(&mut terminal, &text)?;
+                type_line(&mut terminal, &text)?;
                 Ok(Self::Screen(terminal))
             }
             Mode::Print => plain(home, program, &["-p", &text], reads).map(Self::Plain),
@@ -84,22 +86,43 @@ impl Running {
                 let address = format!("unix:{socket}");
                 let mut client =
                     Terminal::start(home, program, &["attach", &address]).map_err(failed)?;
-                type_prompt(&mut client, &text)?;
+                type_line(&mut client, &text)?;
                 Ok(Self::Served(child, client))
             }
         }
     }
 
-    pub(super) fn write(&mut self, keys: &str) {
-        if let Self::Screen(terminal) = self {
-            terminal.write(keys);
+    /// Types keys, or sends a line over RPC.
+    pub(super) fn write(&mut self, (keys, line): (&str, &str)) -> Result<(), String> {
+        match self {
+            Self::Screen(terminal) | Self::Served(_, terminal) => match keys.strip_suffix('\r') {
+                Some(text) => type_line(terminal, text)?,
+                None => terminal.write(keys),
+            },
+            Self::Lines(rpc) => rpc.send(&serde_json::from_str(line).unwrap_or_default()),
+            Self::Plain(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Stops reading the output.
+    pub(super) fn pause(&self) {
+        match self {
+            Self::Screen(terminal) => terminal.pause(true),
+            Self::Lines(rpc) => rpc.pause(),
+            Self::Plain(_) | Self::Served(..) => {}
         }
     }
 
-    pub(super) fn pause(&self) {
-        if let Self::Screen(terminal) = self {
-            terminal.pause(true);
-        }
+    /// Whether its pipe is full.
+    pub(super) fn is_full(&self) -> bool {
+        let id = match self {
+            Self::Plain(child) => child.id(),
+            Self::Lines(rpc) => rpc.id(),
+            Self::Screen(_) | Self::Served(..) => return false,
+        };
+        let pipe = File::open(format!("/proc/{id}/fd/1"));
+        pipe.is_ok_and(|pipe| rustix::io::ioctl_fionread(pipe).is_ok_and(|bytes| bytes > PIPE))
     }
 
     pub(super) fn describe(&self) -> String {
@@ -136,14 +159,13 @@ impl Drop for Running {
     }
 }
 
-fn type_prompt(terminal: &mut Terminal, text: &str) -> Result<(), String> {
-    let typed = format!("❯ {text}");
+fn type_line(terminal: &mut Terminal, text: &str) -> Result<(), String> {
     if !terminal.shows(PATIENCE, "Ask, or type") {
         return Err(format!("the editor is not shown:\n{}", terminal.screen()));
     }
     terminal.write(text);
-    if !terminal.shows(PATIENCE, &typed) {
-        return Err(format!("the prompt is not shown:\n{}", terminal.screen()));
+    if !terminal.shows(PATIENCE, &format!("❯ {text}")) {
+        return Err(format!("`{text}` is not shown:\n{}", terminal.screen()));
     }
     terminal.write("\r");
     Ok(())

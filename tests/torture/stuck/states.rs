@@ -24,16 +24,35 @@ pub(super) struct State {
     pub(super) prompt: &'static str,
     /// Whether what hangs creates the file `reached`; otherwise the prompt has arrived at the server.
     pub(super) marks: bool,
-    /// The state may be reached without a sign of it.
-    pub(super) may_miss: bool,
+    /// Milliseconds from the sign of the state to the state.
     pub(super) settle: u64,
-    pub(super) keys: Option<&'static str>,
+    /// What the user types after the prompt has arrived, and the same over RPC.
+    pub(super) then: Option<(&'static str, &'static str)>,
     pub(super) modes: &'static [Mode],
 }
 
 const ALL: &[Mode] = &Mode::ALL;
 const SCREEN: &[Mode] = &[Mode::Screen, Mode::ScreenQuit];
 const PIPES: &[Mode] = &[Mode::Print, Mode::Json, Mode::Rpc, Mode::Acp];
+/// The modes in which a user can compare with a commit.
+const DIFFS: &[Mode] = &[Mode::Screen, Mode::ScreenQuit, Mode::Rpc, Mode::Serve];
+/// Over ACP a session opens when its servers have started.
+const UNPREPARED: &[Mode] = &[
+    Mode::Screen,
+    Mode::ScreenQuit,
+    Mode::Print,
+    Mode::Json,
+    Mode::Rpc,
+    Mode::Serve,
+];
+/// The modes that stay open after a run.
+const LASTING: &[Mode] = &[
+    Mode::Screen,
+    Mode::ScreenQuit,
+    Mode::Rpc,
+    Mode::Acp,
+    Mode::Serve,
+];
 
 const fn arrived(
     name: &'static str,
@@ -45,9 +64,8 @@ const fn arrived(
         prepare,
         prompt,
         marks: false,
-        may_miss: false,
         settle: 400,
-        keys: None,
+        then: None,
         modes: ALL,
     }
 }
@@ -64,9 +82,12 @@ pub(super) const STATES: &[State] = &[
     arrived("the lock of the checkpoints", "tools", |home, _| {
         lock(home, "checkpoints/lock")
     }),
-    arrived("the lock of the index", "text", |home, _| {
-        lock(home, "index.lock")
-    }),
+    State {
+        modes: LASTING,
+        ..arrived("the lock of the index", "text", |home, _| {
+            lock(home, "index.lock")
+        })
+    },
     command("a command that ignores SIGTERM", "stubborn"),
     command("a command in its own session", "daemon"),
     command("a stopped command", "stopped"),
@@ -75,25 +96,26 @@ pub(super) const STATES: &[State] = &[
     command("eight commands that ignore SIGTERM", "many"),
     arrived("half of an answer", "half", nothing),
     State {
-        may_miss: true,
-        settle: 800,
-        modes: ALL,
-        ..arrived("a server that does not answer", "", |home, server| {
+        marks: true,
+        ..arrived("a server that does not answer", "text", |home, server| {
             silent(home, server, "http")
         })
     },
     State {
-        may_miss: true,
-        settle: 800,
-        modes: ALL,
-        ..arrived("a TLS handshake", "", |home, server| {
+        marks: true,
+        ..arrived("a TLS handshake", "text", |home, server| {
             silent(home, server, "https")
         })
     },
     State {
-        modes: &[Mode::Screen, Mode::ScreenQuit, Mode::Rpc],
+        marks: true,
+        modes: UNPREPARED,
         ..arrived("an MCP server that does not start", "text", |home, _| {
-            mcp(home, "exec sleep 1000")
+            let reached = home.work().join("reached");
+            mcp(
+                home,
+                &format!("touch '{}'; exec sleep 1000", reached.display()),
+            )
         })
     },
     arrived("an MCP call", "hang", |home, _| mcp(home, "exec sh \"$0\"")),
@@ -119,18 +141,24 @@ pub(super) const STATES: &[State] = &[
         hook(home, "SessionEnd")
     }),
     State {
-        may_miss: true,
         settle: 1000,
         ..arrived("a plugin in a loop", "tools", plugin)
     },
     State {
-        settle: 1000,
-        ..arrived("git", "tools", |home, _| {
-            home.program("git", "#!/bin/sh\ntrap '' TERM\nsleep 1000\n")?;
+        marks: true,
+        then: Some((
+            "/diff head\r",
+            r#"{"type": "read_file_diffs", "request": 1, "range": {"over": "head"}}"#,
+        )),
+        modes: DIFFS,
+        ..arrived("git", "text", |home, server| {
+            let script = "#!/bin/sh\ntrap '' TERM\ntouch reached\nsleep 1000\n";
+            home.program("git", script)?;
             fs::create_dir(home.work().join(".git"))?;
-            nothing(home, &ModelServer::start()?)
+            nothing(home, server)
         })
     },
+    // The checkpoint before the command waits.
     arrived("a mount that does not answer", "mount", mount),
     State {
         modes: SCREEN,
@@ -138,14 +166,13 @@ pub(super) const STATES: &[State] = &[
     },
     State {
         modes: PIPES,
-        settle: 1000,
         ..arrived("nobody reads the output", "loud", nothing)
     },
     State {
+        marks: true,
         modes: &[Mode::Screen],
-        keys: Some("\x07"),
-        settle: 1000,
-        ..arrived("an open editor", "", nothing)
+        then: Some(("\x07", "")),
+        ..arrived("an open editor", "text", nothing)
     },
 ];
 
@@ -169,7 +196,16 @@ fn silent(home: &Home, server: &ModelServer, scheme: &str) -> io::Result<Held> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = format!("{scheme}://{}", listener.local_addr()?);
     home.config("models.json", &server.models_at(&address))?;
-    Ok(Box::new(listener))
+    let reached = home.work().join("reached");
+    // The thread and its connections end with the program.
+    std::thread::spawn(move || {
+        let mut connections = Vec::new();
+        for connection in listener.incoming().flatten() {
+            connections.push(connection);
+            let _ = File::create(&reached);
+        }
+    });
+    Ok(Box::new(()))
 }
 
 fn mcp(home: &Home, script: &str) -> io::Result<Held> {

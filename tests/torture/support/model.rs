@@ -234,7 +234,6 @@ impl Prompt {
                 json!({"prompt": format!("GO tools {}", number + 1_000_000)}),
             )),
             ("mcp", 0) => Some(("fake__echo", json!({}))),
-
             ("hang", 0) => Some(("fake__wait", json!({}))),
             (kind, 0) => {
                 super::commands::find(kind).map(|command| ("bash", json!({"command": command})))
@@ -251,6 +250,13 @@ impl Prompt {
                 calls: calls
                     .map(|(name, arguments)| (name.to_owned(), arguments))
                     .into(),
+            };
+        }
+        if kind == "loud" {
+            // More than a pipe or a terminal stores, even in its raw form.
+            return Turn {
+                text: vec!["loud words ".repeat(10); 4_000],
+                calls: Vec::new(),
             };
         }
         match call {

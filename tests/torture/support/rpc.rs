@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +17,7 @@ pub(crate) struct Rpc {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Value>,
+    is_paused: Arc<AtomicBool>,
 }
 
 impl Rpc {
@@ -28,6 +31,8 @@ impl Rpc {
         let output = child.stdout.take();
         let input = child.stdin.take();
         let (sender, lines) = channel();
+        let is_paused = Arc::new(AtomicBool::new(false));
+        let waits = Arc::clone(&is_paused);
         thread::spawn(move || {
             let reader = output.map(BufReader::new);
             for line in reader.into_iter().flat_map(BufReader::lines) {
@@ -36,12 +41,16 @@ impl Rpc {
                 if sender.send(value).is_err() {
                     break;
                 }
+                while waits.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(5));
+                }
             }
         });
         Ok(Self {
             child,
             input,
             lines,
+            is_paused,
         })
     }
 
@@ -88,6 +97,11 @@ impl Rpc {
             .is_some()
     }
 
+    /// Stops reading, as a client that hangs.
+    pub(crate) fn pause(&self) {
+        self.is_paused.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -105,6 +119,7 @@ impl Rpc {
 
 impl Drop for Rpc {
     fn drop(&mut self) {
+        self.is_paused.store(false, Ordering::Relaxed);
         self.kill();
     }
 }
