@@ -32,8 +32,6 @@ use osier_llm::ToolSpec;
 /// Limits of the diff that the model receives.
 const SNIPPET_LINES: usize = 40;
 const SNIPPET_BYTES: usize = 4 * 1024;
-/// Maximum bytes of text that matched only after normalisation.
-const ACTUAL_BYTES: usize = 1024;
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
@@ -304,25 +302,30 @@ fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
     })
 }
 
-/// The result for the model.
+/// The result for the model: one line. An edit that did not match exactly is followed by what it changed, so that the
+/// model can check it.
 fn report(name: &str, applied: &Applied, diff: &FileDiff) -> String {
     let count: usize = applied.matches.iter().map(|found| found.count).sum();
     let places = counted(count, "place", "places");
     let mut text = format!(
-        "Changed {places} in `{name}` (+{} -{} lines)\n",
+        "Changed {places} in `{name}` (+{} -{} lines)",
         diff.added, diff.removed
     );
-    for found in &applied.matches {
-        if let Some(actual) = &found.actual {
-            let actual = head_bytes(actual, ACTUAL_BYTES);
-            let _ = writeln!(
-                text,
-                "The text matched only after whitespace, quotes and dashes were normalised; the file contained:\n{actual}"
-            );
+    let several = applied.matches.len() > 1;
+    for (index, found) in applied.matches.iter().enumerate() {
+        if !found.notes.is_empty() {
+            let which = if several {
+                format!("edit {}: ", index + 1)
+            } else {
+                String::new()
+            };
+            let _ = write!(text, "; {which}{}", found.notes.join(", "));
         }
     }
+    text.push('\n');
     let hunks = diff.text.split_once("\n@@").map_or("", |(_, hunks)| hunks);
-    if !hunks.is_empty() {
+    let inexact = applied.matches.iter().any(|found| found.actual.is_some());
+    if inexact && !hunks.is_empty() {
         text.push_str("@@");
         text.push_str(&snippet(hunks));
     }
@@ -394,6 +397,10 @@ fn explain_match(error: &MatchError, edits: &[Edit], original: &Original) -> Str
                 format!("old_string occurs in `{name}` in lines {lines}{more}; add surrounding lines to make it unique, or set replace_all"),
             )
         }
+        MatchError::Placeholder { index, line } => (
+            index,
+            format!("new_string has `{line}` in place of code, which would be lost; write the complete text, or edit only the lines that change"),
+        ),
         MatchError::Overlap { first, second } => {
             let (first, second) = (first + 1, second + 1);
             return format!("edits {first} and {second} overlap in `{name}`; combine them. Nothing was changed");

@@ -1,15 +1,24 @@
 //! Finds where an edit applies, and computes the new text.
 //!
-//! All edits are matched against the original, so their order does not matter. A text is searched for
-//! exactly, then with line endings ignored, then normalised (`View::normalized`). Only lines that differ
-//! between the old and the new text are rewritten: all other bytes of the file stay, and new lines use the
-//! line ending of the surrounding lines.
+//! Edits are matched against the original, so their order does not matter; only when that fails are they applied one
+//! after another (`sequence`). A text is searched for exactly, then with line endings ignored, then normalised
+//! (`View::normalized`), then line by line with whitespace ignored (`lines`). If nothing fits, what models add is undone
+//! (`spelling`), and last a text with a gap is matched in parts (`segments`). The first of these ways that finds
+//! anything decides, and more than one place is an error. Only lines that differ between the old and the new text are
+//! rewritten: all other bytes of the file stay, and new lines use the line ending of the surrounding lines.
+
+mod indentation;
+mod lines;
+mod segments;
+mod sequence;
+mod spelling;
 
 use osier_base::sort;
 use std::ops::Range;
 
 use osier_base::diff::{DiffTag, compare};
 
+use self::lines::{Lines, Place};
 use super::edit_view::View;
 use super::line_window::count_newlines;
 
@@ -38,6 +47,8 @@ pub(super) struct Match {
     pub(super) count: usize,
     /// The text of the first match, when it differs from the searched text.
     pub(super) actual: Option<String>,
+    /// What was changed in the edit, or ignored, to make it fit.
+    pub(super) notes: Vec<&'static str>,
 }
 
 /// Why no edit was applied. `index` is the index of the edit, from 0.
@@ -62,9 +73,14 @@ pub(super) enum MatchError {
         first: usize,
         second: usize,
     },
-    /// The text matches only after normalisation, which was not allowed.
+    /// The text does not match exactly, which is required of a file that was not read.
     NotExact {
         index: usize,
+    },
+    /// The new text has a line such as `// ... existing code ...` in place of code.
+    Placeholder {
+        index: usize,
+        line: String,
     },
 }
 
@@ -93,37 +109,58 @@ struct Change {
     splices: Vec<Splice>,
 }
 
-/// Applies all `edits` to `original`, or none. Without `allow_normalized`, a text must match exactly, except
-/// for line endings.
+/// Applies all `edits` to `original`, or none. Without `allow_inexact`, a text must match exactly, except for line
+/// endings.
 pub(super) fn apply(
     original: &str,
     edits: &[Edit],
-    allow_normalized: bool,
+    allow_inexact: bool,
+) -> Result<Applied, MatchError> {
+    let applied = apply_together(original, edits, allow_inexact);
+    match applied {
+        Err(error @ (MatchError::NotFound { .. } | MatchError::Overlap { .. }))
+            if edits.len() > 1 =>
+        {
+            sequence::apply(original, edits, allow_inexact).ok_or(error)
+        }
+        applied => applied,
+    }
+}
+
+/// Applies all `edits` to the original.
+fn apply_together(
+    original: &str,
+    edits: &[Edit],
+    allow_inexact: bool,
 ) -> Result<Applied, MatchError> {
     let mut search = Search::new(original);
-    let has_crlf = original.contains("\r\n");
     let mut changes = Vec::new();
     let mut matches = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
+        if edit.old.is_empty() {
+            return Err(MatchError::EmptyOld { index });
+        }
+        if edit.old == edit.new {
+            return Err(MatchError::NoChange { index });
+        }
         let found = search.find(edit, index)?;
-        if found.level == Level::Normalized && !allow_normalized {
+        if !found.exact && !allow_inexact {
             return Err(MatchError::NotExact { index });
         }
-        let actual = &original[found.places[0].original.clone()];
+        if let Some(line) = segments::placeholder(original, &found.edit) {
+            return Err(MatchError::Placeholder { index, line });
+        }
+        let actual = &original[found.places[0].matched.clone()];
         matches.push(Match {
             count: found.places.len(),
-            actual: (found.level == Level::Normalized).then(|| actual.to_owned()),
+            actual: (!found.exact).then(|| actual.to_owned()),
+            notes: found.notes,
         });
-        let hunks = hunks(edit, &found.pattern);
-        let endings = Endings::of(edit, found.level, has_crlf);
-        for place in &found.places {
-            let view = search.view(found.level);
-            changes.push(Change {
-                matched: place.original.clone(),
-                edit: index,
-                splices: splice(original, view, place, &hunks, endings),
-            });
-        }
+        changes.extend(found.places.into_iter().map(|place| Change {
+            matched: place.matched,
+            edit: index,
+            splices: place.splices,
+        }));
     }
     // By match, because what one edit adds at its end is at the same position as what another one replaces.
     sort::by_key(&mut changes, |change| change.matched.start);
@@ -134,24 +171,29 @@ pub(super) fn apply(
     })
 }
 
-/// The views of a text, created on demand.
+/// A text in which edits are searched for. Its views are created on demand.
 struct Search<'a> {
     original: &'a str,
     exact: View<'a>,
     line_endings: Option<View<'a>>,
     normalized: Option<View<'a>>,
+    /// For each of `lines::RULES`.
+    lines: [Option<Lines<'a>>; lines::RULES.len()],
 }
 
-/// The matches of an edit.
-struct EditMatches {
-    level: Level,
-    /// The searched text, as the view represents it.
-    pattern: String,
+/// The places where an edit applies.
+struct Found {
+    /// The edit as it was meant.
+    edit: Edit,
     /// Never empty.
     places: Vec<Place>,
+    /// The same, except for line endings.
+    exact: bool,
+    notes: Vec<&'static str>,
 }
 
-struct Place {
+/// A match in a view.
+struct Seen {
     view: Range<usize>,
     original: Range<usize>,
 }
@@ -163,7 +205,76 @@ impl<'a> Search<'a> {
             exact: View::exact(original),
             line_endings: None,
             normalized: None,
+            lines: [const { None }; lines::RULES.len()],
         }
+    }
+
+    /// The places of one edit, by the first way that finds any.
+    fn find(&mut self, edit: &Edit, index: usize) -> Result<Found, MatchError> {
+        for meant in spelling::meanings(edit) {
+            let found = self.whole(&meant.edit);
+            let Some((places, way)) = found else {
+                continue;
+            };
+            if places.len() > 1 && !edit.replace_all {
+                return Err(self.ambiguous(index, &places));
+            }
+            let mut notes = meant.notes;
+            let exact = notes.is_empty() && way == Way::Same;
+            notes.extend(way.note());
+            return Ok(Found {
+                edit: meant.edit,
+                places,
+                exact,
+                notes,
+            });
+        }
+        let place = segments::place(self.original, edit).ok_or(MatchError::NotFound { index })?;
+        let edit = Edit::default();
+        let notes = vec![segments::NOTE];
+        Ok(Found {
+            edit,
+            places: vec![place],
+            exact: false,
+            notes,
+        })
+    }
+
+    /// The places of the complete old text, and how they were found.
+    fn whole(&mut self, edit: &Edit) -> Option<(Vec<Place>, Way)> {
+        for level in [Level::Exact, Level::LineEndings, Level::Normalized] {
+            let pattern = self.prepare(level, &edit.old);
+            let seen = self.seen(level, &pattern, edit);
+            if seen.is_empty() {
+                continue;
+            }
+            let hunks = hunks(edit, &pattern.text);
+            let endings = Endings::of(edit, level, self.original.contains("\r\n"));
+            let view = self.view(level);
+            let place = |seen: &Seen| Place {
+                matched: seen.original.clone(),
+                splices: splice(self.original, view, seen, &hunks, endings),
+            };
+            let way = if level == Level::Normalized {
+                Way::Normalized
+            } else {
+                Way::Same
+            };
+            return Some((seen.iter().map(place).collect(), way));
+        }
+        let limit = if edit.replace_all {
+            usize::MAX
+        } else {
+            MAX_PLACES + 1
+        };
+        for (rule, lines) in lines::RULES.iter().zip(&mut self.lines) {
+            let lines = lines.get_or_insert_with(|| Lines::new(self.original, rule));
+            let places = lines.places(edit, limit);
+            if !places.is_empty() {
+                return Some((places, Way::Lines(rule.note)));
+            }
+        }
+        None
     }
 
     fn view(&self, level: Level) -> &View<'a> {
@@ -173,31 +284,6 @@ impl<'a> Search<'a> {
             Level::Normalized => self.normalized.as_ref(),
         };
         view.unwrap_or(&self.exact)
-    }
-
-    fn find(&mut self, edit: &Edit, index: usize) -> Result<EditMatches, MatchError> {
-        if edit.old.is_empty() {
-            return Err(MatchError::EmptyOld { index });
-        }
-        if edit.old == edit.new {
-            return Err(MatchError::NoChange { index });
-        }
-        for level in [Level::Exact, Level::LineEndings, Level::Normalized] {
-            let pattern = self.prepare(level, &edit.old);
-            let places = self.places(level, &pattern, edit);
-            if places.is_empty() {
-                continue;
-            }
-            if places.len() > 1 && !edit.replace_all {
-                return Err(self.ambiguous(index, &places));
-            }
-            return Ok(EditMatches {
-                level,
-                pattern: pattern.text,
-                places,
-            });
-        }
-        Err(MatchError::NotFound { index })
     }
 
     fn prepare(&mut self, level: Level, old: &str) -> Pattern {
@@ -218,7 +304,7 @@ impl<'a> Search<'a> {
 
     /// The matches of `pattern`: for `replace_all`, all that do not overlap; otherwise all up to a limit,
     /// including overlapping ones, which make the text ambiguous.
-    fn places(&self, level: Level, pattern: &Pattern, edit: &Edit) -> Vec<Place> {
+    fn seen(&self, level: Level, pattern: &Pattern, edit: &Edit) -> Vec<Seen> {
         let view = self.view(level);
         let mut places = Vec::new();
         let mut from = 0;
@@ -233,7 +319,7 @@ impl<'a> Search<'a> {
                     } else {
                         next_char(&view.text, offset)
                     };
-                    places.push(Place {
+                    places.push(Seen {
                         view: range,
                         original,
                     });
@@ -252,11 +338,31 @@ impl<'a> Search<'a> {
         let lines = places
             .iter()
             .take(MAX_PLACES)
-            .map(|place| line_of(self.original, place.original.start));
+            .map(|place| line_of(self.original, place.matched.start));
         MatchError::Ambiguous {
             index,
             lines: lines.collect(),
             more: places.len() > MAX_PLACES,
+        }
+    }
+}
+
+/// How a text was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Exactly, or except for line endings.
+    Same,
+    Normalized,
+    /// Line by line.
+    Lines(&'static str),
+}
+
+impl Way {
+    fn note(self) -> Option<&'static str> {
+        match self {
+            Self::Same => None,
+            Self::Normalized => Some("whitespace, quotes and dashes were normalised"),
+            Self::Lines(note) => Some(note),
         }
     }
 }
@@ -347,7 +453,7 @@ fn hunks(edit: &Edit, pattern: &str) -> Vec<Hunk> {
 fn splice(
     original: &str,
     view: &View<'_>,
-    place: &Place,
+    place: &Seen,
     hunks: &[Hunk],
     endings: Endings,
 ) -> Vec<Splice> {

@@ -61,6 +61,7 @@ fn check_single(original: &str, edit: &Edit) {
         }
         Err(MatchError::EmptyOld { .. }) => assert_eq!(edit.old, ""),
         Err(MatchError::NoChange { .. }) => assert_eq!(edit.old, edit.new),
+        Err(MatchError::Placeholder { line, .. }) => assert!(edit.new.contains(line), "{edit:?}"),
         Err(MatchError::Overlap { .. }) => unreachable!("one edit does not overlap"),
     }
     if let Ok(applied) = apply(original, edits, true) {

@@ -23,7 +23,7 @@ async fn the_result_is_reported_to_model_and_interface() {
     let arguments = json!({"file_path": "f", "old_string": "b\nc", "new_string": "x\ny\nc"});
     let output = bench.run("edit", arguments).await;
     assert_eq!(bench.get("f"), "\u{feff}a\r\nx\r\ny\r\nc");
-    assert!(text(&output).starts_with("Changed 1 place in `f` (+2 -1 lines)\n@@ -1,3 +1,4 @@\n"));
+    assert_eq!(text(&output), "Changed 1 place in `f` (+2 -1 lines)\n");
     let details: EditDetails = serde_json::from_value(output.details).unwrap();
     let expected = EditDetails {
         file_path: bench.path("f").display().to_string(),
@@ -95,7 +95,11 @@ async fn a_normalised_match_is_reported_and_requires_a_read() {
     assert!(message.ends_with("which was not read in this session; read it first"));
     bench.run("read", json!({"file_path": "f"})).await;
     let output = bench.run("edit", arguments).await;
-    assert!(text(&output).contains("the file contained:\nsay \u{201c}hi\u{201d}\n"));
+    assert_eq!(
+        text(&output),
+        "Changed 1 place in `f` (+1 -1 lines); whitespace, quotes and dashes were normalised\n\
+         @@ -1 +1 @@\n-say \u{201c}hi\u{201d}\n+x"
+    );
     assert_eq!(output.details["fuzzy"], true);
     assert_eq!(bench.get("f"), "x\n");
 }

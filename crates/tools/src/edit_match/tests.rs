@@ -148,6 +148,153 @@ fn match_errors_are_distinguished() {
     }
 }
 
+/// The text and the notes of one edit, or the error.
+fn noted(original: &str, old: &str, new: &str) -> Result<(String, Vec<&'static str>), MatchError> {
+    let mut applied = apply(original, &[edit(old, new)], true)?;
+    Ok((applied.text, applied.matches.remove(0).notes))
+}
+
+#[test]
+fn whitespace_that_a_model_gets_wrong_is_taken_from_the_file() {
+    const INDENTATION: &str = "the indentation was adapted to the file";
+    const BLANK_LINES: &str = "blank lines were not compared";
+    const SPACES: &str = "spaces inside lines were not compared";
+    let go = "func f() {\n\tif ok {\n\t\treturn 1\n\t}\n}\n";
+    let python = "def f():\n    if ok:\n        return 1\n\n    return  2";
+    for (original, old, new, expected, note) in [
+        // Spaces for tabs, with a new level.
+        (
+            go,
+            "    if ok {\n        return 1\n    }",
+            "    if ok {\n        for {\n            return 2\n        }\n    }",
+            "func f() {\n\tif ok {\n\t\tfor {\n\t\t\treturn 2\n\t\t}\n\t}\n}\n",
+            INDENTATION,
+        ),
+        // Two columns for four, without the outer level.
+        (
+            python,
+            "if ok:\n  return 1\n",
+            "if ok:\n  if fine:\n    return 3\n",
+            "def f():\n    if ok:\n        if fine:\n            return 3\n\n    return  2",
+            INDENTATION,
+        ),
+        // The first line without its indentation.
+        (
+            python,
+            "if ok:\n         return 1",
+            "if ok:\n         return 1\nelse:\n    pass",
+            "def f():\n    if ok:\n        return 1\n    else:\n    pass\n\n    return  2",
+            "",
+        ),
+        // A blank line is missing: the one of the file stays.
+        (
+            python,
+            "        return 1\n    return  2",
+            "        return 1\n    return  3",
+            "def f():\n    if ok:\n        return 1\n\n    return  3",
+            BLANK_LINES,
+        ),
+        // Blank lines too many, also at the edges.
+        (
+            go,
+            "\n\tif ok {\n\n\t\treturn 1\n",
+            "\n\tif ok {\n\n\t\treturn 4\n",
+            "func f() {\n\tif ok {\n\t\treturn 4\n\t}\n}\n",
+            BLANK_LINES,
+        ),
+        // Spaces inside a line.
+        (
+            "f( a,b )\ng()\n",
+            "f(a, b)\ng()\n",
+            "f(a, b)\nh()\n",
+            "f( a,b )\nh()\n",
+            SPACES,
+        ),
+    ] {
+        let expected = if note.is_empty() {
+            Err(MatchError::NotFound { index: 0 })
+        } else {
+            Ok((expected.to_owned(), vec![note]))
+        };
+        assert_eq!(noted(original, old, new), expected, "{old}");
+    }
+}
+
+#[test]
+fn other_text_is_not_taken_for_the_one_meant() {
+    let original = "fn a() {\n    total(1);\n}\nmod b {\n    fn a() {\n        total(1);\n    }\n}\nlet s = \"x  y\";\n";
+    for (old, expected) in [
+        // Two places, with different indentation.
+        (
+            "  fn a() {\n      total(1);\n",
+            MatchError::Ambiguous {
+                index: 0,
+                lines: vec![1, 5],
+                more: false,
+            },
+        ),
+        // Another word, another structure, spaces in quotes, nothing but a bracket.
+        (
+            "fn a() {\n    totals(1);\n}",
+            MatchError::NotFound { index: 0 },
+        ),
+        (
+            "fn a() {\ntotal(1);\n}\nmod c {",
+            MatchError::NotFound { index: 0 },
+        ),
+        ("let s=\"x y\";", MatchError::NotFound { index: 0 }),
+        ("  }\n  }", MatchError::NotFound { index: 0 }),
+    ] {
+        assert_eq!(noted(original, old, "new"), Err(expected), "{old}");
+    }
+}
+
+#[test]
+fn omitted_code_stays() {
+    const NOTE: &str = "the parts around the omitted code were matched one by one";
+    let original = "fn a() {\n    one();\n    two();\n    three();\n}\n";
+    let old = "fn a() {\n    one();\n    // ... existing code ...\n    three();\n}\n";
+    let new = "fn a() {\n    uno();\n    // ... existing code ...\n    tres();\n}\n";
+    let expected = "fn a() {\n    uno();\n    two();\n    tres();\n}\n";
+    assert_eq!(
+        noted(original, old, new),
+        Ok((expected.to_owned(), vec![NOTE]))
+    );
+    let line = "// ... rest of the function unchanged".to_owned();
+    let new = format!("fn a() {{\n    uno();\n    {line}\n}}\n");
+    assert_eq!(
+        noted(original, original, &new),
+        Err(MatchError::Placeholder { index: 0, line })
+    );
+    // A part that occurs twice.
+    let twice = format!("{original}{original}");
+    assert_eq!(
+        noted(&twice, old, &new),
+        Err(MatchError::NotFound { index: 0 })
+    );
+}
+
+#[test]
+fn edits_that_depend_on_each_other_apply_in_order() {
+    for (edits, expected) in [
+        // The second changes what the first wrote.
+        (vec![edit("a", "x\ny"), edit("y", "z")], Some("x\nz b c")),
+        // The same edit twice, and one that another contains.
+        (vec![edit("a", "a a"), edit("a", "a a")], Some("a a b c")),
+        (vec![edit("b", "d"), edit("a b", "a d")], Some("a d c")),
+        (vec![edit("a b", "a d"), edit("b", "d")], Some("a d c")),
+        (vec![edit("a b", "x b"), edit("b c", "b y")], Some("x b y")),
+        (vec![edit("a b", "x"), edit("b c", "y")], None),
+    ] {
+        let applied = apply("a b c", &edits, true).ok();
+        assert_eq!(
+            applied.map(|applied| applied.text).as_deref(),
+            expected,
+            "{edits:?}"
+        );
+    }
+}
+
 proptest! {
     /// The bytes before and after the match are unchanged.
     #[test]

@@ -1,0 +1,246 @@
+//! Undoes what a model adds to both texts of an edit: code fences, line numbers, escapes.
+
+use super::Edit;
+
+/// A way to write an edit that is not how the file has it.
+struct Spelling {
+    /// What is told to the model.
+    note: &'static str,
+    /// The edit as it was meant; `None` when it is not written this way.
+    undo: fn(&Edit) -> Option<Edit>,
+}
+
+const SPELLINGS: [Spelling; 5] = [
+    Spelling {
+        note: "the code fences were removed",
+        undo: |edit| both(edit, without_fence),
+    },
+    Spelling {
+        note: "the line numbers were removed",
+        undo: without_numbers,
+    },
+    Spelling {
+        note: "the escaped quotes were unescaped",
+        undo: |edit| changed(edit, unescape_quotes),
+    },
+    Spelling {
+        note: "the escape sequences were unescaped",
+        undo: |edit| changed(edit, unescape),
+    },
+    Spelling {
+        note: "the HTML entities were decoded",
+        undo: |edit| changed(edit, decode_entities),
+    },
+];
+
+/// An edit as it may have been meant, and what was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Meant {
+    pub(super) edit: Edit,
+    pub(super) notes: Vec<&'static str>,
+}
+
+/// What `edit` may mean, the edit itself first.
+pub(super) fn meanings(edit: &Edit) -> Vec<Meant> {
+    let mut found = vec![Meant {
+        edit: edit.clone(),
+        notes: Vec::new(),
+    }];
+    for spelling in &SPELLINGS {
+        for index in 0..found.len() {
+            let Some(edit) = (spelling.undo)(&found[index].edit) else {
+                continue;
+            };
+            if edit.old.is_empty() || found.iter().any(|other| other.edit == edit) {
+                continue;
+            }
+            let mut notes = found[index].notes.clone();
+            notes.push(spelling.note);
+            found.push(Meant { edit, notes });
+        }
+    }
+    found
+}
+
+/// Both texts rewritten, if the old one changes.
+fn changed(edit: &Edit, rewrite: fn(&str) -> String) -> Option<Edit> {
+    let old = rewrite(&edit.old);
+    let new = rewrite(&edit.new);
+    (old != edit.old && old != new).then_some(Edit {
+        old,
+        new,
+        replace_all: edit.replace_all,
+    })
+}
+
+/// The old text rewritten, and the new one where it is written the same way.
+fn both(edit: &Edit, rewrite: fn(&str) -> Option<String>) -> Option<Edit> {
+    let old = rewrite(&edit.old)?;
+    let new = rewrite(&edit.new).unwrap_or_else(|| edit.new.clone());
+    Some(Edit {
+        old,
+        new,
+        replace_all: edit.replace_all,
+    })
+}
+
+fn without_fence(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix("```")?.strip_suffix("```")?;
+    let (language, inner) = inner.split_once('\n')?;
+    if language.contains(char::is_whitespace) {
+        return None;
+    }
+    Some(inner.to_owned())
+}
+
+/// Without the numbers of `read` and `grep` at the start of the lines. Those of the old text ascend one by one.
+fn without_numbers(edit: &Edit) -> Option<Edit> {
+    let lines: Option<Vec<(u64, &str, &str)>> = edit.old.lines().map(numbered).collect();
+    let lines = lines.filter(|lines| !lines.is_empty())?;
+    let ascend = lines
+        .windows(2)
+        .all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
+    let separator = lines[0].1;
+    if !ascend || lines.iter().any(|line| line.1 != separator) {
+        return None;
+    }
+    let rewrite = |text: &str| {
+        let line = |line: &str| {
+            let (content, end) = match line.strip_suffix('\n') {
+                Some(content) => (content, "\n"),
+                None => (line, ""),
+            };
+            let found = numbered(content).filter(|found| found.1 == separator);
+            format!("{}{end}", found.map_or(content, |found| found.2))
+        };
+        text.split_inclusive('\n')
+            .map(line)
+            .collect::<Vec<_>>()
+            .concat()
+    };
+    Some(Edit {
+        old: rewrite(&edit.old),
+        new: rewrite(&edit.new),
+        replace_all: edit.replace_all,
+    })
+}
+
+/// Number, separator and content of a line such as `   12\tlet a` or `12: let a`.
+fn numbered(line: &str) -> Option<(u64, &'static str, &str)> {
+    let line = line.trim_start_matches(' ');
+    let digits = line.len()
+        - line
+            .trim_start_matches(|char: char| char.is_ascii_digit())
+            .len();
+    let number = line[..digits].parse().ok()?;
+    let rest = &line[digits..];
+    for separator in ["\t", "\u{2192}", ": ", " | ", "| ", "|", ":"] {
+        if let Some(content) = rest.strip_prefix(separator) {
+            return Some((number, separator, content));
+        }
+    }
+    // An empty line may have lost the space after its number.
+    None
+}
+
+fn unescape_quotes(text: &str) -> String {
+    text.replace("\\\"", "\"").replace("\\'", "'")
+}
+
+/// Undoes one level of escapes as JSON has them. An unknown escape stays.
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let (char, length) = escaped(after).unwrap_or(('\\', 0));
+        plain.push(char);
+        rest = &after[length..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// The character that the text after a backslash stands for, and its length in bytes.
+fn escaped(text: &str) -> Option<(char, usize)> {
+    let char = match text.chars().next()? {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        char @ ('"' | '\'' | '\\' | '/') => char,
+        'u' => {
+            let code = u32::from_str_radix(text.get(1..5)?, 16).ok()?;
+            return Some((char::from_u32(code)?, 5));
+        }
+        _ => return None,
+    };
+    Some((char, 1))
+}
+
+fn decode_entities(text: &str) -> String {
+    let mut plain = text.to_owned();
+    // The ampersand last, so that `&amp;lt;` becomes `&lt;`.
+    for (entity, char) in [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&#x27;", "'"),
+        ("&apos;", "'"),
+        ("&nbsp;", " "),
+        ("&amp;", "&"),
+    ] {
+        plain = plain.replace(entity, char);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_are_undone_in_both_texts() {
+        for (old, new, expected) in [
+            ("```rust\na\n```", "```rust\nb\n```", Some(("a\n", "b\n"))),
+            ("```\na\n```\n", "b\n", Some(("a\n", "b\n"))),
+            (
+                "     9\ta\n    10\t  b",
+                "     9\ta\n    10\tc\nd",
+                Some(("a\n  b", "a\nc\nd")),
+            ),
+            ("7: a\n8: b", "7: a", Some(("a\nb", "a"))),
+            // Not the numbers of lines.
+            ("7: a\n9: b", "7: a", None),
+            ("1\ta\n2: b", "c", None),
+            (
+                r#"say(\"a\", '\n')"#,
+                r#"say(\"b\", '\n')"#,
+                Some((r#"say("a", '\n')"#, r#"say("b", '\n')"#)),
+            ),
+            (
+                r"a\n\tb \u00e9\\n \q",
+                r"a\nc",
+                Some(("a\n\tb é\\n \\q", "a\nc")),
+            ),
+            (
+                "if a &lt; b &amp;&amp; c",
+                "if a &gt; b",
+                Some(("if a < b && c", "if a > b")),
+            ),
+            ("plain", "text", None),
+        ] {
+            let edit = Edit {
+                old: old.to_owned(),
+                new: new.to_owned(),
+                replace_all: false,
+            };
+            let found = meanings(&edit);
+            let texts = found
+                .get(1)
+                .map(|meant| (meant.edit.old.as_str(), meant.edit.new.as_str()));
+            assert_eq!(texts, expected, "{old}");
+        }
+    }
+}
