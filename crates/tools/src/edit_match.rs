@@ -248,7 +248,7 @@ impl<'a> Search<'a> {
             if seen.is_empty() {
                 continue;
             }
-            let hunks = hunks(edit, &pattern.text);
+            let hunks = hunks(&self.plain(level, edit, &seen), &pattern.text);
             let endings = Endings::of(edit, level, self.original.contains("\r\n"));
             let view = self.view(level);
             let place = |seen: &Seen| Place {
@@ -275,6 +275,18 @@ impl<'a> Search<'a> {
             }
         }
         None
+    }
+
+    /// `edit` without typographic characters and trailing whitespace in its new text, if the file has none where the
+    /// old text has them.
+    fn plain(&self, level: Level, edit: &Edit, seen: &[Seen]) -> Edit {
+        let mut edit = edit.clone();
+        let old = View::normalized(&edit.old).text;
+        let is_plain = |seen: &Seen| self.original[seen.original.clone()].lines().eq(old.lines());
+        if level == Level::Normalized && seen.iter().all(is_plain) {
+            edit.new = View::normalized(&edit.new).text.into_owned();
+        }
+        edit
     }
 
     fn view(&self, level: Level) -> &View<'a> {
@@ -534,5 +546,7 @@ fn spliced(original: &str, changes: &[Change]) -> String {
     text
 }
 
+#[cfg(test)]
+mod corpus;
 #[cfg(test)]
 mod tests;

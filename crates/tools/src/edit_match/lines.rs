@@ -193,6 +193,19 @@ impl<'a> Lines<'a> {
             }
             _ => found.map(line),
         };
+        // A line that is moved or indented has the spaces of the file too.
+        let moved = |line: &str| {
+            let mut lines = old
+                .iter()
+                .zip(aligned)
+                .filter(|(old, _)| old.trim() == line.trim());
+            let text = lines.find_map(|(_, aligned)| Some(self.all[(*aligned)?].text.trim()));
+            text.map(|text| format!("{}{text}", indentation(line)))
+        };
+        let map = |(index, line): (usize, &&str)| {
+            let line = moved(line).unwrap_or_else(|| (*line).to_owned());
+            map((index, &line.as_str()))
+        };
         let mut splices = Vec::new();
         for operation in compare(old, &new, None) {
             if operation.tag() == DiffTag::Equal {
