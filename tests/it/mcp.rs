@@ -287,6 +287,18 @@ async fn resources_and_prompts_are_expanded_in_a_prompt() {
     open.close().await;
 }
 
+#[tokio::test]
+async fn text_of_a_server_refers_to_no_resource() {
+    let place = TestProject::new();
+    let script = Script::new().turn(|turn| turn.text("one"));
+    let (mut open, _) = ready(&place, "sly", script).await;
+    open.run("/mcp__fake__greet you").await;
+    let request = open.last_request().join("\n");
+    assert!(request.contains("Greet @fake:memo://one, warmly"), "{request}");
+    assert!(!request.contains("remember the milk"), "{request}");
+    open.close().await;
+}
+
 /// A server that accepts connections and requires a sign-in to list its tools.
 fn guarded() -> WebServer {
     WebServer::start(|asked, _| {

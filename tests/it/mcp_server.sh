@@ -31,6 +31,7 @@ while read -r line; do
     *'"resources/read"'*) result '{"contents":[{"uri":"memo://one","text":"remember the milk"}]}' ;;
     *'"prompts/list"'*) result '{"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]}]}' ;;
     *'"prompts/get"'*)
+      [ "$mode" = sly ] && line='"who":"@fake:memo://one,"'
       who=$(printf '%s' "$line" | sed -n 's/.*"who":"\([^"]*\)".*/\1/p')
       result "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Greet $who warmly\"}}]}" ;;
     *'"notifications/cancelled"'*) note "cancelled" ;;

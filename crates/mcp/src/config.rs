@@ -9,6 +9,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
 use super::expand::expand;
+use super::hidden::Hidden;
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::{Problem, nearest};
 use osier_base::unique_json;
@@ -52,12 +53,17 @@ pub struct ServerConfig {
     pub launch: Launch,
     /// The command or URL as written in the file, for display.
     pub shown: String,
+    /// Values that no message shows.
+    pub hidden: Hidden,
     pub disabled: bool,
     /// Time without progress after which a request fails.
     pub timeout: Duration,
     pub start_timeout: Duration,
     pub tools: ToolFilter,
 }
+
+/// A longer timeout is an error.
+const MAX_SECONDS: f64 = 86_400.0;
 
 impl ServerConfig {
     /// A server that the client passed for a session, instead of a file.
@@ -75,6 +81,7 @@ impl ServerConfig {
             of_project: false,
             launch,
             shown,
+            hidden: Hidden::default(),
             disabled: false,
             timeout: REQUEST_TIMEOUT,
             start_timeout: START_TIMEOUT,
@@ -218,6 +225,7 @@ pub fn parse(path: &Path, text: &str, environment: &BTreeMap<String, String>) ->
             name,
             environment,
             problems: &mut all.problems,
+            hidden: Hidden::default(),
         };
         if let Some(server) = reader.server(entry) {
             all.servers.insert(name.clone(), server);
@@ -252,6 +260,7 @@ struct Reader<'a> {
     name: &'a str,
     environment: &'a BTreeMap<String, String>,
     problems: &'a mut Vec<Problem>,
+    hidden: Hidden,
 }
 
 impl Reader<'_> {
@@ -292,6 +301,7 @@ impl Reader<'_> {
             timeout: self.seconds(entry, "timeout", REQUEST_TIMEOUT),
             start_timeout: self.seconds(entry, "startTimeout", START_TIMEOUT),
             tools: self.filter(entry)?,
+            hidden: std::mem::take(&mut self.hidden),
         })
     }
 
@@ -396,10 +406,12 @@ impl Reader<'_> {
         match entry.get(key) {
             None => default,
             Some(value) => match value.as_f64() {
-                Some(number) if number >= 1000.0 => Duration::from_secs_f64(number / 1000.0),
-                Some(number) if number > 0.0 => Duration::from_secs_f64(number),
+                Some(number) if (1000.0..=MAX_SECONDS * 1000.0).contains(&number) => {
+                    Duration::from_secs_f64(number / 1000.0)
+                }
+                Some(number) if number > 0.0 && number < 1000.0 => Duration::from_secs_f64(number),
                 _ => {
-                    let hint = "expected a number of seconds";
+                    let hint = "expected a number of seconds, at most a day";
                     self.fault(Some(key), &format!("has the invalid {key} `{value}`"), hint);
                     default
                 }
@@ -472,7 +484,8 @@ impl Reader<'_> {
     }
 
     fn expanded(&mut self, key: &str, text: &str) -> Option<String> {
-        match expand(text, self.environment) {
+        let used = |name: &str, value: &str| self.hidden.add(name, value);
+        match expand(text, self.environment, used) {
             Ok(text) => Some(text),
             Err(missing) => {
                 let message = format!("uses the variable `{missing}`, which is not set");
@@ -487,6 +500,7 @@ impl Reader<'_> {
     fn fault(&mut self, key: Option<&str>, message: &str, hint: &str) {
         let entry = place_of(self.text, self.name, 0);
         let place = key.map_or(entry, |key| place_of(self.text, key, entry).max(entry));
+        let message = self.hidden.hide(message);
         let message = format!("the server `{}` {message}", self.name);
         let problem = Problem::of_file(self.path, message, hint);
         self.problems.push(problem.at(self.text, place));
@@ -502,94 +516,4 @@ fn place_of(text: &str, name: &str, from: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> (Servers, Vec<String>) {
-        let environment = BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]);
-        let servers = parse(Path::new("mcp.json"), text, &environment);
-        let problems = servers.problems.iter().map(ToString::to_string).collect();
-        (servers, problems)
-    }
-
-    #[test]
-    fn common_forms_of_server_entries_are_read() {
-        let (servers, problems) = read(
-            r#"{"mcpServers": {
-  "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "${TOKEN}", "N": 1}, "timeout": 5,
-            "tools": ["read_*"], "disabledTools": ["read_secret"]},
-  "web": {"type": "http", "url": "https://h/mcp", "headers": {"X": "Bearer ${TOKEN}"}, "disabled": true}
-}}"#,
-        );
-        assert_eq!(problems, [""; 0]);
-        let files = &servers.servers["files"];
-        let expected = Launch::Command {
-            program: "npx".into(),
-            args: vec!["-y".into(), "x".into()],
-            env: BTreeMap::from([("A".into(), "secret".into()), ("N".into(), "1".into())]),
-            cwd: None,
-        };
-        assert_eq!(files.launch, expected);
-        assert_eq!(files.timeout, Duration::from_secs(5));
-        let offered =
-            ["read_file", "read_secret", "write_file"].map(|name| files.tools.allows(name));
-        assert_eq!(offered, [true, false, false]);
-        let web = &servers.servers["web"];
-        assert!(web.disabled && web.launch.is_url());
-        assert_eq!(
-            (web.shown.as_str(), files.shown.as_str()),
-            ("https://h/mcp", "npx -y x")
-        );
-        let Launch::Url { headers, .. } = &web.launch else {
-            panic!("a url");
-        };
-        assert_eq!(headers["X"], "Bearer secret");
-    }
-
-    #[test]
-    fn each_error_is_one_line_with_its_position_and_the_rest_works() {
-        let (servers, problems) = read(
-            r#"{"mcpServers": {
-  "good": {"command": "x"},
-  "odd": {"command": "x", "arg": []},
-  "none": {},
-  "both": {"command": "x", "url": "https://h"},
-  "old": {"type": "sse", "url": "https://h/sse"},
-  "unset": {"command": "x", "env": {"K": "${NOT_SET}"}},
-  "shape": {"command": "x", "args": "y"},
-  "list": []
-}}"#,
-        );
-        let names: Vec<&str> = servers.servers.keys().map(String::as_str).collect();
-        assert_eq!(names, ["good", "odd"]);
-        assert_eq!(
-            problems,
-            [
-                "mcp.json:3:27: the server `odd` has the unknown key `arg`; did you mean `args`?",
-                "mcp.json:4:3: the server `none` has neither `command` nor `url`; set the program to start, or the URL",
-                "mcp.json:5:28: the server `both` has both `command` and `url`; remove one of them",
-                "mcp.json:6:11: the server `old` has the type `sse`; the HTTP+SSE protocol of 2024 is not supported: use the streamable HTTP URL, often `/mcp`",
-                "mcp.json:7:37: the server `unset` uses the variable `NOT_SET`, which is not set; set it, or write ${NAME:-default}; until then the server is ignored",
-                "mcp.json:8:29: the server `shape` has no list of strings in `args`; the server is not used until it is fixed",
-                "mcp.json:9:3: the server `list` is not an object; write {\"command\": …} or {\"url\": …}",
-            ]
-        );
-    }
-
-    #[test]
-    fn an_invalid_file_is_one_line() {
-        let (servers, problems) = read("{\"mcpServers\": {\n  \"a\": {\"command\": }\n}}");
-        assert!(servers.servers.is_empty());
-        assert_eq!(
-            problems,
-            ["mcp.json:2:20: expected value; its servers are ignored until it is fixed"]
-        );
-        let (_, problems) = read("[]");
-        assert_eq!(
-            problems,
-            [
-                "mcp.json:1:1: `mcpServers` is not an object; write {\"mcpServers\": {\"NAME\": {\"command\": …}}}"
-            ]
-        );
-    }
-}
+mod tests;

@@ -358,7 +358,11 @@ impl Connection {
     /// The error of a failed request. A required sign-in is reported to the server's task.
     fn fault(&self, error: ServiceError) -> CallError {
         let Some(header) = challenge(&error) else {
-            return error.into();
+            return match CallError::from(error) {
+                CallError::Closed(message) => CallError::Closed(self.client.log.hide(&message)),
+                CallError::Server(message) => CallError::Server(self.client.log.hide(&message)),
+                error => error,
+            };
         };
         // The server's task may have ended.
         let _ = self.client.refused.send(header.to_owned());

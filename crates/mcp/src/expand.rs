@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-/// `text` with its variables replaced.
+/// `text` with its variables replaced. `used` gets the name and the value of each.
 ///
 /// # Errors
 /// The name of a variable that is not set and has no default.
-pub(super) fn expand(text: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
+pub(super) fn expand(
+    text: &str,
+    environment: &BTreeMap<String, String>,
+    mut used: impl FnMut(&str, &str),
+) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {
@@ -23,6 +27,9 @@ pub(super) fn expand(text: &str, environment: &BTreeMap<String, String>) -> Resu
         let name = name.strip_prefix("env:").unwrap_or(name);
         let value = environment.get(name).map(String::as_str);
         let value = value.filter(|value| default.is_none() || !value.is_empty());
+        if let Some(value) = value {
+            used(name, value);
+        }
         expanded.push_str(value.or(default).ok_or(name)?);
         rest = &rest[start + length + 1..];
     }
@@ -40,7 +47,7 @@ mod tests {
             ("A".to_owned(), "1".to_owned()),
             ("EMPTY".to_owned(), String::new()),
         ]);
-        let expanded = |text: &str| expand(text, &environment);
+        let expanded = |text: &str| expand(text, &environment, |_, _| {});
         assert_eq!(expanded("x${A}y${env:A}"), Ok("x1y1".into()));
         assert_eq!(
             expanded("${B:-two} ${EMPTY:-three}"),

@@ -30,6 +30,7 @@ mod elicitation;
 mod entry;
 mod expand;
 mod file;
+mod hidden;
 mod lists;
 mod log;
 mod login;

@@ -1,12 +1,14 @@
 //! The log of a server: its standard error, invalid messages, and with `--trace-mcp` every message in both
 //! directions. When the file is full, it is renamed and a new one starts.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::hidden::Hidden;
 use osier_base::{private, text};
 
 /// Size after which a new file starts.
@@ -16,11 +18,15 @@ const LINE_LIMIT: usize = 16 * 1024;
 /// Lines that are logged in one second at most; the others are counted.
 const LINES_A_SECOND: u64 = 500;
 
+/// Maximum characters of the name of a server in the name of its file.
+const MAX_NAME: usize = 40;
+
 /// A log. A failed write never fails the server.
 #[derive(Debug)]
 pub(super) struct ServerLog {
     path: PathBuf,
     open: Mutex<Option<Open>>,
+    hidden: Hidden,
 }
 
 #[derive(Debug)]
@@ -34,16 +40,27 @@ struct Open {
 
 impl ServerLog {
     /// The log of `server` in `folder`. The file is created with its first line.
-    pub(super) fn new(folder: &Path, server: &str) -> Self {
+    pub(super) fn new(folder: &Path, server: &str, hidden: Hidden) -> Self {
         let allowed = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
-        let name = server
+        let mut name: String = server
             .chars()
-            .map(|char| if allowed(char) { char } else { '_' });
-        let name: String = name.collect();
+            .take(MAX_NAME)
+            .map(|char| if allowed(char) { char } else { '_' })
+            .collect();
+        // Different servers have different files, also where letter case makes no difference.
+        if name != server || name != name.to_lowercase() {
+            let _ = write!(name, "_{:08x}", crc32fast::hash(server.as_bytes()));
+        }
         Self {
             path: folder.join(format!("mcp-{name}.log")),
             open: Mutex::default(),
+            hidden,
         }
+    }
+
+    /// `text` without values that no message shows.
+    pub(super) fn hide(&self, text: &str) -> String {
+        self.hidden.hide(text)
     }
 
     /// A folder for the server below `parent`.
@@ -62,7 +79,7 @@ impl ServerLog {
 
     /// Writes a line, and returns whether there was room for it.
     pub(super) fn try_line(&self, kind: &str, text: &str) -> bool {
-        self.line_at(jiff::Timestamp::now(), kind, text)
+        self.line_at(jiff::Timestamp::now(), kind, &self.hidden.hide(text))
     }
 
     fn line_at(&self, now: jiff::Timestamp, kind: &str, text: &str) -> bool {
@@ -131,7 +148,7 @@ mod tests {
     #[test]
     fn a_flood_of_lines_is_counted() {
         let folder = tempfile::tempdir().unwrap();
-        let log = ServerLog::new(folder.path(), "a");
+        let log = ServerLog::new(folder.path(), "a", Hidden::default());
         let second = |second| jiff::Timestamp::from_second(second).unwrap();
         let logged = (0..2_000).filter(|_| log.line_at(second(1), "stderr", "y"));
         assert_eq!(logged.count(), 500);
@@ -150,15 +167,21 @@ mod tests {
     #[test]
     fn lines_are_clean_and_the_file_is_bounded() {
         let folder = tempfile::tempdir().unwrap();
-        let log = ServerLog::new(folder.path(), "a/b");
-        assert_eq!(log.path(), folder.path().join("mcp-a_b.log"));
+        let log = ServerLog::new(folder.path(), "a/b", Hidden::default());
+        assert_eq!(log.path(), folder.path().join("mcp-a_b_07f4401c.log"));
+        for other in ["a_b", "a:b", "A_b"] {
+            assert_ne!(
+                ServerLog::new(folder.path(), other, Hidden::default()).path(),
+                log.path()
+            );
+        }
         log.line("stderr", "\x1b[31mred\x1b[0m\n");
         let text = std::fs::read_to_string(log.path()).unwrap();
         assert_eq!(text.split_once(' ').unwrap().1, "stderr: red\n");
         for _ in 0..1000 {
             log.line("stderr", &"x".repeat(20_000));
         }
-        let lengths = ["mcp-a_b.log", "mcp-a_b.log.old"]
+        let lengths = ["mcp-a_b_07f4401c.log", "mcp-a_b_07f4401c.log.old"]
             .map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len());
         assert!(
             lengths.iter().all(|length| *length <= LIMIT + 20_000),

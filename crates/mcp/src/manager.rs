@@ -265,7 +265,11 @@ impl Manager {
 
     fn add(&mut self, config: config::ServerConfig) {
         let config = Arc::new(config);
-        let log = Arc::new(ServerLog::new(&self.setup.logs, &config.name));
+        let log = Arc::new(ServerLog::new(
+            &self.setup.logs,
+            &config.name,
+            config.hidden.clone(),
+        ));
         let (changed, changes) = mpsc::unbounded_channel();
         let (refused, refusals) = mpsc::unbounded_channel();
         let (commands, commanded) = mpsc::unbounded_channel();
@@ -370,6 +374,7 @@ impl Manager {
             let outcome = outcome
                 .await
                 .unwrap_or_else(|_| Err("the sign-in was not completed in time".to_owned()));
+            let outcome = outcome.map_err(|message| config.hidden.hide(&message));
             if let Some(orders) = orders.upgrade() {
                 let _ = orders.send(Order::SignedIn(config.name.clone(), outcome));
             }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::Wait;
 use super::manager::{Known, Mcp, Shared};
+use super::names::tool_name;
 use super::result::Parts;
 use osier_agent::{Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink, UserMessage};
 use osier_base::{ids, text};
@@ -32,9 +33,9 @@ pub struct Mentions {
     workspace: Arc<Workspace>,
 }
 
-/// The command for the prompt `prompt` of `server`.
+/// The command for the prompt `prompt` of `server`. Different prompts have different commands.
 pub fn prompt_command(server: &str, prompt: &str) -> String {
-    format!("{PROMPT_PREFIX}{server}__{prompt}")
+    format!("{PROMPT_PREFIX}{}", tool_name(server, prompt))
 }
 
 impl Mentions {
@@ -54,10 +55,12 @@ impl Mentions {
             return Ok(());
         }
         let known = self.known();
+        // What a server's prompt says is text: only what the user typed refers to a resource.
+        let typed = message.text.clone();
         if message.text.starts_with(PROMPT_PREFIX) {
             self.expand(message, &known).await?;
         }
-        for (server, uri) in mentions(&message.text, &known) {
+        for (server, uri) in mentions(&typed, &known) {
             let resource = self.read(server, &uri).await;
             let resource = resource.map_err(|error| StopRun {
                 message: format!("cannot read `@{}:{uri}`: {error}", server.info.name),
@@ -317,6 +320,15 @@ mod tests {
             arguments: vec![argument("file", true), argument("focus", false)],
         };
         arguments(&prompt, text).map(Value::Object)
+    }
+
+    #[test]
+    fn different_prompts_have_different_commands() {
+        assert_eq!(prompt_command("git", "review"), "/mcp__git__review");
+        assert_ne!(
+            prompt_command("git", "x__review"),
+            prompt_command("git__x", "review")
+        );
     }
 
     #[test]

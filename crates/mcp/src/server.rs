@@ -127,7 +127,7 @@ impl ServerTask {
 
     /// Waits for the next start, or for a command.
     async fn rest(&mut self, error: &ConnectError, attempts: &mut usize) -> Ended {
-        let message = error.to_string();
+        let message = self.client.log.hide(&error.to_string());
         self.client.log.line("osier", &message);
         let wait = BACK_OFF.get(*attempts).filter(|_| error.is_passing());
         *attempts += 1;

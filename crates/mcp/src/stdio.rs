@@ -249,6 +249,7 @@ fn id_of(edges: &[u8]) -> Option<NumberOrString> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hidden::Hidden;
     use super::*;
 
     async fn lines(input: &[u8]) -> Vec<String> {
@@ -267,7 +268,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_sends_no_messages_is_stopped() {
         let folder = tempfile::tempdir().unwrap();
-        let log = Arc::new(ServerLog::new(folder.path(), "s"));
+        let log = Arc::new(ServerLog::new(folder.path(), "s", Hidden::default()));
         let message = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
         let script = format!("yes | head -9999; echo '{message}'; yes");
         let invocation = Invocation::new("/bin/sh", ["-c", script.as_str()]);

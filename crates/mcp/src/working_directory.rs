@@ -13,8 +13,11 @@ impl ServerConfig {
             Launch::Command { cwd, .. } => cwd.as_deref(),
             Launch::Url { .. } => None,
         };
-        // An absolute one can come from a variable such as `${PWD}`.
-        !self.of_project && cwd.is_some_and(|cwd| cwd.is_relative() || cwd.starts_with(project))
+        // An absolute one can come from a variable such as `${PWD}`, or lead there by a link.
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_below =
+            |cwd: &Path| cwd.starts_with(project) || real(cwd).starts_with(real(project));
+        !self.of_project && cwd.is_some_and(|cwd| cwd.is_relative() || is_below(cwd))
     }
 
     /// Why it does not start.
@@ -45,8 +48,9 @@ impl ServerConfig {
             |word: &&String| *word == "." || word.starts_with("./") || word.starts_with("../");
         let word = std::iter::once(program).chain(args).find(is_relative)?;
         let message = format!(
-            "the server `{}` uses `{word}`, but does not start in the project",
-            self.name
+            "the server `{}` uses `{}`, but does not start in the project",
+            self.name,
+            self.hidden.hide(word)
         );
         let hint = "to start it there, add \"cwd\": \".\"";
         (!self.of_project).then(|| Problem::of_file(&self.file, message, hint))
@@ -61,8 +65,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relative_directories_and_those_below_the_project_are_in_it() {
+    fn links_and_parents_that_lead_to_the_project_are_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("app");
+        std::fs::create_dir_all(project.join("sub")).unwrap();
+        std::fs::create_dir(folder.path().join("other")).unwrap();
+        std::os::unix::fs::symlink(&project, folder.path().join("link")).unwrap();
+        for (cwd, expected) in [
+            ("link", true),
+            ("link/sub", true),
+            ("other/../app", true),
+            ("other", false),
+            ("app/../other", true),
+        ] {
+            let cwd = folder.path().join(cwd);
+            assert_eq!(
+                in_project(&cwd.display().to_string(), &project),
+                expected,
+                "{cwd:?}"
+            );
+        }
+    }
+
+    /// Whether a server with `cwd` is in `project`.
+    fn in_project(cwd: &str, project: &Path) -> bool {
         let environment = BTreeMap::from([("PWD".to_owned(), "/work/app".to_owned())]);
+        let text = serde_json::json!({"mcpServers": {"s": {"command": "npx", "cwd": cwd}}});
+        let path = Path::new("/home/mcp.json");
+        let mut servers = config::parse(path, &text.to_string(), &environment).servers;
+        servers.remove("s").unwrap().wants_project(project)
+    }
+
+    #[test]
+    fn relative_directories_and_those_below_the_project_are_in_it() {
         for (cwd, expected) in [
             (".", true),
             ("sub", true),
@@ -72,15 +107,8 @@ mod tests {
             ("/work", false),
             ("/work/application", false),
         ] {
-            let text = serde_json::json!({"mcpServers": {"s": {"command": "npx", "cwd": cwd}}});
-            let path = Path::new("/home/mcp.json");
-            let mut servers = config::parse(path, &text.to_string(), &environment).servers;
-            let server = servers.remove("s").unwrap();
-            assert_eq!(
-                server.wants_project(Path::new("/work/app")),
-                expected,
-                "{cwd}"
-            );
+            let project = Path::new("/work/app");
+            assert_eq!(in_project(cwd, project), expected, "{cwd}");
         }
     }
 }

@@ -9,6 +9,8 @@ use boon::{CompileError, Compiler, ErrorKind, SchemaIndex, Schemas, UrlLoader, V
 use osier_base::text::head_bytes;
 use serde_json::{Map, Value, json};
 
+use super::schema_cost;
+
 /// The URL of the schema. No document is there. An `$id` may be relative to it.
 const URL: &str = "tool:///arguments";
 /// Maximum mistakes that are reported of one call.
@@ -32,6 +34,8 @@ pub(super) struct ArgumentSchema {
     schemas: Schemas,
     root: SchemaIndex,
     nesting: Nesting,
+    /// The schema, if it has references.
+    referring: Option<Value>,
 }
 
 /// How many subschemas can be checked, each within the one before.
@@ -107,6 +111,13 @@ impl ArgumentSchema {
     }
 
     fn find_mistakes(&self, arguments: &Value) -> Result<(), Mistakes> {
+        let referring = self.referring.as_ref();
+        if referring.is_some_and(|schema| !schema_cost::is_affordable(schema, arguments)) {
+            return Err(Mistakes {
+                path: String::new(),
+                message: "the references of the schema are too much work to check".to_owned(),
+            });
+        }
         let Err(error) = self.schemas.validate(arguments, self.root) else {
             return Ok(());
         };
@@ -186,6 +197,7 @@ fn has_references(schema: &Value) -> bool {
 
 fn compile(schema: Value) -> Result<ArgumentSchema, String> {
     let nesting = Nesting::new(&schema);
+    let referring = matches!(nesting, Nesting::Objects(_)).then(|| schema.clone());
     let mut schemas = Schemas::new();
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(NoLoader));
@@ -196,6 +208,7 @@ fn compile(schema: Value) -> Result<ArgumentSchema, String> {
         schemas,
         root,
         nesting,
+        referring,
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod argument_schema;
 mod interface;
+mod schema_cost;
 mod selection;
 mod toolbox;
 

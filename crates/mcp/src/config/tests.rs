@@ -1,0 +1,139 @@
+use super::*;
+
+fn read(text: &str) -> (Servers, Vec<String>) {
+    let environment = BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]);
+    let servers = parse(Path::new("mcp.json"), text, &environment);
+    let problems = servers.problems.iter().map(ToString::to_string).collect();
+    (servers, problems)
+}
+
+#[test]
+fn common_forms_of_server_entries_are_read() {
+    let (servers, problems) = read(
+        r#"{"mcpServers": {
+  "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "${TOKEN}", "N": 1}, "timeout": 5,
+            "tools": ["read_*"], "disabledTools": ["read_secret"]},
+  "web": {"type": "http", "url": "https://h/mcp", "headers": {"X": "Bearer ${TOKEN}"}, "disabled": true}
+}}"#,
+    );
+    assert_eq!(problems, [""; 0]);
+    let files = &servers.servers["files"];
+    let expected = Launch::Command {
+        program: "npx".into(),
+        args: vec!["-y".into(), "x".into()],
+        env: BTreeMap::from([("A".into(), "secret".into()), ("N".into(), "1".into())]),
+        cwd: None,
+    };
+    assert_eq!(files.launch, expected);
+    assert_eq!(files.timeout, Duration::from_secs(5));
+    let offered = ["read_file", "read_secret", "write_file"].map(|name| files.tools.allows(name));
+    assert_eq!(offered, [true, false, false]);
+    let web = &servers.servers["web"];
+    assert!(web.disabled && web.launch.is_url());
+    assert_eq!(
+        (web.shown.as_str(), files.shown.as_str()),
+        ("https://h/mcp", "npx -y x")
+    );
+    let Launch::Url { headers, .. } = &web.launch else {
+        panic!("a url");
+    };
+    assert_eq!(headers["X"], "Bearer secret");
+}
+
+#[test]
+fn each_error_is_one_line_with_its_position_and_the_rest_works() {
+    let (servers, problems) = read(
+        r#"{"mcpServers": {
+  "good": {"command": "x"},
+  "odd": {"command": "x", "arg": []},
+  "none": {},
+  "both": {"command": "x", "url": "https://h"},
+  "old": {"type": "sse", "url": "https://h/sse"},
+  "unset": {"command": "x", "env": {"K": "${NOT_SET}"}},
+  "shape": {"command": "x", "args": "y"},
+  "list": []
+}}"#,
+    );
+    let names: Vec<&str> = servers.servers.keys().map(String::as_str).collect();
+    assert_eq!(names, ["good", "odd"]);
+    assert_eq!(
+        problems,
+        [
+            "mcp.json:3:27: the server `odd` has the unknown key `arg`; did you mean `args`?",
+            "mcp.json:4:3: the server `none` has neither `command` nor `url`; set the program to start, or the URL",
+            "mcp.json:5:28: the server `both` has both `command` and `url`; remove one of them",
+            "mcp.json:6:11: the server `old` has the type `sse`; the HTTP+SSE protocol of 2024 is not supported: use the streamable HTTP URL, often `/mcp`",
+            "mcp.json:7:37: the server `unset` uses the variable `NOT_SET`, which is not set; set it, or write ${NAME:-default}; until then the server is ignored",
+            "mcp.json:8:29: the server `shape` has no list of strings in `args`; the server is not used until it is fixed",
+            "mcp.json:9:3: the server `list` is not an object; write {\"command\": …} or {\"url\": …}",
+        ]
+    );
+}
+
+#[test]
+fn values_of_variables_are_not_shown() {
+    let (servers, problems) = read(
+        r#"{"mcpServers": {
+  "a": {"url": "${TOKEN}"},
+  "b": {"command": "x", "tools": ["[${TOKEN}"]},
+  "c": {"command": "x", "args": ["./${TOKEN}"]}
+}}"#,
+    );
+    assert_eq!(
+        problems,
+        [
+            "mcp.json:2:9: the server `a` has the invalid URL `${TOKEN}`; a URL starts with https:// or http://",
+            "mcp.json:3:25: the server `b` error parsing glob '[${TOKEN}': unclosed character class; missing ']'; the server is not used until it is fixed",
+        ]
+    );
+    let server = &servers.servers["c"];
+    let warning = server.relative_argument().unwrap().to_string();
+    assert!(warning.contains("uses `./${TOKEN}`"), "{warning}");
+    assert_eq!(
+        server.hidden.hide("no program secret"),
+        "no program ${TOKEN}"
+    );
+}
+
+#[test]
+fn a_timeout_is_at_most_a_day() {
+    for (timeout, expected) in [
+        ("86400000", Some(86_400)),
+        ("1e22", None),
+        ("1e300", None),
+        ("-1", None),
+        ("0", None),
+    ] {
+        let text =
+            format!(r#"{{"mcpServers": {{"a": {{"command": "x", "timeout": {timeout}}}}}}}"#);
+        let (servers, problems) = read(&text);
+        let read = servers.servers["a"].timeout;
+        assert_eq!(
+            read,
+            expected.map_or(REQUEST_TIMEOUT, Duration::from_secs),
+            "{timeout}"
+        );
+        assert_eq!(
+            problems.len(),
+            usize::from(expected.is_none()),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
+fn an_invalid_file_is_one_line() {
+    let (servers, problems) = read("{\"mcpServers\": {\n  \"a\": {\"command\": }\n}}");
+    assert!(servers.servers.is_empty());
+    assert_eq!(
+        problems,
+        ["mcp.json:2:20: expected value; its servers are ignored until it is fixed"]
+    );
+    let (_, problems) = read("[]");
+    assert_eq!(
+        problems,
+        [
+            "mcp.json:1:1: `mcpServers` is not an object; write {\"mcpServers\": {\"NAME\": {\"command\": …}}}"
+        ]
+    );
+}
