@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::answers::Answering;
 use super::client::{Client, Followed, Progress};
 use super::config::{Launch, ServerConfig};
 use super::login::Logins;
@@ -118,6 +119,7 @@ async fn start(
                 let program = program.clone();
                 ConnectError::Spawn { program, source }
             })?;
+            let transport = Answering::new(transport, &client.log);
             client.clone().serve_with_lifecycle(transport, mode).await
         }
         Launch::Url { url, headers, .. } => {
@@ -127,6 +129,7 @@ async fn start(
             let http_client = logins.client(url, has_authorization).await;
             let http_client = http_client.map_err(ConnectError::Failed)?;
             let transport = StreamableHttpClientTransport::with_client(http_client, http);
+            let transport = Answering::new(transport, &client.log);
             client.clone().serve_with_lifecycle(transport, mode).await
         }
     };

@@ -23,6 +23,7 @@
 //! assert_eq!(osier_mcp::tool_name("git", "log"), "git__log");
 //! ```
 
+mod answers;
 mod client;
 pub mod config;
 mod connection;
