@@ -173,6 +173,18 @@ async fn oversized_message_is_an_error_of_its_call() {
 }
 
 #[tokio::test]
+async fn server_that_sends_requests_and_reads_no_answers_is_stopped() {
+    let place = TestProject::new();
+    config(&place, &json!({"fake": fake("pester")}));
+    let mut open = open(&place, Script::new()).await;
+    let stopped = |state| matches!(state, ServerState::Waiting { .. });
+    let server = state(&mut open, stopped).await;
+    let log = std::fs::read_to_string(server.log).unwrap();
+    let expected = "osier: stopped: it sends requests, but has not read 1000 answers\n";
+    assert!(log.contains(expected), "{log}");
+}
+
+#[tokio::test]
 async fn tools_beyond_the_limit_are_hidden_and_reported() {
     let place = TestProject::new();
     config(&place, &json!({"fake": fake("many")}));

@@ -33,6 +33,10 @@ while read -r line; do
     *'"prompts/get"'*)
       who=$(printf '%s' "$line" | sed -n 's/.*"who":"\([^"]*\)".*/\1/p')
       result "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Greet $who warmly\"}}]}" ;;
+    *'"notifications/initialized"'*)
+      [ "$mode" = pester ] || continue
+      yes '{"jsonrpc":"2.0","id":1,"method":"ping"}' | head -n 200000
+      exec sleep 1000 ;;
     *'"notifications/cancelled"'*) note "cancelled" ;;
     *'"name":"echo"'*) text "echoed" ;;
     *'"name":"die"'*) exit 7 ;;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rmcp::model::{JsonRpcMessage, NumberOrString};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use tokio_util::sync::CancellationToken;
 
 use super::log::ServerLog;
 
@@ -21,6 +22,8 @@ pub(super) struct Answering<T> {
     log: Arc<ServerLog>,
     /// One clone per answer that is not written yet.
     unread: Arc<()>,
+    /// Drops the answers that wait.
+    stopped: CancellationToken,
 }
 
 impl<T> Answering<T> {
@@ -29,6 +32,7 @@ impl<T> Answering<T> {
             inner,
             log: Arc::clone(log),
             unread: Arc::default(),
+            stopped: CancellationToken::new(),
         }
     }
 
@@ -58,12 +62,17 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Answering<T> {
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), T::Error>> + Send + 'static {
         let is_answer = matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
-        let unread = is_answer.then(|| Arc::clone(&self.unread));
+        let answer = is_answer.then(|| (Arc::clone(&self.unread), self.stopped.clone()));
         let sending = self.inner.send(item);
         async move {
-            let sent = sending.await;
-            drop(unread);
-            sent
+            let Some((_unread, stopped)) = answer else {
+                return sending.await;
+            };
+            tokio::select! {
+                biased;
+                () = stopped.cancelled() => Ok(()),
+                sent = sending => sent,
+            }
         }
     }
 
@@ -71,6 +80,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Answering<T> {
         let message = self.inner.receive().await?;
         if let Some(fault) = self.fault(&message) {
             self.log.line("osier", &fault);
+            self.stopped.cancel();
             return None;
         }
         Some(message)
@@ -120,6 +130,9 @@ mod tests {
             unread.push(server.send(answer(message)));
         }
         assert_eq!(unread.len(), 1000);
+        for answer in unread {
+            answer.await.unwrap();
+        }
         let log = fs::read_to_string(log.path()).unwrap();
         assert!(
             log.contains("stopped: it sends requests, but has not read 1000 answers"),

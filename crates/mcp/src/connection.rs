@@ -440,7 +440,8 @@ impl Connection {
     ) -> Result<Value, CallError> {
         let value = match request {
             InputRequest::Elicitation(ElicitRequest { params, .. }) => {
-                serde_json::to_value(self.client.elicit(params, cancel).await)
+                let answer = self.client.elicit(params, cancel).await;
+                serde_json::to_value(answer.map_err(CallError::Server)?)
             }
             InputRequest::ListRoots(_) => serde_json::to_value(self.client.roots()),
             _ => {
