@@ -39,6 +39,7 @@ mod mentions;
 mod names;
 mod result;
 mod server;
+mod size;
 mod stdio;
 mod tools;
 mod working_directory;
