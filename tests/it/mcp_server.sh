@@ -35,7 +35,7 @@ while read -r line; do
       result "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Greet $who warmly\"}}]}" ;;
     *'"notifications/initialized"'*)
       [ "$mode" = pester ] || continue
-      yes '{"jsonrpc":"2.0","id":1,"method":"ping"}' | head -n 200000
+      seq -f '{"jsonrpc":"2.0","id":%.0f,"method":"ping"}' 1000 200000
       exec sleep 1000 ;;
     *'"notifications/cancelled"'*) note "cancelled" ;;
     *'"name":"echo"'*) text "echoed" ;;

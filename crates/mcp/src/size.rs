@@ -28,21 +28,28 @@ pub(super) fn refusal(edges: &[u8], reason: String) -> Option<RxJsonRpcMessage<R
 /// About the number of values and names in `json`: its separators outside of strings.
 fn values(json: &[u8]) -> usize {
     let (mut count, mut rest) = (0, json);
-    while let Some(start) = rest.iter().position(|byte| {
-        count += usize::from(matches!(byte, b',' | b':' | b'[' | b'{'));
-        *byte == b'"'
-    }) {
-        rest = &rest[start + 1..];
-        // To the end of the string.
-        while let Some(end) = memchr::memchr2(b'"', b'\\', rest) {
-            let is_end = rest[end] == b'"';
-            rest = &rest[(end + 2 - usize::from(is_end)).min(rest.len())..];
-            if is_end {
-                break;
-            }
-        }
+    loop {
+        let string = memchr::memchr(b'"', rest);
+        let (outside, inside) = rest.split_at(string.unwrap_or(rest.len()));
+        let is_separator = |byte: &&u8| matches!(byte, b',' | b':' | b'[' | b'{');
+        count += outside.iter().filter(is_separator).count();
+        let Some(after) = inside.get(1..).and_then(after_string) else {
+            return count;
+        };
+        rest = after;
     }
-    count
+}
+
+/// What follows the string that begins before `rest`; None if it does not end.
+fn after_string(mut rest: &[u8]) -> Option<&[u8]> {
+    loop {
+        let at = memchr::memchr2(b'"', b'\\', rest)?;
+        if rest[at] == b'"' {
+            return Some(&rest[at + 1..]);
+        }
+        // An escaped character.
+        rest = rest.get(at + 2..)?;
+    }
 }
 
 /// The id in the edges of a message: servers write it first or last.
