@@ -22,6 +22,8 @@ pub(super) struct Answering<T> {
     log: Arc<ServerLog>,
     /// One clone per answer that is not written yet.
     unread: Arc<()>,
+    /// The last message was a request. Its answer comes before the next message.
+    is_request: bool,
     /// Drops the answers that wait.
     stopped: CancellationToken,
 }
@@ -32,6 +34,7 @@ impl<T> Answering<T> {
             inner,
             log: Arc::clone(log),
             unread: Arc::default(),
+            is_request: false,
             stopped: CancellationToken::new(),
         }
     }
@@ -77,7 +80,13 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Answering<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        // This future can be dropped here, and the next one waits again.
+        if self.is_request {
+            tokio::task::yield_now().await;
+            self.is_request = false;
+        }
         let message = self.inner.receive().await?;
+        self.is_request = matches!(message, JsonRpcMessage::Request(_));
         if let Some(fault) = self.fault(&message) {
             self.log.line("osier", &fault);
             self.stopped.cancel();
