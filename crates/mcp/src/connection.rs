@@ -13,8 +13,8 @@ use rmcp::model::{
     ReadResourceResult, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
-    RequestHandle, RoleClient, RunningService, ServiceError,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer,
+    PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
 };
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, InsufficientScopeError, StreamableHttpClientTransport,
@@ -133,12 +133,16 @@ async fn start(
             client.clone().serve_with_lifecycle(transport, mode).await
         }
     };
-    started.map_err(|error| {
+    let service = started.map_err(|error| {
         if let (Launch::Url { url, .. }, Some(header)) = (&config.launch, error.auth_challenge()) {
             logins.challenged(url, header);
         }
         failure(&error)
-    })
+    })?;
+    // The cache would store every page of every list, and every resource.
+    let no_cache = ClientCacheConfig::disabled();
+    service.peer().set_response_cache_config(no_cache).await;
+    Ok(service)
 }
 
 fn failure(error: &ClientInitializeError) -> ConnectError {

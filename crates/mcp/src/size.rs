@@ -26,7 +26,7 @@ pub(super) fn refusal(edges: &[u8], reason: String) -> Option<RxJsonRpcMessage<R
 }
 
 /// About the number of values and names in `json`: its separators outside of strings.
-fn values(json: &[u8]) -> usize {
+pub(super) fn values(json: &[u8]) -> usize {
     let (mut count, mut rest) = (0, json);
     loop {
         let string = memchr::memchr(b'"', rest);
