@@ -13,6 +13,8 @@ use osier_tools::{Workspace, image};
 
 /// Maximum number of images per result.
 const IMAGE_LIMIT: usize = 10;
+/// Maximum number of images and other data per result.
+const DATA_LIMIT: usize = 100;
 /// Maximum bytes of structured content for the interface.
 const STRUCTURED_LIMIT: usize = 64 * 1024;
 
@@ -21,6 +23,8 @@ const STRUCTURED_LIMIT: usize = 64 * 1024;
 pub(super) struct Parts {
     pub text: String,
     pub images: Vec<ContentBlock>,
+    /// The blocks with data, and those beyond the limit.
+    data: usize,
 }
 
 impl Parts {
@@ -57,7 +61,9 @@ impl Parts {
                 blob,
                 ..
             } => {
-                self.push(&format!("[resource {uri}]"));
+                if self.data < DATA_LIMIT {
+                    self.push(&format!("[resource {uri}]"));
+                }
                 let kind = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
                 self.data(&blob, &kind, workspace).await;
             }
@@ -65,7 +71,23 @@ impl Parts {
         }
     }
 
+    /// Reports what was left out.
+    pub(super) fn end(mut self) -> Self {
+        let left_out = self.data.saturating_sub(DATA_LIMIT);
+        if left_out > 0 {
+            let blocks = text::counted(left_out, "block", "blocks");
+            self.push(&format!(
+                "[{blocks} of data left out: the limit is {DATA_LIMIT}]"
+            ));
+        }
+        self
+    }
+
     async fn data(&mut self, data: &str, mime_type: &str, workspace: &Workspace) {
+        self.data += 1;
+        if self.data > DATA_LIMIT {
+            return;
+        }
         let Ok(bytes) = STANDARD.decode(data.trim_ascii()) else {
             self.push(&format!("[{mime_type}: not valid base64]"));
             return;
@@ -104,6 +126,7 @@ pub(super) async fn output(
     for block in result.content {
         parts.add(block, workspace).await;
     }
+    let mut parts = parts.end();
     // Servers send the same content as text; this handles those that do not.
     if let Some(structured) = &result.structured_content
         && parts.text.is_empty()
@@ -207,5 +230,24 @@ mod tests {
             .add(serde_json::from_value(broken).unwrap(), &workspace)
             .await;
         assert!(parts.text.ends_with("[image/png: not valid base64]"));
+    }
+
+    #[tokio::test]
+    async fn data_beyond_the_limit_is_left_out() {
+        let audio = json!({"type": "audio", "data": "AAEC", "mimeType": "audio/wav"});
+        let blob = json!({"type": "resource", "resource": {"uri": "a://b", "blob": "AAEC"}});
+        let mut blocks = vec![audio; 10_000];
+        blocks.extend(vec![blob; 10_000]);
+        blocks.push(json!({"type": "text", "text": "the end"}));
+        let output = shown(json!({"content": blocks})).await;
+        let text = output.content[0].as_text().unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let stored = |line: &&&str| line.starts_with("[audio/wav, 3 bytes: stored in ");
+        assert_eq!(lines.iter().filter(stored).count(), 100, "{text}");
+        let rest = [
+            "the end",
+            "[19900 blocks of data left out: the limit is 100]",
+        ];
+        assert_eq!(lines[100..], rest);
     }
 }
