@@ -93,21 +93,26 @@ impl Parts {
             return;
         };
         let kind = text::single_line(mime_type);
+        let mut reason = String::new();
         if image::image_type(&bytes).is_some() && self.images.len() < IMAGE_LIMIT {
             let copy = bytes.clone();
             let fitted = osier_base::task::spawn_blocking(move || image::fit(copy)).await;
-            if let Ok(Ok(fitted)) = fitted {
-                self.images.push(ContentBlock::Image {
-                    data: STANDARD.encode(&fitted.bytes),
-                    mime_type: fitted.mime_type.to_owned(),
-                });
-                return;
+            match fitted {
+                Ok(Ok(fitted)) => {
+                    self.images.push(ContentBlock::Image {
+                        data: STANDARD.encode(&fitted.bytes),
+                        mime_type: fitted.mime_type.to_owned(),
+                    });
+                    return;
+                }
+                Ok(Err(error)) => reason = format!("; the image {error}"),
+                Err(_) => {}
             }
         }
         let size = bytes.len();
         match osier_tools::store_output(workspace, &bytes).await {
             Ok(path) => self.push(&format!(
-                "[{kind}, {size} bytes: stored in {}]",
+                "[{kind}, {size} bytes: stored in {}{reason}]",
                 path.display()
             )),
             Err(error) => self.push(&format!("[{kind}, {size} bytes: not stored: {error}]")),
@@ -170,6 +175,8 @@ pub(super) async fn output(
 
 #[cfg(test)]
 mod tests {
+    use ::image as image_crate;
+
     use super::*;
 
     async fn shown(result: Value) -> ToolOutput {
@@ -249,5 +256,27 @@ mod tests {
             "[19900 blocks of data left out: the limit is 100]",
         ];
         assert_eq!(lines[100..], rest);
+    }
+
+    #[tokio::test]
+    async fn an_image_with_too_many_pixels_is_stored_with_the_reason() {
+        let mut pixels = image_crate::RgbImage::new(1, 1);
+        let mut png = std::io::Cursor::new(Vec::new());
+        pixels.put_pixel(0, 0, image_crate::Rgb([1, 2, 3]));
+        pixels
+            .write_to(&mut png, image_crate::ImageFormat::Png)
+            .unwrap();
+        let mut png = png.into_inner();
+        // Width and height in the header, and its checksum.
+        let side = 11_000_u32.to_be_bytes();
+        png[16..24].copy_from_slice(&[side, side].concat());
+        let checksum = crc32fast::hash(&png[12..29]);
+        png[29..33].copy_from_slice(&checksum.to_be_bytes());
+        let picture =
+            json!({"type": "image", "data": STANDARD.encode(&png), "mimeType": "image/png"});
+        let output = shown(json!({"content": [picture]})).await;
+        let text = output.content[0].as_text().unwrap();
+        let reason = "; the image is too large: 11000x11000 pixels need 347 MiB of memory, and the limit is 256 MiB]";
+        assert!(text.ends_with(reason), "{text}");
     }
 }
