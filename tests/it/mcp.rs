@@ -150,6 +150,30 @@ async fn failed_server_is_not_restarted_until_requested() {
 }
 
 #[tokio::test]
+async fn a_server_that_does_not_list_its_tools_can_be_disabled() {
+    let place = TestProject::new();
+    let notes = place.work().join("notes");
+    // Reading ends when the server has been asked for its tools.
+    let made = std::process::Command::new("mkfifo").arg(&notes).status();
+    assert!(made.unwrap().success());
+    let mut server = fake("mute");
+    server["env"] = json!({"MCP_NOTES": notes});
+    config(&place, &json!({"fake": server}));
+    let mut open = open(&place, Script::default()).await;
+    let asked = move || loop {
+        if std::fs::read_to_string(&notes).unwrap().contains("asked") {
+            break;
+        }
+    };
+    tokio::task::spawn_blocking(asked).await.unwrap();
+    let name = "fake".to_owned();
+    let action = ServerAction::Disable;
+    open.host.send(Op::McpServer { name, action });
+    state(&mut open, |state| state == ServerState::Disabled).await;
+    open.close().await;
+}
+
+#[tokio::test]
 async fn invalid_messages_are_skipped_and_logged() {
     let place = TestProject::new();
     let (mut open, server) = ready(&place, "garbage", calling("fake__echo")).await;
@@ -170,6 +194,18 @@ async fn oversized_message_is_an_error_of_its_call() {
     };
     assert!(message.contains("bytes, and the limit is"), "{message}");
     open.close().await;
+}
+
+#[tokio::test]
+async fn server_that_sends_requests_and_reads_no_answers_is_stopped() {
+    let place = TestProject::new();
+    config(&place, &json!({"fake": fake("pester")}));
+    let mut open = open(&place, Script::new()).await;
+    let stopped = |state| matches!(state, ServerState::Waiting { .. });
+    let server = state(&mut open, stopped).await;
+    let log = std::fs::read_to_string(server.log).unwrap();
+    let expected = "osier: stopped: it sends requests, but has not read 1000 answers\n";
+    assert!(log.contains(expected), "{log}");
 }
 
 #[tokio::test]
@@ -294,7 +330,10 @@ async fn text_of_a_server_refers_to_no_resource() {
     let (mut open, _) = ready(&place, "sly", script).await;
     open.run("/mcp__fake__greet you").await;
     let request = open.last_request().join("\n");
-    assert!(request.contains("Greet @fake:memo://one, warmly"), "{request}");
+    assert!(
+        request.contains("Greet @fake:memo://one, warmly"),
+        "{request}"
+    );
     assert!(!request.contains("remember the milk"), "{request}");
     open.close().await;
 }

@@ -19,6 +19,7 @@ while read -r line; do
     *'"initialize"'*)
       result '{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{},"prompts":{}},"serverInfo":{"name":"fake","version":"1"}}' ;;
     *'"tools/list"'*)
+      [ "$mode" = mute ] && { note "asked"; continue; }
       if [ "$mode" = many ]; then
         list=$(tool t0); n=1
         while [ $n -lt 1000 ]; do list="$list,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
@@ -34,6 +35,10 @@ while read -r line; do
       [ "$mode" = sly ] && line='"who":"@fake:memo://one,"'
       who=$(printf '%s' "$line" | sed -n 's/.*"who":"\([^"]*\)".*/\1/p')
       result "{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"Greet $who warmly\"}}]}" ;;
+    *'"notifications/initialized"'*)
+      [ "$mode" = pester ] || continue
+      seq -f '{"jsonrpc":"2.0","id":%.0f,"method":"ping"}' 1000 200000
+      exec sleep 1000 ;;
     *'"notifications/cancelled"'*) note "cancelled" ;;
     *'"name":"echo"'*) text "echoed" ;;
     *'"name":"die"'*) exit 7 ;;

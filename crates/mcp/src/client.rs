@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
-    ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ErrorData,
-    FormElicitationCapability, Implementation, ListRootsResult, LoggingMessageNotificationParam,
-    ProgressNotificationParam, ProgressToken, Root, RootsCapabilities, UrlElicitationCapability,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode,
+    ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, Root,
+    RootsCapabilities, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::{Mutex, mpsc};
@@ -46,6 +47,9 @@ pub(super) struct Progress {
 /// cannot arrive before the request is registered.
 pub(super) type Followed = Arc<Mutex<HashMap<ProgressToken, mpsc::UnboundedSender<Progress>>>>;
 
+/// Maximum questions of one server that wait for the user; more are declined.
+const ASKING_LIMIT: usize = 8;
+
 /// Counts the questions that wait for the user.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Asking(Arc<AtomicUsize>);
@@ -55,10 +59,11 @@ impl Asking {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts one question until the guard is dropped.
-    fn begin(&self) -> AskingGuard {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        AskingGuard(Arc::clone(&self.0))
+    /// Counts one question until the guard is dropped, unless too many wait.
+    fn begin(&self) -> Option<AskingGuard> {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        let guard = AskingGuard(Arc::clone(&self.0));
+        (before < ASKING_LIMIT).then_some(guard)
     }
 }
 
@@ -101,8 +106,12 @@ impl Client {
         &self,
         params: ElicitRequestParams,
         cancel: &CancellationToken,
-    ) -> ElicitResult {
-        let _asking = self.asking.begin();
+    ) -> Result<ElicitResult, String> {
+        let Some(_asking) = self.asking.begin() else {
+            let message = format!("declined a question: {ASKING_LIMIT} others wait for the user");
+            self.log.line("osier", &message);
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
         elicitation::ask(&self.questions, &self.server, params, cancel).await
     }
 
@@ -151,7 +160,8 @@ impl ClientHandler for Client {
         params: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(self.elicit(params, &context.ct).await)
+        let answer = self.elicit(params, &context.ct).await;
+        answer.map_err(|message| ErrorData::invalid_params(message, None))
     }
 
     async fn on_progress(
@@ -193,11 +203,52 @@ impl ClientHandler for Client {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::StreamExt as _;
+    use futures_util::stream::FuturesUnordered;
+    use osier_protocol::questions::Request;
+
+    use super::super::hidden::Hidden;
     use super::*;
 
     #[test]
     fn a_directory_becomes_a_file_url() {
         let uri = file_uri(std::path::Path::new("/a b/ä"));
         assert_eq!(uri, "file:///a%20b/%C3%A4");
+    }
+
+    #[tokio::test]
+    async fn only_a_few_questions_of_a_server_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let (questions, mut requests) = Questions::new();
+        let client = Client {
+            server: "shop".into(),
+            cwd: folder.path().into(),
+            folder: folder.path().into(),
+            questions,
+            changed: mpsc::unbounded_channel().0,
+            refused: mpsc::unbounded_channel().0,
+            followed: Arc::default(),
+            asking: Asking::default(),
+            log: Arc::new(ServerLog::new(folder.path(), "shop", Hidden::default())),
+        };
+        let params = serde_json::json!({"mode": "form", "message": "Which?",
+            "requestedSchema": {"type": "object", "properties": {}}});
+        let params: ElicitRequestParams = serde_json::from_value(params).unwrap();
+        let cancel = CancellationToken::new();
+        let mut waiting: FuturesUnordered<_> = (0..10_000)
+            .map(|_| client.elicit(params.clone(), &cancel))
+            .collect();
+        for _ in 0..9_992 {
+            let answer = waiting.next().await.unwrap().unwrap();
+            assert_eq!(answer.action, ElicitationAction::Decline);
+        }
+        let mut asked = 0;
+        while let Ok(Request::Ask { .. }) = requests.try_recv() {
+            asked += 1;
+        }
+        assert_eq!((asked, waiting.len()), (8, 8));
+        // Ended questions do not count.
+        drop(waiting);
+        assert!(!client.asking.is_any());
     }
 }

@@ -13,8 +13,8 @@ use rmcp::model::{
     ReadResourceResult, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
-    RequestHandle, RoleClient, RunningService, ServiceError,
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer,
+    PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
 };
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, InsufficientScopeError, StreamableHttpClientTransport,
@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::answers::Answering;
 use super::client::{Client, Followed, Progress};
 use super::config::{Launch, ServerConfig};
 use super::login::Logins;
@@ -118,6 +119,7 @@ async fn start(
                 let program = program.clone();
                 ConnectError::Spawn { program, source }
             })?;
+            let transport = Answering::new(transport, &client.log);
             client.clone().serve_with_lifecycle(transport, mode).await
         }
         Launch::Url { url, headers, .. } => {
@@ -127,15 +129,20 @@ async fn start(
             let http_client = logins.client(url, has_authorization).await;
             let http_client = http_client.map_err(ConnectError::Failed)?;
             let transport = StreamableHttpClientTransport::with_client(http_client, http);
+            let transport = Answering::new(transport, &client.log);
             client.clone().serve_with_lifecycle(transport, mode).await
         }
     };
-    started.map_err(|error| {
+    let service = started.map_err(|error| {
         if let (Launch::Url { url, .. }, Some(header)) = (&config.launch, error.auth_challenge()) {
             logins.challenged(url, header);
         }
         failure(&error)
-    })
+    })?;
+    // The cache would store every page of every list, and every resource.
+    let no_cache = ClientCacheConfig::disabled();
+    service.peer().set_response_cache_config(no_cache).await;
+    Ok(service)
 }
 
 fn failure(error: &ClientInitializeError) -> ConnectError {
@@ -441,7 +448,8 @@ impl Connection {
     ) -> Result<Value, CallError> {
         let value = match request {
             InputRequest::Elicitation(ElicitRequest { params, .. }) => {
-                serde_json::to_value(self.client.elicit(params, cancel).await)
+                let answer = self.client.elicit(params, cancel).await;
+                serde_json::to_value(answer.map_err(CallError::Server)?)
             }
             InputRequest::ListRoots(_) => serde_json::to_value(self.client.roots()),
             _ => {

@@ -10,13 +10,23 @@ use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
 /// Columns of a message at most; what is cut is counted.
 const MESSAGE_LIMIT: usize = 2000;
 
+/// Maximum fields of a form.
+const FIELD_LIMIT: usize = 100;
+/// Maximum choices of all fields of a form.
+const CHOICE_LIMIT: usize = 1000;
+/// Maximum bytes of a form, as JSON, or of a URL.
+const BYTE_LIMIT: usize = 256 * 1024;
+
 /// Asks the user on behalf of `server`.
+///
+/// # Errors
+/// The reason why the question cannot be shown, for the server.
 pub(super) async fn ask(
     questions: &Questions,
     server: &str,
     params: ElicitRequestParams,
     cancel: &CancellationToken,
-) -> ElicitResult {
+) -> Result<ElicitResult, String> {
     let (message, kind, schema) = match params {
         ElicitRequestParams::FormElicitationParams {
             message,
@@ -24,6 +34,7 @@ pub(super) async fn ask(
             ..
         } => {
             let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+            check_size(&schema)?;
             let kind = QuestionKind::Form {
                 schema: schema.clone(),
             };
@@ -31,11 +42,12 @@ pub(super) async fn ask(
         }
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
             if !url.starts_with("https://") && !url.starts_with("http://") {
-                return ElicitResult::new(ElicitationAction::Decline);
+                return Ok(ElicitResult::new(ElicitationAction::Decline));
             }
+            within("URL", "bytes", url.len(), BYTE_LIMIT)?;
             (message, QuestionKind::Visit { url }, Value::Null)
         }
-        _ => return ElicitResult::new(ElicitationAction::Decline),
+        _ => return Ok(ElicitResult::new(ElicitationAction::Decline)),
     };
     let question = Question {
         id: String::new(),
@@ -44,7 +56,7 @@ pub(super) async fn ask(
         subject: None,
         kind,
     };
-    match questions.ask(question, cancel).await {
+    Ok(match questions.ask(question, cancel).await {
         Answer::Values { values } => {
             let content = Value::Object(with_defaults(values, &schema));
             ElicitResult::new(ElicitationAction::Accept).with_content(content)
@@ -52,7 +64,36 @@ pub(super) async fn ask(
         Answer::Yes => ElicitResult::new(ElicitationAction::Accept),
         Answer::Refuse { .. } => ElicitResult::new(ElicitationAction::Decline),
         _ => ElicitResult::new(ElicitationAction::Cancel),
+    })
+}
+
+fn check_size(schema: &Value) -> Result<(), String> {
+    let fields = schema.get("properties").and_then(Value::as_object);
+    let fields = fields.map_or(0, serde_json::Map::len);
+    within("form", "fields", fields, FIELD_LIMIT)?;
+    within("form", "choices", choices(schema), CHOICE_LIMIT)?;
+    within("form", "bytes", schema.to_string().len(), BYTE_LIMIT)
+}
+
+fn within(what: &str, unit: &str, count: usize, limit: usize) -> Result<(), String> {
+    if count > limit {
+        return Err(format!(
+            "the {what} has {count} {unit}, and the limit is {limit}"
+        ));
     }
+    Ok(())
+}
+
+/// The choices of all fields of `schema`.
+fn choices(schema: &Value) -> usize {
+    let Value::Object(parts) = schema else {
+        return 0;
+    };
+    let count = |(key, part): (&String, &Value)| match (key.as_str(), part) {
+        ("enum" | "oneOf" | "anyOf", Value::Array(values)) => values.len(),
+        (_, part) => choices(part),
+    };
+    parts.iter().map(count).sum()
 }
 
 /// Empty fields get the default of the schema.
@@ -90,7 +131,7 @@ mod tests {
             }
         };
         let (result, question) = tokio::join!(asking, answering);
-        (question, serde_json::to_value(result).unwrap())
+        (question, serde_json::to_value(result.unwrap()).unwrap())
     }
 
     fn form() -> Value {
@@ -146,7 +187,40 @@ mod tests {
         assert_eq!(result, json!({"action": "accept"}));
         let params = serde_json::from_value(url("javascript:x")).unwrap();
         let (questions, _requests) = Questions::new();
-        let result = ask(&questions, "shop", params, &CancellationToken::new()).await;
+        let result = ask(&questions, "shop", params, &CancellationToken::new())
+            .await
+            .unwrap();
         assert_eq!(result.action, ElicitationAction::Decline);
+    }
+
+    #[tokio::test]
+    async fn a_form_of_excessive_size_is_an_error() {
+        let fields = |count: usize| -> Map<String, Value> {
+            let field = |number| (format!("f{number}"), json!({"type": "string"}));
+            (0..count).map(field).collect()
+        };
+        let choices = |count: usize| {
+            let values: Vec<String> = (0..count).map(|number| number.to_string()).collect();
+            json!({"size": {"type": "string", "enum": values}})
+        };
+        let long = json!({"size": {"type": "string", "title": "x".repeat(BYTE_LIMIT)}});
+        let (questions, mut requests) = Questions::new();
+        let cancel = CancellationToken::new();
+        for (properties, expected) in [
+            (fields(101).into(), "101 fields, and the limit is 100"),
+            (choices(1001), "1001 choices, and the limit is 1000"),
+            (long, "262212 bytes, and the limit is 262144"),
+        ] {
+            let mut params = form();
+            params["requestedSchema"] = json!({"type": "object", "properties": properties});
+            let params = serde_json::from_value(params).unwrap();
+            let error = ask(&questions, "shop", params, &cancel).await.unwrap_err();
+            assert_eq!(error, format!("the form has {expected}"));
+        }
+        assert!(requests.try_recv().is_err());
+        let mut largest = form();
+        largest["requestedSchema"] = json!({"type": "object", "properties": fields(100)});
+        let question = answered(largest, Answer::Dismissed).await.0;
+        assert!(matches!(question.kind, QuestionKind::Form { .. }));
     }
 }

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use globset::GlobSet;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::config::ServerConfig;
-use super::lists::Lists;
+use super::lists::{Listed, Lists};
 use super::log::ServerLog;
 use super::manager::Known;
 use super::server::Command;
-use super::tools::{Link, ServerTool, TOOL_LIMIT};
+use super::tools::{Link, ServerTool};
 use osier_agent::{Severity, Tool};
 use osier_protocol::{ServerInfo, ServerState};
 
@@ -133,34 +132,49 @@ impl Entry {
         notice
     }
 
-    pub(super) fn take_lists(&mut self, lists: Lists, wanted: Option<&GlobSet>) -> Notice {
+    pub(super) fn take_lists(&mut self, lists: Lists) -> Vec<Notice> {
         if lists.version.is_some() {
             self.info.version = lists.version;
         }
         if lists.protocol.is_some() {
             self.info.protocol = lists.protocol;
         }
+        let mut notices = Vec::new();
         if let Some(resources) = lists.resources {
-            self.info.resources = resources;
+            notices.push(self.surplus(&resources, "resources"));
+            self.info.resources = resources.entries;
         }
         if let Some(prompts) = lists.prompts {
-            self.info.prompts = prompts;
+            notices.push(self.surplus(&prompts, "prompts"));
+            self.info.prompts = prompts.entries;
         }
-        lists.tools.and_then(|tools| self.take_tools(tools, wanted))
+        if let Some(tools) = lists.tools {
+            notices.push(self.take_tools(tools));
+        }
+        notices
     }
 
-    fn take_tools(&mut self, listed: Vec<Arc<ServerTool>>, wanted: Option<&GlobSet>) -> Notice {
-        let total = listed.len();
-        let is_wanted = |tool: &Arc<ServerTool>| {
-            self.config.tools.allows(&tool.tool)
-                && wanted.is_none_or(|wanted| wanted.is_match(&tool.spec().name))
-        };
-        let mut tools: Vec<Arc<ServerTool>> = listed.into_iter().filter(is_wanted).collect();
-        let chosen = self.config.tools.is_chosen() || wanted.is_some();
-        let surplus = tools.len().saturating_sub(TOOL_LIMIT);
-        if !chosen {
-            tools.truncate(TOOL_LIMIT);
+    /// Reports what does not fit.
+    fn surplus<T>(&self, list: &Listed<T>, what: &str) -> Notice {
+        if list.left_out == 0 {
+            return None;
         }
+        let (name, all, offered) = (&self.info.name, list.count(what), list.entries.len());
+        let text =
+            format!("the MCP server `{name}` has {all}; only the first {offered} are offered");
+        Some((Severity::Warning, text))
+    }
+
+    fn take_tools(&mut self, listed: Listed<Arc<ServerTool>>) -> Notice {
+        let surplus = self.surplus(&listed, "tools").map(|(severity, text)| {
+            let file = &self.info.file;
+            (
+                severity,
+                format!("{text}: select tools with `tools` in {file}"),
+            )
+        });
+        let total = listed.total;
+        let mut tools = listed.entries;
         // An unchanged tool keeps its object, so that nothing that depends on it is rebuilt.
         let known = std::mem::take(&mut self.tools);
         for tool in &mut tools {
@@ -180,12 +194,8 @@ impl Entry {
             .filter_map(|tool| Some(format!("`{}` without {}", tool.tool, tool.cut?)))
             .collect();
         self.tools = tools;
-        if surplus > 0 && !chosen {
-            let text = format!(
-                "the MCP server `{name}` has {total} tools; only the first {TOOL_LIMIT} are offered: select tools with `tools` in {}",
-                self.info.file
-            );
-            return Some((Severity::Warning, text));
+        if surplus.is_some() {
+            return surplus;
         }
         let few = cut.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
         let more = match cut.len() {

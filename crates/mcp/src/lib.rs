@@ -23,6 +23,7 @@
 //! assert_eq!(osier_mcp::tool_name("git", "log"), "git__log");
 //! ```
 
+mod answers;
 mod client;
 pub mod config;
 mod connection;
@@ -39,6 +40,7 @@ mod mentions;
 mod names;
 mod result;
 mod server;
+mod size;
 mod stdio;
 mod tools;
 mod working_directory;

@@ -1,82 +1,222 @@
-//! The latest lists of a server: tools, resources and prompts.
+//! The latest lists of a server: tools, resources and prompts. Only what is offered stays in memory: each page is
+//! dropped before the next one is requested.
 
 use std::sync::Arc;
 
-use rmcp::model::PaginatedRequestParams;
+use rmcp::model::{PaginatedRequestParams, Prompt, Resource};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 
 use super::tools::ServerTool;
 use osier_base::text;
 use osier_protocol::{PromptArgumentInfo, PromptInfo, ResourceInfo};
 
+/// Maximum pages of a list.
+pub(super) const PAGE_LIMIT: usize = 200;
 /// Maximum bytes of a description in lists.
 const DESCRIPTION_LIMIT: usize = 300;
+/// Maximum number of tools per server, unless the user selected tools by name.
+const TOOL_LIMIT: usize = 128;
+/// Maximum number of selected tools.
+const SELECTED_LIMIT: usize = 1000;
+/// Maximum size of all tools: see [`ServerTool::size`].
+const TOOL_SIZE_LIMIT: usize = 64 * 1024 * 1024;
 /// Maximum number of resources and prompts.
 const ENTRY_LIMIT: usize = 5000;
+/// Maximum bytes of all resources and of all prompts.
+const ENTRY_SIZE_LIMIT: usize = 4 * 1024 * 1024;
 
 /// The parts that were listed.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    pub tools: Option<Vec<Arc<ServerTool>>>,
-    pub resources: Option<Vec<ResourceInfo>>,
-    pub prompts: Option<Vec<PromptInfo>>,
+    pub tools: Option<Listed<Arc<ServerTool>>>,
+    pub resources: Option<Listed<ResourceInfo>>,
+    pub prompts: Option<Listed<PromptInfo>>,
     pub version: Option<String>,
     pub protocol: Option<String>,
 }
 
-pub(super) async fn listed_resources(
-    peer: &Peer<RoleClient>,
-    pages: usize,
-) -> Result<Vec<ResourceInfo>, ServiceError> {
-    let mut resources = Vec::new();
-    let mut params = PaginatedRequestParams::default();
-    for _ in 0..pages {
-        let page = peer.list_resources(Some(params.clone())).await?;
-        resources.extend(page.resources.into_iter().map(|resource| ResourceInfo {
-            uri: resource.uri,
-            name: text::single_line(&resource.name),
-            description: short(resource.description.as_deref()),
-        }));
-        params.cursor = page.next_cursor;
-        if params.cursor.is_none() || resources.len() >= ENTRY_LIMIT {
-            break;
+/// The entries of one list that fit, in order.
+#[derive(Debug)]
+pub(super) struct Listed<T> {
+    pub entries: Vec<T>,
+    /// The number of entries that were read.
+    pub total: usize,
+    /// Entries that do not fit.
+    pub left_out: usize,
+    /// There are entries that were not read.
+    pub is_partial: bool,
+    count_limit: usize,
+    size_left: usize,
+}
+
+impl Listed<Arc<ServerTool>> {
+    /// A list of tools. `is_selected` if the user selected them by name.
+    pub(super) fn tools(is_selected: bool) -> Self {
+        let limit = if is_selected {
+            SELECTED_LIMIT
+        } else {
+            TOOL_LIMIT
+        };
+        Self::new(limit, TOOL_SIZE_LIMIT)
+    }
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
+}
+
+impl<T> Listed<T> {
+    fn new(count_limit: usize, size_limit: usize) -> Self {
+        Self {
+            entries: Vec::new(),
+            total: 0,
+            left_out: 0,
+            is_partial: false,
+            count_limit,
+            size_left: size_limit,
         }
     }
-    resources.truncate(ENTRY_LIMIT);
+
+    /// Takes the next entry if it fits. `entry` returns it and its size.
+    pub(super) fn add(&mut self, entry: impl FnOnce() -> (T, usize)) {
+        self.total += 1;
+        let entry = (self.entries.len() < self.count_limit).then(entry);
+        match entry {
+            Some((entry, size)) if size <= self.size_left => {
+                self.size_left -= size;
+                self.entries.push(entry);
+            }
+            _ => self.left_out += 1,
+        }
+    }
+
+    /// Ends a page, and returns the cursor of the next one if it is useful.
+    pub(super) fn next(&mut self, cursor: Option<String>) -> Option<PaginatedRequestParams> {
+        let cursor = cursor?;
+        if self.left_out > 0 {
+            self.is_partial = true;
+            return None;
+        }
+        let mut params = PaginatedRequestParams::default();
+        params.cursor = Some(cursor);
+        Some(params)
+    }
+
+    /// `1000 tools`.
+    pub(super) fn count(&self, what: &str) -> String {
+        let more = if self.is_partial { "more than " } else { "" };
+        format!("{more}{} {what}", self.total)
+    }
+}
+
+pub(super) async fn listed_resources(
+    peer: &Peer<RoleClient>,
+) -> Result<Listed<ResourceInfo>, ServiceError> {
+    let mut resources = Listed::new(ENTRY_LIMIT, ENTRY_SIZE_LIMIT);
+    let mut params = PaginatedRequestParams::default();
+    for _ in 0..PAGE_LIMIT {
+        let page = peer.list_resources(Some(params)).await?;
+        for resource in page.resources {
+            resources.add(|| resource_info(resource));
+        }
+        match resources.next(page.next_cursor) {
+            Some(next) => params = next,
+            None => break,
+        }
+    }
     Ok(resources)
+}
+
+fn resource_info(resource: Resource) -> (ResourceInfo, usize) {
+    let info = ResourceInfo {
+        name: text::single_line(&resource.name),
+        description: short(resource.description.as_deref()),
+        uri: resource.uri,
+    };
+    let size = info.name.len() + info.description.len() + info.uri.len();
+    (info, size)
 }
 
 pub(super) async fn listed_prompts(
     peer: &Peer<RoleClient>,
-    pages: usize,
-) -> Result<Vec<PromptInfo>, ServiceError> {
-    let mut prompts = Vec::new();
+) -> Result<Listed<PromptInfo>, ServiceError> {
+    let mut prompts = Listed::new(ENTRY_LIMIT, ENTRY_SIZE_LIMIT);
     let mut params = PaginatedRequestParams::default();
-    for _ in 0..pages {
-        let page = peer.list_prompts(Some(params.clone())).await?;
-        prompts.extend(page.prompts.into_iter().map(|prompt| {
-            let arguments = prompt.arguments.unwrap_or_default().into_iter();
-            let arguments = arguments.map(|argument| PromptArgumentInfo {
-                description: short(argument.description.as_deref()),
-                required: argument.required == Some(true),
-                name: argument.name,
-            });
-            PromptInfo {
-                name: prompt.name,
-                description: short(prompt.description.as_deref()),
-                arguments: arguments.collect(),
-            }
-        }));
-        params.cursor = page.next_cursor;
-        if params.cursor.is_none() || prompts.len() >= ENTRY_LIMIT {
-            break;
+    for _ in 0..PAGE_LIMIT {
+        let page = peer.list_prompts(Some(params)).await?;
+        for prompt in page.prompts {
+            prompts.add(|| prompt_info(prompt));
+        }
+        match prompts.next(page.next_cursor) {
+            Some(next) => params = next,
+            None => break,
         }
     }
-    prompts.truncate(ENTRY_LIMIT);
     Ok(prompts)
+}
+
+fn prompt_info(prompt: Prompt) -> (PromptInfo, usize) {
+    let arguments = prompt.arguments.unwrap_or_default().into_iter();
+    let arguments: Vec<PromptArgumentInfo> = arguments
+        .map(|argument| PromptArgumentInfo {
+            description: short(argument.description.as_deref()),
+            required: argument.required == Some(true),
+            name: argument.name,
+        })
+        .collect();
+    let description = short(prompt.description.as_deref());
+    let size = |argument: &PromptArgumentInfo| {
+        size_of::<PromptArgumentInfo>() + argument.name.len() + argument.description.len()
+    };
+    let size = prompt.name.len() + description.len() + arguments.iter().map(size).sum::<usize>();
+    let info = PromptInfo {
+        name: prompt.name,
+        description,
+        arguments,
+    };
+    (info, size)
 }
 
 fn short(description: Option<&str>) -> String {
     let description = description.unwrap_or_default();
     text::single_line(text::head_bytes(description, DESCRIPTION_LIMIT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lengths of the URIs that are taken, and the numbers of the others.
+    fn taken(list: &mut Listed<ResourceInfo>, uris: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        for length in uris {
+            list.add(|| resource_info(Resource::new("u".repeat(length), "")));
+        }
+        list.entries.iter().map(|entry| entry.uri.len()).collect()
+    }
+
+    #[test]
+    fn only_entries_that_fit_are_kept() {
+        let mut list = Listed::new(3, 100);
+        assert_eq!(taken(&mut list, [60, 101]), [60]);
+        assert_eq!((list.total, list.left_out, list.size_left), (2, 1, 40));
+        assert_eq!(taken(&mut list, [41, 40, 0, 0, 0]), [60, 40, 0]);
+        assert_eq!((list.total, list.left_out, list.size_left), (7, 4, 0));
+        assert_eq!(list.count("resources"), "7 resources");
+        assert_eq!(list.next(Some("2".into())), None);
+        assert_eq!(list.count("resources"), "more than 7 resources");
+    }
+
+    #[test]
+    fn pages_are_requested_until_something_does_not_fit() {
+        let mut list = Listed::new(ENTRY_LIMIT, ENTRY_SIZE_LIMIT);
+        taken(&mut list, vec![1; 4999]);
+        let next = list.next(Some("2".into())).unwrap();
+        assert_eq!(next.cursor.as_deref(), Some("2"));
+        taken(&mut list, [1; 2]);
+        assert_eq!((list.entries.len(), list.left_out), (5000, 1));
+        assert_eq!(list.next(Some("3".into())), None);
+        assert_eq!(Listed::<ResourceInfo>::new(1, 1).next(None), None);
+    }
 }

@@ -287,6 +287,7 @@ impl Manager {
         };
         let task = ServerTask {
             config: Arc::clone(&config),
+            wanted: self.setup.wanted.clone(),
             client,
             link: Arc::clone(&link),
             workspace: Arc::clone(&self.setup.workspace),
@@ -389,11 +390,11 @@ impl Manager {
         else {
             return;
         };
-        let notice = match update {
-            ServerUpdate::State { state, error } => entry.take_state(state, error),
-            ServerUpdate::Lists(lists) => entry.take_lists(*lists, self.setup.wanted.as_ref()),
+        let notices = match update {
+            ServerUpdate::State { state, error } => vec![entry.take_state(state, error)],
+            ServerUpdate::Lists(lists) => entry.take_lists(*lists),
         };
-        if let Some((severity, text)) = notice {
+        for (severity, text) in notices.into_iter().flatten() {
             self.notice(severity, text);
         }
         self.publish();

@@ -94,6 +94,7 @@ impl Mentions {
             }
             parts.add(message.content, &self.workspace).await;
         }
+        let parts = parts.end();
         message.text = text::sanitize(&parts.text).into_owned();
         let images = parts.images.into_iter().filter_map(|block| match block {
             ContentBlock::Image { data, mime_type } => Some(picture(&prompt.name, data, mime_type)),

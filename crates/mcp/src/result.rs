@@ -13,6 +13,8 @@ use osier_tools::{Workspace, image};
 
 /// Maximum number of images per result.
 const IMAGE_LIMIT: usize = 10;
+/// Maximum number of images and other data per result.
+const DATA_LIMIT: usize = 100;
 /// Maximum bytes of structured content for the interface.
 const STRUCTURED_LIMIT: usize = 64 * 1024;
 
@@ -21,6 +23,8 @@ const STRUCTURED_LIMIT: usize = 64 * 1024;
 pub(super) struct Parts {
     pub text: String,
     pub images: Vec<ContentBlock>,
+    /// The blocks with data, and those beyond the limit.
+    data: usize,
 }
 
 impl Parts {
@@ -57,7 +61,9 @@ impl Parts {
                 blob,
                 ..
             } => {
-                self.push(&format!("[resource {uri}]"));
+                if self.data < DATA_LIMIT {
+                    self.push(&format!("[resource {uri}]"));
+                }
                 let kind = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
                 self.data(&blob, &kind, workspace).await;
             }
@@ -65,27 +71,48 @@ impl Parts {
         }
     }
 
+    /// Reports what was left out.
+    pub(super) fn end(mut self) -> Self {
+        let left_out = self.data.saturating_sub(DATA_LIMIT);
+        if left_out > 0 {
+            let blocks = text::counted(left_out, "block", "blocks");
+            self.push(&format!(
+                "[{blocks} of data left out: the limit is {DATA_LIMIT}]"
+            ));
+        }
+        self
+    }
+
     async fn data(&mut self, data: &str, mime_type: &str, workspace: &Workspace) {
+        self.data += 1;
+        if self.data > DATA_LIMIT {
+            return;
+        }
         let Ok(bytes) = STANDARD.decode(data.trim_ascii()) else {
             self.push(&format!("[{mime_type}: not valid base64]"));
             return;
         };
         let kind = text::single_line(mime_type);
+        let mut reason = String::new();
         if image::image_type(&bytes).is_some() && self.images.len() < IMAGE_LIMIT {
             let copy = bytes.clone();
             let fitted = osier_base::task::spawn_blocking(move || image::fit(copy)).await;
-            if let Ok(Ok(fitted)) = fitted {
-                self.images.push(ContentBlock::Image {
-                    data: STANDARD.encode(&fitted.bytes),
-                    mime_type: fitted.mime_type.to_owned(),
-                });
-                return;
+            match fitted {
+                Ok(Ok(fitted)) => {
+                    self.images.push(ContentBlock::Image {
+                        data: STANDARD.encode(&fitted.bytes),
+                        mime_type: fitted.mime_type.to_owned(),
+                    });
+                    return;
+                }
+                Ok(Err(error)) => reason = format!("; the image {error}"),
+                Err(_) => {}
             }
         }
         let size = bytes.len();
         match osier_tools::store_output(workspace, &bytes).await {
             Ok(path) => self.push(&format!(
-                "[{kind}, {size} bytes: stored in {}]",
+                "[{kind}, {size} bytes: stored in {}{reason}]",
                 path.display()
             )),
             Err(error) => self.push(&format!("[{kind}, {size} bytes: not stored: {error}]")),
@@ -104,6 +131,7 @@ pub(super) async fn output(
     for block in result.content {
         parts.add(block, workspace).await;
     }
+    let mut parts = parts.end();
     // Servers send the same content as text; this handles those that do not.
     if let Some(structured) = &result.structured_content
         && parts.text.is_empty()
@@ -147,6 +175,8 @@ pub(super) async fn output(
 
 #[cfg(test)]
 mod tests {
+    use ::image as image_crate;
+
     use super::*;
 
     async fn shown(result: Value) -> ToolOutput {
@@ -207,5 +237,46 @@ mod tests {
             .add(serde_json::from_value(broken).unwrap(), &workspace)
             .await;
         assert!(parts.text.ends_with("[image/png: not valid base64]"));
+    }
+
+    #[tokio::test]
+    async fn data_beyond_the_limit_is_left_out() {
+        let audio = json!({"type": "audio", "data": "AAEC", "mimeType": "audio/wav"});
+        let blob = json!({"type": "resource", "resource": {"uri": "a://b", "blob": "AAEC"}});
+        let mut blocks = vec![audio; 10_000];
+        blocks.extend(vec![blob; 10_000]);
+        blocks.push(json!({"type": "text", "text": "the end"}));
+        let output = shown(json!({"content": blocks})).await;
+        let text = output.content[0].as_text().unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let stored = |line: &&&str| line.starts_with("[audio/wav, 3 bytes: stored in ");
+        assert_eq!(lines.iter().filter(stored).count(), 100, "{text}");
+        let rest = [
+            "the end",
+            "[19900 blocks of data left out: the limit is 100]",
+        ];
+        assert_eq!(lines[100..], rest);
+    }
+
+    #[tokio::test]
+    async fn an_image_with_too_many_pixels_is_stored_with_the_reason() {
+        let mut pixels = image_crate::RgbImage::new(1, 1);
+        let mut png = std::io::Cursor::new(Vec::new());
+        pixels.put_pixel(0, 0, image_crate::Rgb([1, 2, 3]));
+        pixels
+            .write_to(&mut png, image_crate::ImageFormat::Png)
+            .unwrap();
+        let mut png = png.into_inner();
+        // Width and height in the header, and its checksum.
+        let side = 11_000_u32.to_be_bytes();
+        png[16..24].copy_from_slice(&[side, side].concat());
+        let checksum = crc32fast::hash(&png[12..29]);
+        png[29..33].copy_from_slice(&checksum.to_be_bytes());
+        let picture =
+            json!({"type": "image", "data": STANDARD.encode(&png), "mimeType": "image/png"});
+        let output = shown(json!({"content": [picture]})).await;
+        let text = output.content[0].as_text().unwrap();
+        let reason = "; the image is too large: 11000x11000 pixels need 347 MiB of memory, and the limit is 256 MiB]";
+        assert!(text.ends_with(reason), "{text}");
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use globset::GlobSet;
 use rmcp::model::{
     PaginatedRequestParams, ProtocolVersion, ServerNotification, SubscriptionFilter,
 };
@@ -15,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::client::{Changed, Client};
 use super::config::{Launch, ServerConfig};
 use super::connection::{ConnectError, Connection, challenge, connect};
-use super::lists::{Lists, listed_prompts, listed_resources};
+use super::lists::{Listed, Lists, PAGE_LIMIT, listed_prompts, listed_resources};
 use super::login::Logins;
+use super::names::tool_name;
 use super::tools::{Link, ServerTool};
 use osier_protocol::ServerState;
 use osier_tools::Workspace;
@@ -31,8 +33,6 @@ const BACK_OFF: [Duration; 5] = [
 ];
 /// A server that ran this long restarts with the shortest delay.
 const STABLE: Duration = Duration::from_mins(2);
-/// Maximum pages of a list.
-const PAGE_LIMIT: usize = 200;
 /// Time for a server to end.
 const END_TIME: Duration = Duration::from_secs(5);
 /// Change notifications within this time are combined.
@@ -61,6 +61,8 @@ pub(super) enum ServerUpdate {
 #[derive(Debug)]
 pub(super) struct ServerTask {
     pub config: Arc<ServerConfig>,
+    /// The tools of all servers that the user selected.
+    pub wanted: Option<GlobSet>,
     pub client: Client,
     pub link: Arc<Link>,
     pub workspace: Arc<Workspace>,
@@ -200,10 +202,19 @@ impl ServerTask {
         let lost = || Ended::Lost(ConnectError::Failed("it ended".to_owned()));
         // Earlier denials do not apply to this connection.
         while self.refusals.try_recv().is_ok() {}
-        let listing = self.list(connection, None);
+        let source = Source {
+            config: Arc::clone(&self.config),
+            wanted: self.wanted.clone(),
+            link: Arc::clone(&self.link),
+            workspace: Arc::clone(&self.workspace),
+        };
+        // A command is carried out at once, also if the server does not answer.
         tokio::select! {
             _ = &mut over => return lost(),
-            listed = listing => match listed {
+            command = self.commands.recv() => {
+                return command.map_or(Ended::Orphaned, Ended::Command);
+            }
+            listed = source.list(connection, None) => match listed {
                 Ok(lists) => {
                     self.link.set(Ok(connection.clone()));
                     self.update(ServerUpdate::Lists(Box::new(lists)));
@@ -234,10 +245,12 @@ impl ServerTask {
                     while let Ok(changed) = self.changed.try_recv() {
                         all.push(changed);
                     }
-                    let listing = self.list(connection, Some(&all));
                     tokio::select! {
                         _ = &mut over => return lost(),
-                        listed = listing => match listed {
+                        command = self.commands.recv() => {
+                            return command.map_or(Ended::Orphaned, Ended::Command);
+                        }
+                        listed = source.list(connection, Some(&all)) => match listed {
                             Ok(lists) => self.update(ServerUpdate::Lists(Box::new(lists))),
                             Err(error) => self.client.log.line("osier", &error.to_string()),
                         },
@@ -254,7 +267,17 @@ impl ServerTask {
         }
         Ended::Lost(ConnectError::Login)
     }
+}
 
+/// What a server's lists are made from.
+struct Source {
+    config: Arc<ServerConfig>,
+    wanted: Option<GlobSet>,
+    link: Arc<Link>,
+    workspace: Arc<Workspace>,
+}
+
+impl Source {
     /// Lists what the server offers; only `changed`, if set.
     async fn list(
         &self,
@@ -278,35 +301,47 @@ impl ServerTask {
             lists.tools = Some(self.tools(peer).await?);
         }
         if wanted(Changed::Resources) && capabilities.resources.is_some() {
-            lists.resources = Some(listed_resources(peer, PAGE_LIMIT).await.unwrap_or_default());
+            lists.resources = Some(listed_resources(peer).await.unwrap_or_default());
         }
         if wanted(Changed::Prompts) && capabilities.prompts.is_some() {
-            lists.prompts = Some(listed_prompts(peer, PAGE_LIMIT).await.unwrap_or_default());
+            lists.prompts = Some(listed_prompts(peer).await.unwrap_or_default());
         }
         Ok(lists)
     }
 
-    async fn tools(&self, peer: &Peer<RoleClient>) -> Result<Vec<Arc<ServerTool>>, ServiceError> {
-        let mut tools = Vec::new();
-        let mut cursor = None;
+    async fn tools(
+        &self,
+        peer: &Peer<RoleClient>,
+    ) -> Result<Listed<Arc<ServerTool>>, ServiceError> {
+        let (config, link, workspace) = (&self.config, &self.link, &self.workspace);
+        let mut tools = Listed::tools(config.tools.is_chosen() || self.wanted.is_some());
+        let mut params = PaginatedRequestParams::default();
         for _ in 0..PAGE_LIMIT {
-            let mut params = PaginatedRequestParams::default();
-            params.cursor = cursor;
-            let listing = peer.list_tools(Some(params));
-            let page = tokio::time::timeout(self.config.timeout, listing).await;
-            let timeout = self.config.timeout;
+            let timeout = config.timeout;
+            let page = tokio::time::timeout(timeout, peer.list_tools(Some(params))).await;
             let page = page.map_err(|_| ServiceError::Timeout { timeout })??;
-            let tool = |listed| {
-                let (config, link, workspace) = (&self.config, &self.link, &self.workspace);
-                Arc::new(ServerTool::new(&listed, config, link, workspace))
-            };
-            tools.extend(page.tools.into_iter().map(tool));
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                break;
+            for listed in page.tools {
+                if !self.is_wanted(&listed.name) {
+                    tools.total += 1;
+                    continue;
+                }
+                tools.add(|| {
+                    let tool = ServerTool::new(&listed, config, link, workspace);
+                    let size = tool.size();
+                    (Arc::new(tool), size)
+                });
+            }
+            match tools.next(page.next_cursor) {
+                Some(next) => params = next,
+                None => break,
             }
         }
         Ok(tools)
+    }
+
+    fn is_wanted(&self, tool: &str) -> bool {
+        let by_name = |wanted: &GlobSet| wanted.is_match(tool_name(&self.config.name, tool));
+        self.config.tools.allows(tool) && self.wanted.as_ref().is_none_or(by_name)
     }
 }
 

@@ -6,7 +6,6 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ErrorCode, ErrorData, NumberOrString};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -14,12 +13,11 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
 use super::log::ServerLog;
+use super::size::{self, EDGE};
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 
 /// Maximum length of a message.
 const MESSAGE_LIMIT: usize = 32 * 1024 * 1024;
-/// Bytes at the start and the end of a longer message that are searched for its id.
-const EDGE: usize = 256;
 /// Lines in a row without a message after which a server is stopped.
 const MAX_OTHER_LINES: usize = 10_000;
 /// Pause after output that is too much to log.
@@ -62,17 +60,22 @@ impl StdioTransport {
 
     /// Parses a line as a message.
     fn read(&self, line: Line) -> Option<RxJsonRpcMessage<RoleClient>> {
-        let bytes = match line {
-            Line::Whole(bytes) => bytes,
-            Line::TooLong { id, length } => {
-                let message = format!(
+        let (bytes, excess) = match line {
+            Line::Whole(bytes) => {
+                let excess = size::excess(&bytes);
+                (bytes, excess)
+            }
+            Line::TooLong { edges, length } => {
+                let excess = format!(
                     "the server's message has {length} bytes, and the limit is {MESSAGE_LIMIT}"
                 );
-                self.log.line("osier", &message);
-                let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None);
-                return Some(RxJsonRpcMessage::<RoleClient>::error(error, Some(id?)));
+                (edges, Some(excess))
             }
         };
+        if let Some(excess) = excess {
+            self.log.line("osier", &excess);
+            return size::refusal(&bytes, excess);
+        }
         let text = String::from_utf8_lossy(bytes.trim_ascii());
         if text.is_empty() {
             return None;
@@ -161,7 +164,8 @@ async fn keep_errors(stderr: ChildStderr, log: Arc<ServerLog>) {
 enum Line {
     Whole(Vec<u8>),
     TooLong {
-        id: Option<NumberOrString>,
+        /// Its start and its end.
+        edges: Vec<u8>,
         length: usize,
     },
 }
@@ -225,30 +229,17 @@ impl<R: tokio::io::AsyncRead + Unpin> LineReader<R> {
         match self.skipped.take() {
             None => Line::Whole(line),
             Some(length) => Line::TooLong {
-                id: id_of(&line),
+                edges: line,
                 length,
             },
         }
     }
 }
 
-/// The id in the edges of a message: servers write it first or last.
-fn id_of(edges: &[u8]) -> Option<NumberOrString> {
-    let (head, tail) = edges.split_at(edges.len().min(EDGE));
-    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-    let after = |text: &str| {
-        let rest = text.trim_start().strip_prefix(':')?.trim_start().to_owned();
-        let digits = rest
-            .find(|char: char| !char.is_ascii_digit())
-            .unwrap_or(rest.len());
-        rest[..digits].parse().ok().map(NumberOrString::Number)
-    };
-    let first = head.split_once("\"id\"").and_then(|(_, rest)| after(rest));
-    first.or_else(|| tail.rsplit_once("\"id\"").and_then(|(_, rest)| after(rest)))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::hidden::Hidden;
     use super::*;
 
@@ -258,7 +249,10 @@ mod tests {
         while let Some(line) = reader.next().await {
             lines.push(match line {
                 Line::Whole(bytes) => String::from_utf8(bytes).unwrap(),
-                Line::TooLong { id, length } => format!("{length} of {id:?}"),
+                Line::TooLong { edges, length } => {
+                    let refused = size::refusal(&edges, length.to_string()).unwrap();
+                    serde_json::to_string(&refused).unwrap()
+                }
             });
             assert!(reader.line.capacity() < 1024 * 1024);
         }
@@ -289,7 +283,10 @@ mod tests {
         let last = format!("{{\"result\":\"{filling}\",\"jsonrpc\":\"2.0\",\"id\": 8}}");
         let input = format!("short\n{first}\n\n{last}\nend\n");
         let lines = lines(input.as_bytes()).await;
-        let described = |text: &str, id| format!("{} of Some(Number({id}))", text.len());
+        let described = |text: &str, id| {
+            let error = json!({"code": -32603, "message": text.len().to_string()});
+            json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+        };
         assert_eq!(
             lines,
             [

@@ -11,17 +11,19 @@ use super::config::ServerConfig;
 use super::connection::{CallError, Connection, Wait};
 use super::names::tool_name;
 use super::result;
+use super::size::values;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOrigin, ToolOutput, ToolStatus};
 use osier_base::text;
 use osier_llm::ToolSpec;
 use osier_tools::Workspace;
 
-/// Maximum number of tools per server, unless the user selected tools by name.
-pub(super) const TOOL_LIMIT: usize = 128;
 /// Maximum bytes of a description.
 const DESCRIPTION_LIMIT: usize = 4096;
 /// Maximum bytes of an argument schema.
 const SCHEMA_LIMIT: usize = 32 * 1024;
+
+/// About the bytes of a JSON value in memory.
+const VALUE_SIZE: usize = 100;
 
 /// The connection of a tool's server, or why there is none.
 #[derive(Debug)]
@@ -102,6 +104,13 @@ impl ServerTool {
             tool,
             cut,
         }
+    }
+
+    /// About its bytes in memory: a value of its schema needs more than its text.
+    pub(super) fn size(&self) -> usize {
+        let schema = self.spec.parameters.to_string();
+        let texts = self.tool.len() + self.spec.description.len() + schema.len();
+        texts + VALUE_SIZE * values(schema.as_bytes())
     }
 
     async fn call(&self, arguments: Value, cx: ToolContext) -> ToolOutput {
@@ -252,6 +261,8 @@ mod tests {
         assert_eq!(all.spec().parameters, json!({"type": "object"}));
         assert_eq!(all.spec().description.len(), DESCRIPTION_LIMIT);
         assert_eq!(all.cut, Some("its schema"));
+        // 17 bytes of JSON with two values, the name and the description.
+        assert_eq!(all.size(), 17 + 2 * VALUE_SIZE + 1 + DESCRIPTION_LIMIT);
     }
 
     #[tokio::test]

@@ -17,8 +17,8 @@ pub const FILE_LIMIT: u64 = 64 * 1024 * 1024;
 const SENT_LIMIT: usize = 15 * 1024 * 1024 / 4;
 /// Maximum length of the longer side of a sent image, in pixels; vendors scale down or reject larger ones.
 const SIDE_LIMIT: u32 = 2000;
-/// Maximum memory for decoding.
-const DECODED_LIMIT: u64 = 512 * 1024 * 1024;
+/// Maximum bytes of the pixels of an image.
+const DECODED_LIMIT: u64 = 256 * 1024 * 1024;
 const JPEG_QUALITY: u8 = 85;
 
 /// An image that can be sent.
@@ -35,6 +35,13 @@ pub struct Fitted {
 /// Why an image cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
+    #[error(
+        "is too large: {width}x{height} pixels need {} MiB of memory, and the limit is {} MiB",
+        bytes.div_ceil(1024 * 1024), DECODED_LIMIT / 1024 / 1024
+    )]
+    Large { width: u32, height: u32, bytes: u64 },
+    #[error("is too large: {0}")]
+    Limits(image::ImageError),
     #[error("is damaged: {0}")]
     Damaged(image::ImageError),
     #[error("cannot be scaled down enough to send: {0}")]
@@ -83,10 +90,19 @@ pub fn fit(bytes: Vec<u8>) -> Result<Fitted, ImageError> {
         let mut limits = Limits::default();
         limits.max_alloc = Some(DECODED_LIMIT);
         reader.limits(limits);
-        let mut decoder = reader.into_decoder().map_err(ImageError::Damaged)?;
+        let mut decoder = reader.into_decoder().map_err(decoding)?;
         let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
         let original = decoder.dimensions();
-        let mut picture = DynamicImage::from_decoder(decoder).map_err(ImageError::Damaged)?;
+        let bytes_needed = decoder.total_bytes();
+        if bytes_needed > DECODED_LIMIT {
+            let ((width, height), bytes) = (original, bytes_needed);
+            return Err(ImageError::Large {
+                width,
+                height,
+                bytes,
+            });
+        }
+        let mut picture = DynamicImage::from_decoder(decoder).map_err(decoding)?;
         if original.0.max(original.1) <= SIDE_LIMIT && bytes.len() <= SENT_LIMIT {
             (None, original)
         } else {
@@ -107,6 +123,13 @@ pub fn fit(bytes: Vec<u8>) -> Result<Fitted, ImageError> {
     shrink(picture, format, original)
 }
 
+fn decoding(error: image::ImageError) -> ImageError {
+    match error {
+        image::ImageError::Limits(_) => ImageError::Limits(error),
+        _ => ImageError::Damaged(error),
+    }
+}
+
 /// Halves the side limit until the result is small enough.
 fn shrink(
     picture: DynamicImage,
@@ -115,6 +138,10 @@ fn shrink(
 ) -> Result<Fitted, ImageError> {
     let mut side = SIDE_LIMIT;
     let mut picture = picture;
+    // Scaling with a filter needs floating-point copies of every column.
+    if picture.width().max(picture.height()) > 2 * side {
+        picture = picture.thumbnail(2 * side, 2 * side);
+    }
     loop {
         if picture.width().max(picture.height()) > side {
             picture = picture.resize(side, side, Resampling::CatmullRom);
@@ -264,6 +291,33 @@ mod tests {
             let error = fit(bytes).unwrap_err().to_string();
             assert!(error.starts_with("is damaged: "), "{error}");
         }
+    }
+
+    #[test]
+    fn an_image_with_too_many_pixels_is_rejected_before_decoding() {
+        let mut bytes = encoded(&plain(40, 30), ImageFormat::Gif);
+        let bomb = |bytes: &mut [u8], width: u16, height: u16| {
+            bytes[6..8].copy_from_slice(&width.to_le_bytes());
+            bytes[8..10].copy_from_slice(&height.to_le_bytes());
+            fit(bytes.to_vec())
+        };
+        let error = bomb(&mut bytes, 11_000, 11_000).unwrap_err().to_string();
+        let expected =
+            "is too large: 11000x11000 pixels need 462 MiB of memory, and the limit is 256 MiB";
+        assert_eq!(error, expected);
+        let error = bomb(&mut bytes, 8192, 8193).unwrap_err().to_string();
+        assert!(
+            error.starts_with("is too large: 8192x8193 pixels need 257 MiB"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_very_large_image_is_scaled_in_two_steps() {
+        let fitted = fit(encoded(&plain(9000, 300), ImageFormat::Png)).unwrap();
+        assert_eq!((fitted.size, fitted.original), ((2000, 67), (9000, 300)));
+        let again = image::load_from_memory(&fitted.bytes).unwrap();
+        assert_eq!(again.to_rgb8(), plain(2000, 67).to_rgb8());
     }
 
     #[test]
