@@ -31,6 +31,7 @@ mod elicitation;
 mod entry;
 mod expand;
 mod file;
+mod http;
 mod lists;
 mod log;
 mod login;
