@@ -430,6 +430,51 @@ fn open_server_answer(message: &Value) -> Vec<u8> {
     )
 }
 
+/// A server whose tool answers with 600,000 values: as JSON at `/json`, else as an event.
+fn excessive() -> WebServer {
+    WebServer::start(|asked, _| {
+        if !asked.line.starts_with("POST") {
+            return plain("405 Method Not Allowed", "", "");
+        }
+        let message = asked.json();
+        let result = match message["method"].as_str() {
+            Some("tools/list") => {
+                json!({"tools": [{"name": "go", "inputSchema": {"type": "object"}}]})
+            }
+            Some("tools/call") => {
+                json!({"content": [], "structuredContent": {"a": vec![0; 600_000]}})
+            }
+            _ => return open_server_answer(&message),
+        };
+        let text = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        if message["method"] == "tools/list" || asked.line.contains("/json") {
+            return answer("200 OK", &text);
+        }
+        let header = "content-type: text/event-stream\r\n";
+        plain("200 OK", header, &format!("data: {text}\n\n"))
+    })
+}
+
+#[tokio::test]
+async fn answer_over_http_with_too_many_values_is_an_error_of_its_call() {
+    let server = excessive();
+    for path in ["json", "events"] {
+        let place = TestProject::new();
+        let url = format!("{}/{path}", server.url());
+        config(&place, &json!({"web": {"url": url}}));
+        let mut open = open(&place, calling("web__go")).await;
+        state(&mut open, |state| state == ServerState::Ready).await;
+        let expected = "JSON values, and the limit is 500000";
+        match status(&open.run("go").await) {
+            ToolStatus::McpServerError { message, .. } => {
+                assert!(message.ends_with(expected), "{message}");
+            }
+            other => panic!("{path}: {other:?}"),
+        }
+        open.close().await;
+    }
+}
+
 #[tokio::test]
 async fn redirects_are_followed_within_the_server_only() {
     let other = WebServer::start(|asked, _| open_server_answer(&asked.json()));

@@ -141,11 +141,11 @@ impl Entry {
         }
         let mut notices = Vec::new();
         if let Some(resources) = lists.resources {
-            notices.push(self.surplus(&resources, "resources"));
+            notices.push(self.surplus(&resources, "resource"));
             self.info.resources = resources.entries;
         }
         if let Some(prompts) = lists.prompts {
-            notices.push(self.surplus(&prompts, "prompts"));
+            notices.push(self.surplus(&prompts, "prompt"));
             self.info.prompts = prompts.entries;
         }
         if let Some(tools) = lists.tools {
@@ -166,7 +166,7 @@ impl Entry {
     }
 
     fn take_tools(&mut self, listed: Listed<Arc<ServerTool>>) -> Notice {
-        let surplus = self.surplus(&listed, "tools").map(|(severity, text)| {
+        let surplus = self.surplus(&listed, "tool").map(|(severity, text)| {
             let file = &self.info.file;
             (
                 severity,

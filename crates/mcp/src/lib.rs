@@ -32,6 +32,7 @@ mod entry;
 mod expand;
 mod file;
 mod hidden;
+mod http;
 mod lists;
 mod log;
 mod login;

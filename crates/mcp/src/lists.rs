@@ -104,10 +104,11 @@ impl<T> Listed<T> {
         Some(params)
     }
 
-    /// `1000 tools`.
+    /// `1000 tools`; `what` is one of them.
     pub(super) fn count(&self, what: &str) -> String {
         let more = if self.is_partial { "more than " } else { "" };
-        format!("{more}{} {what}", self.total)
+        let count = text::counted(self.total, what, &format!("{what}s"));
+        format!("{more}{count}")
     }
 }
 
@@ -203,9 +204,9 @@ mod tests {
         assert_eq!((list.total, list.left_out, list.size_left), (2, 1, 40));
         assert_eq!(taken(&mut list, [41, 40, 0, 0, 0]), [60, 40, 0]);
         assert_eq!((list.total, list.left_out, list.size_left), (7, 4, 0));
-        assert_eq!(list.count("resources"), "7 resources");
+        assert_eq!(list.count("resource"), "7 resources");
         assert_eq!(list.next(Some("2".into())), None);
-        assert_eq!(list.count("resources"), "more than 7 resources");
+        assert_eq!(list.count("resource"), "more than 7 resources");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use rmcp::transport::auth::{
 use serde_json::json;
 
 use super::config::{Launch, ServerConfig};
+use super::http::HttpClient;
 use osier_llm::auth::{CredentialFile, FileError, LockedFile, Loopback, Page, Store};
 
 /// Maximum redirects of one request.
@@ -82,7 +83,7 @@ impl Logins {
         &self,
         url: &str,
         has_authorization: bool,
-    ) -> Result<AuthClient<reqwest::Client>, String> {
+    ) -> Result<AuthClient<HttpClient>, String> {
         let manager = if has_authorization {
             new_manager(url).await?
         } else {
@@ -97,7 +98,7 @@ impl Logins {
             .connect_timeout(std::time::Duration::from_secs(10))
             .build();
         let client = client.map_err(|error| error.to_string())?;
-        Ok(AuthClient::new(client, manager))
+        Ok(AuthClient::new(HttpClient(client), manager))
     }
 
     async fn manager(&self, url: &str) -> Result<AuthorizationManager, String> {

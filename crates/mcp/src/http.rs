@@ -1,0 +1,305 @@
+//! The HTTP client of a server. It checks the size of every message before the message is parsed. rmcp's own client
+//! only limits the bytes.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use reqwest::header::{
+    ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use reqwest::{Response, StatusCode};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::transport::auth::WWWAuthenticateParams;
+use rmcp::transport::streamable_http_client::{
+    AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
+    StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::{Sse, SseStream};
+
+use super::size;
+use osier_base::text;
+
+/// Maximum bytes of a message.
+const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
+/// Maximum bytes of the body of an error.
+const ERROR_LIMIT: usize = 64 * 1024;
+/// Bytes of an invalid body that an error repeats.
+const EXCERPT: usize = 256;
+const JSON: &str = "application/json";
+const EVENT_STREAM: &str = "text/event-stream";
+const SESSION: &str = "mcp-session-id";
+/// Headers that a configuration cannot set.
+const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
+
+type HttpError = StreamableHttpError<reqwest::Error>;
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+
+#[derive(Debug, Clone)]
+pub(super) struct HttpClient(pub reqwest::Client);
+
+impl HttpClient {
+    async fn post(
+        &self,
+        uri: &str,
+        message: ClientJsonRpcMessage,
+        session: Option<&str>,
+        token: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        if let Some(name) = headers
+            .keys()
+            .find(|name| RESERVED.contains(&name.as_str()))
+        {
+            let name = name.to_string();
+            return Err(StreamableHttpError::ReservedHeaderConflict(name));
+        }
+        let mut request = self.0.post(uri);
+        request = request.header(ACCEPT, format!("{EVENT_STREAM}, {JSON}"));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        request = request.headers(headers.into_iter().collect());
+        if let Some(session) = session {
+            request = request.header(SESSION, session);
+        }
+        let response = request.json(&message).send().await?;
+        let status = response.status();
+        if let Some(error) = challenge(&response)? {
+            return Err(error);
+        }
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if status == StatusCode::NOT_FOUND && session.is_some() {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        if !status.is_success() {
+            return failure(response, &message, session.is_some()).await;
+        }
+        answer(response, &message).await
+    }
+}
+
+impl StreamableHttpClient for HttpClient {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        let session = session_id.as_deref();
+        self.post(&uri, message, session, auth_header, custom_headers)
+            .await
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), HttpError> {
+        let deleting = self
+            .0
+            .delete_session(uri, session_id, auth_header, custom_headers);
+        deleting.await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<Events, HttpError> {
+        let getting =
+            self.0
+                .get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
+        Ok(checked(getting.await?))
+    }
+}
+
+/// The events of a response, without those that are too large to be parsed: the caller gets an error.
+fn checked(events: Events) -> Events {
+    let check = |event: Result<Sse, SseError>| {
+        let mut event = event?;
+        let data = event.data.as_deref().unwrap_or_default().as_bytes();
+        if let Some(excess) = size::excess(data) {
+            let refusal = size::refusal(data, excess);
+            event.data = refusal.and_then(|refusal| serde_json::to_string(&refusal).ok());
+        }
+        Ok(event)
+    };
+    events.map(check).boxed()
+}
+
+/// The events of a response, with limited bytes between the end of one and the end of the next.
+fn events(response: Response) -> Events {
+    let unread = Arc::new(AtomicUsize::new(0));
+    let complete = Arc::clone(&unread);
+    let bytes = response.bytes_stream().map(move |bytes| {
+        let bytes = bytes.map_err(io::Error::other)?;
+        let before = unread.fetch_add(bytes.len(), Ordering::Relaxed);
+        if before > MESSAGE_LIMIT {
+            let message = format!("an event has more than {MESSAGE_LIMIT} bytes");
+            return Err(io::Error::other(message));
+        }
+        Ok(bytes)
+    });
+    let events = SseStream::from_bytes_stream(bytes);
+    events
+        .inspect(move |event| {
+            if event.is_ok() {
+                complete.store(0, Ordering::Relaxed);
+            }
+        })
+        .boxed()
+}
+
+async fn answer(
+    response: Response,
+    message: &ClientJsonRpcMessage,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
+    if !is_request && response.content_length() == Some(0) {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
+    let session = response.headers().get(SESSION);
+    let session = session.and_then(|session| session.to_str().ok().map(str::to_owned));
+    let kind = content_type(response.headers());
+    if kind.starts_with(EVENT_STREAM) {
+        let events = checked(events(response));
+        return Ok(StreamableHttpPostResponse::Sse(events, session));
+    }
+    if !kind.starts_with(JSON) {
+        let kind = (!kind.is_empty()).then_some(kind);
+        return Err(StreamableHttpError::UnexpectedContentType(kind));
+    }
+    let body = body(response, MESSAGE_LIMIT).await?;
+    if let Some(excess) = size::excess(&body) {
+        return Ok(match message {
+            ClientJsonRpcMessage::Request(request) => {
+                let error = ErrorData::internal_error(excess, None);
+                let error = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+                StreamableHttpPostResponse::Json(error, session)
+            }
+            _ => StreamableHttpPostResponse::Accepted,
+        });
+    }
+    match serde_json::from_slice(&body) {
+        Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
+        // Only a request needs an answer.
+        Err(_) if !is_request => Ok(StreamableHttpPostResponse::Accepted),
+        Err(error) => {
+            let body = String::from_utf8_lossy(&body);
+            let excerpt = text::head_bytes(&body, EXCERPT);
+            let message = format!("the answer is not a message: {error}: {excerpt}");
+            Err(StreamableHttpError::UnexpectedServerResponse(
+                message.into(),
+            ))
+        }
+    }
+}
+
+/// What a status other than success means. The body can contain an error of the server.
+async fn failure(
+    response: Response,
+    message: &ClientJsonRpcMessage,
+    has_session: bool,
+) -> Result<StreamableHttpPostResponse, HttpError> {
+    let status = response.status();
+    let is_refusal = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let is_json = content_type(response.headers()).starts_with(JSON);
+    let is_overload = status == StatusCode::TOO_MANY_REQUESTS;
+    let passing = (is_overload || status.is_server_error()).then(|| {
+        let delay = response.headers().get(RETRY_AFTER);
+        let delay = delay.and_then(|delay| delay.to_str().ok().map(str::to_owned));
+        HttpStatusError::new(status.as_u16(), delay)
+    });
+    let body = match passing {
+        Some(error) if !is_json || is_overload => return Err(error.into()),
+        _ => body(response, ERROR_LIMIT).await,
+    };
+    let body = match (body, &passing) {
+        (Err(_), Some(_)) => Vec::new(),
+        (body, _) => body?,
+    };
+    let parsed = match serde_json::from_slice(&body) {
+        Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
+        _ => None,
+    };
+    let description = format!("HTTP {status}: {}", String::from_utf8_lossy(&body));
+    if let ClientJsonRpcMessage::Request(request) = message
+        && matches!(request.request, ClientRequest::DiscoverRequest(_))
+        && status.is_client_error()
+        && !has_session
+        && !is_refusal
+    {
+        // The server knows only the versions before 2026.
+        let error = match parsed {
+            Some(parsed) => parsed.error,
+            None => ErrorData::invalid_request(description, None),
+        };
+        let error = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+        return Ok(StreamableHttpPostResponse::Json(error, None));
+    }
+    match (parsed, passing) {
+        (Some(error), _) if is_json && !is_refusal => {
+            let error = ServerJsonRpcMessage::Error(error);
+            Ok(StreamableHttpPostResponse::Json(error, None))
+        }
+        (_, Some(error)) => Err(error.into()),
+        _ => Err(StreamableHttpError::UnexpectedServerResponse(
+            description.into(),
+        )),
+    }
+}
+
+/// The error of a response that requires a sign-in, or one with more scopes.
+fn challenge(response: &Response) -> Result<Option<HttpError>, HttpError> {
+    let Some(header) = response.headers().get(WWW_AUTHENTICATE) else {
+        return Ok(None);
+    };
+    let header = || {
+        let invalid = || StreamableHttpError::UnexpectedServerResponse("invalid challenge".into());
+        header.to_str().map(str::to_owned).map_err(|_| invalid())
+    };
+    Ok(match response.status() {
+        StatusCode::UNAUTHORIZED => Some(StreamableHttpError::AuthRequired(
+            AuthRequiredError::new(header()?),
+        )),
+        StatusCode::FORBIDDEN => {
+            let header = header()?;
+            let scope = WWWAuthenticateParams::parse(&header, response.url()).scope;
+            let error = InsufficientScopeError::new(header, scope);
+            Some(StreamableHttpError::InsufficientScope(error))
+        }
+        _ => None,
+    })
+}
+
+fn content_type(headers: &HeaderMap) -> String {
+    let kind = headers.get(CONTENT_TYPE);
+    let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
+    kind.unwrap_or_default()
+}
+
+async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError> {
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await? {
+        if bytes.len() > limit - body.len() {
+            return Err(StreamableHttpError::ResponseBodyTooLarge { max_size: limit });
+        }
+        body.extend_from_slice(&bytes);
+    }
+    Ok(body)
+}
