@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
-use super::size;
+use super::size::{self, Refusal};
 use osier_base::text;
 
 /// Maximum bytes of a message.
@@ -134,8 +134,13 @@ fn checked(events: Events) -> Events {
         let mut event = event?;
         let data = event.data.as_deref().unwrap_or_default().as_bytes();
         if let Some(excess) = size::excess(data) {
-            let refusal = size::refusal(data, excess);
-            event.data = refusal.and_then(|refusal| serde_json::to_string(&refusal).ok());
+            event.data = match size::refusal(data, excess) {
+                Some(Refusal::Answer(id, error)) => {
+                    let error = ServerJsonRpcMessage::error(error, Some(id));
+                    serde_json::to_string(&error).ok()
+                }
+                _ => None,
+            };
         }
         Ok(event)
     };

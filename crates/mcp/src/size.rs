@@ -2,7 +2,6 @@
 //! values is limited too, before a message is parsed.
 
 use rmcp::model::{ErrorCode, ErrorData, NumberOrString};
-use rmcp::service::{RoleClient, RxJsonRpcMessage};
 
 /// Maximum number of JSON values in a message.
 const VALUE_LIMIT: usize = 500_000;
@@ -17,12 +16,27 @@ pub(super) fn excess(message: &[u8]) -> Option<String> {
     })
 }
 
-/// The message that the caller gets instead of the answer in `edges`, the start and the end of a refused message. None
-/// if it is no answer.
-pub(super) fn refusal(edges: &[u8], reason: String) -> Option<RxJsonRpcMessage<RoleClient>> {
+/// The error for the sender of a refused message, or for the caller that waits for it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Refusal {
+    /// The answer to a request of the server.
+    Request(NumberOrString, ErrorData),
+    /// Takes the place of the server's answer.
+    Answer(NumberOrString, ErrorData),
+}
+
+/// The refusal of the message with these `edges`, its start and its end. None if no id is found.
+pub(super) fn refusal(edges: &[u8], reason: String) -> Option<Refusal> {
     let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, reason, None);
-    let id = id_of(edges)?;
-    Some(RxJsonRpcMessage::<RoleClient>::error(error, Some(id)))
+    let head = String::from_utf8_lossy(&edges[..edges.len().min(EDGE)]);
+    let tail = String::from_utf8_lossy(&edges[edges.len().saturating_sub(EDGE)..]);
+    let before_result = head.split("\"result\"").next().unwrap_or_default();
+    let refusal = if before_result.contains("\"method\"") {
+        Refusal::Request
+    } else {
+        Refusal::Answer
+    };
+    Some(refusal(id_of(&head, &tail)?, error))
 }
 
 /// About the number of values and names in `json`: its separators outside of strings.
@@ -52,12 +66,14 @@ fn after_string(mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The id in the edges of a message: servers write it first or last.
-fn id_of(edges: &[u8]) -> Option<NumberOrString> {
-    let head = String::from_utf8_lossy(&edges[..edges.len().min(EDGE)]);
-    let tail = String::from_utf8_lossy(&edges[edges.len().saturating_sub(EDGE)..]);
+/// The id at the start or the end of a message: servers write it first or last.
+fn id_of(head: &str, tail: &str) -> Option<NumberOrString> {
     let after = |text: &str| {
         let rest = text.trim_start().strip_prefix(':')?.trim_start();
+        if let Some(string) = rest.strip_prefix('"') {
+            let (id, _) = string.split_once('"')?;
+            return Some(NumberOrString::String(id.into()));
+        }
         let digits = rest
             .find(|char: char| !char.is_ascii_digit())
             .unwrap_or(rest.len());
@@ -93,16 +109,41 @@ mod tests {
         let reason = excess(many.as_bytes()).unwrap();
         let expected = "the server's message has 600009 JSON values, and the limit is 500000";
         assert_eq!(reason, expected);
-        let refused = refusal(many.as_bytes(), reason).unwrap();
-        let refused = serde_json::to_value(refused).unwrap();
-        assert_eq!(
-            (&refused["id"], &refused["error"]["message"]),
-            (&7.into(), &expected.into())
-        );
+        let error = ErrorData::internal_error(reason.clone(), None);
+        let answer = Refusal::Answer(NumberOrString::Number(7), error);
+        assert_eq!(refusal(many.as_bytes(), reason), Some(answer));
         let large = format!(
             "{{\"id\":7,\"result\":{{\"data\":\"{}\"}}}}",
             "QUJD".repeat(7_864_320)
         );
         assert_eq!(excess(large.as_bytes()), None);
+    }
+
+    #[test]
+    fn a_refused_request_is_answered_and_a_refused_answer_is_an_error() {
+        let error = || ErrorData::internal_error("r", None);
+        let number = NumberOrString::Number;
+        let string = |id: &str| NumberOrString::String(id.into());
+        for (message, expected) in [
+            (
+                r#"{"id":"el","method":"ping","params":{}}"#,
+                Some(Refusal::Request(string("el"), error())),
+            ),
+            (
+                r#"{"method":"ping","params":{},"id":3}"#,
+                Some(Refusal::Request(number(3), error())),
+            ),
+            (
+                r#"{"id":3,"result":{"method":"ping"}}"#,
+                Some(Refusal::Answer(number(3), error())),
+            ),
+            (r#"{"method":"note","params":{}}"#, None),
+        ] {
+            assert_eq!(
+                refusal(message.as_bytes(), "r".into()),
+                expected,
+                "{message}"
+            );
+        }
     }
 }

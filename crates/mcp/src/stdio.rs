@@ -13,7 +13,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
 use super::log::ServerLog;
-use super::size::{self, EDGE};
+use super::size::{self, EDGE, Refusal};
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 
 /// Maximum length of a message.
@@ -59,7 +59,7 @@ impl StdioTransport {
     }
 
     /// Parses a line as a message.
-    fn read(&self, line: Line) -> Option<RxJsonRpcMessage<RoleClient>> {
+    fn read(&mut self, line: Line) -> Option<RxJsonRpcMessage<RoleClient>> {
         let (bytes, excess) = match line {
             Line::Whole(bytes) => {
                 let excess = size::excess(&bytes);
@@ -74,7 +74,20 @@ impl StdioTransport {
         };
         if let Some(excess) = excess {
             self.log.line("osier", &excess);
-            return size::refusal(&bytes, excess);
+            return match size::refusal(&bytes, excess)? {
+                Refusal::Answer(id, error) => {
+                    Some(RxJsonRpcMessage::<RoleClient>::error(error, Some(id)))
+                }
+                Refusal::Request(id, error) => {
+                    let answer = TxJsonRpcMessage::<RoleClient>::error(error, Some(id));
+                    let sending = self.send(answer);
+                    osier_base::task::spawn(async move {
+                        // The server may have ended.
+                        let _ = sending.await;
+                    });
+                    None
+                }
+            };
         }
         let text = String::from_utf8_lossy(bytes.trim_ascii());
         if text.is_empty() {
@@ -238,7 +251,7 @@ impl<R: tokio::io::AsyncRead + Unpin> LineReader<R> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use rmcp::model::{ErrorData, NumberOrString};
 
     use super::super::hidden::Hidden;
     use super::*;
@@ -251,7 +264,7 @@ mod tests {
                 Line::Whole(bytes) => String::from_utf8(bytes).unwrap(),
                 Line::TooLong { edges, length } => {
                     let refused = size::refusal(&edges, length.to_string()).unwrap();
-                    serde_json::to_string(&refused).unwrap()
+                    format!("{refused:?}")
                 }
             });
             assert!(reader.line.capacity() < 1024 * 1024);
@@ -284,8 +297,8 @@ mod tests {
         let input = format!("short\n{first}\n\n{last}\nend\n");
         let lines = lines(input.as_bytes()).await;
         let described = |text: &str, id| {
-            let error = json!({"code": -32603, "message": text.len().to_string()});
-            json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+            let error = ErrorData::internal_error(text.len().to_string(), None);
+            format!("{:?}", Refusal::Answer(NumberOrString::Number(id), error))
         };
         assert_eq!(
             lines,
@@ -297,5 +310,26 @@ mod tests {
                 "end"
             ]
         );
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_too_large_is_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = Arc::new(ServerLog::new(folder.path(), "s"));
+        // 600,000 values, and then what osier answers.
+        let script = r#"
+            printf '{"jsonrpc":"2.0","id":"el","method":"elicitation/create","params":{"a":[0'
+            yes ,0 | head -n 600000 | tr -d '\n'
+            echo ']}}'
+            read -r answer
+            echo "$answer"
+        "#;
+        let invocation = Invocation::new("/bin/sh", ["-c", script]);
+        let mut server = StdioTransport::start(&invocation, Arc::clone(&log), false).unwrap();
+        let answer = serde_json::to_value(server.receive().await.unwrap()).unwrap();
+        let message = "the server's message has 600011 JSON values, and the limit is 500000";
+        let error = serde_json::json!({"code": -32603, "message": message});
+        let expected = serde_json::json!({"jsonrpc": "2.0", "id": "el", "error": error});
+        assert_eq!(answer, expected);
     }
 }
