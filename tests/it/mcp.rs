@@ -9,6 +9,7 @@ use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op, ServerAction, ServerInfo, ServerState};
 use osier_session::SessionChoice;
 use osier_testing::skip;
+use rustix::fs::{CWD, FileType, Mode};
 use serde_json::{Value, json};
 
 use crate::support::session::{OpenSession, TestProject};
@@ -154,8 +155,8 @@ async fn a_server_that_does_not_list_its_tools_can_be_disabled() {
     let place = TestProject::new();
     let notes = place.work().join("notes");
     // Reading ends when the server has been asked for its tools.
-    let made = std::process::Command::new("mkfifo").arg(&notes).status();
-    assert!(made.unwrap().success());
+    let mode = Mode::RUSR | Mode::WUSR;
+    rustix::fs::mknodat(CWD, &notes, FileType::Fifo, mode, 0).unwrap();
     let mut server = fake("mute");
     server["env"] = json!({"MCP_NOTES": notes});
     config(&place, &json!({"fake": server}));
@@ -451,7 +452,7 @@ fn excessive() -> WebServer {
             return answer("200 OK", &text);
         }
         let header = "content-type: text/event-stream\r\n";
-        plain("200 OK", header, &format!("data: {text}\n\n"))
+        plain("200 OK", header, format!("data: {text}\n\n"))
     })
 }
 

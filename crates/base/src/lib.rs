@@ -21,6 +21,7 @@
 //! - [`diff`] compares texts by line or by word.
 //! - [`process`] runs commands and kills them with all their descendants.
 //! - [`git`] runs git so that the repository cannot run programs.
+//! - [`server_tool`] names the tools of MCP servers.
 //! - [`problem::Problem`] is an error in a user's file with its position.
 //!
 //! The crate does not depend on models, agents or screens.
@@ -57,6 +58,7 @@ pub mod redact;
 pub mod regular_file;
 pub mod request;
 pub mod secrets;
+pub mod server_tool;
 pub mod signals;
 pub mod sort;
 pub mod task;

@@ -20,7 +20,7 @@
 //!     unreachable!("the entry has a url");
 //! };
 //! assert_eq!(url, "https://example.org/mcp");
-//! assert_eq!(osier_mcp::tool_name("git", "log"), "git__log");
+//! assert_eq!(osier_base::server_tool::tool_name("git", "log"), "git__log");
 //! ```
 
 mod answers;
@@ -38,7 +38,6 @@ mod log;
 mod login;
 mod manager;
 mod mentions;
-mod names;
 mod result;
 mod server;
 mod size;
@@ -51,4 +50,3 @@ pub use file::{FileError, NewServer, add, remove};
 pub use login::{Login, Logins};
 pub use manager::{Mcp, McpSetup, ServerEvent};
 pub use mentions::{Mentions, PROMPT_PREFIX, prompt_command};
-pub use names::tool_name;

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::Wait;
 use super::manager::{Known, Mcp, Shared};
-use super::names::tool_name;
 use super::result::Parts;
 use osier_agent::{Attachment, AttachmentKind, Interceptor, StopRun, UpdateSink, UserMessage};
+use osier_base::server_tool::tool_name;
 use osier_base::{ids, text};
 use osier_llm::ContentBlock;
 use osier_protocol::{PromptInfo, ServerInfo};

@@ -18,8 +18,8 @@ use super::config::{Launch, ServerConfig};
 use super::connection::{ConnectError, Connection, challenge, connect};
 use super::lists::{Listed, Lists, PAGE_LIMIT, listed_prompts, listed_resources};
 use super::login::Logins;
-use super::names::tool_name;
 use super::tools::{Link, ServerTool};
+use osier_base::server_tool::tool_name;
 use osier_protocol::ServerState;
 use osier_tools::Workspace;
 

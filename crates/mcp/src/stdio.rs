@@ -315,7 +315,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_is_too_large_is_answered() {
         let folder = tempfile::tempdir().unwrap();
-        let log = Arc::new(ServerLog::new(folder.path(), "s"));
+        let log = Arc::new(ServerLog::new(folder.path(), "s", Hidden::default()));
         // 600,000 values, and then what osier answers.
         let script = r#"
             printf '{"jsonrpc":"2.0","id":"el","method":"elicitation/create","params":{"a":[0'

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::config::ServerConfig;
 use super::connection::{CallError, Connection, Wait};
-use super::names::tool_name;
 use super::result;
 use super::size::values;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOrigin, ToolOutput, ToolStatus};
+use osier_base::server_tool::tool_name;
 use osier_base::text;
 use osier_llm::ToolSpec;
 use osier_tools::Workspace;

@@ -11,6 +11,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use osier_base::path;
 use osier_base::problem::nearest;
+use osier_base::server_tool::is_tool_of;
 use osier_tools::BUILT_IN;
 
 /// A tool and a pattern.
@@ -90,6 +91,19 @@ impl Rule {
     pub(crate) fn is_about(&self, tool: &str) -> bool {
         is_named(&self.tool, tool)
             || (tool.contains("__") && is_named(&self.tool, &format!("mcp__{tool}")))
+            || self.names_tool_of_server(tool)
+    }
+
+    /// Whether the rule names the MCP tool `tool` by the names that its server and the server's tool really have, which
+    /// models may not accept: `my.server__*`.
+    fn names_tool_of_server(&self, tool: &str) -> bool {
+        let written = self.tool.strip_prefix("mcp__").unwrap_or(&self.tool);
+        tool.contains("__")
+            && [self.tool.as_str(), written].iter().any(|written| {
+                // A name may contain `__` itself.
+                let mut splits = written.match_indices("__");
+                splits.any(|(at, _)| is_tool_of(tool, &written[..at], &written[at + 2..]))
+            })
     }
 
     /// Whether the rule applies to every call of its tool.
@@ -416,6 +430,8 @@ pub(super) fn literal(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use osier_base::server_tool::tool_name;
+
     use super::*;
 
     fn rule(text: &str) -> Rule {
@@ -475,6 +491,19 @@ mod tests {
             ("mcp__github__*", "gitlab__search", false),
             ("mcp__*", "github__search", true),
             ("mcp__*", "bash", false),
+            // Servers and tools with names that models do not accept.
+            ("my.server__*", &tool_name("my.server", "get"), true),
+            ("mcp__my.server__get", &tool_name("my.server", "get"), true),
+            ("my.server__get", &tool_name("my.server", "set"), false),
+            ("git__x__*", &tool_name("git__x", "log"), true),
+            ("git__*", &tool_name("git__x", "log"), false),
+            (
+                &format!("git__{}", "x".repeat(99)),
+                &tool_name("git", &"x".repeat(99)),
+                true,
+            ),
+            ("git_57365134__*", &tool_name("git_57365134", "x"), true),
+            ("git.__*", &tool_name("git.", "x"), true),
         ] {
             assert_eq!(rule(text).is_about(tool), expected, "{text} {tool}");
         }

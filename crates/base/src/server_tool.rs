@@ -1,5 +1,6 @@
-//! The full name of a server's tool: `server__tool`, in characters that every model API accepts, at most 64
-//! of them, and the same in every session.
+//! The full name of an MCP server's tool: `server__tool`, in characters that every model API accepts, at most 64 of
+//! them, and the same in every session. Rules name servers and tools as the user does, so they are compared by
+//! [`is_tool_of`] too.
 
 /// Maximum length of a name that every model API accepts.
 const LIMIT: usize = 64;
@@ -25,11 +26,30 @@ pub fn tool_name(server: &str, tool: &str) -> String {
 /// `git_`.
 fn server_part(server: &str) -> String {
     let plain = plain(server);
-    if !plain.contains("__") && !plain.ends_with('_') {
+    if !plain.contains("__") && !plain.ends_with('_') && !is_hashed(&plain) {
         return plain;
     }
     let sum = crc32fast::hash(server.as_bytes());
     format!("{}_{sum:08x}", single(&plain))
+}
+
+/// Whether `name`, as a model sees it, is the tool `tool` of `server`, where `tool` may be `*` for all of them.
+pub fn is_tool_of(name: &str, server: &str, tool: &str) -> bool {
+    if tool != "*" {
+        return name == tool_name(server, tool);
+    }
+    let part = server_part(server);
+    let rest = name
+        .strip_prefix(&part)
+        .and_then(|rest| rest.strip_prefix("__"));
+    // A server with the plain name has names without a hash, unless they were changed too.
+    rest.is_some_and(|rest| part == server || is_hashed(rest))
+}
+
+/// Whether a name looks as if a hash had been added.
+fn is_hashed(name: &str) -> bool {
+    let hash = name.rsplit_once('_').map_or("", |(_, hash)| hash);
+    hash.len() == 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `text` with single underscores, and none at the end.
@@ -78,10 +98,32 @@ mod tests {
             ("日本", "x", "_c7b7cdcc"),
             ("mcp", "git__x", "mcp"),
             ("my_server", "x", "my_server"),
+            // Not the name that the server `git.` gets.
+            ("git_57365134", "x", "git_57365134_652aa841"),
         ] {
             let name = tool_name(server, tool);
             assert_eq!(name.split("__").next(), Some(prefix), "{name}");
         }
         assert_eq!(tool_name("mcp", "git__x"), "mcp__git_x_6fbe074a");
+    }
+
+    #[test]
+    fn tools_are_known_by_the_names_that_users_write() {
+        let long = "x".repeat(100);
+        for (server, tool) in [
+            ("git", "log"),
+            ("my.server", "get/one"),
+            ("git__x", "log"),
+            ("git", "x__log"),
+            ("git", &long),
+            ("日本", "x"),
+        ] {
+            let name = tool_name(server, tool);
+            assert!(is_tool_of(&name, server, tool), "{name}");
+            assert!(is_tool_of(&name, server, "*"), "{name}");
+            assert!(!is_tool_of(&name, server, "other"), "{name}");
+            assert!(!is_tool_of(&name, "other", "*"), "{name}");
+        }
+        assert!(!is_tool_of(&tool_name("git.", "x"), "git_57365134", "*"));
     }
 }
