@@ -29,6 +29,8 @@ const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 const ERROR_LIMIT: usize = 64 * 1024;
 /// Bytes of an invalid body that an error repeats.
 const EXCERPT: usize = 256;
+/// Milliseconds after which a connection that ended is made again, at least.
+const MIN_RETRY: u64 = 250;
 const JSON: &str = "application/json";
 const EVENT_STREAM: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";
@@ -128,10 +130,12 @@ impl StreamableHttpClient for HttpClient {
     }
 }
 
-/// The events of a response, without those that are too large to be parsed: the caller gets an error.
+/// The events of a response, without those that are too large to be parsed: the caller gets an error. A server cannot
+/// order to connect again at once.
 fn checked(events: Events) -> Events {
     let check = |event: Result<Sse, SseError>| {
         let mut event = event?;
+        event.retry = event.retry.map(|retry| retry.max(MIN_RETRY));
         let data = event.data.as_deref().unwrap_or_default().as_bytes();
         if let Some(excess) = size::excess(data) {
             event.data = match size::refusal(data, excess) {
@@ -307,4 +311,22 @@ async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError
         body.extend_from_slice(&bytes);
     }
     Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_cannot_order_to_connect_again_at_once() {
+        let sent = [None, Some(0), Some(250), Some(5_000)].map(|retry| {
+            Ok(Sse {
+                retry,
+                ..Sse::default()
+            })
+        });
+        let events = checked(futures_util::stream::iter(sent).boxed());
+        let retries: Vec<Option<u64>> = events.map(|event| event.unwrap().retry).collect().await;
+        assert_eq!(retries, [None, Some(250), Some(250), Some(5_000)]);
+    }
 }

@@ -25,6 +25,9 @@ pub enum Missing {
 /// Files that are offered before anything is typed.
 const FIRST: usize = candidates::CANDIDATE_LIMIT;
 
+/// Longer names of servers are not offered: comparing many of them takes too long for a key.
+const MAX_NAME: usize = 200;
+
 /// Time per slice of a file search.
 const MOMENT: Duration = Duration::from_millis(4);
 
@@ -102,7 +105,9 @@ impl Editor {
     }
 
     /// What the MCP servers of the session have for the editor.
-    pub fn set_servers(&mut self, prompts: Vec<AddedCommand>, resources: Vec<String>) {
+    pub fn set_servers(&mut self, mut prompts: Vec<AddedCommand>, mut resources: Vec<String>) {
+        prompts.retain(|prompt| prompt.name.len() <= MAX_NAME);
+        resources.retain(|name| name.len() <= MAX_NAME);
         self.completer.prompts = prompts;
         self.completer.resources = resources;
     }
@@ -367,4 +372,25 @@ fn list_folder(cwd: &Path, name: &str) -> Vec<String> {
             Some(if is_folder { format!("{name}/") } else { name })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_of_servers_are_not_offered() {
+        let mut editor = Editor::new();
+        let names = ["docs:one", &format!("docs:{}", "x".repeat(6_000))];
+        editor.set_servers(Vec::new(), names.map(str::to_owned).to_vec());
+        editor.set_files(Arc::default());
+        editor.set_text("@docs");
+        editor.offer_completion();
+        let offered = editor
+            .completer
+            .offer
+            .map(|offer| offer.completion.candidates);
+        let texts = offered.map(|all| all.into_iter().map(|one| one.text).collect::<Vec<_>>());
+        assert_eq!(texts, Some(vec!["@docs:one".to_owned()]));
+    }
 }
