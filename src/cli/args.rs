@@ -7,6 +7,8 @@ use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 
 use super::attach::AttachArgs;
 use super::commands::checkpoints::CheckpointsCommand;
+#[cfg(feature = "eval")]
+use super::commands::eval::EvalArgs;
 #[cfg(feature = "transfer")]
 use super::commands::export::ExportArgs;
 #[cfg(feature = "transfer")]
@@ -249,6 +251,9 @@ pub(super) enum Command {
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
     },
+    /// Run tasks with models and score the results
+    #[cfg(feature = "eval")]
+    Eval(EvalArgs),
     /// Check the environment and suggest fixes
     Doctor,
     /// Show the configuration files, list the settings and report errors

@@ -164,6 +164,8 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
             Some(Command::Man { dir }) => {
                 commands::shell::man(Args::command(), dir.as_deref(), &mut out)
             }
+            #[cfg(feature = "eval")]
+            Some(Command::Eval(args)) => block_on(commands::eval::run(args, cwd, &mut out))??,
             Some(Command::Doctor) => {
                 let setup = config.setup()?;
                 let chosen = Models::load_lenient(&setup).0.chosen();

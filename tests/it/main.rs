@@ -24,6 +24,7 @@ mod concurrency;
 mod context;
 mod discovery;
 mod docs;
+mod eval;
 mod examples;
 mod exit_limit;
 mod faults;

@@ -4,6 +4,8 @@ pub(super) mod auth;
 pub(super) mod checkpoints;
 pub(super) mod config;
 pub(super) mod doctor;
+#[cfg(feature = "eval")]
+pub(super) mod eval;
 #[cfg(feature = "transfer")]
 pub(super) mod export;
 #[cfg(feature = "transfer")]
@@ -12,3 +14,4 @@ pub(super) mod mcp;
 pub(super) mod models;
 pub(super) mod sessions;
 pub(super) mod shell;
+mod table;

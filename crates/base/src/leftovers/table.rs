@@ -20,6 +20,8 @@ pub enum FolderKind {
     Tour,
     /// A prompt in an external editor.
     Editor,
+    /// The workspaces of an evaluation.
+    Evaluation,
     /// The files of a lane.
     Lane,
 }
@@ -32,6 +34,7 @@ impl FolderKind {
             Self::Sandbox => "osier-tmp-",
             Self::Tour => "osier-tour-",
             Self::Editor => "osier-editor-",
+            Self::Evaluation => "osier-eval-",
             Self::Lane => "fan-",
         }
     }
@@ -84,11 +87,12 @@ const fn earlier(parent: Parent, prefix: &'static str, contains: fn(&Path) -> bo
     }
 }
 
-pub(super) const FOLDERS: [FolderRow; 9] = [
+pub(super) const FOLDERS: [FolderRow; 10] = [
     row(FolderKind::Outputs, "osier-outputs-"),
     row(FolderKind::Sandbox, "osier-tmp-"),
     row(FolderKind::Tour, "osier-tour-"),
     row(FolderKind::Editor, "osier-editor-"),
+    row(FolderKind::Evaluation, "osier-eval-"),
     row(FolderKind::Lane, "fan-"),
     earlier(Parent::Temporary, "osier-", has_only_outputs),
     earlier(Parent::Temporary, "osier-tmp-", |path| {

@@ -1,7 +1,7 @@
 //! `osier sessions info`: shows the details of a session.
 
-use super::table::{directory, money, plain, size, time, tokens};
 use super::{CommandResult, SessionsContext};
+use crate::cli::commands::table::{directory, money, plain, size, time, tokens};
 use crate::cli::exit::Exit;
 use osier_base::text::counted;
 use osier_index::describe;

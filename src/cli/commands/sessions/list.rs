@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::filter::{FilterArgs, Order};
-use super::table::{age, directory, money, plain, render, short_id, time};
 use super::{CommandResult, SessionsContext};
+use crate::cli::commands::table::{age, directory, money, plain, render, short_id, time};
 use crate::cli::exit::Exit;
 use osier_base::{clock, text};
 use osier_index::{Depth, SessionFilter};

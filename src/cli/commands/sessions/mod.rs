@@ -14,7 +14,6 @@ mod restore;
 mod search;
 mod show;
 mod stats;
-mod table;
 
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +22,7 @@ use std::time::{Duration, Instant};
 use clap::Subcommand;
 use tokio_util::sync::CancellationToken;
 
+use crate::cli::commands::table;
 use crate::cli::exit::Exit;
 use osier_base::folders::Folders;
 use osier_base::terminal_output::{self, StyledWrite};

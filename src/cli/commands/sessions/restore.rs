@@ -1,7 +1,7 @@
 //! `osier sessions restore`: lists the trash and restores sessions from it.
 
-use super::table::plain;
 use super::{CommandResult, SessionsContext};
+use crate::cli::commands::table::plain;
 use crate::cli::exit::Exit;
 use osier_index::Trashed;
 use osier_store::SessionError;

@@ -5,8 +5,8 @@ use std::io;
 use tokio_util::sync::CancellationToken;
 
 use super::filter::FilterArgs;
-use super::table::{age, directory, plain, short_id};
 use super::{CommandResult, SessionsContext};
+use crate::cli::commands::table::{age, directory, plain, short_id};
 use crate::cli::exit::Exit;
 use osier_base::terminal_output::StyledWrite;
 use osier_base::{clock, text};

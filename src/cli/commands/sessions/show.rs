@@ -1,7 +1,7 @@
 //! `osier sessions show`: prints a conversation.
 
-use super::table::plain;
 use super::{CommandResult, SessionsContext};
+use crate::cli::commands::table::plain;
 use crate::cli::exit::Exit;
 use osier_agent::AgentMessage;
 use osier_base::text::sanitize;

@@ -1,8 +1,8 @@
 //! `osier sessions stats`: prints the tokens and the cost by model.
 
 use super::filter::FilterArgs;
-use super::table::{money, plain, render, tokens};
 use super::{CommandResult, SessionsContext};
+use crate::cli::commands::table::{money, plain, render, tokens};
 use crate::cli::exit::Exit;
 use osier_base::text::counted;
 use osier_index::Depth;

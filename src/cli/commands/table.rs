@@ -5,18 +5,18 @@ use std::path::Path;
 use osier_base::{clock, text};
 
 /// The width of the terminal on standard output; `None` when it is not a terminal.
-pub(super) fn terminal_width() -> Option<usize> {
+pub(in crate::cli) fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|width| *width >= 20)
 }
 
 /// One line of text without control sequences.
-pub(super) fn plain(text: &str) -> String {
+pub(in crate::cli) fn plain(text: &str) -> String {
     text::single_line(&text::sanitize(text))
 }
 
 /// The age in short form, such as `5m` or `2d`.
-pub(super) fn age(then: i64, now: i64) -> String {
+pub(in crate::cli) fn age(then: i64, now: i64) -> String {
     let minutes = (now - then).max(0) / 60_000;
     match minutes {
         0 => "now".to_owned(),
@@ -29,18 +29,18 @@ pub(super) fn age(then: i64, now: i64) -> String {
 }
 
 /// `2026-01-31 12:30`, in UTC.
-pub(super) fn time(milliseconds: i64) -> String {
+pub(in crate::cli) fn time(milliseconds: i64) -> String {
     let time = clock::rfc3339(milliseconds);
     time.get(..16).unwrap_or(&time).replace('T', " ")
 }
 
 /// The start of an id, which differs for sessions created in different milliseconds.
-pub(super) fn short_id(id: &str) -> &str {
+pub(in crate::cli) fn short_id(id: &str) -> &str {
     id.get(..13).unwrap_or(id)
 }
 
 /// An amount in dollars; empty for zero.
-pub(super) fn money(dollars: f64) -> String {
+pub(in crate::cli) fn money(dollars: f64) -> String {
     match dollars {
         cost if cost <= 0.0 => String::new(),
         cost if cost < 0.01 => "<$0.01".to_owned(),
@@ -48,7 +48,7 @@ pub(super) fn money(dollars: f64) -> String {
     }
 }
 
-pub(super) fn size(bytes: u64) -> String {
+pub(in crate::cli) fn size(bytes: u64) -> String {
     match bytes {
         0..10_240 => format!("{bytes} B"),
         10_240..10_485_760 => format!("{} kB", bytes / 1024),
@@ -56,7 +56,7 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-pub(super) fn tokens(count: u64) -> String {
+pub(in crate::cli) fn tokens(count: u64) -> String {
     match count {
         0..10_000 => count.to_string(),
         10_000..10_000_000 => format!("{}k", count / 1000),
@@ -65,7 +65,7 @@ pub(super) fn tokens(count: u64) -> String {
 }
 
 /// A directory, with `~` for the home directory.
-pub(super) fn directory(path: &str) -> String {
+pub(in crate::cli) fn directory(path: &str) -> String {
     let path = plain(path);
     match dirs::home_dir() {
         Some(home) => match Path::new(&path).strip_prefix(&home) {
@@ -79,7 +79,7 @@ pub(super) fn directory(path: &str) -> String {
 
 /// The lines of a table. Columns are as wide as their content; those in `right` are right-aligned. The last
 /// column takes the rest of `width`.
-pub(super) fn render(
+pub(in crate::cli) fn render(
     headers: &[&str],
     right: &[usize],
     rows: &[Vec<String>],

@@ -1,0 +1,1 @@
+echo "The commit 'Round each price' broke it."

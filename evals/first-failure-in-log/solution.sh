@@ -1,0 +1,1 @@
+echo "Request r0517 of margaret, with status 503."

@@ -1,0 +1,13 @@
+"""Splits a list into pages."""
+
+
+def page_count(items, size):
+    return -(-len(items) // size)
+
+
+def page(items, number, size):
+    """The items of page `number`, counted from 1."""
+    if not 1 <= number <= max(page_count(items, size), 1):
+        raise ValueError(f"page {number} does not exist")
+    start = (number - 1) * size
+    return items[start:start + size]

