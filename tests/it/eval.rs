@@ -125,14 +125,16 @@ fn table_has_a_row_for_each_task_and_model() {
     write_task(&home, "tasks/b", "");
     write_task(&home, "tasks/a", "");
     let turns = json!([
-        {"steps": [{"tool": "bash", "arguments": {"command": "echo two > a.txt"}}]},
-        {"steps": [{"text": "Done."}]},
+        {"steps": [
+            {"tool": "bash", "arguments": {"command": "echo two > a.txt"}},
+            {"usage": {"input": 100, "output": 5, "cacheRead": 11, "cacheWrite": 1}},
+        ]},
+        {"steps": [{"text": "Done."}, {"usage": {"input": 10, "output": 2}}]},
     ]);
     write_script(&home, &turns);
-    home.file(
-        "lazy.json",
-        json!({"turns": [{"steps": [{"text": "Done."}]}]}).to_string(),
-    );
+    let lazy =
+        json!({"turns": [{"steps": [{"text": "Done."}, {"usage": {"input": 7, "output": 1}}]}]});
+    home.file("lazy.json", lazy.to_string());
     let ended = eval(
         &home,
         ["tasks", "--model", "script/model.json,script/lazy.json"],
@@ -140,12 +142,12 @@ fn table_has_a_row_for_each_task_and_model() {
     let rows: Vec<String> = ended.stdout.lines().map(without_time).collect();
     let expected = [
         "PASSED SCORE CALLS INPUT OUTPUT COST TIME TASK",
-        "1/1 100 % 2 0 0 T a",
-        "1/1 100 % 2 0 0 T b",
-        "2/2 100 % 4 0 0 T all tasks, script/WORK/model.json",
-        "0/1 25 % 1 0 0 T a",
-        "0/1 25 % 1 0 0 T b",
-        "0/2 25 % 2 0 0 T all tasks, script/WORK/lazy.json",
+        "1/1 100 % 2 122 7 T a",
+        "1/1 100 % 2 122 7 T b",
+        "2/2 100 % 4 244 14 T all tasks, script/WORK/model.json",
+        "0/1 25 % 1 7 1 T a",
+        "0/1 25 % 1 7 1 T b",
+        "0/2 25 % 2 14 2 T all tasks, script/WORK/lazy.json",
     ];
     assert_eq!(rows, expected);
     assert_eq!(ended.code, Some(1));
@@ -332,11 +334,8 @@ fn check_that_runs_code_of_the_model_cannot_write_outside() {
         ])
         .run();
     let run = &json_lines(&ended)[0];
-    assert_eq!(
-        (&run["outcome"], &run["passed"]),
-        (&json!("completed"), &json!(false)),
-        "{run}"
-    );
+    // In the sandbox, the file is in a temporary folder of its own.
+    assert_eq!(run["outcome"], "completed", "{run}");
     assert!(!target.exists());
     let inside = "out/task/".to_owned() + &folder_name(&home) + "/1/work/inside";
     assert!(home.work().join(inside).exists());

@@ -28,6 +28,7 @@ mod eval;
 mod examples;
 mod exit_limit;
 mod faults;
+mod harbor;
 mod hooks;
 mod http_calls;
 mod interoperability;

@@ -179,7 +179,7 @@ async fn carry_out(plan: &Plan, args: &EvalArgs, out: &mut dyn Write) -> io::Res
     if args.verify {
         return verdicts(&results, is_interrupted, out);
     }
-    summarize(&results, args.json, out)?;
+    plan.summarize(&results, args.json, out)?;
     Ok(match is_interrupted {
         true => Exit::Interrupted,
         false if results.iter().all(|run| run.passed) => Exit::Success,
@@ -188,6 +188,30 @@ async fn carry_out(plan: &Plan, args: &EvalArgs, out: &mut dyn Write) -> io::Res
 }
 
 impl Plan {
+    fn summarize(
+        &self,
+        results: &[RunResult],
+        as_json: bool,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let models = self.workers.iter().map(Worker::name);
+        let summaries = report::summaries(results, models);
+        if as_json {
+            for summary in &summaries {
+                write_json(
+                    out,
+                    &json!({"type": "summary"}),
+                    &serde_json::to_value(summary)?,
+                )?;
+            }
+            return Ok(());
+        }
+        for line in report::table(&summaries, terminal_width().unwrap_or(120)) {
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+
     fn attempt<'a>(&'a self, task: &'a Task, worker: &Worker, run: u32) -> Attempt<'a> {
         let model = worker.name();
         Attempt {
@@ -198,24 +222,6 @@ impl Plan {
             settings: &self.settings,
         }
     }
-}
-
-fn summarize(results: &[RunResult], as_json: bool, out: &mut dyn Write) -> io::Result<()> {
-    let summaries = report::summaries(results);
-    if as_json {
-        for summary in &summaries {
-            write_json(
-                out,
-                &json!({"type": "summary"}),
-                &serde_json::to_value(summary)?,
-            )?;
-        }
-        return Ok(());
-    }
-    for line in report::table(&summaries, terminal_width().unwrap_or(120)) {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
 }
 
 /// Reports the tasks that pass without work or fail with their own solution.

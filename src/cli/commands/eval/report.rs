@@ -79,17 +79,14 @@ impl Summary {
     }
 }
 
-/// For each model, a summary of each task and one of all tasks.
-pub(super) fn summaries(results: &[RunResult]) -> Vec<Summary> {
-    let mut models: Vec<&str> = Vec::new();
+/// For each of `models`, a summary of each task and one of all tasks.
+pub(super) fn summaries<'a>(
+    results: &[RunResult],
+    models: impl Iterator<Item = &'a str>,
+) -> Vec<Summary> {
     let mut tasks: Vec<&str> = results.iter().map(|run| &*run.task).collect();
     tasks.sort_unstable();
     tasks.dedup();
-    for run in results {
-        if !models.contains(&&*run.model) {
-            models.push(&run.model);
-        }
-    }
     let mut summaries = Vec::new();
     for model in models {
         let of_model = || results.iter().filter(move |run| run.model == model);
