@@ -166,19 +166,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
             }
             #[cfg(feature = "eval")]
             Some(Command::Eval(args)) => block_on(commands::eval::run(args, cwd, &mut out))??,
-            Some(Command::Doctor) => {
-                let setup = config.setup()?;
-                let chosen = Models::load_lenient(&setup).0.chosen();
-                let context = commands::doctor::DoctorContext {
-                    folders: &config.folders,
-                    settings: &config.settings,
-                    environment: &config.environment,
-                    cwd: &config.cwd,
-                    problems: &config.all_problems(&setup),
-                    model: format!("{}/{}", chosen.provider, chosen.id),
-                };
-                block_on(commands::doctor::run(&context, &mut out))?
-            }
+            Some(Command::Doctor) => doctor(config, &mut out)?,
             _ => return Ok(None),
         }
     };
@@ -188,6 +176,23 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Some(Exit::Success)),
         Err(error) => Err(error.to_string()),
     }
+}
+
+fn doctor(
+    config: &RunConfig,
+    out: &mut impl terminal_output::StyledWrite,
+) -> Result<io::Result<Exit>, String> {
+    let setup = config.setup()?;
+    let chosen = Models::load_lenient(&setup).0.chosen();
+    let context = commands::doctor::DoctorContext {
+        folders: &config.folders,
+        settings: &config.settings,
+        environment: &config.environment,
+        cwd: &config.cwd,
+        problems: &config.all_problems(&setup),
+        model: format!("{}/{}", chosen.provider, chosen.id),
+    };
+    block_on(commands::doctor::run(&context, out))
 }
 
 fn run_print(

@@ -307,10 +307,10 @@ fn tasks(args: &EvalArgs, cwd: &Path) -> Result<(Vec<Task>, Option<TemporaryFold
     }
     let mut names: Vec<&str> = tasks.iter().map(|task| &*task.name).collect();
     names.sort_unstable();
-    if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+    let twin = names.windows(2).find(|pair| pair[0] == pair[1]);
+    if let Some([name, _]) = twin {
         return Err(format!(
-            "two tasks have the name `{}`; rename the folder of one",
-            pair[0]
+            "two tasks have the name `{name}`; rename the folder of one"
         ));
     }
     Ok((tasks, folder))

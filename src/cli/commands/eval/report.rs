@@ -119,18 +119,17 @@ pub(super) fn progress(run: &RunResult, done: usize, all: usize) -> String {
         Outcome::Failed => format!("failed, passed {passed} of {checks}"),
         Outcome::Completed => format!("passed {passed} of {checks}"),
     };
-    let mut line = format!(
-        "[{done}/{all}] {}: {verdict}, {} ({}, run {})",
+    let error = match run.error.as_deref().and_then(|error| error.lines().last()) {
+        Some(last) => format!(": {}", plain(last)),
+        None => String::new(),
+    };
+    format!(
+        "[{done}/{all}] {}: {verdict}, {} ({}, run {}){error}",
         plain(&run.task),
         seconds(run.milliseconds),
         plain(&run.model),
         run.run
-    );
-    if let Some(error) = &run.error {
-        let last = error.lines().last().unwrap_or_default();
-        line.push_str(&format!(": {}", plain(last)));
-    }
-    line
+    )
 }
 
 fn seconds(milliseconds: u64) -> String {
