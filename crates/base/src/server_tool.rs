@@ -1,9 +1,14 @@
 //! The full name of an MCP server's tool: `server__tool`, in characters that every model API accepts, at most 64 of
-//! them, and the same in every session. Rules name servers and tools as the user does, so they are compared by
-//! [`is_tool_of`] too.
+//! them, and the same in every session. Different servers have different parts before the first `__`.
 
 /// Maximum length of a name that every model API accepts.
 const LIMIT: usize = 64;
+
+/// Maximum length of the part of the server, so that a part of the tool always fits.
+const SERVER_LIMIT: usize = 40;
+
+/// The length of a hash with its `_`.
+const HASH: usize = 9;
 
 /// The name of `tool` of `server`. A name that was changed or cut ends in a hash of both, so that different
 /// tools have different names.
@@ -18,38 +23,34 @@ pub fn tool_name(server: &str, tool: &str) -> String {
         return plain;
     }
     let sum = crc32fast::hash(format!("{server}\0{tool}").as_bytes());
-    let kept = &plain[..plain.len().min(LIMIT - 9)];
+    let kept = &plain[..plain.len().min(LIMIT - HASH)];
     format!("{kept}_{sum:08x}")
 }
 
-/// The name of a server up to `__`, the only one in it: a rule for `git__*` must not apply to the server `git__other` or
-/// `git_`.
+/// The name of a server up to `__`, the only one in it. A name that models do not accept, or that looks like a changed
+/// one, gets a hash: `git.`, `git__other` and `git_` are not `git`, and `my.server` is not `my_server`.
 fn server_part(server: &str) -> String {
     let plain = plain(server);
-    if !plain.contains("__") && !plain.ends_with('_') && !is_hashed(&plain) {
+    let is_own = plain == server && !plain.contains("__") && !plain.ends_with('_');
+    if is_own && plain.len() <= SERVER_LIMIT && !is_hashed(&plain) {
         return plain;
     }
     let sum = crc32fast::hash(server.as_bytes());
-    format!("{}_{sum:08x}", single(&plain))
+    let mut kept = single(&plain);
+    kept.truncate(SERVER_LIMIT - HASH);
+    format!("{}_{sum:08x}", kept.trim_end_matches('_'))
 }
 
-/// Whether `name`, as a model sees it, is the tool `tool` of `server`, where `tool` may be `*` for all of them.
-pub fn is_tool_of(name: &str, server: &str, tool: &str) -> bool {
-    if tool != "*" {
-        return name == tool_name(server, tool);
-    }
-    let part = server_part(server);
-    let rest = name
-        .strip_prefix(&part)
-        .and_then(|rest| rest.strip_prefix("__"));
-    // A server with the plain name has names without a hash, unless they were changed too.
-    rest.is_some_and(|rest| part == server || is_hashed(rest))
+/// Whether `name`, as a model calls it, can be of a server whose name was changed.
+pub fn is_of_changed_server(name: &str) -> bool {
+    name.split_once("__")
+        .is_some_and(|(server, _)| is_hashed(server))
 }
 
 /// Whether a name looks as if a hash had been added.
 fn is_hashed(name: &str) -> bool {
     let hash = name.rsplit_once('_').map_or("", |(_, hash)| hash);
-    hash.len() == 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+    hash.len() == HASH - 1 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `text` with single underscores, and none at the end.
@@ -76,8 +77,10 @@ mod tests {
     fn names_are_valid_for_every_api_and_unique() {
         assert_eq!(tool_name("git", "git_log"), "git__git_log");
         let odd = tool_name("my.server", "get/one");
-        assert_eq!(odd, "my_server__get_one_1ab688e4");
+        assert_eq!(odd, "my_server_8c17ce72__get_one_1ab688e4");
         assert_ne!(odd, tool_name("my_server", "get/one"));
+        // Not what the tool of another server can be called.
+        assert_ne!(odd, tool_name("my_server", "get_one_1ab688e4"));
         let long = tool_name("server", &"x".repeat(100));
         assert_eq!(long.len(), 64);
         assert_ne!(long, tool_name("server", &"x".repeat(101)));
@@ -108,22 +111,39 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_known_by_the_names_that_users_write() {
-        let long = "x".repeat(100);
-        for (server, tool) in [
-            ("git", "log"),
-            ("my.server", "get/one"),
-            ("git__x", "log"),
-            ("git", "x__log"),
-            ("git", &long),
-            ("日本", "x"),
-        ] {
-            let name = tool_name(server, tool);
-            assert!(is_tool_of(&name, server, tool), "{name}");
-            assert!(is_tool_of(&name, server, "*"), "{name}");
-            assert!(!is_tool_of(&name, server, "other"), "{name}");
-            assert!(!is_tool_of(&name, "other", "*"), "{name}");
+    fn different_servers_have_different_parts() {
+        let long = "s".repeat(60);
+        let servers = [
+            "my.server",
+            "my_server",
+            "my/server",
+            "my server",
+            "my-server",
+        ];
+        let servers = servers.iter().copied().chain([&*long, &long[1..]]);
+        let names: Vec<String> = servers.map(|server| tool_name(server, "x")).collect();
+        let mut parts: Vec<&str> = names
+            .iter()
+            .filter_map(|name| name.split("__").next())
+            .collect();
+        parts.sort_unstable();
+        parts.dedup();
+        assert_eq!(parts.len(), names.len(), "{names:?}");
+        for name in names {
+            assert!(name.len() <= LIMIT && name.contains("__x"), "{name}");
         }
-        assert!(!is_tool_of(&tool_name("git.", "x"), "git_57365134", "*"));
+    }
+
+    #[test]
+    fn names_of_changed_servers_are_recognized() {
+        for (server, expected) in [
+            ("git", false),
+            ("my_server", false),
+            ("git.", true),
+            ("git__x", true),
+        ] {
+            let name = tool_name(server, &"x".repeat(99));
+            assert_eq!(is_of_changed_server(&name), expected, "{name}");
+        }
     }
 }

@@ -48,5 +48,5 @@ mod working_directory;
 pub use config::{Launch, ServerConfig, Servers, load};
 pub use file::{FileError, NewServer, add, remove};
 pub use login::{Login, Logins};
-pub use manager::{Mcp, McpSetup, ServerEvent};
+pub use manager::{Mcp, McpSetup, ServerEvent, ServerNames};
 pub use mentions::{Mentions, PROMPT_PREFIX, prompt_command};

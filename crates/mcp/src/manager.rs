@@ -5,7 +5,7 @@
 use osier_base::sort;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use globset::GlobSet;
@@ -19,7 +19,7 @@ use super::log::ServerLog;
 use super::login::Logins;
 use super::server::{Command, ServerTask, ServerUpdate};
 use super::tools::Link;
-use osier_agent::{Severity, ToolSet, ToolSource};
+use osier_agent::{Severity, ToolOrigin, ToolSet, ToolSource};
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
@@ -161,6 +161,11 @@ impl Mcp {
         }
     }
 
+    /// The servers and their tools by name, at any time. It keeps no server running.
+    pub fn names(&self) -> ServerNames {
+        ServerNames(Arc::clone(&self.shared))
+    }
+
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
@@ -175,8 +180,36 @@ impl Mcp {
 
 impl ToolSource for Mcp {
     fn tools(&self) -> ToolSet {
-        let tools = self.shared.tools.lock();
-        tools.unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.tools().clone()
+    }
+}
+
+impl Shared {
+    fn tools(&self) -> MutexGuard<'_, ToolSet> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The names of the servers and of their tools.
+#[derive(Debug)]
+pub struct ServerNames(Arc<Shared>);
+
+impl ServerNames {
+    /// The server and its tool that models call `name`.
+    pub fn tool(&self, name: &str) -> Option<(String, String)> {
+        let tools = self.0.tools();
+        let tool = tools.iter().find(|tool| tool.spec().name == name)?;
+        match tool.origin() {
+            ToolOrigin::Server { server, tool } => Some((server, tool)),
+            _ => None,
+        }
+    }
+
+    /// The names of all configured servers.
+    pub fn servers(&self) -> Vec<String> {
+        let known = self.0.known.lock();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        known.keys().cloned().collect()
     }
 }
 

@@ -9,6 +9,7 @@ use super::equivalents::{self, Equivalent, Equivalents};
 use super::programs;
 use super::rule::{Rule, literal};
 use super::shell::{self, CommandLine, Part, Word};
+use super::tool_names::ToolNames;
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
 use osier_base::{path, real_path};
@@ -20,6 +21,8 @@ const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 /// What a call does, for the rules.
 #[derive(Debug, Default)]
 pub(super) struct Aspects {
+    /// The tool of the call.
+    pub tool: ToolNames,
     pub list: Vec<Aspect>,
     /// Files whose contents the call shows or a command reads by a redirection. They need no permission, but rules can
     /// deny them.
@@ -39,7 +42,7 @@ pub(super) struct Aspects {
 /// One thing a call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Aspect {
-    tool: String,
+    tool: ToolNames,
     what: What,
 }
 
@@ -55,13 +58,13 @@ enum What {
 
 impl Aspect {
     fn of(tool: &str, what: What) -> Self {
-        let tool = tool.to_owned();
+        let tool = tool.into();
         Self { tool, what }
     }
 
     /// Whether the allow rule `rule` covers it.
     pub(super) fn is_covered(&self, rule: &Rule, cwd: &Path) -> bool {
-        if !rule.is_about(&self.tool) {
+        if !rule.is_for(&self.tool) {
             return false;
         }
         match &self.what {
@@ -83,7 +86,7 @@ impl Aspect {
 
     /// Whether the deny or ask rule `rule` applies to it.
     pub(super) fn is_touched(&self, rule: &Rule, cwd: &Path) -> bool {
-        if !rule.is_about(&self.tool) {
+        if !rule.is_against(&self.tool) {
             return false;
         }
         match &self.what {
@@ -103,7 +106,7 @@ impl Aspect {
         let may_fit =
             |words: &[Word]| !words.iter().all(Word::is_fixed) && rule.may_fit_command(words);
         match &self.what {
-            What::Command(words, others) if rule.is_about(&self.tool) => {
+            What::Command(words, others) if rule.is_against(&self.tool) => {
                 may_fit(words) || others.iter().any(|other| may_fit(&other.words))
             }
             _ => false,
@@ -112,15 +115,12 @@ impl Aspect {
 
     /// Showing a file.
     pub(super) fn shown_file(found: RealPath) -> Self {
-        Self {
-            tool: "read".to_owned(),
-            what: What::File(found.names, found.real),
-        }
+        Self::of("read", What::File(found.names, found.real))
     }
 
     /// Whether it writes a file.
     pub(super) fn writes(&self) -> bool {
-        matches!(self.tool.as_str(), "write" | "edit") && !self.paths().is_empty()
+        matches!(self.tool.called.as_str(), "write" | "edit") && !self.paths().is_empty()
     }
 
     /// The names of its file, the real path first.
@@ -137,49 +137,50 @@ impl Aspect {
 
 impl Aspects {
     /// What the call of `tool` with `arguments` does in `cwd`.
-    pub(super) fn of(tool: &str, arguments: &Value, cwd: &Path) -> Self {
-        let target = FileTarget::of(tool, arguments, cwd);
+    pub(super) fn of(tool: ToolNames, arguments: &Value, cwd: &Path) -> Self {
+        let target = FileTarget::of(&tool.called, arguments, cwd);
         Self::of_target(tool, arguments, target.as_ref(), cwd)
     }
 
     /// What showing the file at the real path `path` means, which a search has found.
     pub(super) fn of_found(path: &Path) -> [Aspect; 2] {
-        ["read", "grep"].map(|tool| Aspect {
-            tool: tool.to_owned(),
-            what: What::File(Vec::new(), path.to_owned()),
-        })
+        ["read", "grep"].map(|tool| Aspect::of(tool, What::File(Vec::new(), path.to_owned())))
     }
 
     /// Like `of` for a call whose file was resolved.
     pub(super) fn of_target(
-        tool: &str,
+        names: ToolNames,
         arguments: &Value,
         target: Option<&FileTarget>,
         cwd: &Path,
     ) -> Self {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let tool = names.called.as_str();
         if tool == "bash" {
-            return text("command")
-                .map_or_else(Self::default, |command| Self::of_command(command, cwd));
+            let command = text("command");
+            let command = command.map(|command| Self::of_command(command, cwd));
+            return Self {
+                tool: names,
+                ..command.unwrap_or_default()
+            };
         }
         let known = osier_tools::find(tool);
         let argument = known.and_then(|known| known.file);
         let is_given = argument.is_some_and(|argument| text(argument.name).is_some());
         let file = target.map(|target| What::File(target.names.clone(), target.real.clone()));
         let shows = target.is_some_and(|target| target.purpose.shows() && tool != "read");
-        let reads = file.clone().filter(|_| shows).map(|what| Aspect {
-            tool: "read".to_owned(),
-            what,
-        });
+        let reads = file.clone().filter(|_| shows);
+        let reads = reads.map(|what| Aspect::of("read", what));
         let what = file.filter(|_| is_given).unwrap_or_else(|| {
             let main = known.map(|known| known.main_argument).and_then(text);
             What::Text(main.unwrap_or_default().to_owned())
         });
         Self {
             list: vec![Aspect {
-                tool: tool.to_owned(),
+                tool: names.clone(),
                 what,
             }],
+            tool: names,
             reads: reads.into_iter().collect(),
             ..Self::default()
         }
@@ -187,7 +188,10 @@ impl Aspects {
 
     /// The files whose contents the call shows.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Aspect> {
-        let own = self.list.iter().filter(|aspect| aspect.tool == "read");
+        let own = self
+            .list
+            .iter()
+            .filter(|aspect| aspect.tool.called == "read");
         own.chain(&self.reads)
     }
 
@@ -273,7 +277,10 @@ impl Aspects {
             }
             patterns.retain(|pattern| can_be_offered(pattern));
         }
-        patterns.push(tool.to_owned());
+        patterns.push(match tool == self.tool.called {
+            true => self.tool.rule(),
+            false => tool.to_owned(),
+        });
         patterns.dedup();
         patterns
     }

@@ -42,6 +42,7 @@ mod rule;
 mod saved_rules;
 mod sensitive;
 pub mod shell;
+mod tool_names;
 pub mod trust;
 
 pub use advice::{Advised, Advisor, Hints};
@@ -50,3 +51,4 @@ pub use gate::Gate;
 pub use policy::{Hint, Permissions, RuleLists, Verdict};
 pub use review::{ReviewRequest, Reviewer};
 pub use rule::Rule;
+pub use tool_names::ServerTools;

@@ -10,6 +10,7 @@ use super::aspects::Aspects;
 use super::rule::Rule;
 use super::saved_rules::Remembered;
 use super::sensitive::Places;
+use super::tool_names::{ServerTools, ToolNames};
 use osier_base::atomic_file::WriteError;
 use osier_base::folders::Folders;
 use osier_protocol::questions::Grant;
@@ -54,6 +55,7 @@ pub struct Permissions {
     pub(super) cwd: PathBuf,
     remembered: Remembered,
     pub(super) places: Places,
+    server_tools: Mutex<Option<Box<dyn ServerTools>>>,
     state: Mutex<State>,
 }
 
@@ -89,6 +91,7 @@ impl Permissions {
             cwd: osier_base::path::canonical_key(cwd),
             remembered: Remembered::new(store, cwd),
             places: Places::new(None),
+            server_tools: Mutex::default(),
             state: Mutex::new(State {
                 mode,
                 rules: Vec::new(),
@@ -103,6 +106,20 @@ impl Permissions {
     pub fn protecting(mut self, folders: &Folders) -> Self {
         self.places = Places::new(Some(folders));
         self
+    }
+
+    /// Finds tools of MCP servers with `tools`, for rules that name them.
+    pub fn set_server_tools(&self, tools: Box<dyn ServerTools>) {
+        *self.server_tools() = Some(tools);
+    }
+
+    fn server_tools(&self) -> MutexGuard<'_, Option<Box<dyn ServerTools>>> {
+        let tools = self.server_tools.lock();
+        tools.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn names(&self, tool: &str) -> ToolNames {
+        ToolNames::find(tool, self.server_tools().as_deref())
     }
 
     /// The mode and the rules that `wanted` selects, with their effects.
@@ -231,7 +248,7 @@ impl Permissions {
         hint: Option<&Hint>,
         confined: bool,
     ) -> Verdict {
-        let aspects = Aspects::of_target(tool, arguments, target, &self.cwd);
+        let aspects = Aspects::of_target(self.names(tool), arguments, target, &self.cwd);
         let command = aspects.command.as_deref().unwrap_or_default();
         if let Some(problem) = osier_tools::control_characters(command) {
             return Verdict::Deny(problem);
@@ -240,7 +257,7 @@ impl Permissions {
         let touching = |wanted: Effect| {
             let rules = state.rules.iter().filter(|scoped| scoped.effect == wanted);
             let mut rules = rules.map(|scoped| &scoped.rule);
-            rules.find(|rule| self.touches(rule, tool, &aspects))
+            rules.find(|rule| self.touches(rule, &aspects))
         };
         if let Some(rule) = touching(Effect::Deny) {
             return Verdict::Deny(format!("the rule `{}` denies it", rule.text));
@@ -315,17 +332,18 @@ impl Permissions {
 
     /// Whether `rule` applies to this call, or to a part of it, or could.
     pub fn concerns(&self, rule: &Rule, tool: &str, arguments: &Value) -> bool {
-        let aspects = Aspects::of(tool, arguments, &self.cwd);
+        let aspects = Aspects::of(self.names(tool), arguments, &self.cwd);
         let may_touch = || {
             (aspects.unclear && rule.is_about(tool))
                 || aspects.list.iter().any(|part| part.may_be_touched(rule))
         };
-        self.touches(rule, tool, &aspects) || may_touch()
+        self.touches(rule, &aspects) || may_touch()
     }
 
-    fn touches(&self, rule: &Rule, tool: &str, aspects: &Aspects) -> bool {
-        let whole = rule.is_about(tool) && rule.is_general();
-        let raw = rule.is_about(tool)
+    fn touches(&self, rule: &Rule, aspects: &Aspects) -> bool {
+        let is_about = rule.is_against(&aspects.tool);
+        let whole = is_about && rule.is_general();
+        let raw = is_about
             && aspects
                 .command
                 .as_ref()

@@ -142,6 +142,14 @@ fn is_special(name: &str, text: &str, before: Option<&Word>) -> bool {
                 .next()
                 .is_some_and(|host| host.contains(':'))
         }
+        // One letter, but not in a group.
+        "go" => matches!(text.split('=').next(), Some("-o" | "--o" | "-C" | "--C")),
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => {
+            const OTHERS: [&str; 8] = [
+                "-B", "-fplugin", "-wrapper", "-specs", "--specs", "-load", "-Xclang", "@",
+            ];
+            OTHERS.iter().any(|other| text.starts_with(other))
+        }
         // Two letters that are one option, also in a group.
         "zip" => text.starts_with('-') && text.contains("TT"),
         _ => false,
@@ -178,8 +186,8 @@ fn takes_message(subcommands: &Subcommands<'_>, option: &str) -> bool {
 /// Whether the argument `given` is, contains or abbreviates `option`.
 fn is_given(option: &str, given: &str, letters: bool) -> bool {
     let name = given.split('=').next().unwrap_or_default();
-    // The name of another option.
-    if name == "--global" {
+    // Names of other options.
+    if matches!(name, "--global" | "--target") {
         return false;
     }
     if let Some(long) = option.strip_prefix("--") {

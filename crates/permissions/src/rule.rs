@@ -9,9 +9,9 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::shell::{GLOB, HOLE, Word, is_assignment};
+use crate::tool_names::ToolNames;
 use osier_base::path;
 use osier_base::problem::nearest;
-use osier_base::server_tool::is_tool_of;
 use osier_tools::BUILT_IN;
 
 /// A tool and a pattern.
@@ -31,7 +31,12 @@ impl Rule {
             None => (text, None),
             Some((tool, rest)) => (tool, Some(rest.strip_suffix(')')?)),
         };
-        let named = |char: char| char.is_alphanumeric() || "_-.*/".contains(char);
+        let is_server = tool.contains("__");
+        let named = |char: char| {
+            // Servers and their tools can have any names.
+            let is_other = is_server && char != ')' && !char.is_control();
+            char.is_alphanumeric() || "_-.*/".contains(char) || is_other
+        };
         if tool.is_empty() || !tool.chars().all(named) {
             return None;
         }
@@ -86,24 +91,24 @@ impl Rule {
             && (is_about_files.next().is_none() || glob(pattern).is_some())
     }
 
-    /// Whether the rule applies to `tool`. An MCP tool, `server__tool`, also has the name that other agents
-    /// use for it: `mcp__server__tool`.
-    pub(crate) fn is_about(&self, tool: &str) -> bool {
-        is_named(&self.tool, tool)
-            || (tool.contains("__") && is_named(&self.tool, &format!("mcp__{tool}")))
-            || self.names_tool_of_server(tool)
+    /// Whether the rule, as an allow rule, applies to `tool`.
+    pub(super) fn is_for(&self, tool: &ToolNames) -> bool {
+        tool.is_named_by(&self.tool)
     }
 
-    /// Whether the rule names the MCP tool `tool` by the names that its server and the server's tool really have, which
-    /// models may not accept: `my.server__*`.
-    fn names_tool_of_server(&self, tool: &str) -> bool {
-        let written = self.tool.strip_prefix("mcp__").unwrap_or(&self.tool);
-        tool.contains("__")
-            && [self.tool.as_str(), written].iter().any(|written| {
-                // A name may contain `__` itself.
-                let mut splits = written.match_indices("__");
-                splits.any(|(at, _)| is_tool_of(tool, &written[..at], &written[at + 2..]))
-            })
+    /// Whether the rule, as a deny or ask rule, applies to `tool`.
+    pub(super) fn is_against(&self, tool: &ToolNames) -> bool {
+        tool.may_be_named_by(&self.tool)
+    }
+
+    /// Whether the rule is the name `tool` and nothing else.
+    pub(super) fn is_only(&self, tool: &str) -> bool {
+        self.is_general() && self.tool == tool
+    }
+
+    /// Whether the rule applies to the built-in tool `tool`.
+    pub(crate) fn is_about(&self, tool: &str) -> bool {
+        is_named(&self.tool, tool)
     }
 
     /// Whether the rule applies to every call of its tool.
@@ -255,7 +260,7 @@ fn fits(pattern: &str, text: &[Symbol]) -> bool {
 }
 
 /// Whether the tool name `name` matches `pattern`.
-fn is_named(pattern: &str, name: &str) -> bool {
+pub(super) fn is_named(pattern: &str, name: &str) -> bool {
     let name: Vec<Symbol> = name.chars().map(Symbol::Char).collect();
     wildcard(pattern, &name)
 }
@@ -430,8 +435,6 @@ pub(super) fn literal(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use osier_base::server_tool::tool_name;
-
     use super::*;
 
     fn rule(text: &str) -> Rule {
@@ -491,24 +494,12 @@ mod tests {
             ("mcp__github__*", "gitlab__search", false),
             ("mcp__*", "github__search", true),
             ("mcp__*", "bash", false),
-            // Servers and tools with names that models do not accept.
-            ("my.server__*", &tool_name("my.server", "get"), true),
-            ("mcp__my.server__get", &tool_name("my.server", "get"), true),
-            ("my.server__get", &tool_name("my.server", "set"), false),
-            ("git__x__*", &tool_name("git__x", "log"), true),
-            ("git__*", &tool_name("git__x", "log"), false),
-            (
-                &format!("git__{}", "x".repeat(99)),
-                &tool_name("git", &"x".repeat(99)),
-                true,
-            ),
-            ("git_57365134__*", &tool_name("git_57365134", "x"), true),
-            ("git.__*", &tool_name("git.", "x"), true),
         ] {
-            assert_eq!(rule(text).is_about(tool), expected, "{text} {tool}");
+            let tool = ToolNames::from(tool);
+            assert_eq!(rule(text).is_for(&tool), expected, "{text}");
         }
         assert!(rule("*").is_about("anything"));
-        for wrong in ["", "(x)", "bash(x", "a b", "bash)x("] {
+        for wrong in ["", "(x)", "bash(x", "a b", "bash)x(", "a__b)x(y)"] {
             assert_eq!(Rule::parse(wrong), None, "{wrong}");
         }
     }

@@ -17,7 +17,8 @@ use osier_protocol::questions::Questions;
 use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, ServerEvent};
+use osier_mcp::{Logins, Mcp, McpSetup, ServerEvent, ServerNames};
+use osier_permissions::ServerTools;
 use osier_permissions::trust::ProjectFiles;
 use osier_tools::Workspace;
 
@@ -55,6 +56,20 @@ pub(crate) fn start(
         trace: setup.trace_servers,
     };
     Mcp::start(mcp, sender)
+}
+
+/// The tools of the servers, for permission rules.
+#[derive(Debug)]
+pub(crate) struct NamedTools(pub ServerNames);
+
+impl ServerTools for NamedTools {
+    fn tool(&self, name: &str) -> Option<(String, String)> {
+        self.0.tool(name)
+    }
+
+    fn servers(&self) -> Vec<String> {
+        self.0.servers()
+    }
 }
 
 /// The files that configure servers; those of the project only if it is trusted.

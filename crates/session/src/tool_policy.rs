@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use osier_extensions::hooks::{AgentHooks, Hooks, Role, SessionHooks};
-use osier_permissions::{Gate, Permissions};
+use osier_permissions::{Gate, Permissions, ServerTools};
 use osier_protocol::questions::Questions;
 use osier_sandbox::Confinement;
 use osier_store::writer::Writer;
@@ -55,6 +55,11 @@ impl ToolPolicy {
         let hooks = SessionHooks::new(Arc::clone(hooks), permissions, id, transcript);
         self.hooks = Some(Arc::new(hooks));
         self
+    }
+
+    /// Has the rules name the tools of MCP servers as their configuration does.
+    pub(crate) fn set_server_tools(&self, tools: Box<dyn ServerTools>) {
+        self.permissions.set_server_tools(tools);
     }
 
     /// Has a model judge calls in the mode `auto`.

@@ -38,10 +38,12 @@ pub(super) const PROGRAMS: &[Program] = &[
             "hook",
             "http-backend",
             "instaweb",
+            "mailinfo",
             "maintenance",
             "merge-index",
             "mergetool",
             "p4",
+            "pack-objects",
             "receive-pack",
             "remote-ext",
             "remote-fd",
@@ -60,6 +62,8 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--export-marks",
             "--ext-diff",
             "--extcmd",
+            "--index-output",
+            "--object-dir",
             "--open-files-in-pager",
             "--output",
             "--output-directory",
@@ -82,6 +86,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             ("fetch-pack", &["--upload-pack"]),
             ("format-patch", &["-o"]),
             ("grep", &["-O"]),
+            ("index-pack", &["-o"]),
             ("init", &["--template"]),
             ("mailsplit", &["-o"]),
             ("rebase", &["-x", "-i", "--interactive"]),
@@ -194,6 +199,7 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--output-dir",
             "--remote-name",
             "--remote-name-all",
+            "--ssl-sessions",
             "--stderr",
             "--trace",
             "--trace-ascii",
@@ -245,8 +251,53 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..NONE
     },
     Program {
-        names: &["iconv", "sdiff", "shuf"],
-        options: &["-o", "--diff-program", "--output"],
+        names: &["iconv", "info", "sdiff", "shuf"],
+        options: &["-o", "--diff-program", "--dribble", "--output"],
+        ..NONE
+    },
+    // Their options have no names that can be listed: see `is_special`.
+    Program {
+        names: &["c++", "cc", "clang", "clang++", "g++", "gcc"],
+        ..NONE
+    },
+    Program {
+        names: &["file"],
+        options: &["-C", "--compile"],
+        ..NONE
+    },
+    Program {
+        names: &["patch"],
+        options: &["-o", "-r", "--output", "--reject-file"],
+        ..NONE
+    },
+    Program {
+        names: &["ss"],
+        options: &["-D", "--diag"],
+        ..NONE
+    },
+    Program {
+        names: &["ar", "nm", "objdump", "ranlib"],
+        options: &["--plugin"],
+        ..NONE
+    },
+    Program {
+        names: &["mypy"],
+        options: &[
+            "--cache-dir",
+            "--config-file",
+            "--junit-xml",
+            "--python-executable",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["ruff"],
+        options: &["-o", "--output-file"],
+        ..NONE
+    },
+    Program {
+        names: &["pytest", "py.test"],
+        options: &["--basetemp", "--junit-xml", "--junitxml", "--log-file"],
         ..NONE
     },
     Program {
@@ -261,7 +312,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["kubectl", "oc"],
-        options: &["--kubeconfig"],
+        options: &["--cache-dir", "--kubeconfig", "--profile-output"],
         ..NONE
     },
     Program {
@@ -277,7 +328,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["pip", "pip3"],
-        options: &["--python"],
+        options: &["--log", "--python", "--report"],
         subcommands: &["config"],
         ..NONE
     },
@@ -304,7 +355,15 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["cargo"],
-        options: &["--config"],
+        options: &[
+            "--artifact-dir",
+            "--config",
+            "--out-dir",
+            "--root",
+            "--target-dir",
+        ],
+        subcommands: &["rustc", "rustdoc"],
+        of_subcommand: &[("", &["-C"])],
         ..NONE
     },
     Program {
@@ -316,6 +375,26 @@ pub(super) const PROGRAMS: &[Program] = &[
             "--gccgoflags",
             "-ldflags",
             "--ldflags",
+            "-blockprofile",
+            "--blockprofile",
+            "-coverprofile",
+            "--coverprofile",
+            "-cpuprofile",
+            "--cpuprofile",
+            "-memprofile",
+            "--memprofile",
+            "-modfile",
+            "--modfile",
+            "-mutexprofile",
+            "--mutexprofile",
+            "-outputdir",
+            "--outputdir",
+            "-overlay",
+            "--overlay",
+            "-pkgdir",
+            "--pkgdir",
+            "-trace",
+            "--trace",
             "-toolexec",
             "--toolexec",
             "-vettool",

@@ -253,6 +253,95 @@ const RUNS_OTHERS: &[&str] = &[
     "head src/{../../etc/passwd,x}",
 ];
 
+/// Found by a later attack: each ran with the rule `bash(PROGRAM *)`.
+const LATER: &[&str] = &[
+    "c++ -fsyntax-only -B. a.c",
+    "cargo build --artifact-dir /out",
+    "cargo -C evil build",
+    "cargo install --root /out x",
+    "cargo rustc -- -C linker=./evil",
+    "cargo test --target-dir /out",
+    "cargo test --target-dir=/out",
+    "clang -Xclang -load -Xclang ./evil.so a.c",
+    "curl --ssl-sessions out https://x",
+    "file --compile -m evil",
+    "file -C -m evil",
+    "file -Cm evil",
+    "gcc -fsyntax-only -fplugin=./evil.so a.c",
+    "gcc -fsyntax-only -wrapper ./evil a.c",
+    "gcc -fsyntax-only @evil",
+    "git index-pack --stdin -o out",
+    "git mailinfo out out",
+    "git multi-pack-index --object-dir=out write",
+    "git pack-objects --all out",
+    "git read-tree --index-o=out HEAD",
+    "git read-tree --index-output=out HEAD",
+    "go -C evil build",
+    "go build -o /out",
+    "go build -o=/out",
+    "go build --overlay evil.json",
+    "go build -modfile=evil.mod",
+    "go test -coverprofile=out",
+    "go test -cpuprofile out",
+    "info -o out ls",
+    "kubectl get pods --profile cpu --profile-output out",
+    "mypy --python-executable ./evil .",
+    "nm --plugin ./evil.so a",
+    "objdump --plugin=./evil.so a",
+    "patch --dry-run -o out",
+    "pip list --log=out",
+    "pytest --basetemp=..",
+    "pytest --junitxml=out",
+    "ruff check -o out .",
+    "ss --diag=out",
+    "ss -D out",
+];
+
+/// What must not be taken for such an option.
+const HARMLESS: &[&str] = &[
+    "cargo build --target wasm32-wasip2 --release",
+    "cargo test -p one -- --nocapture",
+    "file -b a",
+    "gcc -DBUILD -o out a.c",
+    "go test -count=1 -cover -race ./...",
+    "kubectl get pods -o wide",
+    "pytest -xvs tests",
+    "ruff check --no-cache .",
+];
+
+#[test]
+fn wildcards_cover_no_option_that_a_later_attack_found() {
+    const ALLOW: &[&str] = &[
+        "bash(c++ *)",
+        "bash(cargo *)",
+        "bash(clang *)",
+        "bash(curl *)",
+        "bash(file *)",
+        "bash(gcc *)",
+        "bash(git *)",
+        "bash(go *)",
+        "bash(info *)",
+        "bash(kubectl *)",
+        "bash(mypy *)",
+        "bash(nm *)",
+        "bash(objdump *)",
+        "bash(patch *)",
+        "bash(pip *)",
+        "bash(pytest *)",
+        "bash(ruff *)",
+        "bash(ss *)",
+    ];
+    let table = |expected, commands| Table {
+        mode: Ask,
+        allow: ALLOW,
+        ask: &[],
+        deny: &[],
+        expected,
+        commands,
+    };
+    check(&[table("ask", LATER), table("allow", HARMLESS)]);
+}
+
 #[test]
 fn wildcards_do_not_cover_what_runs_another_program() {
     check(&[Table {

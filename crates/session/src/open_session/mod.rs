@@ -116,6 +116,7 @@ impl OpenSession {
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let (questions, changed) = (context.questions.clone(), context.mcp_changed.clone());
         let mcp = mcp::start(setup, questions, &workspace, changed);
+        policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let Listeners {
             interceptors,
