@@ -277,9 +277,10 @@ impl Aspects {
             }
             patterns.retain(|pattern| can_be_offered(pattern));
         }
-        patterns.push(match tool == self.tool.called {
-            true => self.tool.rule(),
-            false => tool.to_owned(),
+        patterns.push(if tool == self.tool.called {
+            self.tool.rule()
+        } else {
+            tool.to_owned()
         });
         patterns.dedup();
         patterns

@@ -118,8 +118,8 @@ impl ServerTool {
         let splits = (0..written.len()).rev();
         let splits = splits.filter(|at| written.as_bytes()[*at..].starts_with(b"__"));
         let mut splits = splits.map(|at| (&written[..at], &written[at + 2..]));
-        let meant = splits.find(|(server, _)| self.servers.iter().any(|known| known == server));
-        meant.is_some_and(|(server, tool)| {
+        let named = splits.find(|(server, _)| self.servers.iter().any(|known| known == server));
+        named.is_some_and(|(server, tool)| {
             server == self.server && (tool == self.tool || is_named(tool, &self.tool))
         })
     }
@@ -127,9 +127,10 @@ impl ServerTool {
     /// The rule for every call of the tool, if its names can be written in one.
     fn rule(&self) -> Option<String> {
         let real = format!("{}__{}", self.server, self.tool);
-        let written = match real.starts_with(PREFIX) {
-            true => format!("{PREFIX}{real}"),
-            false => real,
+        let written = if real.starts_with(PREFIX) {
+            format!("{PREFIX}{real}")
+        } else {
+            real
         };
         let can_be_written = !has_wildcard(&written)
             && matches!(visible(&written), Cow::Borrowed(_))
@@ -164,7 +165,7 @@ mod tests {
         }
     }
 
-    /// What an allow rule and a deny rule do for the tool of a server, beside the servers `others`.
+    /// What an allow rule and a deny rule do for the tool of a server, next to the servers `others`.
     fn named(written: &str, server: &str, tool: &str, others: &[&str]) -> (bool, bool) {
         let others = others
             .iter()

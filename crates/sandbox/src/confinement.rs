@@ -220,7 +220,7 @@ impl Confinement {
         if writes {
             scope::refuse_everything([&self.cwd].into_iter().chain(&requested.writable))?;
             let protected = self.protected.find(&self.cwd);
-            report.protected = Identities::of(&self.cwd, &protected);
+            report.protected = Identities::of(&self.cwd, &self.protected, &protected);
         }
         let backend = self.known_backend()?;
         let network = match requested.network() {

@@ -1,10 +1,10 @@
 //! Files below a writable directory that stay read-only: those that make git and osier run programs later.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, FileType};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use osier_base::regular_file;
@@ -25,10 +25,10 @@ const PROJECT_FILES: [&str; 4] = [".git", ".osier", ".claude", ".mcp.json"];
 /// With this file, git takes the directory itself for a repository.
 const BARE: &str = "HEAD";
 
-/// The protected files below one directory. Remembers the directories that were read.
-#[derive(Debug, Default)]
+/// The protected files below one directory. Remembers the directories that were read. Cheap to clone.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Protected {
-    read: Mutex<HashMap<PathBuf, Folder>>,
+    read: Arc<Mutex<HashMap<PathBuf, Folder>>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -40,6 +40,8 @@ struct Folder {
     folders: Vec<PathBuf>,
     /// Its `.git`.
     repository: Option<PathBuf>,
+    /// Its `HEAD`, if git takes it for a repository itself.
+    head: Option<PathBuf>,
 }
 
 impl Protected {
@@ -49,19 +51,31 @@ impl Protected {
             .iter()
             .filter_map(|name| root.join(name).canonicalize().ok())
             .collect();
-        for repository in self.repositories(root) {
-            found.extend(git_directories(&repository));
-        }
+        self.visit(root, |folder| {
+            let repository = folder.repository.iter();
+            found.extend(repository.flat_map(|repository| git_directories(repository)));
+        });
         found.sort();
         found.dedup();
         found.truncate(MAX_PROTECTED);
         found
     }
 
-    /// Every `.git` below `root`, the upper ones first. Reads only directories that changed since the last call.
-    fn repositories(&self, root: &Path) -> Vec<PathBuf> {
+    /// The files that make directories below `root` repositories.
+    fn repositories(&self, root: &Path) -> BTreeSet<PathBuf> {
+        let mut found = BTreeSet::new();
+        self.visit(root, |folder| {
+            found.extend(folder.repository.clone());
+            found.extend(folder.head.clone());
+        });
+        found
+    }
+
+    /// Calls `with` for every directory below `root`, the upper ones first. Reads only directories that changed since the
+    /// last call.
+    fn visit(&self, root: &Path, mut with: impl FnMut(&Folder)) {
         let mut known = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut repositories, mut entries) = (Vec::new(), 0);
+        let mut entries = 0;
         let mut current = HashMap::with_capacity(known.len());
         let mut level = vec![root.to_owned()];
         while !level.is_empty() {
@@ -73,13 +87,12 @@ impl Protected {
                 let folder = Folder::read(&path, known.remove(&path));
                 entries += folder.entries + 1;
                 next.extend(folder.folders.iter().cloned());
-                repositories.extend(folder.repository.clone());
+                with(&folder);
                 current.insert(path, folder);
             }
             level = next;
         }
         *known = current;
-        repositories
     }
 }
 
@@ -96,15 +109,21 @@ impl Folder {
             changed,
             ..Self::default()
         };
+        let mut has_objects = false;
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
         for entry in entries.take(MAX_ENTRIES) {
             folder.entries += 1;
-            if entry.file_name() == ".git" {
+            let name = entry.file_name();
+            has_objects |= name == "objects" || name == "commondir";
+            if name == ".git" {
                 folder.repository = Some(entry.path());
+            } else if name == BARE {
+                folder.head = Some(entry.path());
             } else if entry.file_type().is_ok_and(|kind: FileType| kind.is_dir()) {
                 folder.folders.push(entry.path());
             }
         }
+        folder.head = folder.head.filter(|_| has_objects);
         folder
     }
 }
@@ -143,17 +162,20 @@ fn git_directories(git: &Path) -> Vec<PathBuf> {
 
 /// Which files are at the protected paths. A mount protects a file, but not a path: a command can create a file that did
 /// not exist, replace a symbolic link, and move a directory above the file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Identities {
     root: PathBuf,
+    protected: Protected,
+    /// What made directories repositories before.
+    repositories: BTreeSet<PathBuf>,
     files: Vec<(PathBuf, Option<Identity>)>,
 }
 
 impl Identities {
-    pub(super) fn of(root: &Path, protected: &[PathBuf]) -> Self {
+    pub(super) fn of(root: &Path, protected: &Protected, found: &[PathBuf]) -> Self {
         let names = PROJECT_FILES.iter().chain([&BARE]);
         let mut paths: Vec<PathBuf> = names.map(|name| root.join(name)).collect();
-        let below = protected.iter().filter(|path| path.starts_with(root));
+        let below = found.iter().filter(|path| path.starts_with(root));
         paths.extend(below.cloned());
         paths.sort();
         paths.dedup();
@@ -162,24 +184,32 @@ impl Identities {
             .map(|path| (path.clone(), identity(&path)));
         Self {
             root: root.to_owned(),
+            protected: protected.clone(),
+            repositories: protected.repositories(root),
             files: files.collect(),
         }
     }
 
     /// The paths below the root that have another file now.
     pub(super) fn changed(&self) -> Vec<String> {
+        if self.files.is_empty() {
+            return Vec::new();
+        }
         let files = self.files.iter();
         let changed = files.filter(|(path, before)| {
             let now = identity(path);
             now.is_some() && now != *before
         });
+        let mut changed: BTreeSet<PathBuf> = changed.map(|(path, _)| path.clone()).collect();
+        let repositories = self.protected.repositories(&self.root);
+        changed.extend(repositories.difference(&self.repositories).cloned());
         let below = |path: &Path| {
             path.strip_prefix(&self.root)
                 .unwrap_or(path)
                 .display()
                 .to_string()
         };
-        changed.map(|(path, _)| below(path)).collect()
+        changed.iter().map(|path| below(path)).collect()
     }
 }
 
@@ -243,7 +273,8 @@ mod tests {
         fs::create_dir(root.join(".git")).unwrap();
         std::os::unix::fs::symlink("one", root.join(".claude")).unwrap();
         fs::create_dir_all(root.join("sub/.git")).unwrap();
-        let before = Identities::of(root, &[root.join("sub/.git")]);
+        let protected = Protected::default();
+        let before = Identities::of(root, &protected, &[root.join("sub/.git")]);
         assert_eq!(before.changed(), Vec::<String>::new());
         fs::write(root.join(".mcp.json"), "{}").unwrap();
         fs::write(root.join("HEAD"), "ref: refs/heads/main\n").unwrap();
@@ -253,7 +284,36 @@ mod tests {
         fs::create_dir_all(root.join("sub/.git")).unwrap();
         assert_eq!(
             before.changed(),
-            [".claude", ".mcp.json", "HEAD", "sub/.git"]
+            [".claude", ".mcp.json", "HEAD", "moved/.git", "sub/.git"]
+        );
+    }
+
+    #[test]
+    fn new_repositories_are_reported_at_any_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("old/.git")).unwrap();
+        fs::create_dir_all(root.join("docs/objects")).unwrap();
+        fs::create_dir_all(root.join("deep/bare/objects")).unwrap();
+        let protected = Protected::default();
+        let before = Identities::of(root, &protected, &protected.find(root));
+        assert_eq!(before.changed(), Vec::<String>::new());
+        fs::create_dir_all(root.join("deep/copy/.git")).unwrap();
+        fs::create_dir(root.join("tree")).unwrap();
+        fs::write(root.join("tree/.git"), "gitdir: ../x\n").unwrap();
+        fs::create_dir(root.join("linked")).unwrap();
+        std::os::unix::fs::symlink("../old/.git", root.join("linked/.git")).unwrap();
+        fs::write(root.join("deep/bare/HEAD"), "ref: refs/heads/main\n").unwrap();
+        // Not a repository.
+        fs::write(root.join("old/HEAD"), "").unwrap();
+        assert_eq!(
+            before.changed(),
+            [
+                "deep/bare/HEAD",
+                "deep/copy/.git",
+                "linked/.git",
+                "tree/.git"
+            ]
         );
     }
 }

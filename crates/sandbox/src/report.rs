@@ -35,6 +35,9 @@ impl DeniedHosts {
 }
 
 impl Report {
+    /// Files that are named; more are counted.
+    const NAMES: usize = 8;
+
     /// Whether a network host was denied.
     pub fn has_denied_host(&self) -> bool {
         !self.denied_hosts.all().is_empty()
@@ -46,9 +49,15 @@ impl Report {
         for host in self.denied_hosts.all() {
             notes.push(format!("The sandbox denied the network host {host}"));
         }
-        for name in self.protected.changed() {
+        let changed = self.protected.changed();
+        for name in changed.iter().take(Self::NAMES) {
             notes.push(format!(
                 "The command created or replaced `{name}` in the working directory, which makes other programs run code; the user should check it"
+            ));
+        }
+        if let more @ 1.. = changed.len().saturating_sub(Self::NAMES) {
+            notes.push(format!(
+                "The command created or replaced {more} more such files"
             ));
         }
         notes
