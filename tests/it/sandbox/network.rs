@@ -84,7 +84,7 @@ fn allowed(port: u16) -> [String; 6] {
         format!("curl -sSfp {local}/hello"),
         format!("curl -sSf http://LOCALHOST.:{port}/hello"),
         format!("python3 -c \"import urllib.request as u; u.urlopen('{local}/hello')\""),
-        format!("git clone -q {local}/bare cloned && git -C cloned log -1"),
+        format!("git clone -q {local}/bare /tmp/cloned && git -C /tmp/cloned log -1"),
         socks("localhost", port),
     ]
 }
