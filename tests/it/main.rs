@@ -16,6 +16,7 @@ mod attacks;
 mod auth;
 mod auto_review;
 mod budget;
+mod call_repair;
 mod checkpoints;
 mod cloud_providers;
 mod compaction;

@@ -166,11 +166,11 @@ async fn unknown_tool_error_lists_known_tools() {
 
 #[tokio::test(start_paused = true)]
 async fn invalid_arguments_error_names_the_argument() {
-    let script = Script::new().turn(|turn| turn.tool("echo", json!({"text": 5})).with_id("c"));
+    let script = Script::new().turn(|turn| turn.tool("echo", json!({"text": ["x"]})).with_id("c"));
     let (told, status) = refusal(script).await;
     assert_eq!(
         told,
-        "result c: Invalid arguments for `echo`: `text`: want string, but got number. \
+        "result c: Invalid arguments for `echo`: `text`: want string, but got array. \
          The tool was not run; call it again with valid arguments."
     );
     let ToolStatus::InvalidParameters { path, .. } = status else {

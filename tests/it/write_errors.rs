@@ -68,6 +68,7 @@ fn in_namespace(home: &Home, script: &str, program: &std::ffi::OsStr) -> Option<
 fn full_and_read_only_disks_leave_files_unchanged() {
     let home = Home::new();
     let turns = json!([
+        {"steps": [{"tool": "read", "arguments": {"file_path": "small/f"}}]},
         {"steps": [
             {"tool": "edit", "arguments": {"file_path": "small/f", "old_string": "one", "new_string": "1"}},
             {"tool": "write", "arguments": {"file_path": "small/f", "content": "x\n"}},
@@ -80,10 +81,13 @@ fn full_and_read_only_disks_leave_files_unchanged() {
         return;
     };
     let output = home.normal(&output);
+    let read = "     1\tone\n     2\ttwo\n";
     let expected = [
+        read,
         "no space left to write `WORK/small/f`; free some space and try again; nothing was changed",
         "no space left to write `WORK/small/f`; free some space and try again; nothing was changed",
         "no space left to write `WORK/small/new`; free some space and try again; nothing was changed",
+        read,
         "`WORK/small/f` is on a read-only file system; write elsewhere, or remount the file system",
         "`WORK/small/f` is on a read-only file system; write elsewhere, or remount the file system",
         "`WORK/small/new` is on a read-only file system; write elsewhere, or remount the file system",
@@ -133,9 +137,10 @@ fn revoked_permissions_are_respected() {
         refused,
         refused,
         "(no output)",
-        refused,
-        refused,
-        "f\none\n",
+        // The file itself can be written.
+        "Changed 1 place in `lost/f` (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow to replace it]",
+        "Overwrote `lost/f`, 2 bytes (+1 -1 lines)\n[the file was overwritten in place, because its directory does not allow to replace it]",
+        "f\nx\n",
         unreadable,
     ];
     assert_eq!(results, expected);

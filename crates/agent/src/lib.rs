@@ -80,6 +80,7 @@ pub use mailbox::{Coalesce, Publisher, Subscription};
 pub use retry::{CallFailure, RetryPolicy, RetryStep};
 pub use run::FINAL_TURN_MESSAGE;
 pub use tool::{
-    Concurrency, Tool, ToolContext, ToolOutput, ToolSet, ToolSource, Toolbox, UpdateSink,
+    Adapt, Concurrency, OtherName, Spellings, Tool, ToolContext, ToolOutput, ToolSet, ToolSource,
+    Toolbox, UpdateSink,
 };
 pub use transport::{AppTransport, KeySource, ProviderTransport, Transport};

@@ -4,6 +4,8 @@
 //! followed: the target is replaced, the link stays. An existing file's mode, extended attributes and, if permitted,
 //! owner stay. Other hard links still have the old bytes. A failure leaves nothing behind.
 
+mod in_place;
+
 use std::fmt;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -113,7 +115,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 
 /// Like [`write()`], with options.
 pub fn write_with(path: &Path, bytes: &[u8], options: Options) -> Result<(), WriteError> {
-    write_guarded(path, bytes, options, None)
+    write_guarded(path, bytes, options, None).map(drop)
 }
 
 /// What the file must be that a write replaces.
@@ -134,7 +136,8 @@ pub enum Name {
 }
 
 /// Like [`write_with`], but never overwrites what another process wrote. The new file and the present one are
-/// exchanged; if the present one is not the expected file, they are exchanged again. A new file must not exist yet.
+/// exchanged; if the present one is not the expected file, they are exchanged again. A new file must not exist yet. If the
+/// directory refuses a new file or the exchange, a file with known content is overwritten in place.
 ///
 /// # Errors
 /// [`WriteError::Changed`]. The file is as the other process wrote it.
@@ -143,8 +146,27 @@ pub fn write_if(
     bytes: &[u8],
     options: Options,
     expected: &Expected<'_>,
-) -> Result<(), WriteError> {
+) -> Result<Replaced, WriteError> {
     write_guarded(path, bytes, options, Some(expected))
+}
+
+/// How a file was replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    Atomically,
+    InPlace,
+}
+
+impl Replaced {
+    /// What the user and a model are told about it.
+    pub fn note(self) -> &'static str {
+        match self {
+            Self::Atomically => "",
+            Self::InPlace => {
+                "[the file was overwritten in place, because its directory does not allow to replace it]"
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Expected<'_> {
@@ -160,7 +182,7 @@ fn write_guarded(
     bytes: &[u8],
     options: Options,
     guard: Guard<'_>,
-) -> Result<(), WriteError> {
+) -> Result<Replaced, WriteError> {
     if options.no_links {
         return write_without_links(path, bytes, options, guard);
     }
@@ -186,7 +208,7 @@ fn write_without_links(
     bytes: &[u8],
     options: Options,
     guard: Guard<'_>,
-) -> Result<(), WriteError> {
+) -> Result<Replaced, WriteError> {
     let fail = |source| {
         if without_links::is_link_error(&source) {
             let path = path.to_path_buf();
@@ -224,26 +246,37 @@ fn replace(
     bytes: &[u8],
     mode: Option<u32>,
     guard: Guard<'_>,
-) -> Result<(), WriteError> {
-    let fail = |source| WriteError::new(path, source);
-    let existing = existing(path, target)?;
-    let directory = parent(target);
-    let existing = existing.as_ref().map(|metadata| (target, metadata));
-    let file = prepare(directory, bytes, existing, mode).map_err(fail)?;
-    let replaced = match (guard, existing) {
-        (None, _) => file.persist(target).map(drop),
-        (Some(expected), _) if !(expected.is_same)(target, Name::Own) => Err(changed()),
-        (Some(_), None) => file.persist_new(target).map(drop),
-        (Some(expected), Some(_)) => exchange(file, target, bytes, expected),
-    };
-    replaced.map_err(|error| match error.kind() {
+) -> Result<Replaced, WriteError> {
+    let fail = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => WriteError::Changed {
             path: path.to_path_buf(),
         },
-        _ => fail(error),
-    })?;
-    sync_directory(directory);
-    Ok(())
+        _ => WriteError::new(path, error),
+    };
+    let metadata = existing(path, target)?;
+    let directory = parent(target);
+    let existing = metadata.as_ref().map(|metadata| (target, metadata));
+    let replaced =
+        prepare(directory, bytes, existing, mode).and_then(|file| match (guard, existing) {
+            (None, _) => file.persist(target).map(drop),
+            (Some(expected), _) if !(expected.is_same)(target, Name::Own) => Err(changed()),
+            (Some(_), None) => file.persist_new(target).map(drop),
+            (Some(expected), Some(_)) => exchange(file, target, bytes, expected),
+        });
+    match (replaced, guard, &metadata) {
+        (Ok(()), ..) => {
+            sync_directory(directory);
+            Ok(Replaced::Atomically)
+        }
+        (Err(error), Some(expected), Some(metadata)) if in_place::is_refused(&error) => {
+            let Some(old) = expected.content else {
+                return Err(fail(error));
+            };
+            in_place::overwrite(target, metadata, bytes, old, expected).map_err(fail)?;
+            Ok(Replaced::InPlace)
+        }
+        (Err(error), ..) => Err(fail(error)),
+    }
 }
 
 /// The error of a file that another process changed.

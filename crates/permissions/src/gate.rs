@@ -377,6 +377,10 @@ impl Interceptor for Gate {
         call: &'a ToolCall,
         output: &'a mut ToolOutput,
     ) -> BoxFuture<'a, ()> {
+        if output.status.is_success() {
+            self.workspace
+                .record_hooks(&call.id, &call.name, &call.arguments);
+        }
         self.workspace
             .forget_approval(&call.id, &call.name, &call.arguments);
         if self.changed().remove(&call.id) {

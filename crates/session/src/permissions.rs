@@ -2,6 +2,7 @@
 //! tool call applies them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use osier_agent::Severity;
 use osier_base::path;
@@ -56,13 +57,20 @@ impl PermissionState {
         &self,
         questions: &Questions,
         interactive: bool,
+        background_after: Option<Duration>,
         emitter: &Emitter,
     ) -> ToolPolicy {
         if self.rules.forget_session() {
             self.publish(emitter);
         }
         let (rules, sandbox) = (Arc::clone(&self.rules), Arc::clone(&self.sandbox));
-        ToolPolicy::new(rules, sandbox, questions.clone(), interactive)
+        ToolPolicy::new(
+            rules,
+            sandbox,
+            questions.clone(),
+            interactive,
+            background_after,
+        )
     }
 
     pub(crate) fn set_mode(&self, mode: PermissionMode, emitter: &Emitter) {

@@ -62,7 +62,7 @@ impl UserShell {
             let timestamp = clock::now_ms();
             let request = ShellRequest {
                 command,
-                timeout: None,
+                ..ShellRequest::default()
             };
             let run = match osier_tools::run_shell(&workspace, &request, &token, updates).await {
                 Ok(outcome) => outcome.into_shell_run(exclude_from_context, timestamp),

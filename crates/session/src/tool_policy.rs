@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use osier_extensions::hooks::{AgentHooks, Hooks, Role, SessionHooks};
 use osier_permissions::{Gate, Permissions, ServerTools};
@@ -20,6 +21,8 @@ pub(crate) struct ToolPolicy {
     questions: Questions,
     /// Whether a client can answer questions.
     interactive: bool,
+    /// When a command becomes a background job.
+    background_after: Option<Duration>,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
     /// Not set before a session is open.
@@ -32,12 +35,14 @@ impl ToolPolicy {
         confinement: Arc<Confinement>,
         questions: Questions,
         interactive: bool,
+        background_after: Option<Duration>,
     ) -> Self {
         Self {
             permissions,
             confinement,
             questions,
             interactive,
+            background_after,
             hooks: None,
             reviewer: None,
         }
@@ -91,7 +96,9 @@ impl ToolPolicy {
 
     /// A workspace at `cwd` whose commands run in the sandbox, which allows writes below it.
     pub(crate) fn workspace(&self, cwd: &Path) -> Workspace {
-        Workspace::new(cwd).confined(self.confinement.at(cwd))
+        Workspace::new(cwd)
+            .confined(self.confinement.at(cwd))
+            .with_background_after(self.background_after)
     }
 
     /// The hooks of an agent in `workspace`, and the gate that decides on its calls. The gate comes after every

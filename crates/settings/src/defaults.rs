@@ -31,6 +31,7 @@ impl Default for Settings {
             max_retries: 5,
             idle_timeout: 300,
             answer_timeout: 3_600,
+            background_after: 600,
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,

@@ -88,6 +88,8 @@ pub struct Settings {
     pub idle_timeout: u64,
     /// Seconds after which an answer fails when nobody watches.
     pub answer_timeout: u64,
+    /// Seconds after which a command of the model becomes a background job; 0: never.
+    pub background_after: u64,
     /// Whether a nearly full context window is compacted automatically.
     pub auto_compact: bool,
     pub discover_local_models: bool,
@@ -354,6 +356,16 @@ pub const SETTINGS: &[Setting] = &[
         description: "How long one answer may take in non-interactive modes.",
         take: Plain(|settings, value| {
             settings.answer_timeout = number(value).filter(|seconds| *seconds > 0)?;
+            Some(())
+        }),
+    },
+    Setting {
+        name: "background_after",
+        default: "600",
+        accepts: "a number of seconds; 0 for never",
+        description: "How long a command of the model may run before it becomes a background job. A timeout that the model sets takes precedence.",
+        take: Plain(|settings, value| {
+            settings.background_after = number(value)?;
             Some(())
         }),
     },

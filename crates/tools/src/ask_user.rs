@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
 use super::arguments::{self, Refusal};
-use osier_agent::{Concurrency, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
+use super::spellings;
+use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
 use osier_protocol::form::as_text;
@@ -103,6 +104,10 @@ impl AskUserTool {
 impl Tool for AskUserTool {
     fn spec(&self) -> &ToolSpec {
         &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::ASK_USER
     }
 
     fn hints(&self) -> ToolHints {

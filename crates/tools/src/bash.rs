@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
+use super::adapt;
 use super::arguments::{self, Refusal};
 use super::details::{BashDetails, JobListDetails, to_value};
 use super::jobs::Job;
 use super::prompt_detection::asks_for_input;
 use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_outside, run_shell};
+use super::spellings;
 use super::workspace::Workspace;
-use osier_agent::{Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_agent::{Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::clock::human_duration;
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::{ContentBlock, ToolSpec};
@@ -33,7 +35,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
             "type": "object",
             "properties": {
                 "command": {"type": "string"},
-                "timeout": {"type": "number", "description": "Seconds; none by default"},
+                "timeout": {"type": "number", "description": "Seconds until it's ended"},
                 "background": {"type": "boolean"},
                 "job": {"type": "string"},
                 "action": {"type": "string", "enum": ["list", "read", "kill"]},
@@ -102,7 +104,12 @@ impl BashTool {
                 .map_err(|error| Refusal::Failed(error.to_string()))?;
             return self.start(&command);
         }
-        let request = ShellRequest { command, timeout };
+        let request = ShellRequest {
+            command,
+            timeout,
+            background_after: self.workspace.background_after,
+        };
+        let before = self.workspace.unchanged_files().await;
         let outcome = run_shell(&self.workspace, &request, &cx.cancel, cx.updates.clone()).await;
         let outcome = outcome.map_err(|error| self.not_started(&error))?;
         if outcome.details.sandbox_denied
@@ -113,10 +120,11 @@ impl BashTool {
                 .await
         {
             let again = run_outside(&self.workspace, &request, &cx.cancel, cx.updates).await;
-            return again
-                .map(to_output)
-                .map_err(|error| self.not_started(&error));
+            let outcome = again.map_err(|error| self.not_started(&error))?;
+            self.workspace.command_ended(&outcome, before).await;
+            return Ok(to_output(outcome));
         }
+        self.workspace.command_ended(&outcome, before).await;
         Ok(to_output(outcome))
     }
 
@@ -180,6 +188,14 @@ impl BashTool {
 impl Tool for BashTool {
     fn spec(&self) -> &ToolSpec {
         &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::BASH
+    }
+
+    fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
+        adapt::bash(arguments, self.workspace.cwd())
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
@@ -283,6 +299,14 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
                 "timed out after {time}; the command was killed. Give a longer timeout, or run it in the background"
             ),
         ),
+        ShellEnd::MovedToBackground(_) => {
+            let id = details.job.as_ref().map_or("", |job| &job.id);
+            let footer = format!(
+                "still running after {time}, so it continues in the background as {id}; read new output with job `{id}` and action `read` (timeout waits for its end), or stop it with `kill`"
+            );
+            let footer = with_advice(&footer, asks_for_input(output));
+            return ToolOutput::success(with_footer(output, &footer), to_value(&details));
+        }
         ShellEnd::Exited if exit.is_success() => {
             let output = match details.sandbox_notes.join(". ") {
                 notes if notes.is_empty() => output.to_owned(),

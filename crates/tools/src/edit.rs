@@ -16,16 +16,18 @@ use thiserror::Error;
 use super::arguments::{self, Refusal};
 use super::details::{EditDetails, SingleEdit, to_value};
 use super::diff::{FileDiff, unified};
-use super::edit_closest::closest;
-use super::edit_match::{Applied, Edit, MatchError, apply};
+use super::edit_match::{Applied, Edit, Match, apply};
+use super::edit_refusal::explain_match;
+use super::edit_stale::merge;
 use super::file_access::{FileTarget, reason};
 use super::file_states::{Freshness, MAX_HASHED, Stamp};
 use super::read::{is_missing, suggestion};
+use super::spellings;
 use super::workspace::Workspace;
 use super::write::{changed_on_disk, explain, other_names};
-use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file;
-use osier_base::atomic_file::{Expected, Options, WriteError};
+use osier_base::atomic_file::{Expected, Options, Replaced, WriteError};
 use osier_base::text::{counted, head_bytes};
 use osier_llm::ToolSpec;
 
@@ -79,6 +81,12 @@ struct Arguments {
     replace_all: Option<bool>,
     #[serde(default)]
     edits: Option<Vec<EditArguments>>,
+    /// The line after which `new_string` is inserted, from other programs.
+    #[serde(default, deserialize_with = "arguments::count")]
+    insert_line: Option<u64>,
+    /// How often the text must occur, from other programs.
+    #[serde(default, deserialize_with = "arguments::count")]
+    expected_replacements: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,6 +110,22 @@ enum EditError {
     NotText { path: String, offset: usize },
     #[error("{}", changed_on_disk(path))]
     Changed { path: String },
+    #[error(
+        "`{path}` changed on disk since it was last read ({lines}), and the edit has to do with that; nothing was written. Read it again first"
+    )]
+    Conflict { path: String, lines: String },
+    #[error(
+        "old_string occurs {found} times in `{path}`, not {expected} times; nothing was changed"
+    )]
+    Count {
+        path: String,
+        found: usize,
+        expected: u64,
+    },
+    #[error("`{path}` must be read before lines are inserted by their number; read it first")]
+    UnknownLines { path: String },
+    #[error("`{path}` has {total} lines, so nothing can be inserted after line {line}")]
+    NoLine { path: String, line: u64, total: u64 },
     #[error("{0}")]
     Match(String),
     #[error("{0}")]
@@ -121,6 +145,10 @@ impl Tool for EditTool {
         &SPEC
     }
 
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::EDIT
+    }
+
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
             .file_concurrency("edit", arguments)
@@ -130,16 +158,56 @@ impl Tool for EditTool {
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
         let workspace = Arc::clone(&self.workspace);
         let work = move |arguments: Arguments| {
-            let edits = edits(&arguments).map_err(Refusal::invalid)?;
+            let change = Change::of(&arguments).map_err(Refusal::invalid)?;
             if cx.cancel.is_cancelled() {
                 let text = "interrupted; nothing was changed";
                 return Ok(ToolOutput::failed(ToolStatus::Aborted, text));
             }
             let given = Some(arguments.file_path.as_str());
             let target = workspace.approved_target(&cx.call_id, "edit", given)?;
-            edit(&workspace, target, &edits).map_err(|error| Refusal::Failed(error.to_string()))
+            edit(&workspace, target, &change).map_err(|error| Refusal::Failed(error.to_string()))
         };
         Box::pin(arguments::carry_out(arguments, "editing", work))
+    }
+}
+
+/// What a call asks for.
+enum Change {
+    Edits {
+        edits: Vec<Edit>,
+        /// The number of replacements.
+        expected: Option<u64>,
+    },
+    Insertion {
+        after: u64,
+        text: String,
+    },
+}
+
+impl Change {
+    fn of(arguments: &Arguments) -> Result<Self, &'static str> {
+        let is_empty = |text: &Option<String>| text.as_deref().is_none_or(str::is_empty);
+        if let Some(after) = arguments.insert_line
+            && let Some(text) = &arguments.new_string
+            && is_empty(&arguments.old_string)
+            && arguments.edits.is_none()
+        {
+            let text = text.clone();
+            return Ok(Self::Insertion { after, text });
+        }
+        let expected = arguments.expected_replacements;
+        let mut edits = edits(arguments)?;
+        for edit in &mut edits {
+            edit.replace_all |= expected.is_some_and(|count| count > 1);
+        }
+        Ok(Self::Edits { edits, expected })
+    }
+
+    fn edits(&self) -> &[Edit] {
+        match self {
+            Self::Edits { edits, .. } => edits,
+            Self::Insertion { .. } => &[],
+        }
     }
 }
 
@@ -185,28 +253,173 @@ struct Original {
     links: u64,
 }
 
+/// What a call makes of a file.
+struct Planned {
+    applied: Applied,
+    /// The text that the model knew, after the edits, and what another program changed in it.
+    stale: Option<(String, FileDiff)>,
+}
+
 fn edit(
     workspace: &Workspace,
     target: FileTarget,
-    edits: &[Edit],
+    change: &Change,
 ) -> Result<ToolOutput, EditError> {
     let original = load(workspace, target)?;
-    if original.freshness == Freshness::Changed {
-        return Err(EditError::Changed {
-            path: original.name,
-        });
-    }
-    let known = original.freshness == Freshness::Fresh;
-    let applied = apply(&original.text, edits, known).map_err(|error| {
-        let message = explain_match(&error, edits, &original);
-        EditError::Match(message)
-    })?;
-    store(workspace, &original, &applied.text)?;
+    let Planned { applied, stale } = plan(workspace, &original, change)?;
+    let in_place = store(workspace, &original, &applied.text)?;
     let diff = unified(&original.name, Some(&original.text), &applied.text);
     let mut text = report(&original.name, &applied, &diff);
-    text.push_str(&other_names(original.links));
-    let details = details(&original.target.named, edits, &applied, diff);
+    if let Some((known, changes)) = stale {
+        let note = other_changes(&changes);
+        text.push_str(&note.text);
+        // What was left out stays unknown.
+        let known = if note.is_complete {
+            &applied.text
+        } else {
+            &known
+        };
+        record(workspace, &original, known, !note.is_complete);
+    } else if original.freshness != Freshness::Unread {
+        // A file that was never read stays unread: the model saw only its changes.
+        record(workspace, &original, &applied.text, false);
+    }
+    text.push_str(in_place.note());
+    if in_place == Replaced::Atomically {
+        text.push_str(&other_names(original.links));
+    }
+    let details = details(&original.target.named, change, &applied, diff);
     Ok(ToolOutput::success(text, to_value(&details)))
+}
+
+fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<Planned, EditError> {
+    let path = || original.name.clone();
+    let is_known = matches!(original.freshness, Freshness::Fresh | Freshness::ByCommand);
+    let (edits, expected) = match change {
+        Change::Insertion { after, text } => {
+            if original.freshness != Freshness::Fresh {
+                return Err(EditError::UnknownLines { path: path() });
+            }
+            let applied =
+                insert(&original.text, *after, text).map_err(|total| EditError::NoLine {
+                    path: path(),
+                    line: *after,
+                    total,
+                })?;
+            let stale = None;
+            return Ok(Planned { applied, stale });
+        }
+        Change::Edits { edits, expected } => (edits, *expected),
+    };
+    let planned = match original.freshness {
+        Freshness::OtherFile => return Err(EditError::Changed { path: path() }),
+        Freshness::Changed => {
+            let known = workspace.ledger.known_text(&original.target);
+            let known = known.ok_or_else(|| EditError::Changed { path: path() })?;
+            let merged = merge(&known, &original.text, edits);
+            let merged = merged.map_err(|lines| EditError::Conflict {
+                path: path(),
+                lines,
+            })?;
+            let changes = unified(&original.name, Some(&known), &original.text);
+            Planned {
+                applied: merged.applied,
+                stale: Some((merged.known, changes)),
+            }
+        }
+        _ => {
+            let applied = apply(&original.text, edits, is_known).map_err(|error| {
+                let message = explain_match(&error, edits, &original.name, &original.text);
+                EditError::Match(message)
+            })?;
+            let stale = None;
+            Planned { applied, stale }
+        }
+    };
+    let found = planned
+        .applied
+        .matches
+        .iter()
+        .map(|found| found.count)
+        .sum();
+    match expected {
+        Some(expected) if expected != found as u64 => Err(EditError::Count {
+            path: path(),
+            found,
+            expected,
+        }),
+        _ => Ok(planned),
+    }
+}
+
+/// `original` with `text` after the line `after`, or the number of its lines if it has fewer.
+fn insert(original: &str, after: u64, text: &str) -> Result<Applied, u64> {
+    let lines: Vec<&str> = original.split_inclusive('\n').collect();
+    let count = usize::try_from(after).unwrap_or(usize::MAX);
+    if count > lines.len() {
+        return Err(lines.len() as u64);
+    }
+    let is_crlf = original.contains("\r\n");
+    let mut text = text.replace("\r\n", "\n");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let before = lines[..count].concat();
+    if !before.is_empty() && !before.ends_with('\n') {
+        text.pop();
+        text.insert(0, '\n');
+    }
+    if is_crlf {
+        text = text.replace('\n', "\r\n");
+    }
+    let found = Match {
+        count: 1,
+        actual: None,
+        notes: Vec::new(),
+    };
+    Ok(Applied {
+        text: [&before, &text, lines[count..].concat().as_str()].concat(),
+        matches: vec![found],
+    })
+}
+
+fn record(workspace: &Workspace, original: &Original, text: &str, is_outdated: bool) {
+    if let Ok(metadata) = fs::symlink_metadata(&original.target.host) {
+        let stamp = Stamp::of(&metadata, text.as_bytes());
+        let target = &original.target;
+        workspace
+            .ledger
+            .record_edit(target, stamp, text, is_outdated);
+    }
+}
+
+/// What the model is told about the changes of another program.
+struct OtherChanges {
+    text: String,
+    is_complete: bool,
+}
+
+fn other_changes(changes: &FileDiff) -> OtherChanges {
+    let hunks = changes
+        .text
+        .split_once("\n@@")
+        .map_or("", |(_, hunks)| hunks);
+    let shown = snippet(hunks);
+    let is_complete = shown.trim_end() == hunks.trim_end();
+    let end = if is_complete {
+        ""
+    } else {
+        "\nRead the file for the rest"
+    };
+    OtherChanges {
+        text: format!(
+            "[another program had changed the file since you read it (+{} -{} lines); its changes are kept:\n@@{}{end}]\n",
+            changes.added,
+            changes.removed,
+            shown.trim_end()
+        ),
+        is_complete,
+    }
 }
 
 /// The change that a call would make, as a diff; `None` when it would fail.
@@ -216,11 +429,10 @@ pub(super) fn preview(
     arguments: &Value,
 ) -> Option<String> {
     let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
-    let edits = edits(&arguments).ok()?;
+    let change = Change::of(&arguments).ok()?;
     let original = load(workspace, target.clone()).ok()?;
-    let known = original.freshness == Freshness::Fresh;
-    let applied = apply(&original.text, &edits, known).ok()?;
-    Some(unified(&original.name, Some(&original.text), &applied.text).text)
+    let planned = plan(workspace, &original, &change).ok()?;
+    Some(unified(&original.name, Some(&original.text), &planned.applied.text).text)
 }
 
 fn load(workspace: &Workspace, target: FileTarget) -> Result<Original, EditError> {
@@ -266,22 +478,16 @@ fn load(workspace: &Workspace, target: FileTarget) -> Result<Original, EditError
     })
 }
 
-fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<(), EditError> {
+fn store(workspace: &Workspace, original: &Original, text: &str) -> Result<Replaced, EditError> {
     match workspace.write_in_editor(&original.target, text) {
-        Some(written) => written.map_err(EditError::Write)?,
-        None => store_on_disk(original, text)?,
+        Some(written) => written
+            .map(|()| Replaced::Atomically)
+            .map_err(EditError::Write),
+        None => store_on_disk(original, text),
     }
-    // A file that was never read stays unread: the model saw only its changes.
-    if original.freshness == Freshness::Fresh
-        && let Ok(metadata) = fs::symlink_metadata(&original.target.host)
-    {
-        let stamp = Stamp::of(&metadata, text.as_bytes());
-        workspace.ledger.record(&original.target, stamp);
-    }
-    Ok(())
 }
 
-fn store_on_disk(original: &Original, text: &str) -> Result<(), EditError> {
+fn store_on_disk(original: &Original, text: &str) -> Result<Replaced, EditError> {
     // Matching and writing take time, so another process may have written meanwhile.
     let content = Some(original.text.as_bytes());
     let is_same = |path: &Path, name| original.stamp.matches(path, name, content);
@@ -342,9 +548,18 @@ fn snippet(hunks: &str) -> String {
     snippet
 }
 
-fn details(path: &Path, edits: &[Edit], applied: &Applied, diff: FileDiff) -> EditDetails {
-    let singles = edits
+fn details(path: &Path, change: &Change, applied: &Applied, diff: FileDiff) -> EditDetails {
+    let inserted = match change {
+        Change::Insertion { text, .. } => Some(Edit {
+            new: text.clone(),
+            ..Edit::default()
+        }),
+        Change::Edits { .. } => None,
+    };
+    let singles = change
+        .edits()
         .iter()
+        .chain(&inserted)
         .zip(&applied.matches)
         .map(|(edit, found)| SingleEdit {
             old_string: edit.old.clone(),
@@ -370,67 +585,6 @@ fn details(path: &Path, edits: &[Edit], applied: &Applied, diff: FileDiff) -> Ed
         fuzzy: applied.matches.iter().any(|found| found.actual.is_some()),
         edits: singles,
     }
-}
-
-/// What went wrong and what to do next, with the prefix `edit 2: ` when there are several edits.
-fn explain_match(error: &MatchError, edits: &[Edit], original: &Original) -> String {
-    let name = &original.name;
-    let (index, message) = match error {
-        MatchError::EmptyOld { index } => (
-            index,
-            "old_string is empty; use write to replace the complete file, or set old_string to the text before which to insert".to_owned(),
-        ),
-        MatchError::NoChange { index } => {
-            (index, "old_string and new_string are the same; nothing to change".to_owned())
-        }
-        MatchError::NotFound { index } => (index, not_found(original, &edits[*index].old)),
-        MatchError::NotExact { index } => (
-            index,
-            format!("old_string does not occur exactly in `{name}`, which was not read in this session; read it first"),
-        ),
-        MatchError::Ambiguous { index, lines, more } => {
-            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
-            let more = if *more { " and more" } else { "" };
-            let lines = lines.join(", ");
-            (
-                index,
-                format!("old_string occurs in `{name}` in lines {lines}{more}; add surrounding lines to make it unique, or set replace_all"),
-            )
-        }
-        MatchError::Placeholder { index, line } => (
-            index,
-            format!("new_string has `{line}` in place of code, which would be lost; write the complete text, or edit only the lines that change"),
-        ),
-        MatchError::Overlap { first, second } => {
-            let (first, second) = (first + 1, second + 1);
-            return format!("edits {first} and {second} overlap in `{name}`; combine them. Nothing was changed");
-        }
-    };
-    let which = if edits.len() > 1 {
-        format!("edit {}: ", index + 1)
-    } else {
-        String::new()
-    };
-    let tail = if edits.len() > 1 {
-        "\nNothing was changed"
-    } else {
-        ""
-    };
-    format!("{which}{message}{tail}")
-}
-
-fn not_found(original: &Original, old: &str) -> String {
-    let places = closest(&original.text, old);
-    let name = &original.name;
-    if places.is_empty() {
-        return format!(
-            "old_string was not found in `{name}`, and nothing similar; read the file again"
-        );
-    }
-    format!(
-        "old_string was not found in `{name}`. The closest matches:\n{}Copy the text exactly from the file",
-        places.join("   ...\n")
-    )
 }
 
 #[cfg(test)]

@@ -91,6 +91,11 @@ pub(super) async fn follow(
         end = stopped(request, cancel) => {
             terminal.kill().await;
             let exit = timeout(KILL_TIMEOUT, terminal.exited()).await;
+            // A terminal of the editor cannot become a job.
+            let end = match end {
+                ShellEnd::MovedToBackground(limit) => ShellEnd::TimedOut(limit),
+                end => end,
+            };
             (end, exit.unwrap_or_else(|_| Ok(Exit::default())))
         }
     };

@@ -239,6 +239,19 @@ impl Workspace {
         found.map(|index| approved.remove(index));
     }
 
+    /// The approved file of a call.
+    pub(super) fn approved_file(
+        &self,
+        call_id: &str,
+        tool: &str,
+        arguments: &Value,
+    ) -> Option<FileTarget> {
+        let given = given(tool, arguments)?;
+        let approved = self.approvals.lock();
+        let call = approved.iter().find(|call| call.is_of(call_id, given))?;
+        Some(call.target.clone())
+    }
+
     /// The file that a call of `tool` with the path `given` may use.
     pub(super) fn approved_target(
         &self,

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use super::file_access::FileTarget;
@@ -18,6 +18,9 @@ pub(super) const MAX_HASHED: u64 = 64 * 1024 * 1024;
 /// Files up to this size are compared again just before writing: timestamps are too coarse for two writers
 /// within one clock tick.
 const MAX_COMPARED: usize = 4 * 1024 * 1024;
+/// Texts up to this size are kept to compare a changed file with, up to this many bytes in all.
+const MAX_TEXT: usize = 1024 * 1024;
+const MAX_TEXTS: usize = 32 * 1024 * 1024;
 
 /// Identifies a file and its last change of metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +66,10 @@ impl Stamp {
             identity: Identity::of(metadata),
             hash: None,
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.size == 0
     }
 
     /// Whether `path` is still the same file, with these `contents` if they are known. A renamed file has another time
@@ -116,6 +123,8 @@ fn contents_of(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) struct ContentHash {
     hasher: DefaultHasher,
     length: u64,
+    /// The contents, while they are short.
+    contents: Vec<u8>,
 }
 
 impl ContentHash {
@@ -124,6 +133,17 @@ impl ContentHash {
         if self.length <= MAX_HASHED {
             self.hasher.write(bytes);
         }
+        if self.length <= MAX_TEXT as u64 {
+            self.contents.extend_from_slice(bytes);
+        } else {
+            self.contents = Vec::new();
+        }
+    }
+
+    /// The hashed text, if it is short.
+    pub(super) fn text(&self) -> Option<&str> {
+        let is_complete = self.contents.len() as u64 == self.length;
+        str::from_utf8(&self.contents).ok().filter(|_| is_complete)
     }
 }
 
@@ -134,8 +154,12 @@ pub(super) enum Freshness {
     Unread,
     /// Unchanged since it was last read or written here.
     Fresh,
+    /// Changed only by a command of the model.
+    ByCommand,
     /// Changed by another program.
     Changed,
+    /// The path leads to another file.
+    OtherFile,
 }
 
 /// The known files of a session.
@@ -145,34 +169,170 @@ pub(super) struct Ledger(Mutex<KnownFiles>);
 #[derive(Debug, Default)]
 struct KnownFiles {
     /// By the resolved path.
-    states: HashMap<PathBuf, Stamp>,
+    states: HashMap<PathBuf, Known>,
     /// The resolved target of each path when it was last used.
     places: HashMap<PathBuf, PathBuf>,
+    /// Bytes of all texts.
+    text_bytes: usize,
+    /// The number of records so far.
+    records: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    stamp: Stamp,
+    /// The text, to tell what changed.
+    text: Option<Arc<str>>,
+    /// A command of the model changed it, and did not name it: the model does not know the contents.
+    by_command: bool,
+    /// Another program changed it too: the stamp is not one of the file.
+    is_outdated: bool,
+    /// The time of the record, as their number.
+    record: u64,
+}
+
+impl KnownFiles {
+    fn insert(&mut self, path: PathBuf, mut known: Known) {
+        self.records += 1;
+        known.record = self.records;
+        self.text_bytes += known.text_bytes();
+        if let Some(old) = self.states.insert(path, known) {
+            self.text_bytes -= old.text_bytes();
+        }
+        while self.text_bytes > MAX_TEXTS {
+            let with_text = self
+                .states
+                .values_mut()
+                .filter(|known| known.text.is_some());
+            let Some(oldest) = with_text.min_by_key(|known| known.record) else {
+                return;
+            };
+            self.text_bytes -= oldest.text_bytes();
+            oldest.text = None;
+        }
+    }
+}
+
+impl Known {
+    fn new(stamp: Stamp, text: Option<&str>) -> Self {
+        Self {
+            stamp,
+            text: text.filter(|text| text.len() <= MAX_TEXT).map(Arc::from),
+            by_command: false,
+            is_outdated: false,
+            record: 0,
+        }
+    }
+
+    fn text_bytes(&self) -> usize {
+        self.text.as_ref().map_or(0, |text| text.len())
+    }
 }
 
 impl Ledger {
-    /// Records that the session knows `path` in this state.
-    pub(super) fn record(&self, target: &FileTarget, stamp: Stamp) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    fn lock(&self) -> MutexGuard<'_, KnownFiles> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records that the session knows `path` in this state, with this text if it is one.
+    pub(super) fn record(&self, target: &FileTarget, stamp: Stamp, text: Option<&str>) {
+        self.insert(target, Known::new(stamp, text));
+    }
+
+    fn insert(&self, target: &FileTarget, known: Known) {
+        let mut seen = self.lock();
         let (named, host) = (target.named.clone(), target.host.clone());
         seen.places.insert(named, host.clone());
-        seen.states.insert(host, stamp);
+        seen.insert(host, known);
+    }
+
+    /// Records an edit, after which the model knows `text`. If that is not what the file has, it `is_outdated`.
+    pub(super) fn record_edit(
+        &self,
+        target: &FileTarget,
+        stamp: Stamp,
+        text: &str,
+        is_outdated: bool,
+    ) {
+        let old = self.lock().states.get(&target.host).cloned();
+        let known = Known {
+            // The model still does not know all of it.
+            by_command: old.is_some_and(|known| known.by_command),
+            is_outdated,
+            ..Known::new(stamp, Some(text))
+        };
+        self.insert(target, known);
     }
 
     /// Compares the state `now` with the last known one. A path with another target now, because a link
     /// replaced a file or a directory, has changed.
     pub(super) fn freshness(&self, target: &FileTarget, now: &Stamp) -> Freshness {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.lock();
         let then = seen.places.get(&target.named);
         if then.is_some_and(|then| *then != target.host) {
-            return Freshness::Changed;
+            return Freshness::OtherFile;
         }
         match seen.states.get(&target.host) {
             None => Freshness::Unread,
-            Some(then) if then.is_same(now) => Freshness::Fresh,
-            Some(_) => Freshness::Changed,
+            Some(then) if then.is_outdated || !then.stamp.is_same(now) => Freshness::Changed,
+            Some(then) if then.by_command => Freshness::ByCommand,
+            Some(_) => Freshness::Fresh,
         }
     }
+
+    /// The text of the file in its last known state.
+    pub(super) fn known_text(&self, target: &FileTarget) -> Option<Arc<str>> {
+        self.lock().states.get(&target.host)?.text.clone()
+    }
+
+    /// The known files that are unchanged: before a command runs.
+    pub(super) fn unchanged(&self) -> Vec<PathBuf> {
+        let states: Vec<(PathBuf, Stamp)> = {
+            let seen = self.lock();
+            let states = seen.states.iter().filter(|(_, known)| !known.is_outdated);
+            states
+                .map(|(path, known)| (path.clone(), known.stamp))
+                .collect()
+        };
+        let is_unchanged = |(path, stamp): &(PathBuf, Stamp)| stamp.matches(path, Name::Own, None);
+        let unchanged = states.into_iter().filter(is_unchanged);
+        unchanged.map(|(path, _)| path).collect()
+    }
+
+    /// Records the changes of a command that has ended. Of `before`, which were unchanged before it ran, those that
+    /// differ now were changed by it. The model knows what is in the files with the names `named`.
+    pub(super) fn record_command(&self, before: Vec<PathBuf>, named: &[String]) {
+        for path in before {
+            let known = self.lock().states.get(&path).cloned();
+            let known = known.filter(|known| !known.is_outdated);
+            let Some(known) = known.filter(|known| !known.stamp.matches(&path, Name::Own, None))
+            else {
+                continue;
+            };
+            let Some((stamp, text)) = state_of(&path) else {
+                continue;
+            };
+            let is_named = path
+                .file_name()
+                .is_some_and(|name| named.iter().any(|named| name == named.as_str()));
+            let known = Known {
+                by_command: known.by_command || !(is_named || known.stamp.is_same(&stamp)),
+                ..Known::new(stamp, text.as_deref())
+            };
+            self.lock().insert(path, known);
+        }
+    }
+}
+
+/// The present state of a file that is no link.
+pub(super) fn state_of(path: &Path) -> Option<(Stamp, Option<String>)> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    if !metadata.is_file() || metadata.len() > MAX_HASHED {
+        return None;
+    }
+    let contents = contents_of(path).ok()?;
+    let stamp = Stamp::of(&metadata, &contents);
+    Some((stamp, String::from_utf8(contents).ok()))
 }
 
 #[cfg(test)]
@@ -199,7 +359,7 @@ mod tests {
         };
         let first = stamp(b"one");
         assert_eq!(ledger.freshness(&target("f"), &first), Freshness::Unread);
-        ledger.record(&target("f"), first);
+        ledger.record(&target("f"), first, None);
         assert_eq!(
             ledger.freshness(&target("f"), &stamp(b"one")),
             Freshness::Fresh

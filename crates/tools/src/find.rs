@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{self, Refusal};
 use super::details::{FindDetails, to_value};
 use super::listing::Listing;
+use super::spellings;
 use super::walk::{Problems, Root, entries, names_hidden};
 use super::workspace::Workspace;
-use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::single_line;
 use osier_llm::ToolSpec;
 
@@ -64,6 +65,10 @@ impl FindTool {
 impl Tool for FindTool {
     fn spec(&self) -> &ToolSpec {
         &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::FIND
     }
 
     fn hints(&self) -> ToolHints {

@@ -17,9 +17,10 @@ use super::file_access::reason;
 use super::grep_file::{FileMatches, Line, Meaning, Pattern, search};
 use super::listing::Listing;
 use super::ordered_jobs::in_order;
+use super::spellings;
 use super::walk::{Problems, Root, entries, names_hidden};
 use super::workspace::Workspace;
-use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::counted;
 use osier_llm::{ContentBlock, ToolSpec};
 
@@ -80,6 +81,10 @@ impl GrepTool {
 impl Tool for GrepTool {
     fn spec(&self) -> &ToolSpec {
         &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::GREP
     }
 
     fn hints(&self) -> ToolHints {

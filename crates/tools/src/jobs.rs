@@ -15,7 +15,7 @@ use super::details::{BashDetails, JobDetails};
 use super::live_output::Live;
 use super::output::{Capture, Shown};
 use super::output_file::StoredOutput;
-use super::shell::{Recorder, ShellEnd, describe, details, drive};
+use super::shell::{Recorder, ShellEnd, Started, describe, details, drive};
 use super::workspace::Workspace;
 use osier_agent::UpdateSink;
 use osier_base::clock::{human_duration, now_ms};
@@ -70,18 +70,35 @@ impl Jobs {
     /// Starts `command` in `workspace`. The error kind `QuotaExceeded` means too many jobs.
     pub(super) fn start(&self, workspace: &Workspace, command: &str) -> io::Result<Arc<Job>> {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if list.jobs.len() >= MAX_JOBS {
-            let ended = list.jobs.iter().position(|job| !job.is_running());
-            let ended = ended.ok_or(io::ErrorKind::QuotaExceeded)?;
-            list.jobs.remove(ended);
+        if !list.make_room() {
+            return Err(io::ErrorKind::QuotaExceeded.into());
         }
-        list.started += 1;
-        let job = Arc::new(Job::start(
-            workspace,
-            command,
-            format!("job{}", list.started),
-        )?);
-        list.jobs.push(Arc::clone(&job));
+        let (invocation, report) = workspace.shell().invocation(command)?;
+        let started = Started {
+            command: command.to_owned(),
+            running: spawn(&invocation)?,
+            recorder: Recorder::new(workspace, UpdateSink::discard()),
+            report,
+            at: Instant::now(),
+        };
+        let job = list.add(workspace, started);
+        drop(list);
+        workspace.jobs_changed();
+        Ok(job)
+    }
+
+    /// Makes a job of a command that runs in the foreground, or returns it if there are too many jobs.
+    pub(super) fn adopt(
+        &self,
+        workspace: &Workspace,
+        mut command: Started,
+    ) -> Result<Arc<Job>, Box<Started>> {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !list.make_room() {
+            return Err(Box::new(command));
+        }
+        command.recorder.detach();
+        let job = list.add(workspace, command);
         drop(list);
         workspace.jobs_changed();
         Ok(job)
@@ -100,16 +117,38 @@ impl Jobs {
     }
 }
 
+impl List {
+    /// Removes the oldest ended job if there are too many; false if all of them run.
+    fn make_room(&mut self) -> bool {
+        if self.jobs.len() < MAX_JOBS {
+            return true;
+        }
+        let ended = self.jobs.iter().position(|job| !job.is_running());
+        ended.map(|ended| self.jobs.remove(ended)).is_some()
+    }
+
+    fn add(&mut self, workspace: &Workspace, command: Started) -> Arc<Job> {
+        self.started += 1;
+        let job = Arc::new(Job::new(workspace, command, format!("job{}", self.started)));
+        self.jobs.push(Arc::clone(&job));
+        job
+    }
+}
+
 impl Job {
-    fn start(workspace: &Workspace, command: &str, id: String) -> io::Result<Self> {
-        let (invocation, report) = workspace.shell().invocation(command)?;
-        let mut running = spawn(&invocation)?;
-        let mut recorder = Recorder::new(workspace, UpdateSink::discard());
+    fn new(workspace: &Workspace, command: Started, id: String) -> Self {
+        let Started {
+            command,
+            mut running,
+            mut recorder,
+            report,
+            at: started,
+        } = command;
+        let running_for = now_ms() - i64::try_from(started.elapsed().as_millis()).unwrap_or(0);
         let capture = Arc::clone(&recorder.capture);
         let grown = recorder.growth();
         let changed = workspace.job_observer();
         let survivors = Arc::clone(workspace.survivors());
-        let started = Instant::now();
         let cancel = CancellationToken::new();
         let stopped = cancel.clone();
         let (sender, progress) = watch::channel(Progress::default());
@@ -129,11 +168,11 @@ impl Job {
                 changed();
             }
         });
-        Ok(Self {
+        Self {
             id,
-            command: command.to_owned(),
+            command,
             started,
-            started_at: now_ms(),
+            started_at: running_for,
             grown,
             capture,
             progress,
@@ -142,7 +181,7 @@ impl Job {
             report,
             noted: Mutex::default(),
             _task: AbortOnDropHandle::new(task),
-        })
+        }
     }
 
     pub(super) fn is_running(&self) -> bool {

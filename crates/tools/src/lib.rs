@@ -20,15 +20,20 @@
 //! # Ok::<(), osier_tools::UnknownTool>(())
 //! ```
 
+mod adapt;
 mod arguments;
 mod ask_user;
 pub mod attachment;
 mod bash;
+mod command_files;
 pub mod details;
 pub mod diff;
 mod edit;
 mod edit_closest;
+mod edit_difference;
 mod edit_match;
+mod edit_refusal;
+mod edit_stale;
 mod edit_view;
 pub mod editor;
 mod editor_access;
@@ -55,6 +60,7 @@ mod preview;
 mod prompt_detection;
 mod read;
 mod shell;
+pub mod spellings;
 #[cfg(any(test, fuzzing))]
 mod testing;
 mod todo;

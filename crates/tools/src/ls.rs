@@ -12,9 +12,10 @@ use super::arguments::{self, Refusal};
 use super::details::{LsDetails, to_value};
 use super::file_access::reason;
 use super::listing::Listing;
+use super::spellings;
 use super::walk::Root;
 use super::workspace::Workspace;
-use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
+use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus, UpdateSink};
 use osier_base::text::single_line;
 use osier_base::without_links;
 use osier_llm::ToolSpec;
@@ -57,6 +58,10 @@ impl LsTool {
 impl Tool for LsTool {
     fn spec(&self) -> &ToolSpec {
         &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::LS
     }
 
     fn hints(&self) -> ToolHints {

@@ -20,10 +20,11 @@ use super::details::{ReadDetails, to_value};
 use super::file_access::{FileTarget, reason};
 use super::file_states::{ContentHash, Stamp};
 use super::line_window::{Scan, Window, scan};
+use super::spellings;
 use super::workspace::Workspace;
 use crate::image;
 use crate::image::ImageError;
-use osier_agent::{Concurrency, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
+use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use osier_base::path::nearest;
 use osier_base::text::counted;
 use osier_llm::{ContentBlock, ToolSpec};
@@ -116,6 +117,10 @@ impl Tool for ReadTool {
         &SPEC
     }
 
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::READ
+    }
+
     fn hints(&self) -> ToolHints {
         ToolHints::READS
     }
@@ -205,9 +210,11 @@ fn read(
             total: scan.total_lines,
         });
     }
-    workspace
-        .ledger
-        .record(target, Stamp::hashed(&metadata, &scan.hash));
+    workspace.ledger.record(
+        target,
+        Stamp::hashed(&metadata, &scan.hash),
+        scan.hash.text(),
+    );
     Ok(text(path, window.offset, scan))
 }
 
@@ -264,7 +271,7 @@ fn picture(
     })?;
     workspace
         .ledger
-        .record(target, Stamp::hashed(metadata, &hash));
+        .record(target, Stamp::hashed(metadata, &hash), None);
     let details = ReadDetails {
         file_path: target.named.display().to_string(),
         mime_type: Some(fitted.mime_type.to_owned()),

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::details::BashDetails;
 use super::editor_access::follow;
+use super::jobs::Job;
 use super::live_output::Live;
 use super::output::{Capture, Shown};
 use super::output_file::Spill;
@@ -19,6 +20,7 @@ use super::workspace::Workspace;
 use osier_agent::{ShellRun, UpdateSink};
 use osier_base::process::{Exit, Invocation, Running, signal_name, spawn};
 use osier_protocol::SandboxMode;
+use osier_sandbox::Report;
 use osier_sandbox::denial::is_denied;
 
 /// Bytes per read: the capacity of a pipe.
@@ -29,6 +31,8 @@ const CHUNK: usize = 64 * 1024;
 pub struct ShellRequest {
     pub command: String,
     pub timeout: Option<Duration>,
+    /// When the command becomes a background job, if it has no timeout.
+    pub background_after: Option<Duration>,
 }
 
 /// How a run ended.
@@ -37,6 +41,8 @@ pub enum ShellEnd {
     Exited,
     Aborted,
     TimedOut(Duration),
+    /// It continues as a background job.
+    MovedToBackground(Duration),
 }
 
 /// The result of a run.
@@ -80,12 +86,15 @@ pub async fn run_shell(
         sandbox = Some(format!("{}, {}", confinement.mode().name(), backend.name()));
     }
     let (invocation, report) = workspace.shell().invocation(&request.command)?;
-    let mut outcome = run(workspace, request, &invocation, cancel, updates).await?;
+    let mut outcome = run(workspace, request, &invocation, &report, cancel, updates).await?;
+    outcome.details.sandbox = sandbox.clone();
+    if matches!(outcome.end, ShellEnd::MovedToBackground(_)) {
+        return Ok(outcome);
+    }
     let failed_by_host = !outcome.exit.is_success() && report.has_denied_host();
     outcome.details.sandbox_denied = sandbox.is_some()
         && (failed_by_host || is_denied(outcome.exit, &outcome.output, confinement.has_network()));
     outcome.details.sandbox_notes = report.notes();
-    outcome.details.sandbox = sandbox;
     Ok(outcome)
 }
 
@@ -97,13 +106,15 @@ pub(super) async fn run_outside(
     updates: UpdateSink,
 ) -> io::Result<ShellOutcome> {
     let invocation = workspace.shell().unconfined(&request.command);
-    run(workspace, request, &invocation, cancel, updates).await
+    let report = Report::default();
+    run(workspace, request, &invocation, &report, cancel, updates).await
 }
 
 async fn run(
     workspace: &Workspace,
     request: &ShellRequest,
     invocation: &Invocation,
+    report: &Report,
     cancel: &CancellationToken,
     updates: UpdateSink,
 ) -> io::Result<ShellOutcome> {
@@ -113,22 +124,65 @@ async fn run(
     let started = Instant::now();
     let mut running = spawn(invocation)?;
     let mut recorder = Recorder::new(workspace, updates);
-    let end = drive(&mut running, &mut recorder, stopped(request, cancel)).await;
+    let mut end = drive(&mut running, &mut recorder, stopped(request, cancel)).await;
+    if let ShellEnd::MovedToBackground(limit) = end {
+        let command = Started {
+            command: request.command.clone(),
+            running,
+            recorder,
+            report: report.clone(),
+            at: started,
+        };
+        match workspace.jobs.adopt(workspace, command) {
+            Ok(job) => return Ok(moved(&job, end)),
+            // With too many jobs, it must not hang either.
+            Err(command) => (running, recorder) = (command.running, command.recorder),
+        }
+        let stop = std::future::ready(ShellEnd::TimedOut(limit));
+        end = drive(&mut running, &mut recorder, stop).await;
+    }
     let left = running.finish();
     workspace.survivors().keep(left.left_running);
     let duration = started.elapsed();
     Ok(ended(recorder, &request.command, end, left.exit, duration).await)
 }
 
-/// Waits until the command must be stopped.
+/// A command that runs.
+pub(super) struct Started {
+    pub command: String,
+    pub running: Running,
+    pub recorder: Recorder,
+    pub report: Report,
+    pub at: Instant,
+}
+
+/// The result of a command that continues as `job`.
+fn moved(job: &Job, end: ShellEnd) -> ShellOutcome {
+    let shown = job.new_output();
+    ShellOutcome {
+        output: shown.text,
+        end,
+        exit: Exit::default(),
+        details: BashDetails {
+            truncated: shown.truncated,
+            ..job.details()
+        },
+    }
+}
+
+/// Waits until the command must be stopped, or moved to the background.
 pub(super) async fn stopped(request: &ShellRequest, cancel: &CancellationToken) -> ShellEnd {
-    let Some(timeout) = request.timeout else {
-        cancel.cancelled().await;
-        return ShellEnd::Aborted;
+    let (time, end) = match (request.timeout, request.background_after) {
+        (Some(timeout), _) => (timeout, ShellEnd::TimedOut(timeout)),
+        (None, Some(limit)) => (limit, ShellEnd::MovedToBackground(limit)),
+        (None, None) => {
+            cancel.cancelled().await;
+            return ShellEnd::Aborted;
+        }
     };
     tokio::select! {
         () = cancel.cancelled() => ShellEnd::Aborted,
-        () = sleep(timeout) => ShellEnd::TimedOut(timeout),
+        () = sleep(time) => end,
     }
 }
 
@@ -224,6 +278,11 @@ impl Recorder {
         }
     }
 
+    /// Shows no more output.
+    pub(super) fn detach(&mut self) {
+        self.live = Live::new(UpdateSink::discard());
+    }
+
     pub(super) async fn end(&mut self) {
         self.live.end();
         self.spill.end().await;
@@ -239,7 +298,8 @@ impl Recorder {
     }
 }
 
-/// Reads `running` to its end. When `stop` is ready, the command is killed and the value of `stop` returned.
+/// Reads `running` to its end. When `stop` is ready, the command is killed and the value of `stop` returned; a command that
+/// moves to the background continues.
 pub(super) async fn drive(
     running: &mut Running,
     recorder: &mut Recorder,
@@ -253,6 +313,10 @@ pub(super) async fn drive(
         tokio::select! {
             biased;
             reason = &mut stop, if end == ShellEnd::Exited => {
+                if matches!(reason, ShellEnd::MovedToBackground(_)) {
+                    recorder.live.end();
+                    return reason;
+                }
                 end = reason;
                 running.stop();
             }
@@ -279,7 +343,7 @@ mod tests {
         let bench = Bench::new();
         let request = ShellRequest {
             command: "echo out; exit 2".to_owned(),
-            timeout: None,
+            ..ShellRequest::default()
         };
         let cancel = CancellationToken::new();
         let outcome = run_shell(&bench.workspace, &request, &cancel, UpdateSink::discard()).await;

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::arguments::{self, Refusal};
 use super::details::to_value;
-use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput};
+use super::spellings;
+use osier_agent::{Spellings, Tool, ToolContext, ToolHints, ToolOutput};
 use osier_base::text::{head_bytes, single_line};
 use osier_llm::ToolSpec;
 use osier_protocol::{TodoItem, TodoList};
@@ -51,6 +52,10 @@ struct Arguments {
 impl Tool for TodoTool {
     fn spec(&self) -> &ToolSpec {
         &SPEC
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::TODO
     }
 
     fn hints(&self) -> ToolHints {

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use std::{fmt, io};
 
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,8 @@ pub struct Workspace {
     pub(super) approvals: Approvals,
     pub(super) jobs: Jobs,
     job_observer: Option<JobObserver>,
+    /// When a command without a timeout becomes a background job.
+    pub(super) background_after: Option<Duration>,
     pub(super) outputs: Arc<OutputDirectory>,
     survivors: Arc<Survivors>,
     editor: Option<Arc<dyn Editor>>,
@@ -55,6 +58,7 @@ impl Workspace {
             approvals: Approvals::default(),
             jobs: Jobs::default(),
             job_observer: None,
+            background_after: None,
             outputs,
             survivors: Arc::default(),
             editor: None,
@@ -66,6 +70,13 @@ impl Workspace {
     #[must_use]
     pub fn with_job_observer(mut self, observer: JobObserver) -> Self {
         self.job_observer = Some(observer);
+        self
+    }
+
+    /// Makes background jobs of commands of the model that run longer than this without a timeout; `None` for never.
+    #[must_use]
+    pub fn with_background_after(mut self, limit: Option<Duration>) -> Self {
+        self.background_after = limit;
         self
     }
 

@@ -15,10 +15,11 @@ use super::details::{WriteDetails, to_value};
 use super::diff::{FileDiff, unified};
 use super::file_access::{FileTarget, reason};
 use super::file_states::{Freshness, MAX_HASHED, Stamp};
+use super::spellings;
 use super::workspace::Workspace;
-use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput, ToolStatus};
+use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::atomic_file;
-use osier_base::atomic_file::{Expected, Options, WriteError};
+use osier_base::atomic_file::{Expected, Options, Replaced, WriteError};
 use osier_llm::ToolSpec;
 
 /// Shared by all sessions.
@@ -57,6 +58,10 @@ impl Tool for WriteTool {
         &SPEC
     }
 
+    fn spellings(&self) -> &'static Spellings {
+        &spellings::WRITE
+    }
+
     fn concurrency(&self, arguments: &Value) -> Concurrency {
         self.workspace
             .file_concurrency("write", arguments)
@@ -87,27 +92,30 @@ fn write(
     let old = old_contents(workspace, target)
         .map_err(|error| format!("cannot read `{name}`: {}", reason(&error)))?;
     if let Some(old) = &old
-        && workspace.ledger.freshness(target, &old.stamp) == Freshness::Changed
+        && let Some(why) = refusal(workspace, target, old)
     {
-        return Err(changed_on_disk(&name));
+        return Err(why(&name));
     }
     let content = arguments.content.as_bytes();
     let unchanged = old
         .as_ref()
         .is_some_and(|old| old.bytes.as_deref() == Some(content));
+    let mut replaced = Replaced::Atomically;
     if !unchanged {
-        match workspace.write_in_editor(target, &arguments.content) {
-            Some(written) => written?,
+        replaced = match workspace.write_in_editor(target, &arguments.content) {
+            Some(written) => written.map(|()| Replaced::Atomically)?,
             None => store(&target.host, old.as_ref(), content).map_err(|error| match error {
                 WriteError::Changed { .. } => changed_on_disk(&name),
                 error => explain(&error),
             })?,
-        }
+        };
     }
     if let Ok(metadata) = fs::symlink_metadata(&target.host) {
-        workspace
-            .ledger
-            .record(target, Stamp::of(&metadata, content));
+        workspace.ledger.record(
+            target,
+            Stamp::of(&metadata, content),
+            Some(&arguments.content),
+        );
     }
     let diff = difference(&name, old.as_ref(), &arguments.content);
     let size = content.len();
@@ -118,7 +126,10 @@ fn write(
             "Overwrote `{name}`, {size} bytes (+{} -{} lines){}",
             diff.added,
             diff.removed,
-            other_names(old.links)
+            match replaced {
+                Replaced::Atomically => other_names(old.links),
+                Replaced::InPlace => format!("\n{}", replaced.note()),
+            }
         ),
     };
     let details = WriteDetails {
@@ -132,7 +143,26 @@ fn write(
     Ok(ToolOutput::success(text, to_value(&details)))
 }
 
-fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<(), WriteError> {
+/// Why a file must not be overwritten, as a message for its name.
+fn refusal(workspace: &Workspace, target: &FileTarget, old: &Old) -> Option<fn(&str) -> String> {
+    match workspace.ledger.freshness(target, &old.stamp) {
+        Freshness::Fresh => None,
+        Freshness::Unread if old.stamp.is_empty() => None,
+        Freshness::Unread => Some(|name| {
+            format!(
+                "`{name}` exists and was not read in this session; nothing was written. Read it first, or change parts of it with edit"
+            )
+        }),
+        Freshness::ByCommand => Some(|name| {
+            format!(
+                "a command changed `{name}` since it was last read; nothing was written. Read it again first, or change parts of it with edit"
+            )
+        }),
+        Freshness::Changed | Freshness::OtherFile => Some(changed_on_disk),
+    }
+}
+
+fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<Replaced, WriteError> {
     let parents = Options {
         parents: true,
         no_links: true,
@@ -270,6 +300,7 @@ mod tests {
         bench.put("real.sh", "old\n");
         fs::set_permissions(bench.path("real.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         symlink("real.sh", bench.path("link")).unwrap();
+        bench.run("read", json!({"file_path": "link"})).await;
         let output = bench
             .run("write", json!({"file_path": "link", "content": "new\n"}))
             .await;
@@ -302,9 +333,28 @@ mod tests {
             text(&bench.run("write", again).await),
             "`a` already has this content"
         );
+    }
+
+    #[tokio::test]
+    async fn an_unread_file_is_not_overwritten_unless_it_is_empty() {
+        let bench = Bench::new();
         bench.put("unread", "x");
-        let unread = json!({"file_path": "unread", "content": "y"});
-        assert!(bench.run("write", unread).await.status.is_success());
+        bench.put("empty", "");
+        let write = |path: &str| json!({"file_path": path, "content": "y"});
+        assert_eq!(
+            text(&bench.run("write", write("unread")).await),
+            "`unread` exists and was not read in this session; nothing was written. Read it first, or change parts of it with edit"
+        );
+        assert_eq!(bench.get("unread"), "x");
+        assert!(bench.run("write", write("empty")).await.status.is_success());
+        bench.run("read", json!({"file_path": "unread"})).await;
+        assert!(
+            bench
+                .run("write", write("unread"))
+                .await
+                .status
+                .is_success()
+        );
     }
 
     #[tokio::test]

@@ -413,6 +413,8 @@ fn rules_for_a_folder_do_not_lead_out_of_it() {
     );
     assert!(!Path::new(&outside).join("x").exists() && !Path::new(&outside).join("new").exists());
     let inside = ["src/new", "src/deep/er/new", "./src/a.rs", "@src/b.rs"].map(write);
+    // A file must be read before it is replaced.
+    let inside = [vec![read("src/a.rs")], inside.to_vec()].concat();
     let results = results(&home, rules, &["--permissions", "ask"], &inside);
     assert!(
         results.iter().all(|(succeeded, _)| *succeeded),
@@ -533,6 +535,7 @@ fn the_reason_names_the_rule_and_the_rule_allows_the_write() {
         let rules = format!("allow = [\"{rule}\"]\n");
         let found = results(&home, &rules, &["--permissions", "yolo"], &calls[..1]);
         assert!(found[0].0, "{rule}: {found:?}");
+        fs::remove_file(home.work().join(".git/hooks/pre-commit")).unwrap();
     }
 }
 
@@ -560,6 +563,7 @@ fn the_sandbox_applies_to_file_tools() {
         let inside = [write("src/new"), write(".git/config")];
         let found = results(&home, rules, &arguments, &inside);
         assert_eq!([found[0].0, found[1].0], [true, false], "{found:?}");
+        fs::remove_file(home.work().join("src/new")).unwrap();
     }
     let inside = ["x", "src/new2", "AGENTS.md"].map(write);
     let read_only = ["--permissions", "yolo", "--sandbox", "read-only"];

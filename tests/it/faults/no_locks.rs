@@ -27,7 +27,8 @@ fn sessions_and_checkpoints_are_stored_without_file_locks() {
     assert!(compiled.status.success(), "{compiled:?}");
     home.file("a.txt", "old\n");
     let write = json!({"tool": "write", "arguments": {"file_path": "a.txt", "content": "new\n"}});
-    let turns = json!([{"steps": [write]}, {"steps": [{"text": "Done."}]}]);
+    let read = json!({"tool": "read", "arguments": {"file_path": "a.txt"}});
+    let turns = json!([{"steps": [read]}, {"steps": [write]}, {"steps": [{"text": "Done."}]}]);
     let run = home.scripted(&turns).args(["-p", "write it"]);
     let output = run.environment("LD_PRELOAD", shim.to_str().unwrap()).run();
     assert_eq!(output.code, Some(0), "{output:?}");
@@ -44,7 +45,7 @@ fn sessions_and_checkpoints_are_stored_without_file_locks() {
     let count = |kind: &str| entries.iter().filter(|entry| entry["type"] == kind).count();
     assert_eq!(
         (count("message"), count("checkpoint")),
-        (4, 2),
+        (6, 2),
         "{entries:#?}"
     );
 }

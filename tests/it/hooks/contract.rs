@@ -394,3 +394,32 @@ async fn hook_list_has_the_last_outcome() {
     assert_eq!(listed, expected);
     open.close().await;
 }
+
+/// A formatter after each edit: the file is not taken for one that another program changed.
+#[tokio::test]
+async fn what_a_hook_changes_in_an_edited_file_is_no_conflict() {
+    let place = with(&json!({"PostToolUse": matched("Edit", "sed -i 's/  */ /g' f")}));
+    write(&place.work().join("f"), "one  =  1\ntwo  =  2\n");
+    let edit =
+        |old: &str, new: &str| json!({"file_path": "f", "old_string": old, "new_string": new});
+    let script = Script::new()
+        .turn(|turn| turn.tool("read", json!({"file_path": "f"})))
+        .turn(|turn| turn.tool("edit", edit("one  =  1", "one  =  10")))
+        .turn(|turn| turn.tool("edit", edit("two = 2 ", "two = 20")))
+        .turn(|turn| turn.tool("write", json!({"file_path": "f", "content": "x\n"})))
+        .turn(|turn| turn.text("done"));
+    let mut open = open(&place, script).await;
+    let results = results(&open.run("go").await);
+    let starts = [
+        "     1",
+        "Changed 1 place in `f` (+1 -1 lines)\n",
+        "Changed 1 place in `f` (+1 -1 lines); whitespace",
+        "a command changed `f` since it was last read; nothing was written.",
+    ];
+    for (result, start) in results.iter().zip(starts) {
+        assert!(result.0.starts_with(start), "{results:?}");
+    }
+    let text = std::fs::read_to_string(place.work().join("f")).unwrap();
+    assert_eq!(text, "one = 10\ntwo = 20\n");
+    open.close().await;
+}

@@ -65,9 +65,13 @@ impl<'a> Run<'a> {
             self.core.refresh_tools();
             let turn = self.next_turn();
             self.core.publish(Event::TurnStart { turn: turn.number });
-            let CallResult { answer, status } = call_model(turn).await?;
+            let CallResult {
+                answer,
+                status,
+                notes,
+            } = call_model(turn).await?;
             let results = match &answer {
-                Some(answer) => run_tools(turn, answer).await?,
+                Some(answer) => run_tools(turn, answer, &notes).await?,
                 None => Vec::new(),
             };
             self.end_turn(&results, status.clone()).await?;

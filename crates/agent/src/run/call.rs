@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use osier_base::{clock, ids};
 use osier_llm::{
-    AssistantMessage, CallOptions, Context, Message, MessageBuilder, Model, Request, StreamEvent,
-    ToolChoice, TurnStatus, UserMessage,
+    AssistantMessage, CallOptions, Context, Delta, Message, MessageBuilder, Model, Request,
+    StreamEvent, ToolChoice, TurnStatus, UserMessage,
 };
 
 use super::log::RequestSummary;
@@ -16,6 +16,7 @@ use super::turn::{Turn, elapsed_ms};
 use crate::data::{AgentMessage, Event, convert_to_llm};
 use crate::interceptor::{AgentAccess, StopRun};
 use crate::retry::{CallFailure, RetryPolicy, RetryStep};
+use crate::tool::{repair_calls, repair_name};
 
 /// The message that announces the last turn to the model. It is sent with that request and never stored.
 pub const FINAL_TURN_MESSAGE: &str = "This is your last turn: tools are no longer available. \
@@ -26,6 +27,8 @@ pub(super) struct CallResult {
     /// The stored answer. The partial answer of an interrupted or failed call is stored if it has content.
     pub answer: Option<AssistantMessage>,
     pub status: TurnStatus,
+    /// What the model is told about each tool call of the answer.
+    pub notes: Vec<Vec<String>>,
 }
 
 impl CallResult {
@@ -33,6 +36,7 @@ impl CallResult {
         Self {
             answer: None,
             status,
+            notes: Vec::new(),
         }
     }
 }
@@ -43,6 +47,8 @@ struct Attempt {
     id: String,
     message: AssistantMessage,
     status: TurnStatus,
+    /// What the model is told about each tool call.
+    notes: Vec<Vec<String>>,
 }
 
 /// A retry after a failed attempt. Models are indices of the agent's list.
@@ -150,12 +156,15 @@ async fn attempt(turn: Turn<'_>, model: &Arc<Model>) -> Result<Attempt, StopRun>
     if !status.is_success() {
         builder.fail(&status);
     }
-    let message = builder.finish(elapsed_ms(started));
+    let mut message = builder.finish(elapsed_ms(started));
+    let tools = turn.core.state().tools.clone();
+    let notes = repair_calls(&mut message, &tools);
     turn.log.call_ended(turn.number, model, &message, &status);
     Ok(Attempt {
         id,
         message,
         status,
+        notes,
     })
 }
 
@@ -166,7 +175,11 @@ async fn stream_answer(turn: Turn<'_>, request: Request, id: &str, model: &Model
         Ok(stream) => stream,
         Err(status) => return status,
     };
-    while let Some(event) = stream.next().await {
+    let tools = turn.core.state().tools.clone();
+    while let Some(mut event) = stream.next().await {
+        if let StreamEvent::Delta(Delta::ToolcallStart { name, .. }) = &mut event {
+            repair_name(name, &tools);
+        }
         let status = match &mut turn.core.state().partial {
             Some(builder) => builder.apply(&event),
             None => None,
@@ -245,13 +258,11 @@ async fn store(turn: Turn<'_>, attempt: Attempt) -> Result<CallResult, StopRun> 
         id,
         message,
         status,
+        notes,
     } = attempt;
     if message.content.is_empty() && !status.is_success() {
         retract(turn, &id);
-        return Ok(CallResult {
-            answer: None,
-            status,
-        });
+        return Ok(CallResult::without_answer(status));
     }
     let stored = turn
         .core
@@ -264,6 +275,7 @@ async fn store(turn: Turn<'_>, attempt: Attempt) -> Result<CallResult, StopRun> 
     Ok(CallResult {
         answer: Some(message),
         status,
+        notes,
     })
 }
 

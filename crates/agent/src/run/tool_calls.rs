@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use osier_base::clock;
-use osier_llm::{AssistantMessage, StopReason, ToolCall};
+use osier_llm::{AssistantMessage, ContentBlock, StopReason, ToolCall};
 use serde_json::Value;
 
 use super::log::CallNumber;
@@ -23,6 +23,8 @@ struct CheckedCall<'a> {
     number: CallNumber,
     call: &'a ToolCall,
     check: Check,
+    /// What the model is told about the repair of the call.
+    notes: &'a [String],
 }
 
 /// The result of a finished call.
@@ -45,6 +47,7 @@ enum Check {
 pub(super) async fn run_tools(
     turn: Turn<'_>,
     answer: &AssistantMessage,
+    notes: &[Vec<String>],
 ) -> Result<Vec<ToolResultMessage>, StopRun> {
     let calls: Vec<&ToolCall> = answer.tool_calls().collect();
     if calls.is_empty() {
@@ -67,6 +70,7 @@ pub(super) async fn run_tools(
             number,
             call,
             check: check(turn, call, answer.stop_reason).await,
+            notes: notes.get(index).map_or(&[], Vec::as_slice),
         });
     }
     let mut results: Vec<Option<Arc<ToolResultMessage>>> = vec![None; checked.len()];
@@ -290,6 +294,11 @@ fn finish(
     duration_ms: u64,
 ) -> Arc<ToolResultMessage> {
     let call = checked.call;
+    let mut output = output;
+    if !checked.notes.is_empty() {
+        let notes = format!("[{}]", checked.notes.join("; "));
+        output.content.push(ContentBlock::text(notes));
+    }
     let result = osier_llm::ToolResult {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),

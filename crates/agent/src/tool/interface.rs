@@ -7,11 +7,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use osier_llm::{ContentBlock, ToolSpec};
 
+use super::spellings::Spellings;
 use crate::data::{ToolHints, ToolOrigin, ToolStatus, ToolUpdate};
 
 /// Something a model can call.
@@ -27,6 +28,16 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// The tool's hints.
     fn hints(&self) -> ToolHints {
         ToolHints::default()
+    }
+
+    /// How models write its calls. Only for tools of the program.
+    fn spellings(&self) -> &'static Spellings {
+        &Spellings::NONE
+    }
+
+    /// Converts arguments as `Spellings::adapt` does, with what the tool knows besides.
+    fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
+        (self.spellings().adapt)(arguments)
     }
 
     /// How this call can run with the other calls of its message.

@@ -36,6 +36,11 @@ impl ToolSelection {
         tool.filter(|_| !self.withheld.contains(name))
     }
 
+    pub(super) fn offered_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        let tools = self.toolbox.iter();
+        tools.filter(|tool| !self.withheld.contains(&tool.spec().name))
+    }
+
     /// Names of the offered tools, in the order the model sees them.
     pub(crate) fn offered(&self) -> Vec<String> {
         let mut names = self.toolbox.names();

@@ -194,3 +194,76 @@ fn full_disk_is_reported_as_such() {
     let error = WriteError::new(Path::new("f"), io::Error::from_raw_os_error(28));
     assert_eq!(error.to_string(), "no space left to write `f`");
 }
+
+/// Runs `work` as a user who owns `path`, but may not write its directory; false if that is not possible here.
+fn as_owner_of(path: &Path, work: impl FnOnce() + Send) -> bool {
+    let folder = path.parent().unwrap();
+    fs::set_permissions(folder, Permissions::from_mode(0o555)).unwrap();
+    if !rustix::process::geteuid().is_root() {
+        work();
+        return true;
+    }
+    let user = 65_534;
+    std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
+    // The identity of a thread.
+    let run = || {
+        let user = Uid::from_raw(user);
+        rustix::thread::set_thread_res_uid(user, user, user).is_ok_and(|()| {
+            let reaches = path.exists();
+            if reaches {
+                work();
+            }
+            reaches
+        })
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn file_is_overwritten_in_place_if_its_directory_refuses_a_new_one() {
+    let dir = TempDir::new().unwrap();
+    fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(dir.path().join("closed")).unwrap();
+    let path = dir.path().join("closed/f");
+    write(&path, b"a long old text").unwrap();
+    let before = fs::metadata(&path).unwrap().ino();
+    let result = std::sync::Mutex::new(Vec::new());
+    let write_new = |new: &[u8], old: Option<&[u8]>, is_same| {
+        let is_same: &dyn Fn(&Path, Name) -> bool =
+            if is_same { &|_, _| true } else { &|_, _| false };
+        let expected = Expected {
+            content: old,
+            is_same,
+        };
+        let written = write_if(&path, new, Options::default(), &expected);
+        let written =
+            written.map_err(|error| error.to_string().replace(path.to_str().unwrap(), "f"));
+        let now = fs::read_to_string(&path).unwrap();
+        result.lock().unwrap().push((written, now));
+    };
+    let ran = as_owner_of(&path, || {
+        write_new(b"new", Some(b"a long old text"), true);
+        write_new(b"a longer new text", Some(b"new"), true);
+        // Another program changed it, or its content is unknown.
+        write_new(b"lost", Some(b"a longer new text"), false);
+        write_new(b"lost", None, true);
+    });
+    if !ran {
+        osier_testing::skip::unsupported("another user", "the temporary directory is not readable");
+        return;
+    }
+    let error = |text: &str| Err(text.to_owned());
+    let longer = || "a longer new text".to_owned();
+    assert_eq!(
+        result.into_inner().unwrap(),
+        [
+            (Ok(Replaced::InPlace), "new".to_owned()),
+            (Ok(Replaced::InPlace), longer()),
+            (error("`f` changed while it was being written"), longer()),
+            (error("no permission to write `f`"), longer()),
+        ]
+    );
+    assert_eq!(fs::metadata(&path).unwrap().ino(), before);
+    assert_eq!(names(&dir.path().join("closed")), ["f"]);
+}

@@ -20,8 +20,9 @@ use osier_protocol::{Review, Spending};
 
 use definition::Definition;
 use osier_agent::{
-    Agent, AgentConfig, AgentMessage, Concurrency, Interceptor, RetryPolicy, RunOutcome, Tool,
-    ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate, Transport,
+    Agent, AgentConfig, AgentMessage, Concurrency, Interceptor, RetryPolicy, RunOutcome, Spellings,
+    Tool, ToolContext, ToolDecision, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate,
+    Transport,
 };
 use osier_llm::{Model, ThinkingLevel, ToolCall, ToolSpec};
 
@@ -274,6 +275,10 @@ fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
 impl Tool for TaskTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn spellings(&self) -> &'static Spellings {
+        &osier_tools::spellings::SUBAGENT
     }
 
     fn concurrency(&self, _arguments: &Value) -> Concurrency {

@@ -405,3 +405,51 @@ async fn control_characters_in_a_command_are_refused() {
         .await;
     assert_eq!(text(&output), "a\nb\n");
 }
+
+/// A limit far below the default, so that the test does not wait.
+#[tokio::test]
+async fn a_long_command_becomes_a_background_job() {
+    let limit = Some(std::time::Duration::from_millis(50));
+    let bench = Bench::with(|workspace| workspace.with_background_after(limit));
+    let command = "echo begin; until [ -e go ]; do sleep 0.01; done; echo end";
+    let output = bench.run("bash", json!({"command": command})).await;
+    let shown = text(&output);
+    let (start, footer) = shown.split_once("[still running after ").unwrap();
+    assert!(
+        footer.ends_with(", so it continues in the background as job1; read new output with job `job1` and action `read` (timeout waits for its end), or stop it with `kill`]"),
+        "{footer}"
+    );
+    assert_eq!(output.status, ToolStatus::Success);
+    assert_eq!(
+        output.details["job"],
+        json!({"id": "job1", "running": true})
+    );
+    fs::File::create(bench.path("go")).unwrap();
+    // Only what the model has not seen: under load, the first output comes after the limit.
+    let read = json!({"job": "job1", "action": "read", "timeout": 600});
+    let shown = text(&bench.run("bash", read).await);
+    let (end, footer) = shown.split_once("[job1 exit code 0, after ").unwrap();
+    assert!(footer.ends_with(']'), "{footer}");
+    let seen = format!("{}{end}", start.replace("(no output)\n", ""));
+    assert_eq!(seen, "begin\nend\n");
+    // With a timeout, it is killed as before.
+    let output = bench
+        .run("bash", json!({"command": "sleep 60", "timeout": 0.1}))
+        .await;
+    assert_eq!(output.status, ToolStatus::Timeout { timeout_ms: 100 });
+}
+
+/// All processes of the command still end with the session.
+#[tokio::test]
+async fn a_command_that_moved_to_the_background_can_be_killed() {
+    let limit = Some(std::time::Duration::from_millis(50));
+    let bench = Bench::with(|workspace| workspace.with_background_after(limit));
+    let command = "sleep 600 & echo $! > pid; wait";
+    bench.run("bash", json!({"command": command})).await;
+    let pid = line_in(&bench.path("pid")).await;
+    assert!(is_alive(&pid));
+    bench
+        .run("bash", json!({"job": "job1", "action": "kill"}))
+        .await;
+    wait_until_dead(&pid).await;
+}

@@ -70,7 +70,7 @@ async fn failures_show_the_closest_lines() {
     for (old, expected) in [
         (
             "    let totals = 1;",
-            "old_string was not found in `f`. The closest matches:\n     2\t\tlet total = 1;\nCopy the text exactly from the file",
+            "old_string was not found in `f`. The closest match:\n     2\t\tlet total = 1;\nDifferences: line 2 has `total` where old_string has `totals`; the file indents with tabs, old_string with spaces",
         ),
         (
             "zzzqqq",
@@ -116,20 +116,157 @@ async fn an_unread_file_can_be_edited_with_an_exact_match() {
 }
 
 #[tokio::test]
-async fn an_externally_changed_file_is_rejected_until_read_again() {
+async fn an_externally_changed_line_is_rejected_until_read_again() {
     let bench = known("a\nb\n").await;
     bench.put("f", "a\nother\n");
-    let arguments = json!({"file_path": "f", "old_string": "a", "new_string": "x"});
+    let arguments = json!({"file_path": "f", "old_string": "a\nb", "new_string": "x"});
     assert_eq!(
-        edit_text(&bench, arguments.clone()).await,
-        changed_on_disk("f")
+        edit_text(&bench, arguments).await,
+        "`f` changed on disk since it was last read (line 2), and the edit has to do with that; nothing was written. Read it again first"
     );
     assert_eq!(bench.get("f"), "a\nother\n");
     bench.run("read", json!({"file_path": "f"})).await;
+    let arguments = json!({"file_path": "f", "old_string": "other", "new_string": "x"});
     assert!(bench.run("edit", arguments).await.status.is_success());
     // The tool's own edits are not external changes.
     let again = json!({"file_path": "f", "old_string": "x", "new_string": "y"});
     assert!(bench.run("edit", again).await.status.is_success());
+}
+
+#[tokio::test]
+async fn unchanged_lines_of_a_changed_file_are_edited_and_the_change_is_shown() {
+    let bench = known("a\nb\nc\nd\n").await;
+    bench.put("f", "a\nb\nc\nnew\nd\n");
+    let arguments = json!({"file_path": "f", "old_string": "a", "new_string": "x"});
+    assert_eq!(
+        edit_text(&bench, arguments).await,
+        "Changed 1 place in `f` (+1 -1 lines)\n[another program had changed the file since you read it (+1 -0 lines); its changes are kept:\n@@ -1,4 +1,5 @@\n a\n b\n c\n+new\n d]\n"
+    );
+    assert_eq!(bench.get("f"), "x\nb\nc\nnew\nd\n");
+    // The model knows all of it now.
+    let arguments = json!({"file_path": "f", "old_string": "new", "new_string": "y"});
+    let changed = "Changed 1 place in `f` (+1 -1 lines)\n";
+    assert_eq!(edit_text(&bench, arguments).await, changed);
+    // A change that is too long to show stays unknown, also after an edit.
+    let many: String = (1..=200).map(|line| format!("line {line}\n")).collect();
+    bench.put("f", format!("x\nb\nc\ny\nd\n{many}"));
+    for (old, new, expected) in [
+        ("b", "B", "Changed 1 place"),
+        (
+            "line 150",
+            "z",
+            "`f` changed on disk since it was last read (lines 6-205)",
+        ),
+        ("c", "C", "Changed 1 place"),
+    ] {
+        let arguments = json!({"file_path": "f", "old_string": old, "new_string": new});
+        let text = edit_text(&bench, arguments).await;
+        assert!(text.starts_with(expected), "{text}");
+        if text.starts_with("Changed") {
+            assert!(
+                text.ends_with("[…]\nRead the file for the rest]\n"),
+                "{text}"
+            );
+        }
+    }
+    assert_eq!(bench.get("f"), format!("x\nB\nC\ny\nd\n{many}"));
+    let write = json!({"file_path": "f", "content": "all\n"});
+    let output = bench.run("write", write).await;
+    assert_eq!(text(&output), changed_on_disk("f"));
+}
+
+#[tokio::test]
+async fn commands_read_write_and_change_files_too() {
+    let bench = Bench::new();
+    bench.put("f", "let a = 1;\n\tbegin();\n");
+    bench.put("g", "one\n");
+    let run = async |command: &str| {
+        let output = bench.run("bash", json!({"command": command})).await;
+        assert!(output.status.is_success(), "{}", text(&output));
+    };
+    let write = json!({"file_path": "g", "content": "two\n"});
+    let unread = "`g` exists and was not read in this session; nothing was written. Read it first, or change parts of it with edit";
+    assert_eq!(text(&bench.run("write", write.clone()).await), unread);
+    run("cat f | head -5; sed -n 1p g").await;
+    let spaces =
+        json!({"file_path": "f", "old_string": "    begin();", "new_string": "    close();"});
+    assert!(
+        edit_text(&bench, spaces)
+            .await
+            .starts_with("Changed 1 place")
+    );
+    assert_eq!(bench.get("f"), "let a = 1;\n\tclose();\n");
+    assert!(bench.run("write", write).await.status.is_success());
+    // A command that names the file, and a formatter that does not.
+    run("sed -i s/two/three/ g").await;
+    let write = json!({"file_path": "g", "content": "four\n"});
+    assert!(bench.run("write", write).await.status.is_success());
+    run("for x in *; do echo 'five' >> $x; done").await;
+    let write = json!({"file_path": "g", "content": "six\n"});
+    assert_eq!(
+        text(&bench.run("write", write.clone()).await),
+        "a command changed `g` since it was last read; nothing was written. Read it again first, or change parts of it with edit"
+    );
+    let edit = json!({"file_path": "g", "old_string": "five", "new_string": "5"});
+    assert_eq!(
+        edit_text(&bench, edit).await,
+        "Changed 1 place in `g` (+1 -1 lines)\n"
+    );
+    // The model still does not know all of it.
+    assert!(!bench.run("write", write.clone()).await.status.is_success());
+    run("cat g").await;
+    assert!(bench.run("write", write).await.status.is_success());
+    // A file that the command wrote, and one that failed.
+    run("cat > new <<'EOF'\nx\nEOF").await;
+    let write = json!({"file_path": "new", "content": "y\n"});
+    assert!(bench.run("write", write).await.status.is_success());
+    bench.put("h", "x\n");
+    bench.run("bash", json!({"command": "cat h missing"})).await;
+    let write = json!({"file_path": "h", "content": "y\n"});
+    assert!(!bench.run("write", write).await.status.is_success());
+}
+
+/// What changed while a command ran, but before it, is not its change.
+#[tokio::test]
+async fn a_change_before_a_command_is_still_external() {
+    let bench = known("a\nb\n").await;
+    bench.put("f", "a\ntheirs\n");
+    bench.run("bash", json!({"command": "true"})).await;
+    let write = json!({"file_path": "f", "content": "x\n"});
+    assert_eq!(text(&bench.run("write", write).await), changed_on_disk("f"));
+}
+
+#[tokio::test]
+async fn lines_are_inserted_by_number_and_replacements_are_counted() {
+    let bench = Bench::new();
+    bench.put("f", "a\r\nb");
+    let insert =
+        |line: u64, text: &str| json!({"file_path": "f", "insert_line": line, "new_string": text});
+    let unread = "`f` must be read before lines are inserted by their number; read it first";
+    assert_eq!(edit_text(&bench, insert(1, "x")).await, unread);
+    bench.run("read", json!({"file_path": "f"})).await;
+    for (line, new, expected) in [
+        (0, "x\n", "x\r\na\r\nb"),
+        (2, "y\nz", "x\r\na\r\ny\r\nz\r\nb"),
+        (5, "end", "x\r\na\r\ny\r\nz\r\nb\r\nend"),
+    ] {
+        let text = edit_text(&bench, insert(line, new)).await;
+        assert!(text.starts_with("Changed 1 place"), "{text}");
+        assert_eq!(bench.get("f"), expected);
+    }
+    let beyond = "`f` has 6 lines, so nothing can be inserted after line 7";
+    assert_eq!(edit_text(&bench, insert(7, "x")).await, beyond);
+    bench.put("g", "a b a\n");
+    let count = |count: u64| json!({"file_path": "g", "old_string": "a", "new_string": "c", "expected_replacements": count});
+    assert_eq!(
+        edit_text(&bench, count(3)).await,
+        "old_string occurs 2 times in `g`, not 3 times; nothing was changed"
+    );
+    assert_eq!(
+        edit_text(&bench, count(2)).await,
+        "Changed 2 places in `g` (+1 -1 lines)\n"
+    );
+    assert_eq!(bench.get("g"), "c b c\n");
 }
 
 proptest! {
@@ -250,13 +387,19 @@ async fn a_huge_file_is_checked_without_loading_it() {
     );
     // Identified by size, times and inode.
     let stamp = Stamp::large(&fs::metadata(&path).unwrap());
-    bench.workspace.ledger.record(&bench.target("big"), stamp);
+    bench
+        .workspace
+        .ledger
+        .record(&bench.target("big"), stamp, None);
     let write = json!({"file_path": "big", "content": "small\n"});
     std::io::Write::write_all(&mut &file, b"theirs").unwrap();
     let output = bench.run("write", write.clone()).await;
     assert_eq!(text(&output), changed_on_disk("big"));
     let stamp = Stamp::large(&fs::metadata(&path).unwrap());
-    bench.workspace.ledger.record(&bench.target("big"), stamp);
+    bench
+        .workspace
+        .ledger
+        .record(&bench.target("big"), stamp, None);
     assert!(bench.run("write", write).await.status.is_success());
     assert_eq!(bench.get("big"), "small\n");
 }

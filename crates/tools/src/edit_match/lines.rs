@@ -166,6 +166,22 @@ impl<'a> Lines<'a> {
     /// What `edit` changes at the lines that `aligned` names; `None` when a new line has no known indentation.
     fn splices(&self, edit: &Edit, old: &[&str], aligned: &[Option<usize>]) -> Option<Vec<Splice>> {
         let new: Vec<&str> = edit.new.lines().collect();
+        // A line that is moved or indented has the spaces of the file too.
+        let moved = |line: &str| {
+            let mut lines = old
+                .iter()
+                .zip(aligned)
+                .filter(|(old, _)| old.trim() == line.trim());
+            let text = lines.find_map(|(_, aligned)| Some(self.all[(*aligned)?].text.trim()));
+            match text {
+                Some(text) => format!("{}{text}", indentation(line)),
+                None => line.to_owned(),
+            }
+        };
+        if self.is_as_in_file(old, &new, aligned) {
+            let as_written = |(_, line): (usize, &&str)| Some(moved(line));
+            return self.spliced(old, &new, aligned, as_written);
+        }
         let written: Vec<&str> = old.iter().chain(&new).copied().collect();
         let same_lines = || {
             let lines = old
@@ -193,21 +209,48 @@ impl<'a> Lines<'a> {
             }
             _ => found.map(line),
         };
-        // A line that is moved or indented has the spaces of the file too.
-        let moved = |line: &str| {
-            let mut lines = old
-                .iter()
-                .zip(aligned)
-                .filter(|(old, _)| old.trim() == line.trim());
-            let text = lines.find_map(|(_, aligned)| Some(self.all[(*aligned)?].text.trim()));
-            text.map(|text| format!("{}{text}", indentation(line)))
-        };
-        let map = |(index, line): (usize, &&str)| {
-            let line = moved(line).unwrap_or_else(|| (*line).to_owned());
-            map((index, &line.as_str()))
-        };
+        let map = |(index, line): (usize, &&str)| map((index, &moved(line).as_str()));
+        self.spliced(old, &new, aligned, map)
+    }
+
+    /// Whether the new text has the indentation of the file where the old one has not: every line that both have is
+    /// indented as in the file, and no line less than the lines that are replaced.
+    fn is_as_in_file(&self, old: &[&str], new: &[&str], aligned: &[Option<usize>]) -> bool {
+        let in_file = |index: usize| aligned[index].map(|line| indentation(self.all[line].text));
+        let mut differs = false;
+        let old_content: Vec<&str> = old.iter().map(|line| line.trim()).collect();
+        let new_content: Vec<&str> = new.iter().map(|line| line.trim()).collect();
+        for operation in compare(&old_content, &new_content, None) {
+            if operation.tag() != DiffTag::Equal {
+                continue;
+            }
+            for (index, other) in operation.old_range().zip(operation.new_range()) {
+                if old_content[index].is_empty() {
+                    continue;
+                }
+                if in_file(index) != Some(indentation(new[other])) {
+                    return false;
+                }
+                differs |= indentation(old[index]) != indentation(new[other]);
+            }
+        }
+        let own = aligned.iter().flatten().map(|line| self.all[*line].text);
+        let own = own.filter(|line| !line.trim().is_empty()).map(indentation);
+        let least = own.min_by_key(|text| text.len()).unwrap_or_default();
+        let mut content = new.iter().filter(|line| !line.trim().is_empty());
+        differs && content.all(|line| line.starts_with(least))
+    }
+
+    /// The changes from `old` to `new`, whose lines `map` brings to the form of the file.
+    fn spliced(
+        &self,
+        old: &[&str],
+        new: &[&str],
+        aligned: &[Option<usize>],
+        map: impl Fn((usize, &&str)) -> Option<String>,
+    ) -> Option<Vec<Splice>> {
         let mut splices = Vec::new();
-        for operation in compare(old, &new, None) {
+        for operation in compare(old, new, None) {
             if operation.tag() == DiffTag::Equal {
                 continue;
             }
@@ -217,7 +260,7 @@ impl<'a> Lines<'a> {
                 .enumerate()
                 .skip(lines.start)
                 .take(lines.len())
-                .map(map)
+                .map(&map)
                 .collect();
             splices.push(self.splice(operation.old_range(), aligned, &text?));
         }

@@ -10,7 +10,7 @@ struct Spelling {
     undo: fn(&Edit) -> Option<Edit>,
 }
 
-const SPELLINGS: [Spelling; 5] = [
+const SPELLINGS: [Spelling; 6] = [
     Spelling {
         note: "the code fences were removed",
         undo: |edit| both(edit, without_fence),
@@ -26,6 +26,10 @@ const SPELLINGS: [Spelling; 5] = [
     Spelling {
         note: "the escape sequences were unescaped",
         undo: |edit| changed(edit, unescape),
+    },
+    Spelling {
+        note: "the Unicode escapes were decoded",
+        undo: |edit| changed(edit, decode_unicode),
     },
     Spelling {
         note: "the HTML entities were decoded",
@@ -128,6 +132,7 @@ fn without_numbers(edit: &Edit) -> Option<Edit> {
 /// Number, separator and content of a line such as `   12\tlet a` or `12: let a`.
 fn numbered(line: &str) -> Option<(u64, &'static str, &str)> {
     let line = line.trim_start_matches(' ');
+    let line = line.strip_prefix(['L', 'l']).unwrap_or(line);
     let digits = line.len()
         - line
             .trim_start_matches(|char: char| char.is_ascii_digit())
@@ -156,6 +161,31 @@ fn unescape(text: &str) -> String {
         let (char, length) = escaped(after).unwrap_or(('\\', 0));
         plain.push(char);
         rest = &after[length..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Only escapes such as `\u003c`, which some JSON writers use for HTML.
+fn decode_unicode(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\\') {
+        plain.push_str(before);
+        let found = escaped(after).filter(|(_, length)| *length > 1);
+        // An escaped backslash does not begin one.
+        let literal = usize::from(after.starts_with('\\'));
+        match found {
+            Some((char, length)) => {
+                plain.push(char);
+                rest = &after[length..];
+            }
+            None => {
+                plain.push('\\');
+                plain.push_str(&after[..literal]);
+                rest = &after[literal..];
+            }
+        }
     }
     plain.push_str(rest);
     plain

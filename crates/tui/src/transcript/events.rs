@@ -136,6 +136,8 @@ impl Transcript {
             } => {
                 let place = self.call_cell(call_id, tool_name);
                 self.near.change_tool(place, |cell| {
+                    // Repaired after the answer was complete.
+                    cell.name.clone_from(tool_name);
                     cell.arguments.clone_from(arguments);
                     cell.phase = Phase::Running;
                 });

@@ -1,0 +1,64 @@
+//! Overwrites a file where it is, if its directory refuses a new file or a rename: the directory is not writable, or the
+//! file is mounted on its own, as containers do. That is not atomic, but a failure restores the old contents.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, Mode, OFlags, fallocate};
+use rustix::io::Errno;
+
+use super::{Expected, Name, changed, id};
+
+/// Whether the error of a new file or of a rename leaves this way.
+pub(super) fn is_refused(error: &io::Error) -> bool {
+    let refused = [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::ROFS,
+        Errno::BUSY,
+        Errno::XDEV,
+    ];
+    Errno::from_io_error(error).is_some_and(|error| refused.contains(&error))
+}
+
+/// Overwrites `target`, which has the metadata `existing`, if it is as expected.
+pub(super) fn overwrite(
+    target: &Path,
+    existing: &Metadata,
+    bytes: &[u8],
+    old: &[u8],
+    expected: &Expected<'_>,
+) -> io::Result<()> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(target, flags, Mode::empty())?);
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || id(&metadata) != id(existing) {
+        return Err(changed());
+    }
+    if !(expected.is_same)(target, Name::Own) {
+        return Err(changed());
+    }
+    reserve(&file, bytes.len())?;
+    write(&file, bytes).inspect_err(|_| {
+        let _ = write(&file, old);
+    })
+}
+
+/// Reserves the space, so that a full disk is noticed before anything is overwritten.
+fn reserve(file: &File, length: usize) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, length as u64) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn write(file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all_at(bytes, 0)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()
+}
