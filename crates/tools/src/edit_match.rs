@@ -7,6 +7,7 @@
 //! anything decides, and more than one place is an error. Only lines that differ between the old and the new text are
 //! rewritten: all other bytes of the file stay, and new lines use the line ending of the surrounding lines.
 
+mod edges;
 mod indentation;
 mod lines;
 mod segments;
@@ -192,6 +193,14 @@ struct Found {
     notes: Vec<&'static str>,
 }
 
+/// The places of a complete old text.
+struct Whole {
+    places: Vec<Place>,
+    way: Way,
+    /// What was corrected at an edge.
+    edge: Option<&'static str>,
+}
+
 /// A match in a view.
 struct Seen {
     view: Range<usize>,
@@ -213,15 +222,16 @@ impl<'a> Search<'a> {
     fn find(&mut self, edit: &Edit, index: usize) -> Result<Found, MatchError> {
         for meant in spelling::meanings(edit) {
             let found = self.whole(&meant.edit);
-            let Some((places, way)) = found else {
+            let Some(Whole { places, way, edge }) = found else {
                 continue;
             };
             if places.len() > 1 && !edit.replace_all {
                 return Err(self.ambiguous(index, &places));
             }
             let mut notes = meant.notes;
-            let exact = notes.is_empty() && way == Way::Same;
+            let exact = notes.is_empty() && way == Way::Same && edge.is_none();
             notes.extend(way.note());
+            notes.extend(edge);
             return Ok(Found {
                 edit: meant.edit,
                 places,
@@ -241,14 +251,23 @@ impl<'a> Search<'a> {
     }
 
     /// The places of the complete old text, and how they were found.
-    fn whole(&mut self, edit: &Edit) -> Option<(Vec<Place>, Way)> {
+    fn whole(&mut self, edit: &Edit) -> Option<Whole> {
         for level in [Level::Exact, Level::LineEndings, Level::Normalized] {
             let pattern = self.prepare(level, &edit.old);
             let seen = self.seen(level, &pattern, edit);
             if seen.is_empty() {
                 continue;
             }
-            let hunks = hunks(&self.plain(level, edit, &seen), &pattern.text);
+            let mut plain = self.plain(level, edit, &seen);
+            let corrected = match &seen[..] {
+                [only] => edges::corrected(self.original, &only.original, &plain),
+                _ => None,
+            };
+            let edge = corrected.map(|(new, note)| {
+                plain.new = new;
+                note
+            });
+            let hunks = hunks(&plain, &pattern.text);
             let endings = Endings::of(edit, level, self.original.contains("\r\n"));
             let view = self.view(level);
             let place = |seen: &Seen| Place {
@@ -260,7 +279,11 @@ impl<'a> Search<'a> {
             } else {
                 Way::Same
             };
-            return Some((seen.iter().map(place).collect(), way));
+            return Some(Whole {
+                places: seen.iter().map(place).collect(),
+                way,
+                edge,
+            });
         }
         let limit = if edit.replace_all {
             usize::MAX
@@ -271,7 +294,11 @@ impl<'a> Search<'a> {
             let lines = lines.get_or_insert_with(|| Lines::new(self.original, rule));
             let places = lines.places(edit, limit);
             if !places.is_empty() {
-                return Some((places, Way::Lines(rule.note)));
+                return Some(Whole {
+                    places,
+                    way: Way::Lines(rule.note),
+                    edge: None,
+                });
             }
         }
         None
@@ -550,3 +577,5 @@ fn spliced(original: &str, changes: &[Change]) -> String {
 mod corpus;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unseen;

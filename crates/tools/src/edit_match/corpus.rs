@@ -14,9 +14,9 @@ const FILES: [&str; 5] = [
 ];
 
 /// File, first and last line, what is replaced in these lines, and by what.
-type Clean = (usize, usize, usize, &'static str, &'static str);
+pub(super) type Clean = (usize, usize, usize, &'static str, &'static str);
 
-const CLEAN: [Clean; 25] = [
+pub(super) const CLEAN: [Clean; 25] = [
     (0, 10, 18, "amount <= 0", "amount < 1"),
     (
         0,
@@ -209,12 +209,12 @@ const NOISES: [(&str, Noise); 19] = [
     }),
 ];
 
-fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
+pub(super) fn each_line(text: &str, change: impl Fn(&str) -> String) -> String {
     text.lines().map(change).collect::<Vec<_>>().join("\n")
 }
 
 /// One level of indentation.
-fn unit(text: &str) -> &'static str {
+pub(super) fn unit(text: &str) -> &'static str {
     let lines = || {
         text.lines()
             .map(indentation::indentation)
@@ -227,7 +227,10 @@ fn unit(text: &str) -> &'static str {
     }
 }
 
-fn each_indentation(text: &str, change: impl Fn(usize) -> Option<String>) -> Option<String> {
+pub(super) fn each_indentation(
+    text: &str,
+    change: impl Fn(usize) -> Option<String>,
+) -> Option<String> {
     let lines: Option<Vec<String>> = text
         .lines()
         .map(|line| {
@@ -238,13 +241,13 @@ fn each_indentation(text: &str, change: impl Fn(usize) -> Option<String>) -> Opt
     Some(lines?.join("\n"))
 }
 
-fn numbered(text: &str, change: impl Fn(usize, &str) -> String) -> String {
+pub(super) fn numbered(text: &str, change: impl Fn(usize, &str) -> String) -> String {
     let lines = text.lines().enumerate();
     let lines = lines.map(|(index, line)| change(index + 9, line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn clean_edit(clean: &Clean) -> (&'static str, Edit) {
+pub(super) fn clean_edit(clean: &Clean) -> (&'static str, Edit) {
     let (file, first, last, from, to) = *clean;
     let lines: Vec<&str> = FILES[file].lines().collect();
     let old = lines[first - 1..last].join("\n");

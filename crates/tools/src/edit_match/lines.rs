@@ -179,8 +179,13 @@ impl<'a> Lines<'a> {
             }
         };
         if self.is_as_in_file(old, &new, aligned) {
+            // What the file has in place of the old lines.
+            let in_file = old.iter().zip(aligned);
+            let in_file: Vec<&str> = in_file
+                .map(|(line, aligned)| aligned.map_or(*line, |line| self.all[line].text))
+                .collect();
             let as_written = |(_, line): (usize, &&str)| Some(moved(line));
-            return self.spliced(old, &new, aligned, as_written);
+            return self.spliced(&in_file, &new, aligned, as_written);
         }
         let written: Vec<&str> = old.iter().chain(&new).copied().collect();
         let same_lines = || {
@@ -213,8 +218,8 @@ impl<'a> Lines<'a> {
         self.spliced(old, &new, aligned, map)
     }
 
-    /// Whether the new text has the indentation of the file where the old one has not: every line that both have is
-    /// indented as in the file, and no line less than the lines that are replaced.
+    /// Whether the new text has the indentation of the file where the old one has not: lines that both have are indented as
+    /// in the file, none of them as in the old text, and no line less than the lines that are replaced.
     fn is_as_in_file(&self, old: &[&str], new: &[&str], aligned: &[Option<usize>]) -> bool {
         let in_file = |index: usize| aligned[index].map(|line| indentation(self.all[line].text));
         let mut differs = false;
@@ -228,10 +233,15 @@ impl<'a> Lines<'a> {
                 if old_content[index].is_empty() {
                     continue;
                 }
-                if in_file(index) != Some(indentation(new[other])) {
+                let (file, then, now) = (
+                    in_file(index),
+                    indentation(old[index]),
+                    indentation(new[other]),
+                );
+                if then == now && file != Some(now) {
                     return false;
                 }
-                differs |= indentation(old[index]) != indentation(new[other]);
+                differs |= then != now && file == Some(now);
             }
         }
         let own = aligned.iter().flatten().map(|line| self.all[*line].text);

@@ -40,8 +40,8 @@ pub(super) fn place(original: &str, edit: &Edit) -> Option<Place> {
             new,
             replace_all: false,
         };
-        let (places, _) = Search::new(&original[from..]).whole(&part)?;
-        let [place] = <[Place; 1]>::try_from(places).ok()?;
+        let found = Search::new(&original[from..]).whole(&part)?;
+        let [place] = <[Place; 1]>::try_from(found.places).ok()?;
         let start = matched.map_or(place.matched.start, |matched| matched.start);
         matched = Some(start..from + place.matched.end);
         splices.extend(place.splices.into_iter().map(|mut splice| {

@@ -97,25 +97,32 @@ fn without_fence(text: &str) -> Option<String> {
     Some(inner.to_owned())
 }
 
+/// What stands between a line and its number, longest first.
+const SEPARATORS: [&str; 7] = ["\t", "\u{2192}", ": ", " | ", "| ", "|", ":"];
+
 /// Without the numbers of `read` and `grep` at the start of the lines. Those of the old text ascend one by one.
 fn without_numbers(edit: &Edit) -> Option<Edit> {
-    let lines: Option<Vec<(u64, &str, &str)>> = edit.old.lines().map(numbered).collect();
-    let lines = lines.filter(|lines| !lines.is_empty())?;
-    let ascend = lines
-        .windows(2)
-        .all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
-    let separator = lines[0].1;
-    if !ascend || lines.iter().any(|line| line.1 != separator) {
-        return None;
-    }
+    let fits = |separator: &&&str| {
+        let numbers: Option<Vec<u64>> = edit
+            .old
+            .lines()
+            .map(|line| Some(numbered(line, separator)?.0))
+            .collect();
+        let ascend = |numbers: Vec<u64>| {
+            let mut pairs = numbers.windows(2);
+            !numbers.is_empty() && pairs.all(|pair| pair[0].checked_add(1) == Some(pair[1]))
+        };
+        numbers.is_some_and(ascend)
+    };
+    let separator = SEPARATORS.iter().find(fits)?;
     let rewrite = |text: &str| {
         let line = |line: &str| {
             let (content, end) = match line.strip_suffix('\n') {
                 Some(content) => (content, "\n"),
                 None => (line, ""),
             };
-            let found = numbered(content).filter(|found| found.1 == separator);
-            format!("{}{end}", found.map_or(content, |found| found.2))
+            let found = numbered(content, separator);
+            format!("{}{end}", found.map_or(content, |found| found.1))
         };
         text.split_inclusive('\n')
             .map(line)
@@ -129,8 +136,8 @@ fn without_numbers(edit: &Edit) -> Option<Edit> {
     })
 }
 
-/// Number, separator and content of a line such as `   12\tlet a` or `12: let a`.
-fn numbered(line: &str) -> Option<(u64, &'static str, &str)> {
+/// Number and content of a line such as `   12\tlet a`, `12: let a` or `L12: let a`.
+fn numbered<'l>(line: &'l str, separator: &str) -> Option<(u64, &'l str)> {
     let line = line.trim_start_matches(' ');
     let line = line.strip_prefix(['L', 'l']).unwrap_or(line);
     let digits = line.len()
@@ -139,13 +146,10 @@ fn numbered(line: &str) -> Option<(u64, &'static str, &str)> {
             .len();
     let number = line[..digits].parse().ok()?;
     let rest = &line[digits..];
-    for separator in ["\t", "\u{2192}", ": ", " | ", "| ", "|", ":"] {
-        if let Some(content) = rest.strip_prefix(separator) {
-            return Some((number, separator, content));
-        }
-    }
     // An empty line may have lost the space after its number.
-    None
+    let content = rest.strip_prefix(separator);
+    let content = content.or_else(|| (rest == separator.trim_end_matches(' ')).then_some(""));
+    Some((number, content?))
 }
 
 fn unescape_quotes(text: &str) -> String {
