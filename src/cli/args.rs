@@ -13,6 +13,7 @@ use super::commands::eval::EvalArgs;
 use super::commands::export::ExportArgs;
 #[cfg(feature = "transfer")]
 use super::commands::import::ImportArgs;
+use super::commands::migrate::MigrateArgs;
 use super::commands::sessions::SessionsCommand;
 use super::serve::ServeArgs;
 
@@ -213,9 +214,11 @@ pub(super) enum Command {
     /// Export a session as HTML, Markdown or JSONL
     #[cfg(feature = "transfer")]
     Export(ExportArgs),
-    /// Import sessions from osier, pi, Claude Code or Codex
+    /// Import sessions from osier, pi, Claude Code, Codex or opencode
     #[cfg(feature = "transfer")]
     Import(ImportArgs),
+    /// Show which files of other agents osier uses, and copy the rest
+    Migrate(MigrateArgs),
     /// Manage checkpoints, the recorded states of files
     Checkpoints {
         #[command(subcommand)]

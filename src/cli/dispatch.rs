@@ -112,7 +112,7 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
         (None, Some(search)) => Some((search.clone(), false)),
         _ => None,
     };
-    let (folders, cwd) = (&config.folders, &*config.cwd);
+    let (folders, cwd, environment) = (&config.folders, &*config.cwd, &config.environment);
     let printed = if let Some((search, refresh)) = &search {
         let setup = config.setup()?;
         let listing = commands::models::run(&setup, search, *refresh, &mut out);
@@ -125,25 +125,27 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
             #[cfg(feature = "transfer")]
             Some(Command::Export(args)) => {
                 let themes = Arc::new(TerminalThemes::new(config.folders.themes()));
-                commands::export::run(args, folders, cwd, &config.environment, themes, &mut out)
+                commands::export::run(args, folders, cwd, environment, themes, &mut out)
             }
             #[cfg(feature = "transfer")]
             Some(Command::Import(args)) => {
-                commands::import::run(args, folders, cwd, &config.environment, &mut out)
+                commands::import::run(args, folders, cwd, environment, &mut out)
+            }
+            Some(Command::Migrate(args)) => {
+                commands::migrate::run(args, folders, cwd, environment, &mut out)
             }
             Some(Command::Checkpoints { command }) => {
-                let (data, settings) = (&config.folders.data, &config.settings);
-                commands::checkpoints::run(command, data, settings, &mut out)
+                commands::checkpoints::run(command, &folders.data, &config.settings, &mut out)
             }
             Some(Command::Auth { command }) => {
-                let (settings, environment) = (&config.settings, &config.environment);
-                let exit = commands::auth::run(command, folders, settings, environment, &mut out)?;
-                return Ok(Some(exit));
+                let settings = &config.settings;
+                let exit = commands::auth::run(command, folders, settings, environment, &mut out);
+                return exit.map(Some);
             }
             Some(Command::Mcp { command }) => {
                 let context = commands::mcp::McpContext {
-                    folders: &config.folders,
-                    environment: &config.environment,
+                    folders,
+                    environment,
                     cwd: config.cwd.clone(),
                     project: Trust::new(&config.folders).trusted_files(&config.cwd),
                     keyring: config.settings.keyring,
@@ -154,9 +156,8 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 schema::write(&mut out).map(|()| Exit::Success)
             }
             Some(Command::Config { command }) => {
-                let setup = config.setup()?;
-                let problems = config.all_problems(&setup);
-                commands::config::run(*command, &config.folders, &problems, &mut out)
+                let problems = config.all_problems(&config.setup()?);
+                commands::config::run(*command, folders, &problems, &mut out)
             }
             Some(Command::Completions { shell }) => {
                 commands::shell::completions(Args::command(), *shell, &mut out)

@@ -66,6 +66,7 @@ impl RunConfig {
             .collect();
         let home = std::env::var_os("OSIER_HOME");
         let folders = Folders::find(home.as_deref()).map_err(|error| error.to_string())?;
+        let folders = folders.with_peers(&environment);
         let cwd = working_directory(args.run.cwd.as_deref())?;
         if args.run.trust {
             let files = ProjectFiles::read(&cwd);

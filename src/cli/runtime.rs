@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// How long blocking work, such as a write of the session index, may take to end after everything else.
-const LAST_WORK: Duration = Duration::from_millis(100);
+pub(super) const LAST_WORK: Duration = Duration::from_millis(100);
 
 /// Runs `work` to its end. What still blocks a thread then, such as a lock that another process holds, is left behind.
 pub(super) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, String> {

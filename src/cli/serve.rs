@@ -11,6 +11,7 @@ use super::exit::Exit;
 #[cfg(feature = "proxy")]
 use super::llm_proxy;
 use super::run_config::RunConfig;
+use super::runtime::LAST_WORK;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::process::{Invocation, spawn_detached};
 use osier_base::terminal_output;
@@ -178,7 +179,8 @@ pub(super) fn run(
         let _ = terminal_output::stdout().flush();
         server.run().await.map_err(|error| error.to_string())
     });
-    runtime.shutdown_background();
+    // The tasks end here, and with them the programs that they run.
+    runtime.shutdown_timeout(LAST_WORK);
     ended.map(|()| Exit::Success)
 }
 

@@ -17,6 +17,7 @@ use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op};
 use osier_session::SessionHandle;
 
+use super::prompt_request::PromptRequest;
 use osier_protocol::Prompt;
 
 /// The types of input lines.
@@ -107,6 +108,7 @@ async fn converse(
     let mut lines = Some(input.split(b'\n'));
     let mut queue: VecDeque<Prompt> = prompts.into();
     let mut running = false;
+    let mut sent = PromptRequest::new(0);
     let mut outcome = RunOutcome::Completed;
     // The ids of the pending questions.
     let mut questions = Vec::new();
@@ -114,7 +116,9 @@ async fn converse(
         if !running {
             match queue.pop_front() {
                 Some(prompt) => {
-                    session.send(prompt.into());
+                    let request = session.next_request();
+                    session.ask(request, prompt.into());
+                    sent = PromptRequest::new(request);
                     running = true;
                 }
                 None if lines.is_none() => break,
@@ -133,6 +137,11 @@ async fn converse(
                 {
                     writeln!(file, "{}", serde_json::to_string(entry)?)?;
                 }
+                if let Some(ended) = sent.on_event(&event) {
+                    running = false;
+                    outcome = ended;
+                }
+                let Some(event) = sent.without_number(event) else { continue };
                 write_event(output, &event)?;
                 track_questions(&event, &mut questions);
                 if lines.is_none() {

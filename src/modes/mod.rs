@@ -2,4 +2,5 @@
 
 pub mod json;
 pub mod print;
+mod prompt_request;
 pub mod rpc;

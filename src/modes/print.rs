@@ -8,12 +8,14 @@ use osier_agent::{
     AccountingEntry, AgentMessage, Direction, LogEntry, LogKind, LogSeverity, RunOutcome, Severity,
     Subscription,
 };
+use osier_base::clock;
 use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
 use osier_llm::Delta;
 use osier_protocol::{Effect, Event, Op};
 use osier_session::SessionHandle;
 
+use super::prompt_request::PromptRequest;
 use osier_protocol::Prompt;
 
 /// Selects and formats the log lines.
@@ -32,6 +34,9 @@ pub struct Sinks<'a> {
     pub accounting: Option<&'a mut dyn Write>,
 }
 
+/// Shorter waits before a retry are not reported.
+const SHOWN_DELAY_MS: u64 = 1000;
+
 const THINKING: &str = "\x1b[37m";
 const GREY: &str = "\x1b[90m";
 const YELLOW: &str = "\x1b[33m";
@@ -48,11 +53,20 @@ pub async fn run(
 ) -> io::Result<RunOutcome> {
     let mut outcome = RunOutcome::Completed;
     let mut answer = String::new();
+    let mut path = None;
     for prompt in prompts {
-        session.send(prompt.into());
+        let request = session.next_request();
+        session.ask(request, prompt.into());
         answer.clear();
-        let Some(ended) = handle_events(&mut events, &mut answer, options, &mut sinks).await?
-        else {
+        let ended = handle_events(
+            &mut events,
+            request,
+            &mut answer,
+            &mut path,
+            options,
+            &mut sinks,
+        );
+        let Some(ended) = ended.await? else {
             return Ok(RunOutcome::Interrupted);
         };
         outcome = ended;
@@ -65,23 +79,30 @@ pub async fn run(
         sinks.answer.flush()?;
     }
     session.send(Op::ShutDown);
-    while events
-        .recv()
-        .await
-        .is_some_and(|event| event != Event::ShutDown)
-    {}
+    while let Some(event) = events.recv().await
+        && event != Event::ShutDown
+    {
+        write_damage(&event, &mut path, options, &mut sinks);
+    }
     Ok(outcome)
 }
 
-/// Handles the events of one run and stores the text of the last answer. `None` when the session shut down
-/// first.
+/// Handles the events of one run, for the prompt that `request` sent, and stores the text of the last answer. `None` when
+/// the session shut down first.
 async fn handle_events(
     events: &mut Subscription<Event>,
+    request: u64,
     answer: &mut String,
+    path: &mut Option<String>,
     options: LogOptions,
     sinks: &mut Sinks<'_>,
 ) -> io::Result<Option<RunOutcome>> {
+    let mut prompt = PromptRequest::new(request);
     while let Some(event) = events.recv().await {
+        write_damage(&event, path, options, sinks);
+        if let Some(outcome) = prompt.on_event(&event) {
+            return Ok(Some(outcome));
+        }
         match event {
             Event::Notice { severity, text, .. } => {
                 write_notice(sinks.log, severity, &text, options);
@@ -110,6 +131,16 @@ async fn handle_events(
                 osier_agent::Event::Notice { severity, text } => {
                     write_notice(sinks.log, severity, &text, options);
                 }
+                osier_agent::Event::RetryScheduled {
+                    attempt,
+                    max_attempts,
+                    delay_ms,
+                    ..
+                } if delay_ms >= SHOWN_DELAY_MS => {
+                    let wait = clock::human_duration(delay_ms);
+                    let text = format!("retrying in {wait} ({attempt}/{max_attempts})");
+                    write_notice(sinks.log, Severity::Warning, &text, options);
+                }
                 osier_agent::Event::MessageUpdate {
                     delta: Delta::ThinkingDelta { delta, .. },
                     ..
@@ -130,6 +161,26 @@ async fn handle_events(
         }
     }
     Ok(None)
+}
+
+/// Warns about damage of the session file, whose `path` comes with its opening.
+fn write_damage(
+    event: &Event,
+    path: &mut Option<String>,
+    options: LogOptions,
+    sinks: &mut Sinks<'_>,
+) {
+    let contents = match event {
+        Event::SessionOpened { session, .. } => {
+            path.clone_from(&session.path);
+            session.contents
+        }
+        Event::SessionIndexed { contents } => Some(*contents),
+        _ => None,
+    };
+    if let Some(text) = contents.and_then(|contents| contents.damage(path.as_deref())) {
+        write_notice(sinks.log, Severity::Warning, &text, options);
+    }
 }
 
 fn write_accounting(sinks: &mut Sinks<'_>, entry: &AccountingEntry) -> io::Result<()> {

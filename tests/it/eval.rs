@@ -13,14 +13,14 @@ fn write_task(home: &Home, name: &str, more: &str) {
     let folder = home.work().join(name);
     std::fs::create_dir_all(folder.join("files")).unwrap();
     std::fs::create_dir_all(folder.join("checks")).unwrap();
-    std::fs::write(folder.join("files/a.txt"), "one\n").unwrap();
-    std::fs::write(folder.join("checks/a.txt"), "two\n").unwrap();
+    home.file(&format!("{name}/files/a.txt"), "one\n");
+    home.file(&format!("{name}/checks/a.txt"), "two\n");
     let task = format!(
         "prompt = \"Write two to a.txt.\"\n{more}\n\
          [[check]]\nname = \"the file\"\npoints = 3\nrun = 'cmp a.txt \"$CHECKS/a.txt\"'\n\
          [[check]]\nname = \"the answer\"\nanswer = [\"(?i)done\"]\n"
     );
-    std::fs::write(folder.join("task.toml"), task).unwrap();
+    home.file(&format!("{name}/task.toml"), task);
 }
 
 /// A script that solves the task but does not say `done`.
@@ -254,7 +254,7 @@ fn invalid_tasks_and_arguments_are_usage_errors() {
     let home = Home::new();
     let task = |text: &str| {
         std::fs::create_dir_all(home.work().join("task")).unwrap();
-        std::fs::write(home.work().join("task/task.toml"), text).unwrap();
+        home.file("task/task.toml", text);
     };
     let refused = |arguments: &[&str]| {
         let mut cli = home.cli().arg("eval");
@@ -314,7 +314,7 @@ fn check_that_runs_code_of_the_model_cannot_write_outside() {
     let folder = home.work().join("task");
     std::fs::create_dir_all(&folder).unwrap();
     let task = "prompt = 'Write run.sh.'\n[[check]]\nname = 'it runs'\nrun = 'sh run.sh'\n";
-    std::fs::write(folder.join("task.toml"), task).unwrap();
+    home.file("task/task.toml", task);
     let content = format!("echo x > inside && echo x > '{}'\n", target.display());
     let turns = json!([
         {"steps": [{"tool": "write", "arguments": {"file_path": "run.sh", "content": content}}]},

@@ -256,7 +256,7 @@ async fn broken_and_silent_connections() {
         ),
         (half.clone(), Then::Reset, "network_error again"),
         (promised, Then::Close, "network_error again"),
-        (middle.to_owned(), Then::Close, "invalid_response again"),
+        (middle.to_owned(), Then::Close, "network_error again"),
         (half.clone(), Then::Close, "network_error again"),
         (
             stream_head().to_owned(),
@@ -321,6 +321,49 @@ async fn every_format_detects_a_truncated_answer() {
 }
 
 #[tokio::test]
+async fn answer_cut_at_any_byte_is_a_lost_connection() {
+    type Says = fn(usize) -> Vec<u8>;
+    let formats: [(Api, Says); 6] = [
+        (Api::OpenaiChatCompletions, answers::chat),
+        (Api::AnthropicMessages, answers::anthropic),
+        (Api::OpenaiResponses, answers::responses),
+        (Api::GoogleGenerativeAi, answers::google),
+        (Api::Ollama, answers::ollama),
+        (Api::BedrockConverse, answers::bedrock),
+    ];
+    for (api, answer) in formats {
+        let whole = answer(1);
+        let end = whole.windows(4).position(|part| part == b"\r\n\r\n");
+        let (head, body) = whole.split_at(end.unwrap() + 4);
+        let head = String::from_utf8_lossy(head);
+        let promised = head.lines().find(|line| line.starts_with("content-length"));
+        let head = head.replace(&format!("{}\r\n", promised.unwrap()), "");
+        // A prime, so that the cuts are in different places of the events.
+        let cuts = (1..body.len()).step_by(7).chain(body.len() - 8..body.len());
+        let calls = cuts.map(|cut| {
+            let pieces = vec![head.as_bytes().to_vec(), body[..cut].to_vec()];
+            async move {
+                let server = Faulty::start(pieces, Then::Close).await;
+                let events = call_as(&format!("http://{}", server.address), api).await;
+                // The end of the answer had arrived.
+                if let Some(StreamEvent::Done { .. }) = events.last() {
+                    assert_eq!(text(&events), "Said 1.", "{} {cut}", api.name());
+                    return true;
+                }
+                let told = status(events);
+                let name = api.name();
+                assert_eq!(word(&told), "network_error again", "{name} {cut}: {told:?}");
+                assert!(told.message().contains("closed before the answer ended"));
+                false
+            }
+        });
+        let complete = futures_util::future::join_all(calls).await;
+        let lost = complete.iter().filter(|complete| !**complete).count();
+        assert!(lost * 2 > complete.len(), "{} {lost}", api.name());
+    }
+}
+
+#[tokio::test]
 async fn characters_split_between_chunks() {
     let whole = format!("{}{}{}", stream_head(), says("né 漢 👍"), ends());
     let pieces: Vec<Vec<u8>> = whole.bytes().map(|byte| vec![byte]).collect();
@@ -331,7 +374,7 @@ async fn characters_split_between_chunks() {
     // A stream that ends in the middle of a character.
     let cut = whole.find('👍').unwrap() + 2;
     let server = Faulty::start(vec![whole.as_bytes()[..cut].to_vec()], Then::Close).await;
-    assert_eq!(word(&server.status().await), "invalid_response again");
+    assert_eq!(word(&server.status().await), "network_error again");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use osier_agent::{AgentMessage, RunOutcome, Severity};
 use osier_base::folders::Folders;
+use osier_base::peers::PeerFolders;
 use osier_llm::Script;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::{Event, Op, PermissionMode, reference};
@@ -350,10 +351,10 @@ async fn claude_code_user_hooks_run_when_enabled() {
     for (wanted, success) in [(false, true), (true, false)] {
         let mut open = place
             .open_with(SessionChoice::New, runs(&["echo x"]), |setup| {
-                setup.settings.claude_hooks = wanted;
-                let folder = claude.to_string_lossy().into_owned();
-                std::sync::Arc::make_mut(&mut setup.environment)
-                    .insert("CLAUDE_CONFIG_DIR".to_owned(), folder);
+                setup.settings.claude_hooks = Some(wanted);
+                let mut peers = PeerFolders::new(&claude, &std::collections::BTreeMap::new());
+                peers.claude.clone_from(&claude);
+                setup.folders.peers = Some(peers);
             })
             .await;
         let events = open.run("go").await;

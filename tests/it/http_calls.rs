@@ -164,6 +164,61 @@ fn rate_limit_waits_for_retry_after() {
     assert_eq!(server.requests().len(), 3);
 }
 
+#[test]
+fn wait_for_a_rate_limit_is_reported() {
+    let busy = Answer::plain(
+        "429 Too Many Requests",
+        "content-type: application/json\nretry-after-ms: 1001",
+        r#"{"error":{"message":"slow down","type":"rate_limit_error"}}"#,
+    );
+    let (ended, _) = ask([busy, Answer::says("at last")]);
+    assert_eq!(
+        ended,
+        ProgramOutput::new(
+            0,
+            "at last\n",
+            "[WRN] ← [1.0] llm here:m: rate_limit: `here` answered 429: slow down\n\
+             [WRN] retrying in 1.0s (1/5)\n"
+        )
+    );
+}
+
+#[test]
+fn wait_above_the_limit_is_named() {
+    let busy = Answer::plain(
+        "429 Too Many Requests",
+        "content-type: application/json\nretry-after: 5400",
+        r#"{"error":{"message":"slow down","type":"rate_limit_error"}}"#,
+    );
+    let (ended, server) = ask([busy]);
+    let reason = "rate_limit: `here` answered 429: slow down (the provider asks to retry in 1h 30m; \
+                  osier waits at most 5 minutes)";
+    assert_eq!(
+        ended,
+        ProgramOutput::new(1, "", &format!("[ERR] ← [1.0] llm here:m: {reason}\n"))
+    );
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn invalid_usage_is_a_warning_once_in_a_session() {
+    let odd = |text: &str| {
+        let chunk = json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": -5, "completion_tokens": 2.5}});
+        Answer::plain(
+            "200 OK",
+            "content-type: text/event-stream",
+            &format!("data: {chunk}\n\ndata: [DONE]\n\n"),
+        )
+    };
+    let server = Server::start([odd("first"), odd("second")]);
+    let home = home_of(&server);
+    let cli = home.cli().args(["--model", "here/m", "-p", "one", "two"]);
+    let warning =
+        "[WRN] `here/m` reported invalid token counts or costs: usage and cost may be wrong\n";
+    assert_eq!(cli.run(), ProgramOutput::new(0, "second\n", warning));
+}
+
 /// The log of a run that receives `answer` once and then a valid answer, and its status.
 fn mended(answer: Answer) -> String {
     let (ended, _) = ask([answer, Answer::says("well")]);

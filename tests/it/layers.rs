@@ -16,7 +16,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("ratatui", &["term", "tui"]),
     ("reqwest", &["llm", "mcp", "rpc"]),
     ("rmcp", &["mcp"]),
-    ("rusqlite", &["index", "proxy"]),
+    ("rusqlite", &["index", "proxy", "transfer"]),
     ("syntect", &["term"]),
 ];
 

@@ -40,6 +40,7 @@ mod llm_proxy;
 mod mcp;
 mod mcp_conformance;
 mod model_refresh;
+mod peer_files;
 mod permissions;
 mod plugin_examples;
 mod plugins;

@@ -72,7 +72,7 @@ async fn run_stores_a_header_and_linked_entries() {
             &header["id"]
         ),
         (
-            &json!("session"),
+            &json!("osier_session"),
             &json!(1),
             &json!(place.work()),
             &json!(open.session.id)

@@ -1,10 +1,11 @@
 //! Export and import: HTML pages, Markdown, copies, and files of other programs. The fixtures were written by pi
-//! 0.74.2, Claude Code 2.1.197 and Codex 0.169.0 against a scripted server, with paths rewritten and the programs'
+//! 0.74.2, Claude Code 2.1.197 and 2.1.331, Codex 0.169.0 and opencode 1.18.33 against a scripted server, with paths rewritten and the programs'
 //! own long texts shortened.
 
 mod browser;
 mod export;
 mod import;
+mod peers;
 
 use std::path::{Path, PathBuf};
 
@@ -144,7 +145,7 @@ fn sample(extra: &[Value]) -> String {
     let message = |message: Value| json!({"type": "message", "message": message});
     let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n same\n-let a = 1;\n+let a = 2;\n";
     let mut lines = vec![
-        json!({"type": "session", "version": 1, "id": "0199b3c4-0000-7000-8000-000000000001",
+        json!({"type": "osier_session", "version": 1, "id": "0199b3c4-0000-7000-8000-000000000001",
             "timestamp": "2026-01-02T03:04:05.000Z", "cwd": "/home/me/project"}),
         entry(
             "00000001",

@@ -378,7 +378,7 @@ async fn rate_limit_waits_and_discards_the_partial_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn provider_without_a_key_is_skipped_until_it_has_one() {
-    let provider = ScriptedProvider::default();
+    let provider = ScriptedProvider::default().recording();
     let refused = TurnStatus::AuthError {
         message: "bad key".into(),
     };
@@ -452,7 +452,7 @@ async fn two_hundred_concurrent_agents_are_independent() {
 
 #[tokio::test(start_paused = true)]
 async fn result_can_be_continued_without_changing_it() {
-    let provider = ScriptedProvider::default();
+    let provider = ScriptedProvider::default().recording();
     let refused = TurnStatus::ModelError {
         message: "no".into(),
         retryable: false,

@@ -99,6 +99,55 @@ fn full_and_read_only_disks_leave_files_unchanged() {
     );
 }
 
+#[test]
+fn limit_for_the_size_of_files_is_an_error() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "done"}]}]);
+    let program = home.scripted(&turns).command().get_program().to_owned();
+    // The prompt does not fit into the session file. 153 would be SIGXFSZ.
+    let script = r#"ulimit -f 8; "$0" -p --model script/model.json "$(head -c 30000 /dev/zero | tr '\0' x)" 2>&1
+        echo "code $?""#;
+    let Some(output) = in_namespace(&home, script, &program) else {
+        return;
+    };
+    assert!(output.contains("File too large (os error 27)"), "{output}");
+    assert!(output.ends_with("code 1\n"), "{output}");
+}
+
+/// Lists sessions with a damaged index on a full disk, and after space was freed. `$0` is the program.
+const DAMAGED_INDEX: &str = r#"
+mkdir small && mount -t tmpfs -o size=1m tmpfs small 2>/dev/null || exit 77
+export OSIER_HOME="$PWD/small"
+"$0" -p --model "script/$PWD/model.json" 'find the quokka' || exit 1
+"$0" sessions list --json | wc -l
+for damage in garbage ''; do
+    printf '%s' "$damage" > small/index.sqlite
+    rm -f small/index.sqlite-*
+    cat /dev/zero > small/fill 2>/dev/null
+    "$0" sessions list --json | wc -l
+    "$0" sessions search --json quokka | wc -l
+    rm small/fill
+    "$0" sessions list --json | wc -l
+    "$0" sessions search --json quokka | wc -l
+    head -c 6 small/index.sqlite; echo
+done
+"#;
+
+#[test]
+fn damaged_index_is_rebuilt_also_when_the_disk_is_full() {
+    let home = Home::new();
+    let turns = json!([{"steps": [{"text": "done"}]}]);
+    let program = home.scripted(&turns).command().get_program().to_owned();
+    let Some(output) = in_namespace(&home, DAMAGED_INDEX, &program) else {
+        return;
+    };
+    let expected = "done 1 1 1 1 1 SQLite 1 1 1 1 SQLite";
+    assert_eq!(
+        output.split_whitespace().collect::<Vec<_>>().join(" "),
+        expected
+    );
+}
+
 /// Runs the program as a user without root permissions.
 const SOMEBODY: &str = r#"
 ln "$0" osier 2>/dev/null || cp "$0" osier

@@ -7,6 +7,8 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use osier_testing::skip;
+
 use crate::Report;
 use crate::kills::{Victim, checks, operations::Files};
 use crate::options::Options;
@@ -31,15 +33,17 @@ const FAULTS: &[&str] = &["error=ENOSPC", "error=EIO", "signal=KILL"];
 const SHORT: usize = 5;
 /// Calls of one kind at most.
 const MOST: usize = 300;
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(2);
 const SETTINGS: &str = "model = \"openai-chat-completions/m\"\n";
 
 pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let mut report = Report::default();
+    if skip::program(&["strace"], "apt install strace").is_none() {
+        return Ok(report);
+    }
     if !can_trace() {
-        report
-            .notes
-            .push("skipped: strace cannot trace here (apt install strace)".to_owned());
+        let note = "skipped: strace cannot trace here";
+        report.notes.push(note.to_owned());
         return Ok(report);
     }
     let folder = options.folder("faults")?;
@@ -130,7 +134,7 @@ fn one(victim: &mut Victim, calls: &str, fault: &str, place: usize) -> (bool, Ve
         }
         Some(_) => {}
     }
-    problems.extend(checks::after_kill(victim, Files::Any));
+    problems.extend(checks::after_kill(victim, &Files::Any.into()));
     problems.extend(checks::at_end(victim));
     (was_injected, problems)
 }

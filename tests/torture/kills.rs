@@ -20,7 +20,7 @@ use crate::support::random::Random;
 use operations::OPERATIONS;
 
 /// Kills in the short version.
-const SHORT: usize = 8;
+const SHORT: usize = 12;
 /// Kills by hand, if there is enough time.
 const WANTED: usize = 2_000;
 /// Kills of one home, before it is as large as to be slow.
@@ -149,7 +149,7 @@ fn one(victim: &mut Victim, operation: &operations::Operation, total: &mut Repor
     let (name, act) = operation;
     let mut problems = Vec::new();
     match act(victim) {
-        Ok(after) => problems.extend(checks::after_kill(victim, after)),
+        Ok(after) => problems.extend(checks::after_kill(victim, &after)),
         Err(error) => problems.push(error),
     }
     total.failures.extend(report(name, victim, problems));

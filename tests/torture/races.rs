@@ -34,16 +34,19 @@ pub(crate) fn run(options: &Options) -> io::Result<Report> {
     let server = ModelServer::start()?;
     let home = Home::new(folder.path.join("home"), &server.models_json(), SETTINGS)?;
     let wanted = if options.is_short() { SHORT } else { WANTED };
-    let end = Instant::now() + options.time(Duration::from_secs(20));
+    let end = Instant::now() + options.time(PATIENCE);
     let path = home.work().join("race.txt");
     fs::write(&path, content(0))?;
     let is_over = Arc::new(AtomicBool::new(false));
+    let mut rpc = Rpc::start(&home, options.program(), &["rpc"])?;
+    if !rpc.prompt("GO text 0", PATIENCE) {
+        return Err(io::Error::other("osier does not answer"));
+    }
     let writer = {
         let (is_over, random) = (Arc::clone(&is_over), Random::new(options.seed));
         thread::spawn(move || replace(&path, random, wanted, &is_over))
     };
     let mut report = Report::default();
-    let mut rpc = Rpc::start(&home, options.program(), &["rpc"])?;
     let mut number = 1;
     while !writer.is_finished() && Instant::now() < end {
         if !rpc.prompt(&format!("GO race {number}"), PATIENCE) {
@@ -71,11 +74,12 @@ fn content(version: u64) -> String {
     format!("agent:\nother: {version}\n")
 }
 
-/// Replaces the file until `wanted` versions were written. The version that it finds must be its last one.
+/// Replaces the file until `wanted` versions were written and one edit was between them. The version that it finds must
+/// be its last one.
 fn replace(path: &Path, mut random: Random, wanted: u64, is_over: &AtomicBool) -> io::Result<Seen> {
     let mut seen = Seen::default();
     let temporary = path.with_extension("other");
-    while seen.versions < wanted && !is_over.load(Ordering::Relaxed) {
+    while (seen.versions < wanted || seen.edits == 0) && !is_over.load(Ordering::Relaxed) {
         thread::sleep(Duration::from_micros(random.below(40_000)));
         let found = fs::read_to_string(path)?;
         let expected = format!("other: {}\n", seen.versions);

@@ -13,7 +13,9 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::jsonrpc::{self, AcpClient, Incoming, Outgoing, decode, encode, error, invalid_params};
+use crate::jsonrpc::{
+    self, AcpClient, Incoming, Outgoing, decode, encode, error, internal_error, invalid_params,
+};
 use crate::mcp_servers;
 use crate::prompt;
 use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
@@ -365,7 +367,10 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             }
         };
         let directory = SessionDirectory::new(&self.template.folders.data);
-        let sessions = directory.list(scope).into_iter();
+        let sessions = directory.list(scope);
+        let sessions = sessions
+            .map_err(|error| internal_error(error.to_string()))?
+            .into_iter();
         let mut sessions = sessions
             .filter(|session| Path::new(&session.cwd).is_absolute())
             .skip(start);

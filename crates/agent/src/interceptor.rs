@@ -110,6 +110,9 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(ToolDecision::Allow).boxed()
     }
 
+    /// Called when a call starts to run: everything that could deny it has allowed it.
+    fn tool_starts(&self, _call: &ToolCall) {}
+
     /// Called after a call; can change its output before the model reads it.
     fn after_tool<'a>(
         &'a self,

@@ -1,7 +1,9 @@
 //! The decision after a failed model call: another model, a wait, or the end of the run.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
+use osier_base::clock;
 use osier_llm::TurnStatus;
 
 /// The limits of retries.
@@ -100,6 +102,24 @@ impl RetryPolicy {
             }
             _ => self.backoff(first, attempts, jitter),
         }
+    }
+
+    /// `status`, the reason to give up, with the wait that the provider asked for, if that is why.
+    pub(crate) fn with_wait(&self, mut status: TurnStatus) -> TurnStatus {
+        if let TurnStatus::RateLimit {
+            message,
+            retry_after_ms: Some(delay_ms),
+        } = &mut status
+            && Duration::from_millis(*delay_ms) > self.max_retry_after
+        {
+            let wait = clock::human_duration(*delay_ms);
+            let limit = self.max_retry_after.as_secs() / 60;
+            let _ = write!(
+                message,
+                " (the provider asks to retry in {wait}; osier waits at most {limit} minutes)"
+            );
+        }
+        status
     }
 
     fn backoff(&self, model: usize, attempts: u32, jitter: f64) -> RetryStep {

@@ -3,8 +3,11 @@
 //! `$OSIER_HOME` contains all of them if it is set; otherwise they are in the platform's config and data directories.
 //! Nothing is created before it is needed.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+use crate::peers::PeerFolders;
 
 /// The user's folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub struct Folders {
     pub config: PathBuf,
     /// `sessions/`, `index.sqlite`, `trash/`, `auth.json`, `history.jsonl`, `published-models.json`.
     pub data: PathBuf,
+    /// The folders of other agents, whose settings and instructions are read too.
+    pub peers: Option<PeerFolders>,
 }
 
 /// Neither `$OSIER_HOME` nor a home directory is known.
@@ -28,7 +33,12 @@ impl Folders {
         }
         let config = dirs::config_dir().ok_or(NoHome)?.join("osier");
         let data = dirs::data_dir().ok_or(NoHome)?.join("osier");
-        Ok(Self { config, data })
+        let peers = None;
+        Ok(Self {
+            config,
+            data,
+            peers,
+        })
     }
 
     /// All folders in one directory.
@@ -36,7 +46,15 @@ impl Folders {
         Self {
             config: home.to_owned(),
             data: home.to_owned(),
+            peers: None,
         }
+    }
+
+    /// The same with the folders of other agents in this environment.
+    #[must_use]
+    pub fn with_peers(self, environment: &BTreeMap<String, String>) -> Self {
+        let peers = PeerFolders::of(environment);
+        Self { peers, ..self }
     }
 
     pub fn settings(&self) -> PathBuf {

@@ -31,6 +31,15 @@ pub fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
     parse(path).ok().flatten().unwrap_or_default()
 }
 
+/// Reads the file; the default value if it is missing. Blocks.
+///
+/// # Errors
+///
+/// The file is damaged.
+pub fn try_read<T: DeserializeOwned + Default>(path: &Path) -> Result<T, LockedJsonError> {
+    Ok(parse(path)?.unwrap_or_default())
+}
+
 /// Applies one change and returns the new value. Blocks.
 ///
 /// # Errors

@@ -113,7 +113,7 @@ fn write_ours(path: &Path) -> Result<(), WriteError> {
         content: Some(BEFORE.as_bytes()),
         is_same: &is_same,
     };
-    write_if(path, OURS.as_bytes(), Options::default(), &expected)
+    write_if(path, OURS.as_bytes(), Options::default(), &expected).map(drop)
 }
 
 /// The names in the folder of the file.

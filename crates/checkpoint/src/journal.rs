@@ -107,8 +107,11 @@ impl Journal {
                 Ok(record) => record,
                 Err(error) => {
                     // Only a fault of the disk does that; nobody can continue from it.
-                    let _ = fs::remove_file(path);
-                    return Err(error.into());
+                    let aside = path.with_extension("damaged");
+                    fs::rename(path, &aside)?;
+                    let aside = aside.display();
+                    let text = format!("its journal is damaged ({error}); it is in `{aside}` now");
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, text));
                 }
             };
             if locked_file::are_missing() && is_running(record.process) {

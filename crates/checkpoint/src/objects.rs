@@ -154,15 +154,24 @@ impl Objects {
             rustix::fs::syncfs(fs::File::open(&self.folder)?)?;
             unsynced.clear();
         }
+        let mut lost = None;
         for path in unsynced.iter() {
-            fs::File::open(path)?.sync_all()?;
+            match fs::File::open(path) {
+                Ok(file) => file.sync_all()?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let text = format!("the stored object `{}` was removed", path.display());
+                    lost = Some(io::Error::new(error.kind(), text));
+                }
+                Err(error) => return Err(error),
+            }
         }
         let folders: BTreeSet<&Path> = unsynced.iter().filter_map(|path| path.parent()).collect();
         for folder in folders {
             atomic_file::sync_directory(folder);
         }
         unsynced.clear();
-        Ok(())
+        // Nothing may refer to it; the next state stores it again.
+        lost.map_or(Ok(()), Err)
     }
 
     /// The bytes of `hash`, verified.
@@ -219,6 +228,19 @@ mod tests {
         let error = objects.get(hash).unwrap_err();
         let expected = format!("the stored object {hash} is damaged");
         assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn removed_object_fails_one_sync_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Objects::new(folder.path().join("objects"));
+        let hash = objects.put(b"text").unwrap();
+        fs::remove_dir_all(folder.path().join("objects")).unwrap();
+        objects.put(b"other").unwrap();
+        let error = objects.sync().unwrap_err().to_string();
+        assert!(error.ends_with("was removed"), "{error}");
+        assert_eq!(objects.put(b"text").unwrap(), hash);
+        objects.sync().unwrap();
     }
 
     #[test]

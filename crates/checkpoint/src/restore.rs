@@ -46,6 +46,8 @@ pub struct Interrupted {
     /// The number of files to change, and of those that are changed now.
     pub files: usize,
     pub changed: usize,
+    /// Why it is unknown which files were changed: what the journal names is damaged. Nothing was changed then.
+    pub unknown: Option<String>,
     /// It was undone, because it could not be completed and its state before is not recorded.
     pub undone: bool,
     /// Files that were changed by others since, or that cannot be written. They were left alone.
@@ -88,7 +90,7 @@ impl Applied {
 impl Interrupted {
     /// Whether all files are as the change shall leave them.
     pub fn is_complete(&self) -> bool {
-        !self.undone && self.left.is_empty()
+        !self.undone && self.left.is_empty() && self.unknown.is_none()
     }
 
     /// The user knows about it, and the new state is recorded.
@@ -258,12 +260,20 @@ impl CheckpointStore {
         if !self.is_interrupted() {
             return Ok(None);
         }
-        let Some(journal) = Journal::take(&self.journal)? else {
+        let taken = Journal::take(&self.journal).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => CheckpointError::Unfinished(error),
+            _ => CheckpointError::Io(error),
+        });
+        let Some(journal) = taken? else {
             return Ok(None);
         };
         let record = journal.record.clone();
-        let steps = match self.steps_of(&record) {
-            Ok(steps) => steps,
+        let (steps, unknown) = match self.steps_of(&record) {
+            Ok(steps) => (steps, None),
+            // The state of all files before the change can still be restored.
+            Err(error) if record.before.is_some_and(|before| self.has(before)) => {
+                (Vec::new(), Some(error.to_string()))
+            }
             Err(error) => {
                 // Without the states it is unknown what to change.
                 journal.remove();
@@ -279,6 +289,7 @@ impl CheckpointStore {
             before: record.before,
             files: steps.len(),
             changed: 0,
+            unknown,
             undone: record.undo,
             left: self.obstacles(target, &steps),
             by_hand: Vec::new(),
@@ -329,6 +340,11 @@ impl CheckpointStore {
             Some(left(step, reason))
         });
         found.collect()
+    }
+
+    /// Whether a state can be read.
+    fn has(&self, state: StateId) -> bool {
+        State::load(&self.objects, state).is_ok()
     }
 
     /// The steps that a journal names, in the order of the process that wrote it.

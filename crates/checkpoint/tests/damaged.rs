@@ -271,3 +271,57 @@ fn displaced_file_is_put_back_if_its_content_cannot_be_stored() {
         assert_eq!([project.read("a.txt"), gone], expected);
     }
 }
+
+/// The only file in the folder of journals, and the text of its field `name`.
+fn journal(project: &Project, name: &str) -> (PathBuf, String) {
+    let journals = project.folder.path().join("data/checkpoints/pending");
+    let mut paths = fs::read_dir(journals).unwrap().flatten();
+    let path = paths.next().unwrap().path();
+    let record: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let field = record[name].as_str().unwrap_or_default().to_owned();
+    (path, field)
+}
+
+#[test]
+fn change_whose_states_are_damaged_can_be_undone() {
+    for side in ["from", "to"] {
+        for (name, damage) in DAMAGES {
+            let project = Project::new();
+            let second = interrupted(&project);
+            project.write("a.txt", "half-way\n");
+            let (_, state) = journal(&project, side);
+            let objects = project.folder.path().join("data/checkpoints/objects");
+            let other = project.object(|bytes| bytes == b"other text\n");
+            damage(&objects.join(&state[..2]).join(&state[2..]), &other);
+            let found = project.store.resume().unwrap().unwrap();
+            assert!(!found.is_complete() && found.unknown.is_some(), "{name}");
+            assert_eq!((found.before, found.files), (Some(second), 0), "{name}");
+            assert_eq!(project.read("a.txt"), "half-way\n");
+            found.finish();
+            assert!(!project.store.is_interrupted());
+            project.restore(second);
+            assert_eq!(project.read("a.txt"), "second, mine\n", "{name}");
+        }
+    }
+}
+
+#[test]
+fn damaged_journal_is_moved_away_and_named() {
+    for damage in ["", "{", "[]", "\0\0\0\0"] {
+        let project = Project::new();
+        let second = interrupted(&project);
+        let (path, _) = journal(&project, "from");
+        fs::write(&path, damage).unwrap();
+        let error = project.store.resume().unwrap_err().to_string();
+        let aside = path.with_extension("damaged");
+        assert!(error.contains(aside.to_str().unwrap()), "{error}");
+        assert_eq!(fs::read_to_string(aside).unwrap(), damage);
+        assert_eq!(project.store.resume().unwrap().map(|_| ()), None);
+        // Nothing prevents the next change.
+        project.write("a.txt", "third\n");
+        let third = project.capture();
+        assert_eq!(project.restore(second).left, []);
+        project.restore(third);
+        assert_eq!(project.read("a.txt"), "third\n");
+    }
+}

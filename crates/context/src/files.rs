@@ -1,20 +1,42 @@
-//! Instructions of the user and the project: `AGENTS.md` in the global folder and in every folder from the
-//! repository root to the working directory, the nearest last.
+//! Instructions of the user and the project: `AGENTS.md`, `CLAUDE.md` and the files of other agents, of the user and of
+//! every folder from the repository root to the working directory, the nearest last.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::ContextSources;
 use super::area::Area;
+use super::front_matter;
+use super::imports::imports;
+use super::path_rules::{PathRule, path_patterns};
+use osier_base::peers::PeerFolders;
 use osier_base::problem::Problem;
+use osier_base::walk::Walk;
 use osier_base::{path, regular_file, text};
 
 /// File names in order of priority; the first that exists in a folder is used.
-pub(crate) const FILE_NAMES: [&str; 3] = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md"];
+pub const FILE_NAMES: [&str; 5] = [
+    "AGENTS.override.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".github/copilot-instructions.md",
+];
+/// Folders with further instructions, with the ending of their files.
+const RULE_FOLDERS: [(&str, &str); 2] = [
+    (".claude/rules", ".md"),
+    (".github/instructions", ".instructions.md"),
+];
 /// Maximum used bytes of one file.
 pub const FILE_LIMIT: usize = 32 * 1024;
 /// Maximum used bytes of all files; the nearest files have priority.
 pub(crate) const TOTAL_LIMIT: usize = 96 * 1024;
+/// Maximum number of files that a file imports through others.
+const IMPORT_DEPTH: usize = 5;
+/// Maximum number of imported files.
+const IMPORTS: usize = 100;
+/// Maximum depth of a folder with rules.
+const RULES_DEPTH: usize = 4;
 
 /// A file of instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,18 +48,23 @@ pub struct ContextFile {
     pub size: u64,
 }
 
-/// The instruction files, the nearest last.
-pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<ContextFile> {
+/// What the files are and what they say about others.
+#[derive(Debug, Default)]
+pub(super) struct Instructions {
+    /// The nearest last.
+    pub files: Vec<ContextFile>,
+    pub rules: Vec<PathRule>,
+    /// The real paths of what was read.
+    pub seen: BTreeSet<PathBuf>,
+}
+
+/// The instruction files.
+pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Instructions {
     let project = Area::of_project(&sources.cwd);
-    let mut paths: Vec<PathBuf> = first_of(&sources.config).into_iter().collect();
-    for path in folders(&sources.cwd)
-        .iter()
-        .filter_map(|folder| first_of(folder))
-    {
-        match project.check(&path) {
-            Ok(()) => paths.push(path),
-            Err(problem) => problems.push(problem),
-        }
+    let mut search = Search::new(sources.peers.as_ref(), problems);
+    search.add_user(&sources.config);
+    for folder in folders(&sources.cwd) {
+        search.add_folder(&folder, &project);
     }
     for extra in &sources.extra {
         let found = if extra.is_dir() {
@@ -46,35 +73,226 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
             Some(extra.clone())
         };
         match found {
-            Some(path) => paths.push(path),
-            None => problems.push(Problem::of_file(
+            Some(path) => search.add(&path, &Area::User),
+            None => search.problems.push(Problem::of_file(
                 extra,
                 "contains no AGENTS.md",
                 "name a file with `--context`",
             )),
         }
     }
-    let mut seen = BTreeSet::new();
-    paths.retain(|file| seen.insert(path::canonical_key(file)));
-    let mut left = TOTAL_LIMIT;
-    let mut files = Vec::new();
-    for path in paths.into_iter().rev() {
-        match read(&path, left) {
-            Ok(file) if file.text.trim().is_empty() && file.size == 0 => {}
-            Ok(file) => {
-                left -= file.text.len();
-                if file.text.len() as u64 != file.size {
-                    problems.push(too_long(&file));
-                }
-                if !file.text.is_empty() {
-                    files.push(file);
-                }
-            }
-            Err(message) => problems.push(Problem::of_file(path, message, "it is ignored")),
+    search.finish()
+}
+
+/// Collects instruction files.
+pub(super) struct Search<'a> {
+    peers: Option<&'a PeerFolders>,
+    problems: &'a mut Vec<Problem>,
+    found: Instructions,
+    imported: usize,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(peers: Option<&'a PeerFolders>, problems: &'a mut Vec<Problem>) -> Self {
+        Self {
+            peers,
+            problems,
+            found: Instructions::default(),
+            imported: 0,
         }
     }
-    files.reverse();
-    files
+
+    /// The same, without the files that were `seen`.
+    pub(super) fn without(mut self, seen: BTreeSet<PathBuf>) -> Self {
+        self.found.seen = seen;
+        self
+    }
+
+    /// The user's file of osier, or else the one of another agent.
+    fn add_user(&mut self, config: &Path) {
+        if let Some(own) = first_of(config) {
+            return self.add(&own, &Area::User);
+        }
+        let Some(peers) = self.peers else { return };
+        let of_peers = user_files(peers);
+        let Some(path) = of_peers.iter().find(|path| is_file(path)) else {
+            return;
+        };
+        self.add(path, &Area::User);
+        if path.starts_with(&peers.claude) {
+            let rules = peers.claude.join("rules");
+            self.add_rules(&rules, ".md", Path::new(""), &Area::User);
+        }
+    }
+
+    /// The instructions in `folder`.
+    pub(super) fn add_folder(&mut self, folder: &Path, area: &Area) {
+        if let Some(path) = first_of(folder) {
+            self.add(&path, area);
+        }
+        let own = folder.join(".claude/CLAUDE.md");
+        if is_file(&own) {
+            self.add(&own, area);
+        }
+        for (name, ending) in RULE_FOLDERS {
+            self.add_rules(&folder.join(name), ending, folder, area);
+        }
+        let local = folder.join("CLAUDE.local.md");
+        if is_file(&local) {
+            self.add(&local, area);
+        }
+    }
+
+    /// The rules in `rules`, which concern paths below `base`; anywhere if it is empty.
+    fn add_rules(&mut self, rules: &Path, ending: &str, base: &Path, area: &Area) {
+        let mut paths = Vec::new();
+        collect(&mut area.walk(), rules, ending, RULES_DEPTH, &mut paths);
+        for path in paths {
+            let Some(mut file) = self.open(&path, area) else {
+                continue;
+            };
+            let document = front_matter::parse(&file.text);
+            let patterns = path_patterns(&document);
+            let body = document.body.trim_start().to_owned();
+            match patterns {
+                None => {
+                    file.text = body;
+                    self.take(file, area, 0);
+                }
+                Some(patterns) => {
+                    file.text = body;
+                    let rule = PathRule::new(file, base, &patterns);
+                    self.problems.extend(rule.problem());
+                    self.found.rules.push(rule);
+                }
+            }
+        }
+    }
+
+    /// The file at `path` and what it imports.
+    fn add(&mut self, path: &Path, area: &Area) {
+        if let Some(file) = self.open(path, area) {
+            self.take(file, area, 0);
+        }
+    }
+
+    /// The file, unless it was seen.
+    fn open(&mut self, path: &Path, area: &Area) -> Option<ContextFile> {
+        if let Err(problem) = area.check(path) {
+            self.problems.push(problem);
+            return None;
+        }
+        if !self.found.seen.insert(path::canonical_key(path)) {
+            return None;
+        }
+        match read(path) {
+            Ok(file) => Some(file),
+            Err(message) => {
+                let problem = Problem::of_file(path, message, "it is ignored");
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, file: ContextFile, area: &Area, depth: usize) {
+        let home = self.peers.map(|peers| peers.home.as_path());
+        let imported = if imports_files(&file.path) {
+            imports(&file.text, &file.path, home)
+        } else {
+            Vec::new()
+        };
+        let importer = file.path.clone();
+        self.found.files.push(file);
+        for path in imported {
+            if self.found.seen.contains(&path::canonical_key(&path)) {
+                continue;
+            }
+            if depth == IMPORT_DEPTH || self.imported == IMPORTS {
+                let message = format!("the import of `{}` is ignored", path.display());
+                let hint = format!("the limits are {IMPORT_DEPTH} levels and {IMPORTS} files");
+                self.problems
+                    .push(Problem::of_file(&importer, message, hint));
+                break;
+            }
+            self.imported += 1;
+            if let Some(file) = self.open_import(&path, &importer, area) {
+                self.take(file, area, depth + 1);
+            }
+        }
+    }
+
+    fn open_import(&mut self, path: &Path, importer: &Path, area: &Area) -> Option<ContextFile> {
+        if area.check(path).is_err() {
+            let message = format!(
+                "the import of `{}` leads out of the project",
+                path.display()
+            );
+            let hint = "it is ignored; use `--context`, or import it in your own instructions";
+            self.problems
+                .push(Problem::of_file(importer, message, hint));
+            return None;
+        }
+        self.open(path, area)
+    }
+
+    /// The files within the limits, the nearest first.
+    pub(super) fn finish(self) -> Instructions {
+        let Self {
+            mut found,
+            problems,
+            ..
+        } = self;
+        let mut left = TOTAL_LIMIT;
+        let mut files = Vec::new();
+        for mut file in std::mem::take(&mut found.files).into_iter().rev() {
+            if file.text.trim().is_empty() {
+                continue;
+            }
+            let used = text::head_bytes(&file.text, FILE_LIMIT.min(left)).len();
+            left -= used;
+            if used < file.text.len() || file.size > FILE_LIMIT as u64 + READ_AHEAD {
+                problems.push(too_long(&file, used));
+            }
+            file.text.truncate(used);
+            if used > 0 {
+                files.push(file);
+            }
+        }
+        files.reverse();
+        found.files = files;
+        found
+    }
+}
+
+/// The user's instruction files of other agents; the first that exists is used.
+pub fn user_files(peers: &PeerFolders) -> Vec<PathBuf> {
+    vec![
+        peers.claude.join("CLAUDE.md"),
+        peers.codex.join("AGENTS.override.md"),
+        peers.codex.join("AGENTS.md"),
+        peers.pi.join("AGENTS.md"),
+        peers.opencode.join("AGENTS.md"),
+        peers.gemini.join("GEMINI.md"),
+        peers.copilot.join("copilot-instructions.md"),
+    ]
+}
+
+/// Whether `@path` in a file includes another one. In `AGENTS.md` it is text for every agent.
+fn imports_files(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    !name.starts_with("AGENTS.") && !path.components().any(|part| part.as_os_str() == ".github")
+}
+
+/// Collects the files with this ending below `folder`.
+fn collect(walk: &mut Walk, folder: &Path, ending: &str, depth: usize, found: &mut Vec<PathBuf>) {
+    for entry in walk.entries(folder) {
+        if entry.is_folder && depth > 0 {
+            collect(walk, &entry.path, ending, depth - 1, found);
+        } else if !entry.is_folder && entry.path.to_string_lossy().ends_with(ending) {
+            found.push(entry.path);
+        }
+    }
 }
 
 /// From the project's root down to `cwd`; only `cwd` outside of repositories.
@@ -95,41 +313,41 @@ pub(super) fn root(cwd: &Path) -> &Path {
 }
 
 fn first_of(folder: &Path) -> Option<PathBuf> {
-    let paths = FILE_NAMES.iter().map(|name| folder.join(name));
-    // A folder or a link to nothing is ignored.
-    paths
-        .into_iter()
-        .find(|path| path.exists() && !path.is_dir())
+    let mut paths = FILE_NAMES.iter().map(|name| folder.join(name));
+    paths.find(|path| is_file(path))
 }
 
-/// Reads at most `left` bytes of a file, and at most the limit of one file.
-fn read(path: &Path, left: usize) -> Result<ContextFile, String> {
-    let limit = FILE_LIMIT.min(left);
-    let (bytes, size) =
-        regular_file::head(path, limit as u64 + 4).map_err(|error| error.to_string())?;
+/// A folder or a link to nothing is ignored.
+fn is_file(path: &Path) -> bool {
+    path.exists() && !path.is_dir()
+}
+
+/// Bytes that are read beyond the limit, so that the limit does not split a character.
+const READ_AHEAD: u64 = 4;
+
+/// Reads a file up to a little more than the limit of one file.
+fn read(path: &Path) -> Result<ContextFile, String> {
+    let limit = FILE_LIMIT as u64 + READ_AHEAD;
+    let (bytes, size) = regular_file::head(path, limit).map_err(|error| error.to_string())?;
     let whole = match std::str::from_utf8(&bytes) {
         Ok(whole) => whole,
-        // The limit may split a character.
-        Err(error) if error.error_len().is_none() && bytes.len() > limit => {
+        // The end may split a character.
+        Err(error) if error.error_len().is_none() && bytes.len() > FILE_LIMIT => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
         }
         Err(_) => return Err("is not UTF-8 text".to_owned()),
     };
     Ok(ContextFile {
         path: path.to_owned(),
-        text: text::head_bytes(whole, limit).to_owned(),
+        text: whole.to_owned(),
         size,
     })
 }
 
-fn too_long(file: &ContextFile) -> Problem {
+fn too_long(file: &ContextFile, used: usize) -> Problem {
     Problem::of_file(
         &file.path,
-        format!(
-            "has {} bytes; only the first {} are used",
-            file.size,
-            file.text.len()
-        ),
+        format!("has {} bytes; only the first {used} are used", file.size),
         format!(
             "shorten it: the limits are {FILE_LIMIT} bytes per file and {TOTAL_LIMIT} in total"
         ),

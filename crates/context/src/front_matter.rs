@@ -50,6 +50,15 @@ impl Document<'_> {
         }
     }
 
+    /// The items of a field that is a list, or its text as the only item.
+    pub fn list(&self, name: &str) -> Option<Vec<String>> {
+        match &self.field(name)?.value {
+            Value::Text(text) => Some(vec![text.clone()]),
+            Value::List(items) => Some(items.clone()),
+            Value::Map(_) => None,
+        }
+    }
+
     /// The words of a field, written as a list or separated by spaces or commas.
     pub fn words(&self, name: &str) -> Option<Vec<String>> {
         let text = self.text(name)?;
@@ -199,7 +208,7 @@ fn value(text: &str, below: &[Line<'_>]) -> Result<Value, String> {
         let items = items
             .strip_suffix(']')
             .ok_or_else(|| "the list has no closing `]`".to_owned())?;
-        let items = items.split(',').map(str::trim);
+        let items = list_items(items);
         let items = items.filter(|item| !item.is_empty()).map(scalar);
         return Ok(Value::List(items.collect::<Result<_, _>>()?));
     }
@@ -229,6 +238,20 @@ fn value(text: &str, below: &[Line<'_>]) -> Result<Value, String> {
         Ok((name.to_owned(), scalar(without_comment(rest.trim()))?))
     });
     Ok(Value::Map(pairs.collect::<Result<_, String>>()?))
+}
+
+/// The items between the brackets of a list. A comma in quotes separates nothing.
+fn list_items(text: &str) -> impl Iterator<Item = &str> {
+    let mut quote = None;
+    let items = text.split(move |char| {
+        match quote {
+            None if matches!(char, '"' | '\'') => quote = Some(char),
+            Some(open) if open == char => quote = None,
+            _ => {}
+        }
+        char == ',' && quote.is_none()
+    });
+    items.map(str::trim)
 }
 
 /// A block of lines: unchanged after `|`, joined into paragraphs after `>`.
@@ -297,7 +320,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_value_is_parsed_and_the_body_is_unchanged() {
-        let text = "---\nname: pdf # short\ndescription: Reads: all\n  of it\nlist: [a, 'b c']\n\
+        let text = "---\nname: pdf # short\ndescription: Reads: all\n  of it\nlist: [a, 'b, c']\n\
             tools:\n  - read\n  - bash\nmetadata:\n  author: \"x \\\"y\\\"\"\n  version: 1\n\
             long: >-\n  one\n  two\n\n  three\nraw: |\n  a\n    b\n---\n\n# Body\n";
         let document = parse(text);
@@ -314,7 +337,7 @@ mod tests {
             [
                 ("name", text("pdf")),
                 ("description", text("Reads: all of it")),
-                ("list", list(&["a", "b c"])),
+                ("list", list(&["a", "b, c"])),
                 ("tools", list(&["read", "bash"])),
                 (
                     "metadata",

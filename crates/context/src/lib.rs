@@ -16,18 +16,25 @@
 //! ```
 
 mod area;
+pub mod claude;
 pub mod files;
 pub mod front_matter;
+mod imports;
+mod path_rules;
 pub mod skill;
 pub mod template;
 pub mod tokens;
 
 use osier_protocol::{AddedCommand, ContextPart, PartKind};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use claude::{Expansion, Placeholders};
 use files::ContextFile;
+use osier_base::peers::PeerFolders;
 use osier_base::problem::Problem;
+pub use path_rules::{PathInstructions, PathRule};
 use skill::Skill;
 use template::Template;
 
@@ -36,8 +43,8 @@ use template::Template;
 pub struct ContextSources {
     /// The user's configuration folder.
     pub config: PathBuf,
-    /// The user's home folder, for skills that programs share.
-    pub home: Option<PathBuf>,
+    /// The folders of other agents, whose files are read too.
+    pub peers: Option<PeerFolders>,
     pub cwd: PathBuf,
     /// Files or folders of `--context`.
     pub extra: Vec<PathBuf>,
@@ -48,6 +55,10 @@ pub struct ContextSources {
 pub struct ProjectContext {
     /// The nearest last.
     pub files: Vec<ContextFile>,
+    /// Instructions for some paths only.
+    pub rules: Vec<PathRule>,
+    /// The real paths of all instructions that were read.
+    seen: BTreeSet<PathBuf>,
     pub skills: Vec<Skill>,
     pub templates: Vec<Template>,
     pub problems: Vec<Problem>,
@@ -57,8 +68,11 @@ impl ProjectContext {
     /// Reads all context. Blocks.
     pub fn load(sources: &ContextSources) -> Self {
         let mut problems = Vec::new();
+        let instructions = files::load(sources, &mut problems);
         Self {
-            files: files::load(sources, &mut problems),
+            files: instructions.files,
+            rules: instructions.rules,
+            seen: instructions.seen,
             skills: skill::load(sources, &mut problems),
             templates: template::load(sources, &mut problems),
             problems,
@@ -134,7 +148,7 @@ impl ProjectContext {
         let skills = self
             .skills
             .iter()
-            .filter(is_free)
+            .filter(|skill| skill.user_invocable && is_free(skill))
             .map(|skill| AddedCommand {
                 name: skill.name.clone(),
                 argument: "[TASK]".to_owned(),
@@ -147,13 +161,21 @@ impl ProjectContext {
 
     /// The prompt for `/name arguments`; `None` for an unknown name. `/skill:name` selects a skill whose name
     /// is also a command.
-    pub fn expand(&self, name: &str, arguments: &str) -> Option<Result<String, Problem>> {
+    pub fn expand(
+        &self,
+        name: &str,
+        arguments: &str,
+        values: &Placeholders,
+    ) -> Option<Result<Expansion, Problem>> {
         if let Some(template) = self.templates.iter().find(|known| known.name == name) {
-            return Some(Ok(template.expand(arguments)));
+            let expansion = template.expand(arguments, values);
+            return Some(Ok(expansion.from(&template.path, template.of_project)));
         }
         let name = name.strip_prefix("skill:").unwrap_or(name);
-        let skill = self.skills.iter().find(|known| known.name == name)?;
-        Some(skill.call(arguments))
+        let mut skills = self.skills.iter().filter(|skill| skill.user_invocable);
+        let skill = skills.find(|known| known.name == name)?;
+        let expansion = skill.call(arguments, values);
+        Some(expansion.map(|expansion| expansion.from(&skill.path, skill.of_project)))
     }
 }
 

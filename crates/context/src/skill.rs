@@ -5,6 +5,7 @@ use osier_base::sort;
 use std::path::{Path, PathBuf};
 
 use super::area::Area;
+use super::claude::{self, Expansion, Placeholders};
 use super::front_matter::{self, Document, Value};
 use super::{ContextSources, files};
 use osier_base::problem::Problem;
@@ -12,7 +13,7 @@ use osier_base::walk::{Entry, Walk};
 use osier_base::{regular_file, text};
 
 /// Folders of a project that contain skills.
-pub const PROJECT_FOLDERS: [&str; 3] = [".osier/skills", ".agents/skills", ".claude/skills"];
+pub const PROJECT_FOLDERS: [&str; 3] = [".osier/skills", ".agents/skills", claude::SKILLS];
 /// Limits of the standard for a name and a description, in bytes.
 const NAME_LIMIT: usize = 64;
 const DESCRIPTION_LIMIT: usize = 1024;
@@ -34,6 +35,12 @@ pub struct Skill {
     pub allowed_tools: Vec<String>,
     /// Whether the prompt lists the skill; otherwise only the user can call it.
     pub model_invocable: bool,
+    /// Whether the user can call the skill.
+    pub user_invocable: bool,
+    /// The file belongs to the project.
+    pub of_project: bool,
+    /// The skill has the placeholders of Claude Code.
+    pub is_claude: bool,
 }
 
 impl Skill {
@@ -44,18 +51,26 @@ impl Skill {
     }
 
     /// The message to the model when the user calls the skill.
-    pub fn call(&self, arguments: &str) -> Result<String, Problem> {
+    pub fn call(&self, arguments: &str, values: &Placeholders) -> Result<Expansion, Problem> {
         let text = read(&self.path)?;
-        let body = front_matter::parse(&text).body.trim();
+        let document = front_matter::parse(&text);
         let name = &self.name;
+        let path = self.path.display();
+        let (mut expansion, used) = if self.is_claude {
+            let fields = claude::Fields::read(&document);
+            fields.expand_parts(document.body.trim(), arguments, values, self.path.parent())
+        } else {
+            (Expansion::of_text(document.body.trim().to_owned()), false)
+        };
         let task = match arguments.trim() {
-            "" => format!("Follow the skill `{name}`."),
+            arguments if used || arguments.is_empty() => format!("Follow the skill `{name}`."),
             arguments => format!("{arguments}\n\nFollow the skill `{name}` for this."),
         };
-        Ok(format!(
-            "{task}\n\n<skill name=\"{name}\" path=\"{}\">\n{body}\n</skill>",
-            self.path.display()
-        ))
+        expansion.wrap(
+            &format!("{task}\n\n<skill name=\"{name}\" path=\"{path}\">\n"),
+            "\n</skill>",
+        );
+        Ok(expansion)
     }
 }
 
@@ -63,9 +78,13 @@ impl Skill {
 pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec<Skill> {
     let nearest_first = files::folders(&sources.cwd).into_iter().rev();
     let of_project = nearest_first.flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)));
-    let home = sources.home.iter();
-    let shared =
-        home.flat_map(|home| [".agents/skills", ".claude/skills"].map(|name| home.join(name)));
+    let peers = sources.peers.iter();
+    let shared = peers.flat_map(|peers| {
+        [
+            peers.home.join(".agents/skills"),
+            peers.claude.join("skills"),
+        ]
+    });
     let of_user = std::iter::once(sources.config.join("skills")).chain(shared);
     let project = Area::of_project(&sources.cwd);
     let roots = of_project.map(|root| (root, &project));
@@ -77,6 +96,15 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
         for path in paths {
             let text = area.check(&path).and_then(|()| read(&path));
             let skill = text.and_then(|text| parse(&path, &text, problems));
+            let skill = skill.map(|skill| Skill {
+                of_project: matches!(area, Area::Project(_)),
+                is_claude: root.ends_with(claude::SKILLS)
+                    || sources
+                        .peers
+                        .as_ref()
+                        .is_some_and(|peers| root.starts_with(&peers.claude)),
+                ..skill
+            });
             match skill {
                 Ok(skill) if skills.iter().any(|known| known.name == skill.name) => {}
                 Ok(skill) => skills.push(skill),
@@ -162,6 +190,10 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Skill, 
         },
         allowed_tools: document.words("allowed-tools").unwrap_or_default(),
         model_invocable: !is_true("disable-model-invocation"),
+        user_invocable: document
+            .text("user-invocable")
+            .is_none_or(|value| value != "false"),
+        ..Skill::default()
     })
 }
 

@@ -1,17 +1,19 @@
 //! Prompt templates: Markdown files that become slash commands. `$1`, `$@` and `$ARGUMENTS` insert arguments,
-//! `${1:-text}` has a default, `${@:2}` and `${@:2:3}` insert a range.
+//! `${1:-text}` has a default, `${@:2}` and `${@:2:3}` insert a range. Commands of Claude Code have its placeholders
+//! (`claude`).
 
 use osier_base::sort;
 use std::path::{Path, PathBuf};
 
 use super::area::Area;
+use super::claude::{self, Expansion, Placeholders};
 use super::{ContextSources, files, front_matter, skill};
 use osier_base::problem::Problem;
 use osier_base::text;
 use osier_base::walk::{Entry, Walk};
 
 /// Folders of a project that contain templates.
-pub const PROJECT_FOLDERS: [&str; 2] = [".osier/prompts", ".claude/commands"];
+pub const PROJECT_FOLDERS: [&str; 2] = [".osier/prompts", claude::COMMANDS];
 /// Maximum depth below a templates folder.
 const DEPTH: usize = 3;
 /// Maximum bytes of a description.
@@ -27,11 +29,22 @@ pub struct Template {
     pub argument_hint: String,
     pub path: PathBuf,
     pub body: String,
+    /// The file belongs to the project.
+    pub of_project: bool,
+    /// What a command of Claude Code has besides.
+    pub claude: Option<claude::Fields>,
 }
 
 impl Template {
     /// The prompt for `arguments`. Arguments without a placeholder are appended.
-    pub fn expand(&self, arguments: &str) -> String {
+    pub fn expand(&self, arguments: &str, values: &Placeholders) -> Expansion {
+        match &self.claude {
+            Some(fields) => fields.expand(&self.body, arguments, values, None),
+            None => Expansion::of_text(self.text(arguments)),
+        }
+    }
+
+    fn text(&self, arguments: &str) -> String {
         let words = words(arguments);
         let mut used = false;
         let mut prompt = String::with_capacity(self.body.len() + arguments.len());
@@ -113,7 +126,7 @@ fn braced(inner: &str, all: &str, words: &[String]) -> Option<String> {
 }
 
 /// Splits the arguments like a shell; an unclosed quote is a character.
-fn words(arguments: &str) -> Vec<String> {
+pub(super) fn words(arguments: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut rest = arguments;
@@ -142,9 +155,16 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
     let of_project = nearest_first.flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)));
     let project = Area::of_project(&sources.cwd);
     let roots = of_project.map(|root| (root, &project));
-    let own = sources.config.join("prompts");
+    let own = std::iter::once(sources.config.join("prompts"));
+    let of_claude = sources.peers.iter();
+    let own = own.chain(of_claude.map(|peers| peers.claude.join("commands")));
     let mut templates: Vec<Template> = Vec::new();
-    for (root, area) in roots.chain([(own, &Area::User)]) {
+    for (root, area) in roots.chain(own.map(|root| (root, &Area::User))) {
+        let is_claude = root.ends_with(claude::COMMANDS)
+            || sources
+                .peers
+                .as_ref()
+                .is_some_and(|peers| root.starts_with(&peers.claude));
         let mut paths = Vec::new();
         find(&mut area.walk(), &root, "", DEPTH, &mut paths);
         paths.sort();
@@ -153,7 +173,13 @@ pub(super) fn load(sources: &ContextSources, problems: &mut Vec<Problem>) -> Vec
                 continue;
             }
             match area.check(&path).and_then(|()| skill::read(&path)) {
-                Ok(text) => templates.push(parse(name, &path, &text, problems)),
+                Ok(text) => {
+                    let mut template = parse(name, &path, &text, problems);
+                    template.of_project = matches!(area, Area::Project(_));
+                    template.claude =
+                        is_claude.then(|| claude::Fields::read(&front_matter::parse(&text)));
+                    templates.push(template);
+                }
                 Err(problem) => problems.push(problem),
             }
         }
@@ -199,6 +225,7 @@ fn parse(name: String, path: &Path, text: &str, problems: &mut Vec<Problem>) -> 
         argument_hint: document.text("argument-hint").unwrap_or_default(),
         path: path.to_owned(),
         body: document.body.trim().to_owned(),
+        ..Template::default()
     }
 }
 
@@ -211,7 +238,7 @@ mod tests {
             body: body.to_owned(),
             ..Template::default()
         };
-        template.expand(arguments)
+        template.text(arguments)
     }
 
     #[test]

@@ -5,6 +5,7 @@ use tempfile::TempDir;
 
 use super::files::{FILE_LIMIT, TOTAL_LIMIT};
 use super::*;
+use std::collections::BTreeMap;
 
 struct Fixture {
     folder: TempDir,
@@ -29,14 +30,18 @@ impl Fixture {
 
     /// Loads the context for a session in `repo/src`.
     fn load(&self) -> ProjectContext {
+        fs::create_dir_all(self.folder.path().join("repo/src")).unwrap();
+        ProjectContext::load(&self.sources())
+    }
+
+    fn sources(&self) -> ContextSources {
         let root = self.folder.path();
-        fs::create_dir_all(root.join("repo/src")).unwrap();
-        ProjectContext::load(&ContextSources {
+        ContextSources {
             config: root.join("config"),
-            home: Some(root.join("home")),
+            peers: Some(PeerFolders::new(&root.join("home"), &BTreeMap::default())),
             cwd: root.join("repo/src"),
             extra: Vec::new(),
-        })
+        }
     }
 
     fn problems(&self, context: &ProjectContext) -> Vec<String> {
@@ -49,6 +54,11 @@ impl Fixture {
         let path = path.strip_prefix(self.folder.path()).unwrap();
         path.to_string_lossy().into_owned()
     }
+}
+
+fn expand(context: &ProjectContext, name: &str, arguments: &str) -> String {
+    let expansion = context.expand(name, arguments, &Placeholders::default());
+    expansion.unwrap().unwrap().text
 }
 
 #[test]
@@ -86,7 +96,7 @@ fn named_files_come_last_without_duplicates() {
     fs::create_dir_all(root.join("empty")).unwrap();
     let context = ProjectContext::load(&ContextSources {
         config: root.join("config"),
-        home: None,
+        peers: None,
         cwd: root.join("repo/src"),
         extra: vec![
             root.join("notes/more.md"),
@@ -118,11 +128,11 @@ fn long_and_unreadable_files_are_one_line_each() {
     assert_eq!(
         place.problems(&context),
         [
+            "config/AGENTS.md: is not UTF-8 text; it is ignored".to_owned(),
             format!(
                 "repo/AGENTS.md: has 65536 bytes; only the first 32768 are used; \
                  shorten it: the limits are {FILE_LIMIT} bytes per file and {TOTAL_LIMIT} in total"
             ),
-            "config/AGENTS.md: is not UTF-8 text; it is ignored".to_owned(),
         ]
     );
 }
@@ -179,6 +189,9 @@ fn skills_are_found_in_every_folder_and_the_nearest_wins() {
         metadata: vec![("author".into(), "me".into())],
         allowed_tools: vec!["read".into(), "bash".into()],
         model_invocable: false,
+        user_invocable: true,
+        of_project: false,
+        is_claude: false,
     };
     assert_eq!(context.skills[0], full);
     let prompt = context.prompt(true);
@@ -188,16 +201,17 @@ fn skills_are_found_in_every_folder_and_the_nearest_wins() {
         "{prompt}"
     );
     assert_eq!(context.prompt(false), "");
-    let called = context.expand("pdf", "page 3").unwrap().unwrap();
+    let called = expand(&context, "pdf", "page 3");
     assert!(
         called.starts_with("page 3\n\nFollow the skill `pdf` for this.\n\n<skill name=\"pdf\"")
     );
     assert!(called.ends_with("Body of near.\n</skill>"), "{called}");
-    assert_eq!(
-        context.expand("skill:pdf", "page 3").unwrap().unwrap(),
-        called
+    assert_eq!(expand(&context, "skill:pdf", "page 3"), called);
+    assert!(
+        context
+            .expand("nothing", "", &Placeholders::default())
+            .is_none()
     );
-    assert!(context.expand("nothing", "").is_none());
 }
 
 #[test]
@@ -263,10 +277,7 @@ fn templates_are_commands_with_a_cost() {
             command("review", "FILE", "review a file"),
         ]
     );
-    assert_eq!(
-        context.expand("review", "a.rs").unwrap().unwrap(),
-        "Review a.rs with care."
-    );
+    assert_eq!(expand(&context, "review", "a.rs"), "Review a.rs with care.");
     let costs: Vec<(PartKind, String, u64, bool)> = context
         .parts()
         .into_iter()
@@ -288,4 +299,213 @@ fn only_a_name_after_the_slash_is_a_command() {
     assert_eq!(slash_parts("/review"), Some(("review", "")));
     assert_eq!(slash_parts("/etc/hosts looks odd"), None);
     assert_eq!(slash_parts("/ x"), None);
+}
+
+/// The order is the one of Claude Code 2.1.331 for the same files, without the imports that lead out of the project.
+#[test]
+fn files_of_claude_code_are_read_with_their_imports() {
+    let place = Fixture::new(&[
+        ("home/.claude/CLAUDE.md", "user claude @more.md"),
+        ("home/.claude/more.md", "more @~/own.md"),
+        ("home/.claude/rules/u.md", "user rule"),
+        ("home/own.md", "own"),
+        ("repo/.git/HEAD", ""),
+        (
+            "repo/CLAUDE.md",
+            "Project @sub/imp.md `@sub/code.md` x@y.z @../outside.md @~/own.md",
+        ),
+        ("repo/sub/imp.md", "imported @imp2.md"),
+        ("repo/sub/imp2.md", "imported2 @imp.md @nothing.md"),
+        ("repo/sub/code.md", "code"),
+        ("outside.md", "outside"),
+        ("repo/.claude/CLAUDE.md", "dotclaude"),
+        ("repo/.claude/rules/plain.md", "plain rule"),
+        (
+            "repo/.claude/rules/ts.md",
+            "---\npaths:\n  - \"**/*.ts\"\n---\nts rule\n",
+        ),
+        ("repo/CLAUDE.local.md", "local text"),
+    ]);
+    let context = place.load();
+    let read: Vec<String> = context
+        .files
+        .iter()
+        .map(|file| place.relative(&file.path))
+        .collect();
+    assert_eq!(
+        read,
+        [
+            "home/.claude/CLAUDE.md",
+            "home/.claude/more.md",
+            "home/own.md",
+            "home/.claude/rules/u.md",
+            "repo/CLAUDE.md",
+            "repo/sub/imp.md",
+            "repo/sub/imp2.md",
+            "repo/.claude/CLAUDE.md",
+            "repo/.claude/rules/plain.md",
+            "repo/CLAUDE.local.md",
+        ]
+    );
+    let hint = "it is ignored; use `--context`, or import it in your own instructions";
+    let root = format!("{}/", place.folder.path().display());
+    let problems: Vec<String> = place.problems(&context);
+    assert_eq!(
+        problems,
+        [format!(
+            "repo/CLAUDE.md: the import of `repo/../outside.md` leads out of the project; {hint}"
+        )]
+    );
+    assert!(!context.prompt(true).contains(&format!("{root}outside")));
+}
+
+#[test]
+fn imports_end_after_five_levels() {
+    let files: Vec<(String, String)> = (0..8)
+        .map(|number| (format!("repo/{number}.md"), format!("@{}.md", number + 1)))
+        .collect();
+    let mut all = vec![("repo/.git/HEAD", ""), ("repo/CLAUDE.md", "@0.md")];
+    all.extend(files.iter().map(|(name, text)| (&**name, &**text)));
+    let place = Fixture::new(&all);
+    let context = place.load();
+    assert_eq!(context.files.len(), 6);
+    assert_eq!(
+        place.problems(&context),
+        ["repo/4.md: the import of `repo/5.md` is ignored; the limits are 5 levels and 100 files"]
+    );
+}
+
+#[test]
+fn without_own_instructions_the_first_of_another_agent_is_used() {
+    let read = |files: &[(&str, &str)]| {
+        let place = Fixture::new(files);
+        let context = place.load();
+        let paths = context.files.iter().map(|file| place.relative(&file.path));
+        paths.collect::<Vec<_>>()
+    };
+    let codex = ("home/.codex/AGENTS.md", "codex");
+    let pi = ("home/.pi/agent/AGENTS.md", "pi");
+    let gemini = ("home/.gemini/GEMINI.md", "gemini");
+    assert_eq!(read(&[codex, pi, gemini]), ["home/.codex/AGENTS.md"]);
+    assert_eq!(read(&[pi, gemini]), ["home/.pi/agent/AGENTS.md"]);
+    assert_eq!(read(&[gemini]), ["home/.gemini/GEMINI.md"]);
+    assert_eq!(
+        read(&[("config/AGENTS.md", "own"), codex, pi]),
+        ["config/AGENTS.md"]
+    );
+}
+
+#[test]
+fn instructions_of_gemini_and_copilot_are_read_where_there_are_no_others() {
+    let place = Fixture::new(&[
+        ("repo/.git/HEAD", ""),
+        ("repo/.github/copilot-instructions.md", "copilot @x.md"),
+        ("repo/.github/x.md", "no import"),
+        (
+            "repo/.github/instructions/all.instructions.md",
+            "---\napplyTo: \"**\"\n---\nall",
+        ),
+        ("repo/src/GEMINI.md", "gemini @./part.md"),
+        ("repo/src/part.md", "part"),
+    ]);
+    let context = place.load();
+    let texts: Vec<&str> = context
+        .files
+        .iter()
+        .map(|file| file.text.as_str())
+        .collect();
+    assert_eq!(texts, ["copilot @x.md", "all", "gemini @./part.md", "part"]);
+    assert_eq!(context.problems, []);
+}
+
+#[test]
+fn instructions_for_a_path_are_found_once_when_work_moves_there() {
+    let place = Fixture::new(&[
+        ("repo/.git/HEAD", ""),
+        ("repo/AGENTS.md", "root"),
+        (
+            "repo/.claude/rules/ts.md",
+            "---\npaths: [\"lib/**/*.{ts,tsx}\"]\n---\nts rule\n",
+        ),
+        ("repo/lib/AGENTS.md", "lib"),
+        ("repo/lib/deep/CLAUDE.md", "deep @note.md"),
+        ("repo/lib/deep/note.md", "note"),
+        ("repo/src/inner/AGENTS.md", "inner"),
+        ("other/AGENTS.md", "other"),
+    ]);
+    let context = place.load();
+    let sources = place.sources();
+    let mut paths = PathInstructions::new(&sources, &context);
+    let mut found = |file: &str| {
+        let (files, problems) = paths.for_file(&place.folder.path().join(file));
+        assert_eq!(problems, []);
+        files.into_iter().map(|file| file.text).collect::<Vec<_>>()
+    };
+    assert_eq!(found("repo/README.md"), [""; 0]);
+    assert_eq!(
+        found("repo/lib/deep/x.tsx"),
+        ["lib", "deep @note.md", "note", "ts rule\n"]
+    );
+    assert_eq!(found("repo/lib/deep/y.ts"), [""; 0]);
+    assert_eq!(found("repo/src/inner/a.rs"), ["inner"]);
+    assert_eq!(found("other/x.rs"), [""; 0]);
+    assert_eq!(found("repo/src/../../other/x.rs"), [""; 0]);
+}
+
+#[test]
+fn commands_and_skills_of_claude_code_have_their_placeholders() {
+    let place = Fixture::new(&[
+        ("repo/.git/HEAD", ""),
+        (
+            "repo/.claude/commands/fix.md",
+            "---\nmodel: sonnet\nallowed-tools: Bash(git log:*)\n---\nFix $0: !`git log -1 $1`\n",
+        ),
+        ("home/.claude/commands/mine.md", "Mine $0."),
+        ("repo/.osier/prompts/own.md", "Own $1."),
+        (
+            "repo/.claude/skills/tool/SKILL.md",
+            "---\nname: tool\ndescription: d\n---\nRun ${CLAUDE_SKILL_DIR}/x $0\n",
+        ),
+        (
+            "repo/.claude/skills/hidden/SKILL.md",
+            "---\nname: hidden\ndescription: d\nuser-invocable: false\n---\nx\n",
+        ),
+    ]);
+    let context = place.load();
+    let root = place.folder.path();
+    let fix = context
+        .expand("fix", "a b", &Placeholders::default())
+        .unwrap()
+        .unwrap();
+    let expected = Expansion {
+        text: "Fix a: !`git log -1 $1`".to_owned(),
+        commands: vec![claude::EmbeddedCommand {
+            range: 7..23,
+            command: "git log -1 b".to_owned(),
+        }],
+        mentions: Vec::new(),
+        model: Some("sonnet".to_owned()),
+        allowed_tools: vec!["Bash(git log:*)".to_owned()],
+        path: root.join("repo/.claude/commands/fix.md"),
+        of_project: true,
+    };
+    assert_eq!(fix, expected);
+    assert_eq!(expand(&context, "mine", "a b"), "Mine a.");
+    assert_eq!(expand(&context, "own", "a b"), "Own a.");
+    let skill = root.join("repo/.claude/skills/tool");
+    assert_eq!(
+        expand(&context, "tool", "fast"),
+        format!(
+            "Follow the skill `tool`.\n\n<skill name=\"tool\" path=\"{0}/SKILL.md\">\nRun {0}/x fast\n</skill>",
+            skill.display()
+        )
+    );
+    assert!(
+        context
+            .expand("hidden", "", &Placeholders::default())
+            .is_none()
+    );
+    let commands = context.commands();
+    let names: Vec<&str> = commands.iter().map(|command| &*command.name).collect();
+    assert_eq!(names, ["fix", "mine", "own", "tool"]);
 }

@@ -21,7 +21,7 @@ pub enum IndexError {
 
 impl IndexError {
     /// Whether the file is damaged, so that rebuilding it helps.
-    pub(super) fn is_damage(&self) -> bool {
+    pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
         matches!(
             self,

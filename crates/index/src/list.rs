@@ -76,23 +76,19 @@ impl SessionIndex {
         offset: usize,
         limit: usize,
     ) -> Result<Listing, IndexError> {
-        match self.open()? {
-            Some(index) => index.list(filter, offset, limit),
-            None => Ok(Listing::default()),
-        }
+        self.query(|index| index.list(filter, offset, limit))
     }
 }
 
 impl SessionIndex {
     /// The sessions that were forked from the one with this id, last used first.
     pub fn forks(&self, id: &str) -> Result<Vec<SessionRow>, IndexError> {
-        let Some(index) = self.open()? else {
-            return Ok(Vec::new());
-        };
         let sql = format!("SELECT {COLUMNS} FROM sessions WHERE parent = ?1 ORDER BY active DESC");
-        let mut statement = index.connection.prepare(&sql)?;
-        let rows = statement.query_map([id], |row| index.session(row))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        self.query(|index| {
+            let mut statement = index.connection.prepare(&sql)?;
+            let rows = statement.query_map([id], |row| index.session(row))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
     }
 }
 

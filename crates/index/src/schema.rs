@@ -148,6 +148,32 @@ impl SessionIndex {
         }))
     }
 
+    /// Runs a query. A damaged index is deleted: until the next update rebuilds it, it counts as missing.
+    pub fn query<T: Default>(
+        &self,
+        run: impl FnOnce(&IndexReader) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let Some(index) = self.open()? else {
+            return Ok(T::default());
+        };
+        match run(&index) {
+            Err(error) if error.is_damage() => {
+                drop(index);
+                self.discard()?;
+                Ok(T::default())
+            }
+            ended => ended,
+        }
+    }
+
+    /// Deletes the index, unless another process updates it; the next update rebuilds it.
+    pub fn discard(&self) -> Result<(), IndexError> {
+        match self.lock()? {
+            Some(_lock) => self.remove_index(),
+            None => Ok(()),
+        }
+    }
+
     /// An index in memory, for a directory without write permission.
     pub(super) fn in_memory(&self) -> Result<IndexReader, IndexError> {
         let mut connection = Connection::open_in_memory()?;

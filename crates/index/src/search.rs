@@ -73,10 +73,7 @@ impl SessionIndex {
         limit: usize,
         cancel: &CancellationToken,
     ) -> Result<Hits, IndexError> {
-        match self.open()? {
-            Some(index) => index.search(query, filter, limit, cancel),
-            None => Ok(Hits::default()),
-        }
+        self.query(|index| index.search(query, filter, limit, cancel))
     }
 }
 

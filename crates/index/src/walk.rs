@@ -1,6 +1,7 @@
 //! Finds session files and their file system metadata.
 
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -40,13 +41,21 @@ impl FileState {
     }
 }
 
-/// All session files in `root` and its subdirectories. Skips directories that are missing or unreadable.
+/// All session files in `root` and its subdirectories. Skips subdirectories that are unreadable; a missing `root` has
+/// no sessions.
 pub(super) fn walk(
     root: &Path,
     cancel: &CancellationToken,
 ) -> Result<Vec<SessionFile>, IndexError> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
+    let entries = match std::fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !root.is_symlink() => {
+            return Ok(found);
+        }
+        Err(error) => return Err(IndexError::io("read", root, error)),
+    };
+    for entry in entries.flatten() {
         if cancel.is_cancelled() {
             return Err(IndexError::Cancelled);
         }

@@ -138,7 +138,7 @@ fn number(bytes: &[u8]) -> u32 {
 }
 
 /// Encodes a frame as servers do.
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) fn frame(headers: &[(&str, &str)], payload: &str) -> Vec<u8> {
     let mut written = Vec::new();
     for (name, value) in headers {

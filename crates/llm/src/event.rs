@@ -7,7 +7,7 @@ use super::message::StopReason;
 use super::status::TurnStatus;
 use super::usage::Usage;
 
-/// An event of a model call. Order: `Request`, `Start`, deltas and usage, then exactly one of `Done` and
+/// An event of a model call. Order: `Request`, `Start`, deltas, usage and warnings, then exactly one of `Done` and
 /// `Failed`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
@@ -24,6 +24,8 @@ pub enum StreamEvent {
     Delta(Delta),
     /// The tokens so far; cumulative, without cost.
     Usage(Usage),
+    /// Something is wrong with the answer that does not change it: a line for the user.
+    Warning { text: String },
     /// The answer is complete. `usage` is final and includes the cost.
     Done {
         stop_reason: StopReason,

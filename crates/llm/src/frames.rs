@@ -4,6 +4,9 @@ use super::aws_events::{AwsEventParser, FrameError};
 use super::ndjson::LineParser;
 use super::sse::{SseEvent, SseParser};
 
+/// How an event of a server-sent stream can begin; comments have no name.
+const SSE_FIELDS: [&[u8]; 5] = [b"data:", b"event:", b"id:", b"retry:", b":"];
+
 /// The framing of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
@@ -49,6 +52,20 @@ impl FrameParser {
             Self::Events(parser) => Ok(parser.push(bytes)?),
             Self::Lines(parser) => Ok(parser.push(bytes)?),
             Self::AwsEvents(parser) => parser.push(bytes),
+        }
+    }
+
+    /// Whether `head`, a body without a complete event, begins one.
+    pub(crate) fn has_begun(&self, head: &[u8]) -> bool {
+        match self {
+            _ if head.is_empty() => false,
+            Self::Events(_) => SSE_FIELDS
+                .iter()
+                .any(|field| head.starts_with(field) || field.starts_with(head)),
+            // `finish` returns an incomplete line.
+            Self::Lines(_) => false,
+            // Frames are shorter than 16 MiB.
+            Self::AwsEvents(_) => head.first() == Some(&0),
         }
     }
 

@@ -1,5 +1,9 @@
 //! What holds for every stream of a provider, for fuzzing.
 
+mod events;
+
+pub use events::wires;
+
 use crate::aws_events::AwsEventParser;
 use crate::ndjson::LineParser;
 use crate::sse::{SseEvent, SseParser};
@@ -92,5 +96,10 @@ mod tests {
     #[test]
     fn saved_streams_are_read() {
         osier_testing::fuzz::run_cases("sse", super::sse);
+    }
+
+    #[test]
+    fn saved_events_are_decoded_in_every_format() {
+        osier_testing::fuzz::run_cases("wires", super::wires);
     }
 }

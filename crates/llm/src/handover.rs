@@ -170,6 +170,7 @@ fn tool_call(call: &ToolCall, own: bool, ids: &mut Ids) -> ToolCall {
         arguments,
         arguments_error: None,
         signature: call.signature.clone().filter(|_| own),
+        original: None,
     }
 }
 
@@ -396,6 +397,7 @@ mod tests {
             arguments: Value::Null,
             arguments_error: Some("{".to_owned()),
             signature: Some("s".to_owned()),
+            original: None,
         });
         let messages = [answer(&own(), vec![broken])];
         let prepared = prepare(&messages, &foreign());
@@ -405,6 +407,7 @@ mod tests {
             arguments: json!({}),
             arguments_error: None,
             signature: None,
+            original: None,
         };
         let calls: Vec<&ToolCall> = contents(&prepared)[0].tool_calls().collect();
         assert_eq!(calls, [&expected]);

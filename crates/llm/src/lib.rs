@@ -79,8 +79,8 @@ pub use catalogue::{Catalogue, ModelsFile, ProviderEntry};
 pub use event::{Delta, StreamEvent};
 pub use http::{HttpOptions, HttpProvider};
 pub use message::{
-    AssistantBlock, AssistantMessage, ContentBlock, Message, StopReason, ToolCall, ToolResult,
-    UserMessage,
+    AssistantBlock, AssistantMessage, ContentBlock, Message, OriginalCall, StopReason, ToolCall,
+    ToolResult, UserMessage,
 };
 pub use model::{Api, Compat, KeyHeader, Modality, Model, ThinkingFormat, ThinkingLevel};
 pub use provider::{CallOptions, Context, EventStream, Provider, Request, ToolChoice, ToolSpec};

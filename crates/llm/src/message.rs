@@ -4,6 +4,8 @@
 //! vendor understands (signatures, encrypted reasoning) is stored as opaque text with its block;
 //! `AssistantMessage::{provider, model}` determine which model receives it again.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -173,6 +175,32 @@ pub struct ToolCall {
     /// Opaque, returned unchanged to the same provider and model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+    /// The call as another program made it, in an imported session. Never sent to a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original: Option<Box<OriginalCall>>,
+}
+
+/// A call of another program, whose tools differ.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct OriginalCall {
+    pub name: String,
+    pub arguments: Value,
+}
+
+impl ToolCall {
+    /// The call as the program made it that the session was imported from.
+    pub fn as_made(&self) -> Cow<'_, Self> {
+        match &self.original {
+            Some(original) => Cow::Owned(Self {
+                name: original.name.clone(),
+                arguments: original.arguments.clone(),
+                ..self.clone()
+            }),
+            None => Cow::Borrowed(self),
+        }
+    }
 }
 
 /// The result of a tool call.

@@ -172,7 +172,10 @@ impl Aspects {
         let reads = file.clone().filter(|_| shows);
         let reads = reads.map(|what| Aspect::of("read", what));
         let what = file.filter(|_| is_given).unwrap_or_else(|| {
-            let main = known.map(|known| known.main_argument).and_then(text);
+            let main = match tool {
+                osier_tools::SUBAGENT => text("agent"),
+                _ => known.map(|known| known.main_argument).and_then(text),
+            };
             What::Text(main.unwrap_or_default().to_owned())
         });
         Self {

@@ -17,6 +17,10 @@ use osier_protocol::questions::Grant;
 use osier_protocol::{Effect, PermissionMode};
 use osier_tools::FileTarget;
 
+/// The sources of rules that the user granted in a dialog, and of those that files contain.
+const GRANTED: [RuleSource; 2] = [RuleSource::Session, RuleSource::Project];
+const WRITTEN: [RuleSource; 2] = [RuleSource::Settings, RuleSource::Command];
+
 /// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -153,7 +157,7 @@ impl Permissions {
         let session = state
             .rules
             .drain(..)
-            .filter(|rule| rule.source == RuleSource::Session);
+            .filter(|rule| matches!(rule.source, RuleSource::Session | RuleSource::Command));
         rules.extend(session);
         state.rules = rules;
     }
@@ -182,8 +186,22 @@ impl Permissions {
         let before = state.rules.len();
         state
             .rules
-            .retain(|rule| rule.source != RuleSource::Session);
+            .retain(|rule| !matches!(rule.source, RuleSource::Session | RuleSource::Command));
         state.rules.len() < before
+    }
+
+    /// Replaces the rules of the slash command that runs. They are no stronger than allow rules of the settings.
+    pub fn set_command_rules(&self, allow: &[String]) -> bool {
+        let parse = |text: &String| ScopedRule::parse(text, Effect::Allow, RuleSource::Command);
+        let rules: Vec<ScopedRule> = allow.iter().filter_map(parse).collect();
+        let mut state = self.lock();
+        let before = state.rules.len();
+        state
+            .rules
+            .retain(|rule| rule.source != RuleSource::Command);
+        let changes = before != state.rules.len() || !rules.is_empty();
+        state.rules.extend(rules);
+        changes
     }
 
     pub fn list(&self) -> Vec<RuleInfo> {
@@ -218,7 +236,7 @@ impl Permissions {
     pub fn forget(&self, text: &str) -> Result<bool, WriteError> {
         let mut found = false;
         self.lock().rules.retain(|scoped| {
-            let this = scoped.rule.text == text && scoped.source != RuleSource::Settings;
+            let this = scoped.rule.text == text && GRANTED.contains(&scoped.source);
             found |= this;
             !this
         });
@@ -301,11 +319,7 @@ impl Permissions {
                 return ask("osier cannot determine whether a rule denies it".to_owned());
             }
         }
-        if state.allows(
-            &aspects,
-            &self.cwd,
-            &[RuleSource::Session, RuleSource::Project],
-        ) {
+        if state.allows(&aspects, &self.cwd, &GRANTED) {
             return Verdict::Allow;
         }
         if let Some(Hint::Ask(why)) = hint {
@@ -314,9 +328,8 @@ impl Permissions {
         if let Some(rule) = touching(Effect::Ask).or_else(|| possible(Effect::Ask)) {
             return ask(format!("the rule `{}` requires permission", rule.text));
         }
-        let allowed = harmless
-            || hint == Some(&Hint::Allow)
-            || state.allows(&aspects, &self.cwd, &[RuleSource::Settings]);
+        let allowed =
+            harmless || hint == Some(&Hint::Allow) || state.allows(&aspects, &self.cwd, &WRITTEN);
         match state.mode {
             _ if allowed => Verdict::Allow,
             PermissionMode::Yolo => Verdict::Allow,

@@ -36,8 +36,9 @@ pub struct Header {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 enum HeaderTag {
+    /// Other programs have a header `session`: they would take the file for theirs, and change it.
+    #[serde(rename = "osier_session", alias = "session")]
     Session,
 }
 
@@ -287,8 +288,11 @@ mod tests {
         let header = Header::with_id("x".into(), "t".into(), Path::new("/a"));
         assert_eq!(
             serde_json::to_value(header).unwrap(),
-            json!({"type": "session", "version": 1, "id": "x", "timestamp": "t", "cwd": "/a"})
+            json!({"type": "osier_session", "version": 1, "id": "x", "timestamp": "t", "cwd": "/a"})
         );
+        let early =
+            json!({"type": "session", "version": 1, "id": "x", "timestamp": "t", "cwd": ""});
+        assert!(serde_json::from_value::<Header>(early).is_ok());
     }
 
     #[test]

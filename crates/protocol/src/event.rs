@@ -6,7 +6,7 @@ use crate::{
     SandboxMode, SearchHit, ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending,
     Stashed, Status, StoredMessage, StyledLine, TodoList, TransferEvent, TreeEvent,
 };
-use osier_agent::{Coalesce, Output, Severity, ShellRun};
+use osier_agent::{Attachment, Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;
 use osier_llm::ThinkingLevel;
 use serde::{Deserialize, Serialize};
@@ -116,7 +116,12 @@ pub enum Event {
     History { prompts: Vec<String> },
     /// Answer to `find_unsent`: the draft in the prompt editor when the last run of osier ended.
     #[serde(rename = "unsent_found")]
-    DraftFound { text: Parts },
+    DraftFound {
+        text: Parts,
+        /// The files that are attached to it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<Attachment>,
+    },
     /// All stashed prompts, newest first. The answer to every request about the stash.
     Stash { prompts: Vec<Stashed> },
     /// Answer to `get_usage`.

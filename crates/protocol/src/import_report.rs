@@ -33,6 +33,9 @@ pub struct ImportReport {
     pub prompts: usize,
     pub answers: usize,
     pub tool_results: usize,
+    /// Subagents whose files were read for the calls that started them.
+    #[serde(default)]
+    pub subagents: usize,
     /// Number of lines that could not be read.
     pub damaged: usize,
     /// The line numbers of the first of them.
@@ -80,6 +83,10 @@ impl Imported {
             counted(report.answers, "answer", "answers"),
             counted(report.tool_results, "tool result", "tool results")
         ));
+        if report.subagents > 0 {
+            let count = counted(report.subagents, "subagent", "subagents");
+            lines.push(format!("with the steps of {count}"));
+        }
         for dropped in &report.dropped {
             lines.push(format!(
                 "not imported: {} ({}, first in line {})",

@@ -4,6 +4,7 @@ use crate::{
     Answer, CheckpointOp, Grant, IndexOp, Opening, PageAt, PermissionMode, PromptPart, Role,
     ServerAction, TransferOp, TreeOp,
 };
+use osier_agent::Attachment;
 use osier_base::parts::Parts;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -148,6 +149,13 @@ osier_base::requests! {
         SaveDraft {
             /// the draft
             text: Parts,
+        },
+        /// Store the files that are attached to the draft, instead of the previous ones. After `keep_unsent` with a text
+        /// that names them.
+        #[request(Drafts, None)]
+        SaveDraftFiles {
+            /// the files
+            files: Vec<Attachment>,
         },
         /// Return the draft that an earlier run left in this session, or in a session of this directory that was
         /// never stored.

@@ -67,6 +67,8 @@ pub enum RuleSource {
     Project,
     /// Granted in a dialog, for this session.
     Session,
+    /// Of a slash command of the user, until its run ends.
+    Command,
 }
 
 /// A rule, for lists.

@@ -1,5 +1,6 @@
 //! Sessions in lists, and ways to open one.
 
+use osier_base::text::counted;
 use osier_llm::Usage;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,24 @@ pub struct SessionContents {
     pub damaged_lines: usize,
     /// Tokens and cost of every call, on all branches.
     pub usage: Usage,
+}
+
+impl SessionContents {
+    /// A warning about lines of the file at `path` that were skipped.
+    pub fn damage(&self, path: Option<&str>) -> Option<String> {
+        let lines = counted(self.damaged_lines, "damaged line", "damaged lines");
+        (self.damaged_lines > 0).then(|| {
+            format!(
+                "skipped {lines} of the session file; {} in `{}`",
+                if self.damaged_lines == 1 {
+                    "it remains"
+                } else {
+                    "they remain"
+                },
+                path.unwrap_or("the file")
+            )
+        })
+    }
 }
 
 /// A stored session, for lists.

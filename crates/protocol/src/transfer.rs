@@ -158,6 +158,7 @@ pub enum ImportSource {
     Pi,
     Claude,
     Codex,
+    Opencode,
 }
 
 impl ImportSource {
@@ -168,6 +169,7 @@ impl ImportSource {
             Self::Pi => "pi",
             Self::Claude => "Claude Code",
             Self::Codex => "Codex",
+            Self::Opencode => "opencode",
         }
     }
 }

@@ -53,6 +53,8 @@ mod command;
 mod connection;
 mod dispatcher;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod lines;
 mod parameters;
 mod pending;

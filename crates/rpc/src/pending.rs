@@ -120,7 +120,8 @@ impl PendingCommand {
 
     /// Handles the end of one of its ops. Returns the answer if no further event can bring it.
     pub(super) fn op_ended(&mut self, with_agent: bool, no_session: bool) -> Option<Progress> {
-        self.ops -= 1;
+        // A server can report the end of an op twice.
+        self.ops = self.ops.saturating_sub(1);
         if self.ops > 0 {
             return None;
         }

@@ -26,7 +26,7 @@ use osier_protocol::{KeyState, PermissionMode, SessionSummary};
 use osier_rpc::PROTOCOL;
 use osier_session::SessionSetup;
 use osier_session::models::Models;
-use osier_store::SessionDirectory;
+use osier_store::{SessionDirectory, SessionError};
 
 /// Most stored sessions of a list.
 const MAX_STORED: usize = 200;
@@ -192,13 +192,17 @@ fn model_entries(template: &SessionSetup) -> Vec<ModelEntry> {
     model_entries.collect()
 }
 
-pub(super) async fn list(State(server): State<Arc<ServerState>>) -> Json<Sessions> {
+pub(super) async fn list(
+    State(server): State<Arc<ServerState>>,
+) -> Result<Json<Sessions>, ApiError> {
     let mut open = server.registry.list();
     sort::by_key(&mut open, |session| std::cmp::Reverse(session.modified));
     let data = server.registry.template().folders.data.clone();
     let reading =
         osier_base::task::spawn_blocking(move || SessionDirectory::new(&data).newest(MAX_STORED));
-    let stored = reading.await.unwrap_or_default().into_iter();
+    let stored = reading.await.unwrap_or_else(|_| Ok(Vec::new()));
+    let unreadable = |error: SessionError| ApiError::new(ErrorCode::Unavailable, error.to_string());
+    let stored = stored.map_err(unreadable)?.into_iter();
     let stored = stored
         .filter(|session| open.iter().all(|open| open.id != session.id))
         .map(|session| SessionSummary {
@@ -211,7 +215,7 @@ pub(super) async fn list(State(server): State<Arc<ServerState>>) -> Json<Session
             size: session.size,
         })
         .collect();
-    Json(Sessions { open, stored })
+    Ok(Json(Sessions { open, stored }))
 }
 
 pub(super) async fn open(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use osier_agent::{Op, Severity};
+use osier_context::claude::{Expansion, Placeholders};
 use osier_context::{ContextSources, ProjectContext, slash_parts};
 use osier_extensions::plugins::{Loaded, Plugins};
 use osier_protocol::{AddedCommand, Event};
@@ -24,6 +25,17 @@ pub(crate) enum Scope {
 
 /// The result of reading; no context for `Scope::Plugins`.
 type Read = (Option<ProjectContext>, Loaded);
+
+/// What became of a prompt.
+#[derive(Debug)]
+pub(crate) enum Expanded {
+    /// It is ready.
+    Text,
+    /// There is nothing left to send: a plugin runs the command, or expanding it failed.
+    Nothing,
+    /// It needs more than text.
+    Command(Box<Expansion>),
+}
 
 /// The context of the working directory.
 #[derive(Debug, Default)]
@@ -57,7 +69,7 @@ impl ContextState {
         }
         let sources = ContextSources {
             config: setup.folders.config.clone(),
-            home: setup.environment.get("HOME").map(Into::into),
+            peers: setup.folders.peers.clone(),
             cwd: setup.cwd.clone(),
             extra: setup.context.clone(),
         };
@@ -131,31 +143,44 @@ impl ContextState {
         });
     }
 
-    /// Replaces `/name arguments` by its template. False when there is nothing left to send: a plugin runs the command,
-    /// or expanding it failed.
-    pub(crate) fn expand(&self, op: &mut Op, plugins: &Plugins, emitter: &Emitter) -> bool {
+    /// Replaces `/name arguments` by its template.
+    pub(crate) fn expand(
+        &self,
+        op: &mut Op,
+        plugins: &Plugins,
+        values: &Placeholders,
+        emitter: &Emitter,
+    ) -> Expanded {
         let (Op::Prompt { text, typed, .. }
         | Op::Steer { text, typed, .. }
         | Op::FollowUp { text, typed, .. }) = op
         else {
-            return true;
+            return Expanded::Text;
         };
         let Some((name, arguments)) = slash_parts(text.trim()) else {
-            return true;
+            return Expanded::Text;
         };
         if plugins.run_command(name, arguments.trim()) {
-            return false;
+            return Expanded::Nothing;
         }
-        match self.current.expand(name, arguments) {
-            None => true,
+        match self.current.expand(name, arguments, values) {
+            None => Expanded::Text,
             Some(Ok(expanded)) => {
-                let sent = std::mem::replace(text, expanded);
+                let sent = std::mem::replace(text, expanded.text.clone());
                 typed.get_or_insert(sent);
-                true
+                let is_text = expanded.commands.is_empty()
+                    && expanded.mentions.is_empty()
+                    && expanded.model.is_none()
+                    && expanded.allowed_tools.is_empty();
+                if is_text {
+                    Expanded::Text
+                } else {
+                    Expanded::Command(Box::new(expanded))
+                }
             }
             Some(Err(problem)) => {
                 emitter.notice(Severity::Error, problem.to_string());
-                false
+                Expanded::Nothing
             }
         }
     }

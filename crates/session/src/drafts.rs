@@ -2,8 +2,9 @@
 //! restored after a crash.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use osier_agent::{AgentMessage, Severity};
+use osier_agent::{AgentMessage, Attachment, Severity, UserMessage};
 use osier_base::folders::Folders;
 use osier_base::parts::Parts;
 use osier_protocol::{Event, PageAt};
@@ -32,8 +33,24 @@ impl Drafts {
 
     /// Stores the draft of `session`. A notice reports once that drafts cannot be stored.
     pub(crate) fn save(&mut self, session: &str, text: Parts, emitter: &Emitter) {
+        let draft = PromptDraft {
+            text,
+            ..self.empty(session)
+        };
+        self.writer(emitter).record(draft);
+    }
+
+    fn empty(&self, session: &str) -> PromptDraft {
+        PromptDraft {
+            session: session.to_owned(),
+            cwd: self.cwd.clone(),
+            ..PromptDraft::default()
+        }
+    }
+
+    fn writer(&mut self, emitter: &Emitter) -> &PromptDraftRecorder {
         let folder = self.folders.drafts();
-        let writer = self.writer.get_or_insert_with(|| {
+        self.writer.get_or_insert_with(|| {
             let emitter = emitter.detached();
             PromptDraftRecorder::new(folder, move |error| {
                 let text = format!(
@@ -41,12 +58,28 @@ impl Drafts {
                 );
                 emitter.post_notice(Severity::Warning, text);
             })
-        });
-        writer.record(PromptDraft {
-            session: session.to_owned(),
-            cwd: self.cwd.clone(),
-            text,
-        });
+        })
+    }
+
+    /// Stores the files that are attached to the draft.
+    pub(crate) fn save_files(&self, files: Vec<Attachment>) {
+        if let Some(writer) = &self.writer {
+            writer.record_files(files);
+        }
+    }
+
+    /// Stores the prompts of `session` that wait for the model, which are in no session file yet.
+    pub(crate) fn save_queue(
+        &mut self,
+        session: &str,
+        queued: Vec<UserMessage>,
+        emitter: &Emitter,
+    ) {
+        // Without a writer nothing is stored that must be removed.
+        if self.writer.is_some() || !queued.is_empty() {
+            let empty = self.empty(session);
+            self.writer(emitter).record_queue(empty, queued);
+        }
     }
 
     /// Removes the draft that was sent as `text`.
@@ -81,7 +114,10 @@ impl Drafts {
                 // Otherwise it would look like a draft when the next prompt is the last one.
                 forget(&folders.drafts(), store.id());
             } else {
-                emitter.post(Event::DraftFound { text: draft.text });
+                emitter.post(Event::DraftFound {
+                    text: draft.text,
+                    files: Arc::unwrap_or_clone(draft.files),
+                });
             }
         });
     }
@@ -117,7 +153,6 @@ fn was_sent(index: &EntryIndex, last: Option<&str>, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use osier_agent::UserMessage;
     use osier_protocol::{EntryKind, Header};
 
     use super::*;

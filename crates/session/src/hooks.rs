@@ -11,13 +11,15 @@ use osier_agent::CustomMessage;
 use osier_agent::{AgentMessage, Severity};
 use osier_base::clock;
 use osier_base::config_file::ConfigFile;
+use osier_base::path;
 use osier_base::problem::Problem;
 use osier_extensions::hooks::{HookFile, HookNews, Hooks, SessionHooks};
 use osier_permissions::trust::project_root;
 use osier_protocol::Event;
-use osier_protocol::questions::{Question, QuestionKind};
+use osier_protocol::questions::{Answer, Question, QuestionKind, Questions, Subject};
+use tokio_util::sync::CancellationToken;
 
-use crate::emitter::Emitter;
+use crate::emitter::{Callback, Emitter};
 use crate::setup::SessionSetup;
 use crate::trust;
 
@@ -151,10 +153,10 @@ fn files(setup: &SessionSetup) -> Vec<HookFile> {
         of_settings,
     };
     let mut files = Vec::new();
-    if setup.settings.claude_hooks
-        && let Some(folder) = claude_folder(setup)
+    if setup.settings.claude_hooks == Some(true)
+        && let Some(path) = claude_settings(setup)
     {
-        files.push(file(folder.join("settings.json").into(), false, true));
+        files.push(file(path.into(), false, true));
     }
     files.push(file(setup.folders.hooks().into(), false, false));
     let trusted = trust::trusted_files(setup);
@@ -172,13 +174,59 @@ fn files(setup: &SessionSetup) -> Vec<HookFile> {
     files
 }
 
-/// The folder of Claude Code's user settings.
-fn claude_folder(setup: &SessionSetup) -> Option<PathBuf> {
-    let variable = |name: &str| {
-        let value = setup.environment.get(name);
-        value.filter(|value| !value.is_empty()).map(PathBuf::from)
+/// The user's settings of Claude Code.
+fn claude_settings(setup: &SessionSetup) -> Option<PathBuf> {
+    let peers = setup.folders.peers.as_ref()?;
+    Some(peers.claude.join("settings.json"))
+}
+
+/// Asks whether the hooks in the user's settings of Claude Code run, if there are any and the user has not decided.
+pub(crate) fn ask_about_claude(
+    setup: &SessionSetup,
+    questions: Questions,
+    emitter: Emitter,
+    decided: Callback<bool>,
+) {
+    let Some(path) = claude_settings(setup).filter(|_| setup.settings.claude_hooks.is_none())
+    else {
+        return;
     };
-    variable("CLAUDE_CONFIG_DIR").or_else(|| Some(variable("HOME")?.join(".claude")))
+    let interactive = setup.answers_questions;
+    osier_base::task::spawn(async move {
+        let file = HookFile {
+            file: path.clone().into(),
+            of_project: false,
+            of_settings: true,
+        };
+        let found = osier_base::task::spawn_blocking(move || Hooks::described(&file)).await;
+        let found = found.unwrap_or_default();
+        if found.is_empty() {
+            return;
+        }
+        let shown = path::below_home(&path);
+        if !interactive {
+            let what = match found.len() {
+                1 => format!("the hook in `{shown}` does not run"),
+                count => format!("the {count} hooks in `{shown}` do not run"),
+            };
+            let text = format!("{what}; set `claude_hooks` to true or false in `settings.toml`");
+            return emitter.post_notice(Severity::Warning, text);
+        }
+        let question = Question {
+            id: String::new(),
+            origin: "Claude Code".to_owned(),
+            title: format!("`{shown}` has hooks. Run them in osier, too?"),
+            subject: Some(Subject::Text {
+                text: found.join("\n"),
+            }),
+            kind: QuestionKind::Confirm,
+        };
+        match questions.ask(question, &CancellationToken::new()).await {
+            Answer::Yes => decided.call(true),
+            Answer::Refuse { .. } => decided.call(false),
+            _ => {}
+        }
+    });
 }
 
 /// Publishes what hooks report. Returns the context that one adds to the conversation.

@@ -55,6 +55,7 @@ pub mod accounts;
 mod actor;
 mod answer_stream;
 mod checkpoints;
+mod commands;
 mod compaction;
 mod context;
 mod drafts;

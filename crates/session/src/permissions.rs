@@ -57,20 +57,21 @@ impl PermissionState {
         &self,
         questions: &Questions,
         interactive: bool,
-        background_after: Option<Duration>,
+        setup: &SessionSetup,
         emitter: &Emitter,
     ) -> ToolPolicy {
         if self.rules.forget_session() {
             self.publish(emitter);
         }
         let (rules, sandbox) = (Arc::clone(&self.rules), Arc::clone(&self.sandbox));
-        ToolPolicy::new(
+        let policy = ToolPolicy::new(
             rules,
             sandbox,
             questions.clone(),
             interactive,
-            background_after,
-        )
+            background_after(setup),
+        );
+        policy.with_environment(setup.settings.command_environment.clone())
     }
 
     pub(crate) fn set_mode(&self, mode: PermissionMode, emitter: &Emitter) {
@@ -103,6 +104,18 @@ impl PermissionState {
             emitter.notice(Severity::Warning, format!("cannot save the rule: {error}"));
         }
         self.publish(emitter);
+    }
+
+    /// Sets the rules of a slash command until its run ends.
+    pub(crate) fn begin_command(&self, allow: &[String], emitter: &Emitter) {
+        if self.rules.set_command_rules(allow) {
+            self.publish(emitter);
+        }
+    }
+
+    /// Removes the rules of a slash command. Whether there were any.
+    pub(crate) fn end_command(&self) -> bool {
+        self.rules.set_command_rules(&[])
     }
 
     /// Removes a rule that was added in a dialog.
@@ -177,6 +190,13 @@ impl PermissionState {
         current.allow.clone_from(&settings.allow);
         current.ask.clone_from(&settings.ask);
         current.deny.clone_from(&settings.deny);
+        current
+            .command_environment
+            .clone_from(&settings.command_environment);
+        current.directories.clone_from(&settings.directories);
+        current
+            .project_directories
+            .clone_from(&settings.project_directories);
         current.permissions = settings.permissions;
         current.least = settings.least;
         current.faults.clone_from(&settings.faults);
@@ -205,11 +225,18 @@ fn wanted(flag: Option<PermissionMode>, settings: &Settings) -> PermissionMode {
     flag.unwrap_or(settings.permissions).max(settings.least)
 }
 
+/// When a command of the model becomes a background job.
+fn background_after(setup: &SessionSetup) -> Option<Duration> {
+    let seconds = setup.settings.background_after;
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
 fn confine(sandbox: &Confinement, setup: &SessionSetup) {
     let settings = &setup.settings;
     let mode = setup.sandbox.unwrap_or(settings.sandbox);
     let folders = settings.sandbox_write.iter();
     let folders = folders.map(|folder| path::resolve(&setup.cwd, folder));
-    let folders = folders.chain(setup.directories.iter().cloned()).collect();
+    let named = setup.directories.iter().chain(&settings.directories);
+    let folders = folders.chain(named.cloned()).collect();
     sandbox.set(mode, settings.sandbox_network.clone(), folders);
 }

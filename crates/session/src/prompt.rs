@@ -66,9 +66,13 @@ fn searching(tools: &[String]) -> &'static str {
 
 /// The system prompt of a session that offers `tools`.
 pub(crate) fn session_prompt(setup: &SessionSetup, context: &str, tools: &[String]) -> String {
+    let settings = &setup.settings;
+    let directories = setup.directories.iter().chain(&settings.directories);
+    let directories = directories.chain(&settings.project_directories);
+    let directories: Vec<PathBuf> = directories.cloned().collect();
     system_prompt(PromptParts {
         cwd: &setup.cwd,
-        directories: &setup.directories,
+        directories: &directories,
         replacement: setup.system_prompt.as_deref(),
         addition: setup.append_system_prompt.as_deref(),
         context,

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use osier_agent::Severity;
+use osier_agent::{Attachment, Severity};
 use osier_base::folders::Folders;
 use osier_base::locked_json::LockedJsonError;
+use osier_base::parts::Parts;
 use osier_base::text::head_bytes;
 use osier_base::{clock, ids, locked_json};
 use osier_protocol::{Event, PromptPart, Stashed};
@@ -37,7 +38,8 @@ impl Stash {
     /// Publishes the stashed prompts.
     pub(crate) async fn list(&self, emitter: &Emitter) {
         let file = self.file.clone();
-        self.publish(emitter, move || Ok(list(&file))).await;
+        self.publish(emitter, move || locked_json::try_read(&file))
+            .await;
     }
 
     /// Stashes a prompt and publishes the list. Whether it was stored.
@@ -70,7 +72,7 @@ impl Stash {
                 true
             }
             Ok(Err(error)) => {
-                emitter.notice(Severity::Error, format!("cannot change the stash: {error}"));
+                emitter.notice(Severity::Error, format!("cannot use the stash: {error}"));
                 false
             }
             Err(_) => false,
@@ -78,9 +80,25 @@ impl Stash {
     }
 }
 
-/// The stashed prompts, newest first. Blocks.
-fn list(file: &Path) -> Vec<Stashed> {
-    locked_json::read(file)
+/// A prompt that could not be stashed, for the editor.
+pub(crate) fn as_draft(text: &str, parts: &[PromptPart]) -> (Parts, Vec<Attachment>) {
+    let (mut draft, mut files, mut rest) = (Parts::default(), Vec::new(), text);
+    for part in parts {
+        let (length, is_paste) = match part {
+            PromptPart::Text { text } => (text.len(), false),
+            PromptPart::Paste { text, .. } => (text.len(), true),
+            PromptPart::File { file } => {
+                files.push(file.clone());
+                // Its placeholder.
+                (rest.find(']').map_or(0, |end| end + 1), false)
+            }
+        };
+        let (part, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        draft.push(part.into(), is_paste);
+        rest = after;
+    }
+    draft.push(rest.into(), false);
+    (draft, files)
 }
 
 /// Stores a prompt; returns all. Blocks.
@@ -135,7 +153,45 @@ fn delete(file: &Path, id: &str) -> Result<Vec<Stashed>, LockedJsonError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use osier_agent::Attachment;
+
+    #[test]
+    fn prompt_that_cannot_be_stashed_returns_with_its_parts() {
+        let file = Attachment {
+            id: "1".to_owned(),
+            kind: osier_agent::AttachmentKind::Image,
+            file_name: "a.png".to_owned(),
+            mime_type: "image/png".to_owned(),
+            size: 3,
+            content: "AAAA".to_owned(),
+            extracted_text: None,
+            preview: None,
+        };
+        let text = |text: &str| PromptPart::Text {
+            text: text.to_owned(),
+        };
+        let parts = [
+            text("see "),
+            PromptPart::File { file: file.clone() },
+            text(" and "),
+            PromptPart::Paste {
+                label: "[paste]".to_owned(),
+                text: "pasted".to_owned(),
+            },
+            text("."),
+        ];
+        let mut expected = Parts::from("see ");
+        for (text, is_paste) in [
+            ("[picture 4: a.png]", false),
+            (" and ", false),
+            ("pasted", true),
+            (".", false),
+        ] {
+            expected.push(text.into(), is_paste);
+        }
+        let found = as_draft("see [picture 4: a.png] and pasted.", &parts);
+        assert_eq!(found, (expected, vec![file]));
+        assert_eq!(as_draft("plain", &[]), ("plain".into(), Vec::new()));
+    }
 
     #[test]
     fn list_is_newest_first_without_duplicates() {
@@ -147,12 +203,12 @@ mod tests {
         let texts = |prompts: &[Stashed]| -> Vec<String> {
             prompts.iter().map(|prompt| prompt.text.clone()).collect()
         };
-        let prompts = list(&file);
+        let prompts: Vec<Stashed> = locked_json::read(&file);
         assert_eq!(texts(&prompts), ["one", "two"]);
         assert_eq!(prompts[0].cwd, "/c");
         let left = delete(&file, &prompts[0].id).unwrap();
         assert_eq!(texts(&left), ["two"]);
-        assert_eq!(list(&file), left);
+        assert_eq!(locked_json::read::<Vec<Stashed>>(&file), left);
     }
 
     #[test]
@@ -180,6 +236,6 @@ mod tests {
         let prompts = add(&file, "new", &[picture(FILES_LIMIT / 2 + 1)], "/a").unwrap();
         let parts: Vec<usize> = prompts.iter().map(|prompt| prompt.parts.len()).collect();
         assert_eq!(parts, [1, 1, 0]);
-        assert_eq!(list(&file), prompts);
+        assert_eq!(locked_json::read::<Vec<Stashed>>(&file), prompts);
     }
 }

@@ -1,5 +1,6 @@
 //! The policy for tool calls of every agent of a session: hooks, permissions, the sandbox, and questions to the user.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub(crate) struct ToolPolicy {
     interactive: bool,
     /// When a command becomes a background job.
     background_after: Option<Duration>,
+    /// Additional environment variables of commands.
+    environment: BTreeMap<String, String>,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
     /// Not set before a session is open.
@@ -43,8 +46,18 @@ impl ToolPolicy {
             questions,
             interactive,
             background_after,
+            environment: BTreeMap::new(),
             hooks: None,
             reviewer: None,
+        }
+    }
+
+    /// Sets environment variables for the commands of all workspaces.
+    #[must_use]
+    pub(crate) fn with_environment(self, environment: BTreeMap<String, String>) -> Self {
+        Self {
+            environment,
+            ..self
         }
     }
 
@@ -99,6 +112,7 @@ impl ToolPolicy {
         Workspace::new(cwd)
             .confined(self.confinement.at(cwd))
             .with_background_after(self.background_after)
+            .with_environment(&self.environment)
     }
 
     /// The hooks of an agent in `workspace`, and the gate that decides on its calls. The gate comes after every

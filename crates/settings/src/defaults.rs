@@ -1,5 +1,7 @@
 //! The values without a file.
 
+use std::collections::BTreeMap;
+
 use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 use crate::Settings;
@@ -46,12 +48,15 @@ impl Default for Settings {
             allow: Vec::new(),
             ask: Vec::new(),
             deny: Vec::new(),
-            claude_hooks: false,
+            claude_hooks: None,
             sandbox: SandboxMode::default(),
             sandbox_network: NetworkAccess::Off,
             sandbox_write: Vec::new(),
             pass_environment: Vec::new(),
             secret_warnings: true,
+            command_environment: BTreeMap::new(),
+            directories: Vec::new(),
+            project_directories: Vec::new(),
             faults: Vec::new(),
             least: PermissionMode::Yolo,
             written: String::new(),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use toml::Table;
 use toml::de::DeTable;
 
 use osier_base::atomic_file::{self, Options};
@@ -32,8 +33,35 @@ pub fn write(path: &Path, name: &str, value: Option<&str>) -> Result<(), String>
 /// The text of a settings file with one setting changed.
 ///
 /// # Errors
-/// The syntax error in `text`.
+/// The syntax error in `text`, or that the setting is in a form that cannot be changed.
 pub fn set(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
+    let changed = changed(text, name, value)?;
+    // A setting can also be a table or an array of tables, and a value can be several lines.
+    if is_only_change(text, &changed, name, value) {
+        Ok(changed)
+    } else {
+        Err(format!(
+            "`{name}` cannot be changed in the form `{name} = VALUE`"
+        ))
+    }
+}
+
+/// Whether `changed` is `text` with one setting changed, and nothing else.
+fn is_only_change(text: &str, changed: &str, name: &str, value: Option<&str>) -> bool {
+    let (Ok(mut before), Ok(mut after)) = (text.parse::<Table>(), changed.parse::<Table>()) else {
+        return false;
+    };
+    let expected = match value.map(|value| format!("value = {value}\n").parse::<Table>()) {
+        None => None,
+        Some(Ok(mut alone)) if alone.len() == 1 => alone.remove("value"),
+        Some(_) => return false,
+    };
+    before.remove(name);
+    let found = after.remove(name);
+    before == after && found == expected
+}
+
+fn changed(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
@@ -52,11 +80,12 @@ pub fn set(text: &str, name: &str, value: Option<&str>) -> Result<String, String
         }
         (None, Some(value)) => {
             // After a heading, it would belong to that table.
-            let headings = table.iter().filter(|(_, value)| value.get_ref().is_table());
-            let at = headings.map(|(key, _)| key.span().start).min();
-            let at = at.map_or(text.len(), |at| {
-                text[..at].rfind('\n').map_or(0, |at| at + 1)
+            let lines = table.iter().map(|(key, _)| {
+                let before = &text[..key.span().start];
+                before.rfind('\n').map_or(0, |at| at + 1)
             });
+            let is_heading = |at: &usize| text[*at..].trim_start().starts_with('[');
+            let at = lines.filter(is_heading).min().unwrap_or(text.len());
             let before = if at == 0 || text[..at].ends_with('\n') {
                 ""
             } else {
@@ -106,6 +135,14 @@ mod tests {
             set("[x]\nb = 2\n", "a", Some("1")).as_deref(),
             Ok("a = 1\n[x]\nb = 2\n")
         );
+        assert_eq!(
+            set("[[x]]\nb = 2\n", "a", Some("1")).as_deref(),
+            Ok("a = 1\n[[x]]\nb = 2\n")
+        );
+        for (text, value) in [("[a]\nb = 1\n", "1"), ("", "1\nb = 2"), ("", "# 1")] {
+            let expected = "`a` cannot be changed in the form `a = VALUE`".to_owned();
+            assert_eq!(set(text, "a", Some(value)), Err(expected), "{text}");
+        }
         let broken = set("a = 1\nb = = 2\n", "a", Some("2")).unwrap_err();
         assert!(broken.starts_with("line 2: "), "{broken}");
     }

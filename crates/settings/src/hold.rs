@@ -52,7 +52,9 @@ impl Settings {
             self.sandbox_network.clone_from(&last.sandbox_network);
             self.review_model.clone_from(&last.review_model);
         }
-        self.claude_hooks |= last.claude_hooks;
+        if last.claude_hooks == Some(true) {
+            self.claude_hooks = last.claude_hooks;
+        }
         self.written.clone_from(&last.written);
     }
 }

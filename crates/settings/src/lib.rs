@@ -18,8 +18,11 @@
 //! assert_eq!(problems.len(), 1);
 //! ```
 
+pub mod claude;
 mod defaults;
 mod edit;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod hold;
 mod http;
 mod last_valid;
@@ -29,25 +32,23 @@ mod misspelt;
 mod parse;
 mod project;
 mod screen;
+mod table;
 mod value;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use toml::de::DeValue;
 
-use Take::{Plain, Safety};
-use hold::at_least_ask;
-use value::{address, network, number, restrictions, rules, text, texts};
-
 use osier_base::problem::Problem;
 use osier_llm::ThinkingLevel;
-use osier_llm::catalogue::refresh::SOURCE;
 use osier_permissions::RuleLists;
 use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
 pub use screen::{ExitOutput, FooterPart, Images, READING, wants_reading};
+pub use table::SETTINGS;
 
 /// All settings, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,8 +116,8 @@ pub struct Settings {
     pub allow: Vec<String>,
     pub ask: Vec<String>,
     pub deny: Vec<String>,
-    /// Whether the user's Claude Code hooks run in osier.
-    pub claude_hooks: bool,
+    /// Whether the user's Claude Code hooks run in osier; the user is asked if not set.
+    pub claude_hooks: Option<bool>,
     /// What commands can do.
     pub sandbox: SandboxMode,
     pub sandbox_network: NetworkAccess,
@@ -126,6 +127,12 @@ pub struct Settings {
     pub pass_environment: Vec<String>,
     /// Whether the user is warned about keys in texts that the model gets.
     pub secret_warnings: bool,
+    /// Environment variables of commands, from settings of Claude Code.
+    pub command_environment: BTreeMap<String, String>,
+    /// Additional directories from the user's settings of Claude Code.
+    pub directories: Vec<PathBuf>,
+    /// Those of a trusted project, which the sandbox does not open for writing.
+    pub project_directories: Vec<PathBuf>,
     /// Why safety settings cannot be read as they are written. Then the values here are the last valid ones or stricter.
     pub faults: Vec<Problem>,
     /// The loosest permission mode that flags can select: above `yolo` while rules cannot be read.
@@ -157,428 +164,8 @@ enum Take {
     Safety(Read, fn(&mut Settings)),
 }
 
-/// All settings, in the order of the documentation.
-pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "model",
-        default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
-        description: "The model to start with.",
-        take: Plain(|settings, value| text(value).map(|value| settings.model = Some(value))),
-    },
-    Setting {
-        name: "models",
-        default: "[]",
-        accepts: "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
-        description: "Models for switching with a key.",
-        take: Plain(|settings, value| texts(value).map(|value| settings.models = value)),
-    },
-    Setting {
-        name: "fallback",
-        default: "[]",
-        accepts: "a list of names",
-        description: "Fallback models for failed calls, in order.",
-        take: Plain(|settings, value| texts(value).map(|value| settings.fallback = value)),
-    },
-    Setting {
-        name: "favourites",
-        default: "[]",
-        accepts: "a list of \"PROVIDER/ID\"",
-        description: "Models that lists show first; switching uses them when `models` is empty.",
-        take: Plain(|settings, value| texts(value).map(|value| settings.favourites = value)),
-    },
-    Setting {
-        name: "plan_model",
-        default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
-        description: "The model of the role `plan`.",
-        take: Plain(|settings, value| text(value).map(|value| settings.plan_model = Some(value))),
-    },
-    Setting {
-        name: "edit_model",
-        default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
-        description: "The model of the role `edit`.",
-        take: Plain(|settings, value| text(value).map(|value| settings.edit_model = Some(value))),
-    },
-    Setting {
-        name: "review_model",
-        default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
-        description: "The model of the permission mode `auto`; without it, a cheap model of the same provider, or the model of the session.",
-        take: Safety(
-            |settings, value| text(value).map(|value| settings.review_model = Some(value)),
-            at_least_ask,
-        ),
-    },
-    Setting {
-        name: "thinking",
-        default: "",
-        accepts: "off, minimal, low, medium, high, xhigh or max",
-        description: "The thinking level to start with.",
-        take: Plain(|settings, value| {
-            let level = ThinkingLevel::from_name(value.as_str()?)?;
-            settings.thinking = Some(level);
-            Some(())
-        }),
-    },
-    Setting {
-        name: "theme",
-        default: "\"system\"",
-        accepts: "the name of a theme",
-        description: "Colour theme: a built-in theme, a file in `themes/`, or `DARK/LIGHT` to follow the terminal.",
-        take: Plain(|settings, value| text(value).map(|value| settings.theme = value)),
-    },
-    Setting {
-        name: "keymap",
-        default: "\"default\"",
-        accepts: "the name of a keymap",
-        description: "Keymap: `default`, `vim`, `emacs`, or a file in `keymaps/` that extends the default.",
-        take: Plain(|settings, value| text(value).map(|value| settings.keymap = value)),
-    },
-    Setting {
-        name: "mouse",
-        default: "true",
-        accepts: "true or false",
-        description: "Enable the mouse: the wheel scrolls, a click expands or collapses.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.mouse = value)),
-    },
-    Setting {
-        name: "exit_output",
-        default: "\"answer\"",
-        accepts: "nothing, answer or transcript",
-        description: "What stays in the terminal after exit.",
-        take: Plain(|settings, value| {
-            settings.exit_output = match value.as_str()? {
-                "nothing" => ExitOutput::Nothing,
-                "answer" => ExitOutput::Answer,
-                "transcript" => ExitOutput::Transcript,
-                _ => return None,
-            };
-            Some(())
-        }),
-    },
-    Setting {
-        name: "show_thinking",
-        default: "true",
-        accepts: "true or false",
-        description: "Whether thinking is expanded at first.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.show_thinking = value)),
-    },
-    Setting {
-        name: "reduced_motion",
-        default: "false",
-        accepts: "true or false",
-        description: "No spinner: the status line changes only on events.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.reduced_motion = value)),
-    },
-    Setting {
-        name: "screen_reader",
-        default: "false",
-        accepts: "true or false",
-        description: "Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.screen_reader = value)),
-    },
-    Setting {
-        name: "images",
-        default: "\"auto\"",
-        accepts: "auto, kitty, iterm, sixel, blocks or off",
-        description: "How images are shown: detected from the terminal, with a fixed protocol, as coloured half-blocks, or not at all.",
-        take: Plain(|settings, value| {
-            settings.images = match value.as_str()? {
-                "auto" => Images::Auto,
-                "kitty" => Images::Kitty,
-                "iterm" => Images::Iterm,
-                "sixel" => Images::Sixel,
-                "blocks" => Images::Blocks,
-                "off" => Images::Off,
-                _ => return None,
-            };
-            Some(())
-        }),
-    },
-    Setting {
-        name: "notifications",
-        default: "true",
-        accepts: "true or false",
-        description: "Send a terminal notification when a turn ends while the terminal is not focused.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.notifications = value)),
-    },
-    Setting {
-        name: "title",
-        default: "true",
-        accepts: "true or false",
-        description: "Show the session and its state in the terminal title.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.title = value)),
-    },
-    Setting {
-        name: "footer_left",
-        default: screen::LEFT,
-        accepts: screen::PARTS,
-        description: "Parts of the footer on the left, in this order.",
-        take: Plain(|settings, value| {
-            screen::parts(value).map(|parts| settings.footer_left = parts)
-        }),
-    },
-    Setting {
-        name: "footer_right",
-        default: screen::RIGHT,
-        accepts: screen::PARTS,
-        description: "Parts of the footer on the right, in this order.",
-        take: Plain(|settings, value| {
-            screen::parts(value).map(|parts| settings.footer_right = parts)
-        }),
-    },
-    Setting {
-        name: "max_retries",
-        default: "5",
-        accepts: "a whole number from 0",
-        description: "How often a failed model call is tried again.",
-        take: Plain(|settings, value| {
-            settings.max_retries = number(value)?;
-            Some(())
-        }),
-    },
-    Setting {
-        name: "idle_timeout",
-        default: "300",
-        accepts: "a number of seconds from 1",
-        description: "How long a model may send no content before the call is tried again. Signs of life without content do not count.",
-        take: Plain(|settings, value| {
-            settings.idle_timeout = number(value).filter(|seconds| *seconds > 0)?;
-            Some(())
-        }),
-    },
-    Setting {
-        name: "answer_timeout",
-        default: "3600",
-        accepts: "a number of seconds from 1",
-        description: "How long one answer may take in non-interactive modes.",
-        take: Plain(|settings, value| {
-            settings.answer_timeout = number(value).filter(|seconds| *seconds > 0)?;
-            Some(())
-        }),
-    },
-    Setting {
-        name: "background_after",
-        default: "600",
-        accepts: "a number of seconds; 0 for never",
-        description: "How long a command of the model may run before it becomes a background job. A timeout that the model sets takes precedence.",
-        take: Plain(|settings, value| {
-            settings.background_after = number(value)?;
-            Some(())
-        }),
-    },
-    Setting {
-        name: "auto_compact",
-        default: "true",
-        accepts: "true or false",
-        description: "Whether the conversation is compacted when the context window is nearly full.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.auto_compact = value)),
-    },
-    Setting {
-        name: "discover_local_models",
-        default: "true",
-        accepts: "true or false",
-        description: "Whether osier detects Ollama, LM Studio, llama.cpp and vLLM on this machine.",
-        take: Plain(|settings, value| {
-            value
-                .as_bool()
-                .map(|value| settings.discover_local_models = value)
-        }),
-    },
-    Setting {
-        name: "checkpoints",
-        default: "true",
-        accepts: "true or false",
-        description: "Whether checkpoints record files before they change, so that they can be restored.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.checkpoints = value)),
-    },
-    Setting {
-        name: "subagents",
-        default: "false",
-        accepts: "true or false",
-        description: "Whether the model can start subagents (the tool `task`).",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.subagents = value)),
-    },
-    Setting {
-        name: "checkpoints_limit",
-        default: "5000",
-        accepts: "a number of MB",
-        description: "Size limit of checkpoints: those of the least recently used sessions are removed first.",
-        take: Plain(|settings, value| {
-            number(value).map(|limit| settings.checkpoints_limit = limit)
-        }),
-    },
-    Setting {
-        name: "checkpoints_days",
-        default: "90",
-        accepts: "a number of days",
-        description: "How long the checkpoints of a session are kept after its last use.",
-        take: Plain(|settings, value| number(value).map(|days| settings.checkpoints_days = days)),
-    },
-    Setting {
-        name: "credential_store",
-        default: "\"file\"",
-        accepts: if cfg!(feature = "keyring") {
-            "file or keyring"
-        } else {
-            "file (this build has no keyring)"
-        },
-        description: "Where API keys and sign-ins are stored.",
-        take: Plain(|settings, value| {
-            settings.keyring = match value.as_str()? {
-                "file" => false,
-                "keyring" if cfg!(feature = "keyring") => true,
-                _ => return None,
-            };
-            Some(())
-        }),
-    },
-    Setting {
-        name: "proxy",
-        default: "",
-        accepts: "an https URL, or a URL on this machine",
-        description: "The osier server that proxies model calls.",
-        take: Plain(|settings, value| address(value).map(|value| settings.proxy = Some(value))),
-    },
-    Setting {
-        name: "ca_file",
-        default: "",
-        accepts: "the path of a PEM file",
-        description: "Additional certificate authorities to trust.",
-        take: Plain(|settings, value| {
-            text(value).map(|value| settings.ca_file = Some(value.into()))
-        }),
-    },
-    Setting {
-        name: "refresh_models",
-        default: "false",
-        accepts: "true, false, or the https URL of a copy of models.dev/api.json",
-        description: "Whether osier checks for new models and prices once a day.",
-        take: Plain(|settings, value| {
-            settings.refresh_models = match value.as_bool() {
-                Some(wanted) => wanted.then(|| SOURCE.to_owned()),
-                None => Some(address(value)?),
-            };
-            Some(())
-        }),
-    },
-    Setting {
-        name: "permissions",
-        default: "\"yolo\"",
-        accepts: "yolo, auto, ask or plan",
-        description: "Permission mode.",
-        take: Safety(
-            |settings, value| {
-                settings.permissions = PermissionMode::from_name(value.as_str()?)?;
-                Some(())
-            },
-            |settings| settings.permissions = settings.permissions.max(PermissionMode::Ask),
-        ),
-    },
-    Setting {
-        name: "allow",
-        default: "[]",
-        accepts: RULES,
-        description: "Rules for calls that run without a question.",
-        take: Safety(
-            |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
-            |settings| settings.allow.clear(),
-        ),
-    },
-    Setting {
-        name: "ask",
-        default: "[]",
-        accepts: RULES,
-        description: "Rules for calls that require a question in every mode.",
-        take: Safety(
-            |settings, value| restrictions(value, &mut settings.ask),
-            at_least_ask,
-        ),
-    },
-    Setting {
-        name: "deny",
-        default: "[]",
-        accepts: RULES,
-        description: "Rules for calls that are always denied.",
-        take: Safety(
-            |settings, value| restrictions(value, &mut settings.deny),
-            at_least_ask,
-        ),
-    },
-    Setting {
-        name: "claude_hooks",
-        default: "false",
-        accepts: "true or false",
-        description: "Whether the hooks in `~/.claude/settings.json` run in osier too.",
-        take: Safety(
-            |settings, value| value.as_bool().map(|value| settings.claude_hooks = value),
-            at_least_ask,
-        ),
-    },
-    Setting {
-        name: "sandbox",
-        default: "\"off\"",
-        accepts: "off, workspace or read-only",
-        description: "Where commands can write; without network unless `sandbox_network` is set.",
-        take: Safety(
-            |settings, value| {
-                settings.sandbox = SandboxMode::from_name(value.as_str()?)?;
-                Some(())
-            },
-            |settings| settings.sandbox = hold::confined(settings.sandbox),
-        ),
-    },
-    Setting {
-        name: "sandbox_network",
-        default: "false",
-        accepts: "true, false, or a list of hosts, e.g. [\"example.org\", \"*.example.com:443\", \"10.0.0.0/8\"]",
-        description: "Whether sandboxed commands have a network, or the hosts that they can reach.",
-        take: Safety(
-            |settings, value| network(value).map(|value| settings.sandbox_network = value),
-            |settings| settings.sandbox_network = NetworkAccess::Off,
-        ),
-    },
-    Setting {
-        name: "sandbox_write",
-        default: "[]",
-        accepts: "a list of folders, e.g. [\"~/.cargo\"]",
-        description: "Additional folders that sandboxed commands can write to.",
-        take: Safety(
-            |settings, value| texts(value).map(|value| settings.sandbox_write = value),
-            |settings| settings.sandbox_write.clear(),
-        ),
-    },
-    Setting {
-        name: "pass_environment",
-        default: "[]",
-        accepts: "a list of environment variables, e.g. [\"OPENAI_API_KEY\"]",
-        description: "API keys of model providers that commands, hooks, plugins and MCP servers inherit.",
-        take: Safety(
-            |settings, value| texts(value).map(|value| settings.pass_environment = value),
-            |settings| settings.pass_environment.clear(),
-        ),
-    },
-    Setting {
-        name: "secret_warnings",
-        default: "true",
-        accepts: "true or false",
-        description: "Whether osier warns about keys and passwords in texts that the model gets.",
-        take: Safety(
-            |settings, value| {
-                value
-                    .as_bool()
-                    .map(|value| settings.secret_warnings = value)
-            },
-            |settings| settings.secret_warnings = true,
-        ),
-    },
-];
-
 /// Maximum size of a settings file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
-const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \"mcp__github__*\"]";
 
 impl Settings {
     /// The permission rules.

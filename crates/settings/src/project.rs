@@ -23,6 +23,13 @@ impl Settings {
     }
 
     fn load_both(folders: &Folders, cwd: &Path, current: Option<&Self>) -> (Self, Vec<Problem>) {
+        let (mut settings, mut problems) = Self::load_own(folders, cwd, current);
+        problems.extend(settings.add_claude(folders, cwd));
+        (settings, problems)
+    }
+
+    /// The settings without those of other agents.
+    fn load_own(folders: &Folders, cwd: &Path, current: Option<&Self>) -> (Self, Vec<Problem>) {
         let (user, mut problems) = Self::load_user(folders, current);
         let Some(file) = project_file(folders, cwd) else {
             return (user, problems);

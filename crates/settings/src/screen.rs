@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::{Settings, texts};
+use super::Settings;
+use super::value::texts;
 
 /// How images are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,6 +32,15 @@ pub enum SessionError {
     ReadOnly { path: PathBuf },
     #[error("the session file `{}` was deleted while it was open", path.display())]
     Removed { path: PathBuf },
+    #[error(
+        "another program changed the session file `{}` while it was open: it {change}; nothing was written",
+        path.display()
+    )]
+    Changed {
+        path: PathBuf,
+        /// What happened to the file: `was shortened`.
+        change: &'static str,
+    },
     #[error("the session is closed")]
     Closed,
     #[error("an entry cannot be written as json: {0}")]
@@ -48,7 +57,7 @@ impl SessionError {
             Self::Locked { .. } => {
                 Some("continue in a copy with `--fork ID`, or read it with `osier sessions show`")
             }
-            Self::ReadOnly { .. } | Self::Removed { .. } => {
+            Self::ReadOnly { .. } | Self::Removed { .. } | Self::Changed { .. } => {
                 Some("continue in a new session with `/clone`")
             }
             Self::NotFound { .. } => Some("list the sessions with `osier sessions`"),

@@ -1,6 +1,7 @@
 //! Lists sessions and finds one by id, name or path.
 
 use osier_base::sort;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::directory::{EXTENSION, SessionDirectory, id_of};
@@ -23,9 +24,9 @@ const NEAR: usize = 3;
 
 impl SessionDirectory {
     /// The sessions of `scope`, last used first. Skips other files.
-    pub fn list(&self, scope: Scope<'_>) -> Vec<SessionSummary> {
+    pub fn list(&self, scope: Scope<'_>) -> Result<Vec<SessionSummary>, SessionError> {
         let mut sessions: Vec<_> = self
-            .files(scope)
+            .files(scope)?
             .iter()
             .filter_map(|path| summarize(path).ok())
             .filter(|session| is_in(session, scope))
@@ -34,26 +35,26 @@ impl SessionDirectory {
             let newest_first = other.modified.cmp(&one.modified);
             newest_first.then_with(|| other.id.cmp(&one.id))
         });
-        sessions
+        Ok(sessions)
     }
 
     /// The `limit` sessions whose files were written last. Reads only those.
-    pub fn newest(&self, limit: usize) -> Vec<SessionSummary> {
+    pub fn newest(&self, limit: usize) -> Result<Vec<SessionSummary>, SessionError> {
         let mut files: Vec<_> = self
-            .files(Scope::All)
+            .files(Scope::All)?
             .into_iter()
             .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
         sort::by(&mut files, |one, other| other.cmp(one));
         let sessions = files.iter().filter_map(|(_, path)| summarize(path).ok());
-        sessions.take(limit).collect()
+        Ok(sessions.take(limit).collect())
     }
 
     /// The session that was last used in `cwd`. Reads only the files that were written last.
-    pub fn latest(&self, cwd: &Path) -> Option<SessionSummary> {
+    pub fn latest(&self, cwd: &Path) -> Result<Option<SessionSummary>, SessionError> {
         let scope = Scope::Project(cwd);
         let mut files: Vec<_> = self
-            .files(scope)
+            .files(scope)?
             .into_iter()
             .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
@@ -62,10 +63,10 @@ impl SessionDirectory {
         let newest = sessions
             .filter(|session| is_in(session, scope))
             .take(LAST_WRITTEN);
-        newest.max_by(|one, other| {
+        Ok(newest.max_by(|one, other| {
             let later = one.modified.cmp(&other.modified);
             later.then_with(|| one.id.cmp(&other.id))
-        })
+        }))
     }
 
     /// Finds a session file by path, start of the id, or full name.
@@ -86,7 +87,7 @@ impl SessionDirectory {
                 Err(not_found(Vec::new()))
             };
         }
-        let files = self.files(Scope::All);
+        let files = self.files(Scope::All)?;
         let lower_case = query.to_ascii_lowercase();
         let by_id: Vec<_> = files
             .iter()
@@ -108,49 +109,54 @@ impl SessionDirectory {
             }
             _ => {}
         }
-        self.find_by_name(query)
+        named(self.list(Scope::All)?, query)
             .map_err(|named| not_found(near(&files, &lower_case, named)))
-    }
-
-    /// All session files, unordered.
-    pub fn every_file(&self) -> Vec<PathBuf> {
-        self.files(Scope::All)
     }
 
     /// The file of the session with the complete id `id`.
     pub fn file_of(&self, id: &str) -> Option<PathBuf> {
-        let files = self.files(Scope::All);
+        let files = self.files(Scope::All).ok()?;
         files.into_iter().find(|path| id_of(path) == Some(id))
     }
 
-    /// The session named `query`; else the names that contain it.
-    fn find_by_name(&self, query: &str) -> Result<PathBuf, Vec<String>> {
-        let named: Vec<_> = self
-            .list(Scope::All)
-            .into_iter()
-            .filter_map(|session| Some((session.name?, session.path)))
-            .collect();
-        if let Some((_, path)) = named.iter().find(|(name, _)| name == query) {
-            return Ok(path.clone());
-        }
-        let lower_case = query.to_lowercase();
-        let close = |name: &String| !query.is_empty() && name.to_lowercase().contains(&lower_case);
-        Err(named
-            .into_iter()
-            .map(|(name, _)| name)
-            .filter(close)
-            .collect())
-    }
-
-    fn files(&self, scope: Scope<'_>) -> Vec<PathBuf> {
+    fn files(&self, scope: Scope<'_>) -> Result<Vec<PathBuf>, SessionError> {
+        // An unreadable folder must not look like one without sessions: the next start would begin a new session.
+        let unreadable = |path: &Path, error| SessionError::io("read", path, error);
+        let root = self.root();
         match scope {
-            Scope::Project(cwd) => session_files(&self.project(cwd)),
-            Scope::All => entries(self.root())
-                .iter()
-                .flat_map(|project| session_files(project))
-                .collect(),
+            Scope::Project(cwd) => {
+                if !root.exists() {
+                    entries(root).map_err(|error| unreadable(root, error))?;
+                }
+                let project = self.project(cwd);
+                session_files(&project).map_err(|error| unreadable(&project, error))
+            }
+            // Other files in the directory are skipped, like the unreadable folder of one project.
+            Scope::All => {
+                let projects = entries(root).map_err(|error| unreadable(root, error))?;
+                let files = projects.iter().map(|project| session_files(project));
+                Ok(files.filter_map(io::Result::ok).flatten().collect())
+            }
         }
     }
+}
+
+/// The session of `all` named `query`; else the names that contain it.
+fn named(all: Vec<SessionSummary>, query: &str) -> Result<PathBuf, Vec<String>> {
+    let named: Vec<_> = all
+        .into_iter()
+        .filter_map(|session| Some((session.name?, session.path)))
+        .collect();
+    if let Some((_, path)) = named.iter().find(|(name, _)| name == query) {
+        return Ok(path.clone());
+    }
+    let lower_case = query.to_lowercase();
+    let close = |name: &String| !query.is_empty() && name.to_lowercase().contains(&lower_case);
+    Err(named
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(close)
+        .collect())
 }
 
 /// Two projects can share a directory name; the header distinguishes them.
@@ -162,18 +168,22 @@ fn is_in(session: &SessionSummary, scope: Scope<'_>) -> bool {
     }
 }
 
-fn session_files(directory: &Path) -> Vec<PathBuf> {
-    let mut files = entries(directory);
+fn session_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = entries(directory)?;
     files.retain(|path| path.extension().is_some_and(|ending| ending == EXTENSION));
-    files
+    Ok(files)
 }
 
-/// The files in `directory`; empty if it cannot be read, as before the first session.
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    std::fs::read_dir(directory).map_or_else(
-        |_| Vec::new(),
-        |found| found.flatten().map(|entry| entry.path()).collect(),
-    )
+/// The files in `directory`; empty if it does not exist, as before the first session.
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    match std::fs::read_dir(directory) {
+        Ok(found) => Ok(found.flatten().map(|entry| entry.path()).collect()),
+        // A link to nothing is a directory that is out of reach.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !directory.is_symlink() => {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Names that contain the query, then ids with the same start.

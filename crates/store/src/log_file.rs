@@ -3,9 +3,9 @@
 //! The first `length` bytes are complete and acknowledged. Bytes after them belong to an unfinished write; they are
 //! moved to `<file>.torn-N` before the next record is written.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::error::SessionError;
@@ -84,6 +84,9 @@ impl LogFile {
         if self.file.is_none() {
             return self.create(&records).map(|()| 0);
         }
+        if let Some(file) = &self.file {
+            self.check_unchanged(file)?;
+        }
         self.repair_torn_tail()?;
         let (records, begin) = match self.tail {
             Tail::Unterminated => ([b"\n".as_slice(), &records].concat(), self.length + 1),
@@ -92,12 +95,6 @@ impl LogFile {
         let Some(file) = &self.file else {
             return Err(SessionError::Closed);
         };
-        let links = file.metadata().map_or(1, |metadata| metadata.nlink());
-        if links == 0 {
-            return Err(SessionError::Removed {
-                path: self.path.clone(),
-            });
-        }
         match jsonl::append(file, self.length, &records) {
             Ok(length) => {
                 self.length = length;
@@ -111,6 +108,51 @@ impl LogFile {
                 Err(self.error("write", error.source))
             }
         }
+    }
+
+    /// Fails if another program changed the file: what is written then might be lost, or not be readable.
+    fn check_unchanged(&self, file: &File) -> Result<(), SessionError> {
+        let changed = |change| {
+            Err(SessionError::Changed {
+                path: self.path.clone(),
+                change,
+            })
+        };
+        let open = file.metadata().map_err(|error| self.error("read", error))?;
+        let named = std::fs::metadata(&self.path).ok();
+        let id = |metadata: &Metadata| (metadata.dev(), metadata.ino());
+        let state = |metadata: &Metadata| {
+            let written = (metadata.mtime(), metadata.mtime_nsec());
+            (metadata.len(), written, metadata.nlink())
+        };
+        // Some file systems give one file several numbers.
+        let is_other = |named: &Metadata| id(named) != id(&open) && state(named) != state(&open);
+        // A moved file is still the session.
+        match named.as_ref().map(is_other) {
+            Some(true) => return changed("was replaced"),
+            None if open.nlink() == 0 => {
+                return Err(SessionError::Removed {
+                    path: self.path.clone(),
+                });
+            }
+            _ => {}
+        }
+        let mut last = [0];
+        if open.len() < self.length {
+            return changed("was shortened");
+        }
+        // After a failed write of this process, the file has more.
+        if open.len() > self.length && self.tail != Tail::Torn {
+            return changed("was appended to");
+        }
+        if self.tail == Tail::Whole
+            && self.length > 0
+            && file.read_exact_at(&mut last, self.length - 1).is_ok()
+            && last != *b"\n"
+        {
+            return changed("was overwritten");
+        }
+        Ok(())
     }
 
     /// Syncs the written data to disk.

@@ -5,6 +5,9 @@ use crossterm::event::KeyCode;
 use crate::input::{Decoder, InputEvent, PendingInput};
 use osier_base::text;
 
+pub use crate::keymap::fuzz::keymap;
+pub use crate::theme::fuzz::theme;
+
 /// Keys, pastes, the mouse and replies.
 pub fn keys(data: &[u8]) {
     let whole = decoded(data, data.len().max(1));
@@ -53,5 +56,15 @@ mod tests {
     #[test]
     fn saved_input_is_decoded() {
         osier_testing::fuzz::run_cases("keys", super::keys);
+    }
+
+    #[test]
+    fn saved_keymaps_bind_what_they_say() {
+        osier_testing::fuzz::run_cases("keymap", super::keymap);
+    }
+
+    #[test]
+    fn saved_themes_have_valid_colours() {
+        osier_testing::fuzz::run_cases("theme", super::theme);
     }
 }

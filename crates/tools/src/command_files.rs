@@ -291,12 +291,8 @@ impl Reader<'_> {
             match (char, quote) {
                 (char, Some(open)) if char == open => quote = None,
                 ('\\', None | Some('"')) => word.text.push(chars.next()?.1),
-                ('$' | '`', None | Some('"')) => {
-                    word.is_open = true;
-                    word.text.push(char);
-                }
                 ('\'' | '"', None) => quote = Some(char),
-                ('*' | '?' | '[' | '~', None) => {
+                ('$' | '`', None | Some('"')) | ('*' | '?' | '[' | '~', None) => {
                     word.is_open = true;
                     word.text.push(char);
                 }

@@ -87,7 +87,7 @@ pub async fn run_shell(
     }
     let (invocation, report) = workspace.shell().invocation(&request.command)?;
     let mut outcome = run(workspace, request, &invocation, &report, cancel, updates).await?;
-    outcome.details.sandbox = sandbox.clone();
+    outcome.details.sandbox.clone_from(&sandbox);
     if matches!(outcome.end, ShellEnd::MovedToBackground(_)) {
         return Ok(outcome);
     }

@@ -1,6 +1,7 @@
 //! The state that the tools of one session share: working directory, known files and running processes.
 //! Dropping the workspace ends the background jobs and removes the stored outputs.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,6 +92,16 @@ impl Workspace {
     #[must_use]
     pub fn with_questions(mut self, questions: Option<Questions>) -> Self {
         self.questions = questions;
+        self
+    }
+
+    /// Sets environment variables for commands.
+    #[must_use]
+    pub fn with_environment(mut self, variables: &BTreeMap<String, String>) -> Self {
+        let pairs = variables
+            .iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        self.shell.env.extend(pairs);
         self
     }
 

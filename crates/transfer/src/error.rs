@@ -27,7 +27,7 @@ pub enum TransferError {
     Empty,
     #[error("the exported file `{}` differs from the session: {what}", path.display())]
     Unfaithful { path: PathBuf, what: String },
-    #[error("`{}` is not a session of osier, pi, Claude Code or Codex: {reason}", path.display())]
+    #[error("`{}` is not a session of osier, pi, Claude Code, Codex or opencode: {reason}", path.display())]
     Unrecognised { path: PathBuf, reason: String },
     #[error("`{}` contains no messages", path.display())]
     NoMessages { path: PathBuf },

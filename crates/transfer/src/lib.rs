@@ -30,7 +30,7 @@
 //! ```
 //!
 //! - [`export`] and [`export_to`] write a session with [`ExportOptions`] to a file or a stream.
-//! - [`import`] imports a session file of osier, pi, Claude Code or Codex; [`find`] lists those on this machine.
+//! - [`import`] imports a session file of osier, pi, Claude Code, Codex or opencode; [`find`] lists those on this machine.
 //! - [`HtmlThemes`] and [`Highlighter`] provide the colours of HTML pages; [`PlainThemes`] is the default.
 //!
 //! An export reads the session once, entry by entry, and removes everything that looks like a key. An import never
@@ -45,6 +45,7 @@ mod html;
 mod import;
 mod jsonl;
 mod markdown;
+mod patch;
 mod plan;
 mod target;
 

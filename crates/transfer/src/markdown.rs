@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::patch;
 use super::plan::Plan;
 use osier_agent::{AgentMessage, Attachment, Severity, ShellRun, ToolResultMessage};
 use osier_base::redact::redact;
@@ -166,7 +167,7 @@ fn assistant(
             } if !redacted && !thinking.trim().is_empty() => {
                 summed("Thinking", thinking, out)?;
             }
-            AssistantBlock::ToolCall(call) => calls.push(call.clone()),
+            AssistantBlock::ToolCall(call) => calls.push(call.as_made().into_owned()),
             _ => {}
         }
     }
@@ -213,7 +214,8 @@ fn answered(
         };
     }
     let subject = call.as_ref().map(subject).unwrap_or_default();
-    folded(&given.tool_name, &subject, &end, out)?;
+    let name = call.as_ref().map_or(&given.tool_name, |call| &call.name);
+    folded(name, &subject, &end, out)?;
     if let Some(call) = &call
         && let Some((language, text)) = arguments(call, &subject)
     {
@@ -367,6 +369,9 @@ fn subject(call: &ToolCall) -> String {
     let Value::Object(members) = &call.arguments else {
         return call.arguments_error.clone().unwrap_or_default();
     };
+    if let Some(files) = patch::files(call) {
+        return files;
+    }
     let named = NAMES.iter().find_map(|name| members.get(*name));
     match named.or_else(|| members.values().find(|value| value.is_string())) {
         Some(Value::String(text)) => text.clone(),

@@ -43,7 +43,8 @@ fn rule_item(info: &RuleInfo) -> Item {
         Effect::Deny => "deny",
     };
     let (source, dimmed) = match info.source {
-        RuleSource::Settings => ("settings.toml", true),
+        RuleSource::Settings => ("settings", true),
+        RuleSource::Command => ("slash command", true),
         RuleSource::Project => ("this project", false),
         RuleSource::Session => ("this session", false),
     };

@@ -105,7 +105,7 @@ fn open(session: Option<&str>, folders: &Folders, cwd: &Path) -> Result<Reading,
     let directory = SessionDirectory::new(&folders.data);
     let path = match session {
         Some(query) => directory.find(query)?,
-        None => match directory.latest(cwd) {
+        None => match directory.latest(cwd)? {
             Some(session) => session.path,
             None => {
                 return Err(SessionError::NotFound {

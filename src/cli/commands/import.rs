@@ -15,8 +15,8 @@ use osier_transfer::{ForeignSession, ImportOptions, SourceFolders, find, import}
 
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ImportArgs {
-    /// Import these session files of osier, pi, Claude Code or Codex
-    #[arg(value_name = "PATH", conflicts_with_all = ["pi", "claude", "codex"])]
+    /// Import these session files of osier, pi, Claude Code, Codex or opencode
+    #[arg(value_name = "PATH", conflicts_with_all = ["pi", "claude", "codex", "opencode"])]
     pub paths: Vec<PathBuf>,
 
     /// Import the sessions of pi for this directory
@@ -30,6 +30,10 @@ pub(in crate::cli) struct ImportArgs {
     /// Import the sessions of Codex for this directory
     #[arg(long)]
     pub codex: bool,
+
+    /// Import the sessions of opencode for this directory
+    #[arg(long)]
+    pub opencode: bool,
 
     /// Include the sessions of all directories
     #[arg(long)]
@@ -56,11 +60,12 @@ pub(in crate::cli) fn run(
         (args.pi, ImportSource::Pi),
         (args.claude, ImportSource::Claude),
         (args.codex, ImportSource::Codex),
+        (args.opencode, ImportSource::Opencode),
     ];
     let any = chosen.iter().any(|(wanted, _)| *wanted);
     if !any && !args.list && args.paths.is_empty() {
         return Ok(usage_error(
-            "nothing to import; name a file or a source (`--pi`, `--claude`, `--codex`), or list sessions with `--list`",
+            "nothing to import; name a file or a source (`--pi`, `--claude`, `--codex`, `--opencode`), or list sessions with `--list`",
         ));
     }
     let mut paths: Vec<PathBuf> = args.paths.iter().map(|path| cwd.join(path)).collect();

@@ -11,6 +11,7 @@ pub(super) mod export;
 #[cfg(feature = "transfer")]
 pub(super) mod import;
 pub(super) mod mcp;
+pub(super) mod migrate;
 pub(super) mod models;
 pub(super) mod sessions;
 pub(super) mod shell;

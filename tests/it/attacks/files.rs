@@ -699,6 +699,7 @@ async fn no_write_follows_a_link_that_appears_after_the_check() {
             arguments: json!({"file_path": path, "content": "x"}),
             arguments_error: None,
             signature: None,
+            ..ToolCall::default()
         };
         if gate.before_tool(&call, &cancel).await != ToolDecision::Allow {
             continue;

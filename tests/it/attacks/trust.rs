@@ -105,7 +105,7 @@ fn place_attack(kind: &str, work: &Path, name: &str, mark: &Path) {
 fn context(work: &Path) -> ProjectContext {
     ProjectContext::load(&ContextSources {
         config: work.with_file_name("config"),
-        home: None,
+        peers: None,
         cwd: work.to_owned(),
         extra: Vec::new(),
     })

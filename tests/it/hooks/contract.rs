@@ -218,7 +218,7 @@ async fn failed_call_runs_post_tool_use_failure() {
     let failure: Value = serde_json::from_str(&failure).unwrap();
     assert_eq!(failure["is_interrupt"], false);
     assert!(failure["error"].as_str().unwrap().starts_with("bad"));
-    assert_eq!(notices(&events), [(Severity::Info, "seen".to_owned())]);
+    assert_eq!(notices(&events), [(Severity::Warning, "seen".to_owned())]);
     open.close().await;
 }
 

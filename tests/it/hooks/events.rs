@@ -52,6 +52,18 @@ async fn session_events_run_hooks_in_order() {
     let input = json!({"file_path": file});
     let mut told = log_until_end(&place, &open);
     let response = told[3].1["tool_response"]["file"].take();
+    let mut ids = Vec::new();
+    for (name, event) in &mut told {
+        let fields = event.as_object_mut().unwrap();
+        let duration = fields.shift_remove("duration_ms");
+        assert_eq!(duration.is_some(), name == "PostToolUse", "{name}");
+        ids.extend(fields.shift_remove("prompt_id"));
+    }
+    assert_eq!(ids.len(), 5, "{ids:?}");
+    assert!(
+        ids.iter().all(|id| id.is_string() && *id == ids[0]),
+        "{ids:?}"
+    );
     assert_eq!(
         (&response["filePath"], &response["totalLines"]),
         (&json!(file), &json!(1))

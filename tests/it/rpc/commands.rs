@@ -410,6 +410,7 @@ fn look_around(wire: &mut RpcProcess) {
     let stash = wire.call("drop_stashed", json!({"stashed": id}));
     assert_eq!(stash, json!({"prompts": []}));
     wire.call("keep_unsent", json!({"text": "half a"}));
+    wire.call("save_draft_files", json!({"files": []}));
     assert_eq!(wire.call("find_unsent", json!({})), Value::Null);
     wire.call("keep_unsent", json!({"text": ""}));
     wire.call(

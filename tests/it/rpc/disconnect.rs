@@ -119,5 +119,8 @@ fn session_open_in_another_process_is_an_error_with_its_id() {
     first.event("agent_settled");
     let messages = first.call("get_messages", json!({}));
     assert_eq!(messages["messages"].as_array().map(Vec::len), Some(4));
-    assert_eq!(lines_of(std::path::Path::new(&path))[0]["type"], "session");
+    assert_eq!(
+        lines_of(std::path::Path::new(&path))[0]["type"],
+        "osier_session"
+    );
 }

@@ -203,6 +203,54 @@ fn check_reports_damage() {
 }
 
 #[test]
+fn print_mode_reports_damage_of_the_session_that_it_continues() {
+    let home = home(&["fix the parser"]);
+    let file = home.sessions()[0].clone();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let damaged = text.replacen("\n{", "\n!!{", 1);
+    assert_ne!(text, damaged);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "damage is what this test is about"
+    )]
+    std::fs::write(&file, damaged).unwrap();
+    let turns = json!([{"repeat": true, "steps": [{"text": "more"}]}]);
+    let ended = home.scripted(&turns).args(["-c", "-p", "go on"]).run();
+    let name = home.normal(&file.to_string_lossy());
+    assert_eq!(
+        home.normal(&ended.stderr),
+        format!("[WRN] skipped 1 damaged line of the session file; it remains in `{name}`\n")
+    );
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "more\n"));
+}
+
+#[test]
+fn unreadable_sessions_directory_is_an_error() {
+    let home = home(&["fix the parser"]);
+    let sessions = home.home().join("sessions");
+    std::fs::rename(&sessions, home.home().join("aside")).unwrap();
+    std::os::unix::fs::symlink("/nothing", &sessions).unwrap();
+    let name = home.normal(&sessions.to_string_lossy());
+    for arguments in [["list", "--all"], ["search", "quokka"], ["show", "0199"]] {
+        let ended = run(&home, arguments);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+        assert_eq!(
+            home.normal(&ended.stderr),
+            format!("osier: cannot read `{name}`: No such file or directory (os error 2)\n"),
+            "{arguments:?}"
+        );
+    }
+    let turns = json!([{"repeat": true, "steps": [{"text": "no"}]}]);
+    let ended = home.scripted(&turns).args(["-c", "-p", "go on"]).run();
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
+    assert!(
+        home.normal(&ended.stderr).contains(&name),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
 fn sessions_are_readable_in_a_read_only_home() {
     if !skip::has(&["mount", "umount"], "apt install mount") {
         return;

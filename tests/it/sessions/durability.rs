@@ -120,7 +120,7 @@ fn thirty_kills_lose_no_acknowledged_entry() {
         (Some(0), "the end of the turn\n")
     );
     let torn = lines_of(&home.sessions()[0]);
-    assert_eq!(torn[0]["type"], "session");
+    assert_eq!(torn[0]["type"], "osier_session");
 }
 
 #[test]

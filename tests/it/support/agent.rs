@@ -52,7 +52,7 @@ pub(crate) fn model(reference: &str) -> Model {
 impl AgentSetup {
     /// An agent with the model `test/one`, which has no script yet, and without tools.
     pub(crate) fn new() -> Self {
-        let provider = ScriptedProvider::default();
+        let provider = ScriptedProvider::default().recording();
         let transport = ProviderTransport::new(Arc::new(provider.clone()), None);
         Self {
             provider,

@@ -7,6 +7,7 @@ pub(crate) mod connection;
 pub(crate) mod event_lines;
 pub(crate) mod model_server;
 pub(crate) mod oauth;
+pub(crate) mod peers;
 pub(crate) mod session;
 #[path = "../../../benches/support/session_fixture.rs"]
 pub(crate) mod session_fixture;

@@ -48,6 +48,58 @@ fn codex_session_has_turns_and_diffs() {
     insta::assert_snapshot!("import_codex", told(&imported, &loaded));
 }
 
+#[test]
+fn opencode_session_has_its_calls_and_diffs() {
+    let (imported, loaded) = imported("opencode.json");
+    insta::assert_snapshot!("import_opencode", told(&imported, &loaded));
+}
+
+#[test]
+fn steps_of_a_claude_code_subagent_are_details_of_its_call() {
+    let name = "22301800-cbda-46e4-bdea-4dff3bcb2872";
+    let (imported, loaded) = imported(&format!("claude-subagent/{name}.jsonl"));
+    assert_eq!(imported.report.subagents, 1);
+    let details = loaded
+        .entries
+        .iter()
+        .find_map(|entry| match entry.kind.as_message()? {
+            osier_agent::AgentMessage::ToolResult(result) => Some(result.details.clone()),
+            _ => None,
+        });
+    let details = details.unwrap();
+    assert_eq!(
+        (
+            &details["agent"],
+            &details["model"],
+            &details["turns"],
+            &details["steps"]
+        ),
+        (
+            &json!(null),
+            &json!("anthropic/claude-opus-5-5"),
+            &json!(2),
+            &json!([{"callId": "toolu_Bash0s", "tool": "bash", "arguments": {"command": "ls"}, "status": "success"}])
+        )
+    );
+    assert_eq!(details["spending"]["total"]["input"], 20);
+
+    // The file of the subagent is no session of its own.
+    let home = Home::new();
+    for file in [
+        format!("{name}.jsonl"),
+        format!("{name}/subagents/agent-a7e1b9544ec9e156e.jsonl"),
+    ] {
+        let text = std::fs::read_to_string(fixture(&format!("claude-subagent/{file}"))).unwrap();
+        let text = text.replace("/home/me/project", &home.work().to_string_lossy());
+        let path = home.home().join(".claude/projects/-work").join(&file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        home.config(&format!(".claude/projects/-work/{file}"), text);
+    }
+    let output = home.cli().args(["import", "--claude"]).run();
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    assert_eq!(home.sessions().len(), 1);
+}
+
 fn told(imported: &Imported, loaded: &Loaded) -> String {
     let mut lines = imported.described();
     lines.push(format!(
@@ -200,7 +252,7 @@ fn file_that_is_not_a_session_is_an_error() {
     for (name, reason) in [
         (
             "notes.jsonl",
-            "is not a session of osier, pi, Claude Code or Codex: its first lines match none of these formats",
+            "is not a session of osier, pi, Claude Code, Codex or opencode: its first lines match none of these formats",
         ),
         ("empty.jsonl", "it is empty"),
         ("missing.jsonl", "cannot read `WORK/missing.jsonl`"),

@@ -228,6 +228,25 @@ fn exit_prints_the_answer_and_the_resume_command() {
 }
 
 #[test]
+fn exit_during_an_answer_prints_what_there_is_of_it() {
+    for (signal, code) in [(None, 0), (Some("TERM"), 143)] {
+        let turns = r#"{"turns": [{"steps": [{"text": "Half an answer"}, {"wait": 600000}, {"text": "never"}]}]}"#;
+        let mut program = Program::new().file("s.json", turns).model("s.json").start();
+        program.shows("Ask,");
+        program.write("hello\r");
+        program.shows("Half an answer");
+        match signal {
+            Some(signal) => program.signal(signal),
+            None => program.write("\x04"),
+        }
+        assert_eq!(program.exit().exit_code(), code);
+        program.is_restored();
+        let left = program.screen();
+        assert!(left.contains("Half an answer\n\nResume with:"), "{left}");
+    }
+}
+
+#[test]
 fn exit_without_messages_prints_nothing() {
     let mut program = Program::new()
         .file("s.json", ANSWER)

@@ -5,11 +5,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DESKTOP, PHONE, faults, file, picture, play, say, settled, work } from "./support.mjs";
 
-const writes = (path, content) => ({ tool: "write", arguments: { file_path: path, content } });
+// With a command: the tool `write` rejects files that the model has not read.
+const writes = (path, content) => ({
+  tool: "bash",
+  arguments: { command: `mkdir -p src && printf '%s' '${content}' > ${path}` },
+});
 const TURNS = [
   { when: { toolResult: "" }, repeat: true, steps: [{ text: "Done." }] },
-  { when: { user: "first" }, repeat: true, steps: [writes("src/a.txt", "one\n"), writes("notes.md", "# Notes\n")] },
-  { when: { user: "second" }, repeat: true, steps: [writes("src/a.txt", "one\ntwo\n"), writes("new.txt", "new\n")] },
+  { when: { user: "first" }, repeat: true, steps: [writes("src/a.txt", "one\n"), writes("notes.md", "# Notes\n")]},
+  { when: { user: "second" }, repeat: true, steps: [writes("src/a.txt", "one\ntwo\n"), writes("new.txt", "new\n")]},
 ];
 
 const read = (name) => readFileSync(join(work, name), "utf8");

@@ -4,24 +4,31 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
+use osier_settings::Settings;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::Victim;
-use super::operations::Files;
+use super::operations::{After, Files, Promise};
 use crate::support::rpc::Rpc;
 use crate::support::until;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// How long processes may take to end on a busy machine.
+const END: Duration = Duration::from_mins(1);
+
 /// Starts osier again and returns everything that is wrong.
-pub(crate) fn after_kill(victim: &Victim, files: Files) -> Vec<String> {
+pub(crate) fn after_kill(victim: &Victim, after: &After) -> Vec<String> {
     let mut problems = Vec::new();
     problems.extend(start_again(victim));
     problems.extend(prompts(victim));
-    if files == Files::BeforeOrAfter {
+    problems.extend(broken_promises(victim, &after.promises));
+    if after.files == Files::BeforeOrAfter {
         problems.extend(half_done(victim));
     }
+    problems.extend(configuration(victim));
+    problems.extend(index(victim));
     for arguments in [
         ["sessions", "check"],
         ["sessions", "list"],
@@ -30,15 +37,13 @@ pub(crate) fn after_kill(victim: &Victim, files: Files) -> Vec<String> {
         problems.extend(program_works(victim, &arguments));
     }
     problems.extend(objects(victim));
-    let ended = until(Duration::from_secs(5), || {
-        victim.home.processes().is_empty()
-    });
-    if !ended {
+    if !until(END, || victim.home.processes().is_empty()) {
         problems.push(format!("processes are left: {:?}", victim.home.processes()));
         for process in victim.home.processes() {
             crate::support::signal(process.id, rustix::process::Signal::KILL);
         }
     }
+    problems.extend(locks(victim));
     problems
 }
 
@@ -122,6 +127,87 @@ fn objects(victim: &Victim) -> Vec<String> {
             if hash != name.concat() {
                 problems.push(format!("object {} is damaged", name.concat()));
             }
+        }
+    }
+    problems
+}
+
+/// What osier acknowledged before the kill is stored.
+fn broken_promises(victim: &Victim, promises: &[Promise]) -> Vec<String> {
+    let is_kept =
+        |promise: &&Promise| victim.home.contains(promise.file, &promise.text) == promise.is_there;
+    let broken = promises.iter().filter(|promise| !is_kept(promise));
+    broken
+        .map(|promise| format!("acknowledged and lost: {promise:?}"))
+        .collect()
+}
+
+/// Settings and credentials are complete and private, and no change of files is left half done.
+fn configuration(victim: &Victim) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = victim.home.home();
+    let mut problems = Vec::new();
+    let (settings, faults) = Settings::load(&home.join("settings.toml"));
+    if !faults.is_empty() || settings.model.is_none() {
+        problems.push(format!("the settings are damaged: {faults:?}"));
+    }
+    if let Ok(text) = fs::read(home.join("auth.json"))
+        && serde_json::from_slice::<serde_json::Value>(&text).is_err()
+    {
+        problems.push("the credentials are damaged".to_owned());
+    }
+    for name in ["settings.toml", "auth.json"] {
+        let mode = fs::metadata(home.join(name)).map(|data| data.permissions().mode());
+        if mode.is_ok_and(|mode| mode & 0o077 != 0) {
+            problems.push(format!("others can read `{name}`"));
+        }
+    }
+    problems
+}
+
+/// The index lists every session that has a prompt, and no others.
+fn index(victim: &Victim) -> Option<String> {
+    let mut command = victim.home.command(&victim.program);
+    let output = command
+        .args(["sessions", "list", "--all", "--json"])
+        .output();
+    let text = match output {
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        }
+        other => return Some(format!("the sessions cannot be listed: {other:?}")),
+    };
+    let lines = text.lines().map(serde_json::from_str::<serde_json::Value>);
+    let listed: BTreeSet<String> = lines
+        .filter_map(|line| Some(line.ok()?["path"].as_str()?.to_owned()))
+        .collect();
+    let folder = victim.home.home().join("sessions");
+    let has_prompt = |path: &std::path::PathBuf| {
+        fs::read_to_string(path).is_ok_and(|text| text.contains("\"GO "))
+    };
+    let mut stored = victim.home.sessions();
+    stored.retain(|path| path.starts_with(&folder) && has_prompt(path));
+    let missing: Vec<_> = stored
+        .iter()
+        .filter(|path| !listed.contains(&path.display().to_string()))
+        .collect();
+    let gone: Vec<_> = listed
+        .iter()
+        .filter(|path| !std::path::Path::new(path).exists())
+        .collect();
+    (!missing.is_empty() || !gone.is_empty())
+        .then(|| format!("the index lacks {missing:?} and lists {gone:?}"))
+}
+
+/// No process has a lock any more.
+fn locks(victim: &Victim) -> Vec<String> {
+    let mut problems = Vec::new();
+    for path in victim.home.files_named("lock") {
+        let Ok(file) = fs::File::open(&path) else {
+            continue;
+        };
+        if file.try_lock().is_err() {
+            problems.push(format!("`{}` is locked", path.display()));
         }
     }
     problems

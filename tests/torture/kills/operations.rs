@@ -10,6 +10,41 @@ use serde_json::{Value, json};
 use super::Victim;
 use crate::support::rpc::Rpc;
 
+/// What must be true after the next start.
+#[derive(Debug)]
+pub(crate) struct After {
+    pub(crate) files: Files,
+    /// What osier has acknowledged before the kill.
+    pub(crate) promises: Vec<Promise>,
+}
+
+/// A file below the home contains a text, or not.
+#[derive(Debug)]
+pub(crate) struct Promise {
+    pub(crate) file: &'static str,
+    pub(crate) text: String,
+    pub(crate) is_there: bool,
+}
+
+impl Promise {
+    fn contains(file: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            file,
+            text: text.into(),
+            is_there: true,
+        }
+    }
+}
+
+impl From<Files> for After {
+    fn from(files: Files) -> Self {
+        Self {
+            files,
+            promises: Vec::new(),
+        }
+    }
+}
+
 /// What to expect of the files of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
@@ -19,7 +54,7 @@ pub(crate) enum Files {
     BeforeOrAfter,
 }
 
-pub(crate) type Operation = (&'static str, fn(&mut Victim) -> Result<Files, String>);
+pub(crate) type Operation = (&'static str, fn(&mut Victim) -> Result<After, String>);
 
 pub(crate) const SETTINGS: &str =
     "model = \"openai-chat-completions/m\"\nsubagents = true\nauto_compact = false\n";
@@ -29,18 +64,18 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Every operation that changes a file.
 pub(crate) const OPERATIONS: &[Operation] = &[
     ("prompt", |victim| prompt(victim, "text", 250)),
-    ("edit", |victim| prompt(victim, "tools", 600)),
     ("restore", restore),
+    ("stash", stash),
     ("lane", lane),
+    ("compact", compact),
     ("login", login),
-    ("rename", |victim| {
-        on_session(victim, &["rename", "ID", "another name"])
-    }),
-    ("compact", |victim| {
-        command(victim, &json!({"type": "compact"}), 80)
-    }),
     ("settings", settings),
+    ("branch", |victim| {
+        command(victim, &json!({"type": "branch"}), 30)
+    }),
     ("fan", fan),
+    ("edit", |victim| prompt(victim, "tools", 600)),
+    ("rename", rename),
     ("command", |victim| prompt(victim, "files", 500)),
     ("subagent", |victim| prompt(victim, "agent", 700)),
     ("undo", |victim| {
@@ -50,16 +85,13 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         command(victim, &json!({"type": "redo_prompt"}), 30)
     }),
     ("undo restore", undo_restore),
-    ("branch", |victim| {
-        command(victim, &json!({"type": "branch"}), 30)
+    ("fork", |victim| {
+        command(victim, &json!({"type": "fork"}), 60)
     }),
-    ("stash", |victim| {
-        command(
-            victim,
-            &json!({"type": "stash_prompt", "text": "for later"}),
-            20,
-        )
+    ("clone", |victim| {
+        command(victim, &json!({"type": "clone"}), 60)
     }),
+    ("label", label),
     ("draft", |victim| {
         command(
             victim,
@@ -67,20 +99,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             20,
         )
     }),
-    ("history", |victim| {
-        command(
-            victim,
-            &json!({"type": "add_history", "text": "an old prompt"}),
-            20,
-        )
-    }),
-    ("name", |victim| {
-        command(
-            victim,
-            &json!({"type": "set_session_name", "name": "a name"}),
-            20,
-        )
-    }),
+    ("history", history),
+    ("name", name),
     ("model", |victim| {
         let reference = "anthropic-messages/m";
         command(
@@ -90,11 +110,11 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         )
     }),
     ("logout", |victim| {
-        program(victim, &["auth", "logout", "anthropic"], "", 120)
+        program(victim, &["auth", "logout", "anthropic"], "", 120).map(|(after, _)| after)
     }),
     ("trash", trash),
     ("export", |victim| {
-        program(victim, &["export", "newest.jsonl"], "", 150)
+        program(victim, &["export", "newest.jsonl"], "", 150).map(|(after, _)| after)
     }),
     ("export html", |victim| {
         let command = json!({"type": "export_session", "path": "session.html", "force": true});
@@ -102,13 +122,13 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     }),
     ("import", import),
     ("reindex", |victim| {
-        program(victim, &["sessions", "reindex"], "", 150)
+        program(victim, &["sessions", "reindex"], "", 150).map(|(after, _)| after)
     }),
     ("prune", |victim| {
-        program(victim, &["checkpoints", "prune"], "", 150)
+        program(victim, &["checkpoints", "prune"], "", 150).map(|(after, _)| after)
     }),
     ("start", |victim| {
-        program(victim, &["-c", "-p", "GO text 1"], "", 300)
+        program(victim, &["-c", "-p", "GO text 1"], "", 300).map(|(after, _)| after)
     }),
 ];
 
@@ -131,22 +151,111 @@ fn open(victim: &mut Victim) -> Result<Rpc, String> {
     Ok(rpc)
 }
 
-fn prompt(victim: &mut Victim, kind: &str, most: u64) -> Result<Files, String> {
+fn prompt(victim: &mut Victim, kind: &str, most: u64) -> Result<After, String> {
     let mut rpc = open(victim)?;
     let number = victim.next_number();
     victim.server.set_delay(victim.random.below(3));
     rpc.send(&json!({"type": "prompt", "message": format!("GO {kind} {number}")}));
     victim.wait(most);
     rpc.kill();
-    Ok(Files::Any)
+    Ok(Files::Any.into())
 }
 
-fn command(victim: &mut Victim, command: &Value, most: u64) -> Result<Files, String> {
+fn command(victim: &mut Victim, command: &Value, most: u64) -> Result<After, String> {
+    promised(victim, command, most, None)
+}
+
+/// A command with what its answer promises.
+fn promised(
+    victim: &mut Victim,
+    command: &Value,
+    most: u64,
+    promise: Option<Promise>,
+) -> Result<After, String> {
     let mut rpc = open(victim)?;
-    rpc.send(command);
+    send_and_kill(victim, &mut rpc, command, most, promise)
+}
+
+fn send_and_kill(
+    victim: &mut Victim,
+    rpc: &mut Rpc,
+    command: &Value,
+    most: u64,
+    promise: Option<Promise>,
+) -> Result<After, String> {
+    let mut command = command.clone();
+    command["id"] = json!("killed");
+    rpc.send(&command);
     victim.wait(most);
     rpc.kill();
-    Ok(Files::Any)
+    let is_acknowledged = promise.is_some() && rpc.has_succeeded(&command["id"], PATIENCE);
+    Ok(After {
+        files: Files::Any,
+        promises: promise.into_iter().filter(|_| is_acknowledged).collect(),
+    })
+}
+
+fn stash(victim: &mut Victim) -> Result<After, String> {
+    let text = format!("for later {}", victim.next_number());
+    let command = json!({"type": "stash_prompt", "text": text});
+    promised(
+        victim,
+        &command,
+        60,
+        Some(Promise::contains("stash.json", text)),
+    )
+}
+
+fn history(victim: &mut Victim) -> Result<After, String> {
+    let text = format!("an old prompt {}", victim.next_number());
+    let command = json!({"type": "add_history", "text": text});
+    promised(
+        victim,
+        &command,
+        60,
+        Some(Promise::contains("history.jsonl", text)),
+    )
+}
+
+fn name(victim: &mut Victim) -> Result<After, String> {
+    let name = format!("name {}", victim.next_number());
+    let command = json!({"type": "set_session_name", "name": name});
+    promised(
+        victim,
+        &command,
+        60,
+        Some(Promise::contains("sessions", name)),
+    )
+}
+
+fn label(victim: &mut Victim) -> Result<After, String> {
+    let mut rpc = open(victim)?;
+    let prompts = rpc.ask(&json!({"id": 2, "type": "get_fork_messages"}), PATIENCE);
+    let prompts = prompts.unwrap_or_default();
+    let entry = prompts.pointer("/data/messages/0/entryId").cloned();
+    let label = format!("label {}", victim.next_number());
+    let command = json!({"type": "label_entry", "entryId": entry, "label": label});
+    let promise = Promise::contains("sessions", label);
+    send_and_kill(victim, &mut rpc, &command, 60, Some(promise))
+}
+
+/// With a conversation that is long enough.
+fn compact(victim: &mut Victim) -> Result<After, String> {
+    let mut rpc = open(victim)?;
+    for _ in 0..2 {
+        let number = victim.next_number();
+        if !rpc.prompt(&format!("GO long {number}"), PATIENCE) {
+            return Err("a prompt does not end".to_owned());
+        }
+    }
+    let promise = Promise::contains("sessions", "A summary of the conversation.");
+    send_and_kill(
+        victim,
+        &mut rpc,
+        &json!({"type": "compact"}),
+        400,
+        Some(promise),
+    )
 }
 
 /// Two prompts that change many files.
@@ -167,15 +276,15 @@ fn restore_command() -> Value {
     json!({"id": 2, "type": "restore_files", "at": {"at": "last_prompt"}, "byHand": true})
 }
 
-fn restore(victim: &mut Victim) -> Result<Files, String> {
+fn restore(victim: &mut Victim) -> Result<After, String> {
     let mut rpc = two_states(victim)?;
     rpc.send(&restore_command());
     victim.wait(150);
     rpc.kill();
-    Ok(Files::BeforeOrAfter)
+    Ok(Files::BeforeOrAfter.into())
 }
 
-fn undo_restore(victim: &mut Victim) -> Result<Files, String> {
+fn undo_restore(victim: &mut Victim) -> Result<After, String> {
     let mut rpc = two_states(victim)?;
     let restored = rpc.ask(&restore_command(), PATIENCE);
     if !restored
@@ -187,7 +296,7 @@ fn undo_restore(victim: &mut Victim) -> Result<Files, String> {
     rpc.send(&json!({"type": "undo_restore"}));
     victim.wait(150);
     rpc.kill();
-    Ok(Files::BeforeOrAfter)
+    Ok(Files::BeforeOrAfter.into())
 }
 
 fn fan_command(number: u64) -> Value {
@@ -195,16 +304,16 @@ fn fan_command(number: u64) -> Value {
     json!({"type": "fan_out", "models": models, "prompt": format!("GO files {number}")})
 }
 
-fn fan(victim: &mut Victim) -> Result<Files, String> {
+fn fan(victim: &mut Victim) -> Result<After, String> {
     let mut rpc = two_states(victim)?;
     let number = victim.next_number();
     rpc.send(&fan_command(number));
     victim.wait(800);
     rpc.kill();
-    Ok(Files::BeforeOrAfter)
+    Ok(Files::BeforeOrAfter.into())
 }
 
-fn lane(victim: &mut Victim) -> Result<Files, String> {
+fn lane(victim: &mut Victim) -> Result<After, String> {
     let mut rpc = two_states(victim)?;
     let number = victim.next_number();
     rpc.send(&fan_command(number));
@@ -215,16 +324,16 @@ fn lane(victim: &mut Victim) -> Result<Files, String> {
     rpc.send(&json!({"type": "take_lane", "lane": victim.random.below(2)}));
     victim.wait(150);
     rpc.kill();
-    Ok(Files::BeforeOrAfter)
+    Ok(Files::BeforeOrAfter.into())
 }
 
-/// Runs the program with this input and kills it.
+/// Runs the program with this input and kills it. Whether it had ended with success.
 fn program(
     victim: &mut Victim,
     arguments: &[&str],
     input: &str,
     most: u64,
-) -> Result<Files, String> {
+) -> Result<(After, bool), String> {
     if victim.home.sessions().is_empty() {
         open(victim)?.kill();
     }
@@ -242,59 +351,74 @@ fn program(
     }
     victim.wait(most);
     let _ = child.kill();
-    let _ = child.wait();
-    Ok(Files::Any)
+    let status = child.wait().map_err(|error| error.to_string())?;
+    Ok((Files::Any.into(), status.success()))
 }
 
-fn login(victim: &mut Victim) -> Result<Files, String> {
-    program(
-        victim,
-        &["auth", "login", "--key", "anthropic"],
-        "sk-ant-a-test-key\n",
-        150,
-    )
+/// The same, with what a success promises.
+fn promised_by_program(
+    victim: &mut Victim,
+    arguments: &[&str],
+    input: &str,
+    promise: Promise,
+) -> Result<After, String> {
+    let (mut after, has_succeeded) = program(victim, arguments, input, 200)?;
+    after.promises.extend(has_succeeded.then_some(promise));
+    Ok(after)
 }
 
-/// Runs a subcommand of `osier sessions` with the id of a session in place of `ID`.
-fn on_session(victim: &mut Victim, arguments: &[&str]) -> Result<Files, String> {
+fn login(victim: &mut Victim) -> Result<After, String> {
+    let key = format!("sk-ant-a-test-key-{}", victim.next_number());
+    let promise = Promise::contains("auth.json", key.as_str());
+    let arguments = ["auth", "login", "--key", "anthropic"];
+    promised_by_program(victim, &arguments, &format!("{key}\n"), promise)
+}
+
+/// The path of a session.
+fn session(victim: &mut Victim) -> Result<String, String> {
     if victim.home.sessions().is_empty() {
         open(victim)?.kill();
     }
     let sessions = victim.home.sessions();
-    let path = victim.random.pick(&sessions).display().to_string();
-    let mut words = vec!["sessions"];
-    words.extend(
-        arguments
-            .iter()
-            .map(|&word| if word == "ID" { path.as_str() } else { word }),
-    );
-    program(victim, &words, "", 120)
+    Ok(victim.random.pick(&sessions).display().to_string())
+}
+
+fn rename(victim: &mut Victim) -> Result<After, String> {
+    let path = session(victim)?;
+    let name = format!("another name {}", victim.next_number());
+    let promise = Promise::contains("", name.as_str());
+    promised_by_program(victim, &["sessions", "rename", &path, &name], "", promise)
 }
 
 /// Deletes a session, or restores it if it is in the trash.
-fn trash(victim: &mut Victim) -> Result<Files, String> {
+fn trash(victim: &mut Victim) -> Result<After, String> {
     let action = if victim.random.once_in(2) {
         "delete"
     } else {
         "restore"
     };
-    on_session(victim, &[action, "ID"])
+    let path = session(victim)?;
+    program(victim, &["sessions", action, &path], "", 120).map(|(after, _)| after)
 }
 
-fn import(victim: &mut Victim) -> Result<Files, String> {
+fn import(victim: &mut Victim) -> Result<After, String> {
     if victim.home.sessions().is_empty() {
         open(victim)?.kill();
     }
     let sessions = victim.home.sessions();
     let copy = victim.home.work().join("import.jsonl");
     fs::copy(victim.random.pick(&sessions), &copy).map_err(|error| error.to_string())?;
-    program(victim, &["import", "import.jsonl"], "", 150)
+    program(victim, &["import", "import.jsonl"], "", 150).map(|(after, _)| after)
 }
 
 /// A favourite is a setting.
-fn settings(victim: &mut Victim) -> Result<Files, String> {
+fn settings(victim: &mut Victim) -> Result<After, String> {
     let on = victim.random.once_in(2);
     let reference = "anthropic-messages/m";
     let command = json!({"type": "set_favourite", "reference": reference, "on": on});
-    self::command(victim, &command, 30)
+    let promise = Promise {
+        is_there: on,
+        ..Promise::contains("settings.toml", reference)
+    };
+    promised(victim, &command, 80, Some(promise))
 }

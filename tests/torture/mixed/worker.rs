@@ -12,6 +12,7 @@ use crate::support::home::Home;
 use crate::support::model::ModelServer;
 use crate::support::random::Random;
 use crate::support::terminal::Terminal;
+use crate::support::until;
 use crate::support::wires::Wire;
 
 /// How long an answer may take on a busy machine.
@@ -147,10 +148,7 @@ impl Worker {
             }
         }
         self.check_stored();
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while !self.home.processes().is_empty() && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(20));
-        }
+        until(PATIENCE, || self.home.processes().is_empty());
         let left = self.home.processes();
         if !left.is_empty() {
             self.fail("end", &format!("processes are left: {left:?}"));
@@ -387,7 +385,7 @@ impl Worker {
     fn leave(&mut self) -> Result<(), String> {
         let terminal = self.terminal()?;
         terminal.write("\x04");
-        match terminal.exit(Duration::from_secs(20)) {
+        match terminal.exit(PATIENCE) {
             Some(status) if status.success() => {
                 self.terminal = None;
                 Ok(())

@@ -39,7 +39,7 @@ impl Mode {
     ];
 }
 
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// A pipe with more bytes is full: the kernel stores 64 KiB, and a line does not fit any more.
 const PIPE: u64 = 48 * 1024;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// The sweeper runs five seconds after a start, later on a busy machine.
-const SWEEP: Duration = Duration::from_secs(30);
+const SWEEP: Duration = Duration::from_mins(2);
 
 /// Directories of their own below a folder.
 #[derive(Debug, Clone)]
@@ -98,6 +98,30 @@ impl Home {
         }
         found.sort();
         found
+    }
+
+    /// The files whose name is or ends with `ending`.
+    pub(crate) fn files_named(&self, ending: &str) -> Vec<PathBuf> {
+        let mut found = self.entries();
+        found.retain(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(ending) && path.is_file()
+        });
+        found
+    }
+
+    /// Whether a file below the home whose path begins with `start` contains a text.
+    pub(crate) fn contains(&self, start: &str, text: &str) -> bool {
+        let home = self.home();
+        let is_wanted = |path: &&PathBuf| {
+            let inside = path.strip_prefix(&home);
+            path.is_file() && inside.is_ok_and(|path| path.to_string_lossy().starts_with(start))
+        };
+        let finds = |path: &PathBuf| {
+            let bytes = fs::read(path).unwrap_or_default();
+            memchr::memmem::find(&bytes, text.as_bytes()).is_some()
+        };
+        self.entries().iter().filter(is_wanted).any(finds)
     }
 
     pub(crate) fn bytes(&self) -> u64 {

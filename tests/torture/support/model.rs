@@ -259,6 +259,13 @@ impl Prompt {
                 calls: Vec::new(),
             };
         }
+        if kind == "long" {
+            // Two of them fill more than a compaction keeps.
+            return Turn {
+                text: vec!["many words ".repeat(6_000), self.text()],
+                calls: Vec::new(),
+            };
+        }
         match call {
             Some((name, arguments)) => Turn::calls(name, arguments),
             None => Turn::says(&self.text()),

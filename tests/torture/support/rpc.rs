@@ -90,6 +90,13 @@ impl Rpc {
         })
     }
 
+    /// Whether the command with this id has succeeded, by what arrived before the program ended.
+    pub(crate) fn has_succeeded(&self, id: &Value, patience: Duration) -> bool {
+        let is_response = |line: &Value| line["type"] == "response" && line["id"] == *id;
+        let response = self.until(patience, is_response);
+        response.is_some_and(|line| line["success"] == true)
+    }
+
     /// Sends a prompt and waits for the end of its run.
     pub(crate) fn prompt(&mut self, text: &str, patience: Duration) -> bool {
         self.send(&serde_json::json!({"type": "prompt", "message": text}));

@@ -13,7 +13,7 @@ use osier_llm::{
 
 use super::log::RequestSummary;
 use super::turn::{Turn, elapsed_ms};
-use crate::data::{AgentMessage, Event, convert_to_llm};
+use crate::data::{AgentMessage, Event, Severity, convert_to_llm};
 use crate::interceptor::{AgentAccess, StopRun};
 use crate::retry::{CallFailure, RetryPolicy, RetryStep};
 use crate::tool::{repair_calls, repair_name};
@@ -95,6 +95,10 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
         };
         let (next, delay) = match policy(turn).next(failure) {
             RetryStep::GiveUp => {
+                let attempt = Attempt {
+                    status: policy(turn).with_wait(attempt.status),
+                    ..attempt
+                };
                 let is_compacted = turn.can_compact
                     && matches!(attempt.status, TurnStatus::ContextOverflow { .. });
                 turn.log
@@ -202,6 +206,7 @@ async fn stream_answer(turn: Turn<'_>, request: Request, id: &str, model: &Model
                     delta,
                 });
             }
+            StreamEvent::Warning { text } => warn_once(turn, text),
             _ => {}
         }
         if let Some(status) = status {
@@ -210,6 +215,16 @@ async fn stream_answer(turn: Turn<'_>, request: Request, id: &str, model: &Model
     }
     TurnStatus::InvalidResponse {
         message: "the answer ended without an end marker".to_owned(),
+    }
+}
+
+/// Shows a warning that may come with every answer of a model.
+fn warn_once(turn: Turn<'_>, text: String) {
+    if turn.core.state().warnings.insert(text.clone()) {
+        turn.core.publish(Event::Notice {
+            severity: Severity::Warning,
+            text,
+        });
     }
 }
 

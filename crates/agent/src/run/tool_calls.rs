@@ -261,6 +261,9 @@ async fn execute(turn: Turn<'_>, call: &ToolCall, arguments: Value) -> ToolOutpu
         cancel: turn.cancel.child_token(),
         updates: update_sink(turn, &call.id),
     };
+    for interceptor in turn.core.interceptors() {
+        interceptor.tool_starts(call);
+    }
     let mut output = tokio::select! {
         output = tool.run(arguments, cx) => output,
         () = grace_period_end(turn) => aborted("interrupted; the tool did not stop in time"),

@@ -1,5 +1,7 @@
 //! The mutable state of an agent.
 
+use std::collections::BTreeSet;
+
 use osier_llm::MessageBuilder;
 
 use super::conversation::Conversation;
@@ -26,6 +28,8 @@ pub(crate) struct AgentState {
     pub auto_retry: bool,
     /// Why the last run failed.
     pub error: Option<String>,
+    /// The warnings about answers that were shown.
+    pub warnings: BTreeSet<String>,
 }
 
 impl AgentState {
@@ -46,6 +50,7 @@ impl AgentState {
             running: false,
             auto_retry: true,
             error: None,
+            warnings: BTreeSet::new(),
         }
     }
 

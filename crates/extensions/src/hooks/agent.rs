@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use serde_json::{Value, json};
@@ -63,6 +64,8 @@ struct State {
     continuations: u32,
     /// The last answer.
     answer: String,
+    /// When calls that run have started, by call id.
+    started: HashMap<String, Instant>,
 }
 
 impl AgentHooks {
@@ -156,6 +159,7 @@ impl AgentHooks {
         }
         if self.is_main {
             self.session.begun().await;
+            self.session.begin_prompt();
         }
         let event = HookEvent::UserPromptSubmit;
         if self.session.has(event) {
@@ -172,7 +176,12 @@ impl AgentHooks {
         }
         if self.is_main {
             let brought = self.session.brought();
-            attach(message, HookEvent::SessionStart, &brought);
+            attach(message, HookEvent::SessionStart, &brought.context);
+            if let Some(first) = brought.message {
+                let typed = std::mem::take(&mut message.text);
+                message.text = format!("{first}\n\n{typed}");
+                message.typed.get_or_insert(typed);
+            }
         }
         Ok(())
     }
@@ -217,7 +226,12 @@ impl AgentHooks {
     }
 
     async fn judge_output(&self, call: &ToolCall, output: &mut ToolOutput) {
-        let mut context = self.lock().before.remove(&call.id).unwrap_or_default();
+        let (mut context, started) = {
+            let mut state = self.lock();
+            let context = state.before.remove(&call.id).unwrap_or_default();
+            (context, state.started.remove(&call.id))
+        };
+        let duration_ms = started.map_or(0, |started| started.elapsed().as_millis() as u64);
         let event = if output.status.is_success() {
             HookEvent::PostToolUse
         } else {
@@ -225,9 +239,13 @@ impl AgentHooks {
         };
         if self.session.has(event) {
             let more = |seen: &super::names::ScriptCall| match event {
-                HookEvent::PostToolUse => json!({"tool_response": response(call, seen, output)}),
+                HookEvent::PostToolUse => json!({
+                    "tool_response": response(call, seen, output),
+                    "duration_ms": duration_ms,
+                }),
                 _ => json!({
                     "error": text_of(output),
+                    "duration_ms": duration_ms,
                     "is_interrupt": output.status == ToolStatus::Aborted,
                 }),
             };
@@ -327,6 +345,13 @@ impl Interceptor for AgentHooks {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, ToolDecision> {
         self.judge_call(call, cancel).boxed()
+    }
+
+    fn tool_starts(&self, call: &ToolCall) {
+        let events = [HookEvent::PostToolUse, HookEvent::PostToolUseFailure];
+        if events.into_iter().any(|event| self.session.has(event)) {
+            self.lock().started.insert(call.id.clone(), Instant::now());
+        }
     }
 
     fn after_tool<'a>(

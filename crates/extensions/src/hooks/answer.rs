@@ -45,6 +45,8 @@ pub(super) struct HookAnswer {
     pub input: Option<Value>,
     /// Context for the model.
     pub context: Vec<String>,
+    /// Text before the first prompt.
+    pub first_message: Option<String>,
     /// The replacement of a tool's output.
     pub output: Option<Value>,
     pub advice: Option<Advice>,
@@ -165,6 +167,8 @@ impl HookAnswer {
         let text = |key: &str| specific.get(key).and_then(Value::as_str).map(bounded);
         self.context
             .extend(text("additionalContext").filter(|text| !text.is_empty()));
+        self.first_message = text("initialUserMessage")
+            .filter(|text| event == HookEvent::SessionStart && !text.is_empty());
         self.input = specific
             .get("updatedInput")
             .filter(|input| input.is_object())
@@ -251,6 +255,7 @@ impl HookAnswer {
         }
         self.input = later.input.or(self.input.take());
         self.output = later.output.or(self.output.take());
+        self.first_message = later.first_message.or(self.first_message.take());
         self.context.extend(later.context);
         self.messages.extend(later.messages);
         self.interrupted |= later.interrupted;

@@ -161,7 +161,10 @@ impl Reader<'_> {
                 (Some(_), None) => {
                     self.fault(name, &format!("`{name}` is not a list of hooks"), FORM);
                 }
-                (None, _) if OTHERS.contains(&name.as_str()) => {}
+                (None, _) if OTHERS.contains(&name.as_str()) => {
+                    let message = format!("osier has no event `{name}`");
+                    self.warn(name, &message, "its hooks do not run");
+                }
                 (None, _) => {
                     let known = EVENTS.iter().map(|info| info.name);
                     let message = format!("unknown event `{name}`");
@@ -323,7 +326,12 @@ mod tests {
                 "Setup": [{"hooks": [{"type": "command", "command": "never"}]}]
             }}"#,
         );
-        assert_eq!(parsed.problems, []);
+        let problems: Vec<String> = parsed.problems.iter().map(Problem::to_string).collect();
+        assert_eq!(
+            problems,
+            ["hooks.json:7:17: osier has no event `Setup`; its hooks do not run"]
+        );
+        assert_eq!(parsed.faults, []);
         let found: Vec<_> = parsed
             .handlers
             .iter()

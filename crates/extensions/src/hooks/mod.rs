@@ -89,6 +89,20 @@ impl Hooks {
         config::load(files).faults
     }
 
+    /// The hooks in `file`, a line each. Blocks.
+    pub fn described(file: &HookFile) -> Vec<String> {
+        let handlers = config::load(std::slice::from_ref(file)).handlers;
+        let lines = handlers.iter().map(|handler| {
+            let matcher = handler.matcher.text();
+            let matcher = match matcher.as_str() {
+                "" => String::new(),
+                matcher => format!(" ({matcher})"),
+            };
+            format!("{}{matcher}: {}", handler.event.name(), shown(handler))
+        });
+        lines.collect()
+    }
+
     /// Cancels all waits for hooks.
     pub fn interrupt(&self) {
         let running = std::mem::take(&mut self.lock().interrupt);

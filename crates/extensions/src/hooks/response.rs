@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::names::ScriptCall;
+use std::path::Path;
+
 use osier_agent::{ToolOutput, ToolStatus};
+use osier_base::regular_file;
 use osier_llm::{ContentBlock, ToolCall};
 
 /// The `tool_response` of a call.
@@ -24,6 +27,8 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "type": if details["isNew"] == true { "create" } else { "update" },
             "filePath": input["file_path"],
             "content": input["content"],
+            "structuredPatch": structured_patch(details),
+            "originalFile": original_file(input, details),
             "diff": details["diff"],
             "success": success,
         }),
@@ -33,6 +38,8 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "newString": input["new_string"],
             "replaceAll": input["replace_all"] == true,
             "userModified": false,
+            "structuredPatch": structured_patch(details),
+            "originalFile": original_file(input, details),
             "diff": details["diff"],
             "success": success,
         }),
@@ -60,6 +67,96 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
         "ls" => json!(text),
         _ => json!([{"type": "text", "text": text}]),
     }
+}
+
+/// The hunks of a diff.
+fn structured_patch(details: &Value) -> Value {
+    let hunks = hunks(details).into_iter().map(|hunk| {
+        json!({
+            "oldStart": hunk.old.0,
+            "oldLines": hunk.old.1,
+            "newStart": hunk.new.0,
+            "newLines": hunk.new.1,
+            "lines": hunk.lines,
+        })
+    });
+    json!(hunks.collect::<Vec<_>>())
+}
+
+/// A hunk: where it starts and its number of lines in the old and in the new file.
+struct Hunk<'a> {
+    old: (usize, usize),
+    new: (usize, usize),
+    lines: Vec<&'a str>,
+}
+
+fn hunks(details: &Value) -> Vec<Hunk<'_>> {
+    let mut hunks: Vec<Hunk<'_>> = Vec::new();
+    let diff = details["diff"].as_str().unwrap_or_default();
+    for line in diff.lines() {
+        if let Some(head) = line.strip_prefix("@@ -") {
+            let mut ranges = head.split(" @@").next().unwrap_or_default().split(" +");
+            let mut range = || {
+                let (start, count) = ranges.next()?.split_once(',').unwrap_or_default();
+                Some((start.parse().ok()?, count.parse().ok()?))
+            };
+            if let (Some(old), Some(new)) = (range(), range()) {
+                let lines = Vec::new();
+                hunks.push(Hunk { old, new, lines });
+            }
+        } else if let Some(hunk) = hunks.last_mut() {
+            hunk.lines.push(line);
+        }
+    }
+    hunks
+}
+
+/// The content of a file before a change: what it contains now, with the diff undone. `null` for a new file, and if the
+/// diff does not fit any more.
+fn original_file(input: &Value, details: &Value) -> Value {
+    const LARGEST: u64 = 16 * 1024 * 1024;
+    let (hunks, path) = (hunks(details), input["file_path"].as_str());
+    let Some(path) = path.filter(|_| details["isNew"] != true && !hunks.is_empty()) else {
+        return Value::Null;
+    };
+    let Ok(text) = regular_file::read_text(Path::new(path), LARGEST) else {
+        return Value::Null;
+    };
+    undone(&text, &hunks).map_or(Value::Null, Value::String)
+}
+
+/// `text` without the changes of the hunks; `None` if they do not fit.
+fn undone(text: &str, hunks: &[Hunk<'_>]) -> Option<String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut original = String::with_capacity(text.len());
+    let mut at = 0;
+    for hunk in hunks {
+        let start = if hunk.new.1 == 0 {
+            hunk.new.0
+        } else {
+            hunk.new.0.checked_sub(1)?
+        };
+        original.push_str(&lines.get(at..start)?.concat());
+        at = start;
+        for line in &hunk.lines {
+            let (sign, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
+            if sign != "-" && sign != "\\" {
+                let now = lines.get(at)?;
+                if now.trim_end_matches(['\n', '\r']) != rest.trim_end_matches('\r') {
+                    return None;
+                }
+                at += 1;
+                if sign == " " {
+                    original.push_str(now);
+                }
+            } else if sign == "-" {
+                original.push_str(rest);
+                original.push('\n');
+            }
+        }
+    }
+    original.push_str(&lines.get(at..)?.concat());
+    Some(original)
 }
 
 /// The text of an output.
@@ -120,7 +217,8 @@ mod tests {
         assert_eq!(of("bash", json!({"command": "x"}), &ran), expected);
         let wrote = ToolOutput::success("written", json!({"isNew": true, "diff": "+x"}));
         let written = of("write", json!({"file_path": "a", "content": "x"}), &wrote);
-        let expected = json!({"type": "create", "filePath": "/w/a", "content": "x", "diff": "+x", "success": true});
+        let expected = json!({"type": "create", "filePath": "/w/a", "content": "x", "structuredPatch": [],
+            "originalFile": null, "diff": "+x", "success": true});
         assert_eq!(written, expected);
         let other = of(
             "git__log",
@@ -128,6 +226,29 @@ mod tests {
             &ToolOutput::success("l", Value::Null),
         );
         assert_eq!(other, json!([{"type": "text", "text": "l"}]));
+    }
+
+    #[test]
+    fn changes_of_files_have_their_hunks_and_the_content_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        let write = |text: &str| osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
+        write("one\nnew\nmore\nthree\nlast\n");
+        let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,4 @@\n one\n-old\n+new\n+more\n three\n@@ -5,1 +5,0 @@\n-gone\n";
+        let edited = ToolOutput::success("edited", json!({"diff": diff}));
+        let arguments = json!({"file_path": path, "old_string": "old", "new_string": "new\nmore"});
+        let response = of("edit", arguments.clone(), &edited);
+        assert_eq!(
+            response["structuredPatch"],
+            json!([
+                {"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": 4,
+                    "lines": [" one", "-old", "+new", "+more", " three"]},
+                {"oldStart": 5, "oldLines": 1, "newStart": 5, "newLines": 0, "lines": ["-gone"]},
+            ])
+        );
+        assert_eq!(response["originalFile"], "one\nold\nthree\nlast\ngone\n");
+        write("changed since\n");
+        assert_eq!(of("edit", arguments, &edited)["originalFile"], Value::Null);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::names::theirs;
 use super::run::{HookEnd, run};
 use super::{HookNews, Hooks, key, shown};
 use osier_agent::Severity;
-use osier_base::text;
+use osier_base::{ids, text};
 use osier_permissions::Permissions;
 use osier_protocol::{HookEvent, LastRun, PermissionMode};
 
@@ -43,12 +43,22 @@ pub struct SessionHooks {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Context for the next prompt.
-    waiting: Vec<String>,
+    /// What hooks add to the next prompt.
+    waiting: Brought,
+    /// The id of the current prompt.
+    prompt_id: Option<String>,
     /// Hooks of `SessionStart` that ran for this session.
     ran: Vec<super::Key>,
     /// Hooks that continue in the background; they end with the session.
     background: JoinSet<()>,
+}
+
+/// What the hooks of `SessionStart` add to the first prompt.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    pub context: Vec<String>,
+    /// Text before the prompt.
+    pub message: Option<String>,
 }
 
 /// An occurrence of an event.
@@ -92,8 +102,13 @@ impl SessionHooks {
         self.lock().ran.extend(keys);
         let fields = json!({"source": source, "model": model});
         let answer = self.run_all(&fresh, HookEvent::SessionStart, &fields, cwd, None);
-        let context = answer.await.context;
-        self.lock().waiting.extend(context);
+        let answer = answer.await;
+        let mut state = self.lock();
+        state.waiting.context.extend(answer.context);
+        if answer.first_message.is_some() {
+            state.waiting.message = answer.first_message;
+        }
+        drop(state);
         self.started.cancel();
     }
 
@@ -143,12 +158,17 @@ impl SessionHooks {
 
     /// The context of `SessionStart` for the next prompt, once its hooks have ended. Empty after an
     /// interrupt.
-    pub(super) fn brought(&self) -> Vec<String> {
+    pub(super) fn brought(&self) -> Brought {
         if self.started.is_cancelled() {
             std::mem::take(&mut self.lock().waiting)
         } else {
-            Vec::new()
+            Brought::default()
         }
+    }
+
+    /// A prompt begins: the events until the next one have its id.
+    pub(super) fn begin_prompt(&self) {
+        self.lock().prompt_id = Some(ids::session_id());
     }
 
     /// Waits until the hooks of `SessionStart` have ended, so that no other event runs before. Ends on an
@@ -263,7 +283,7 @@ impl SessionHooks {
             all.merge(answer);
         }
         for text in all.messages.drain(..) {
-            let severity = Severity::Info;
+            let severity = Severity::Warning;
             self.hooks.tell(HookNews::Notice { severity, text });
         }
         all
@@ -287,6 +307,9 @@ impl SessionHooks {
             ("hook_event_name", json!(event.name())),
         ] {
             input.insert(name.to_owned(), value);
+        }
+        if let Some(prompt_id) = &self.lock().prompt_id {
+            input.insert("prompt_id".to_owned(), json!(prompt_id));
         }
         if let Value::Object(fields) = fields {
             input.extend(fields.clone());

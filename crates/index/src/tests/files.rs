@@ -187,6 +187,56 @@ fn missing_damaged_or_foreign_index_is_rebuilt() {
 }
 
 #[test]
+fn index_that_a_query_finds_damaged_is_rebuilt() {
+    let place = TestData::new();
+    place.begin(1, "/work/a").says("the quokka");
+    place.refresh();
+    let index = place.library().index_file();
+    // The rows of the sessions are intact, so that an update finds nothing to do.
+    let connection = rusqlite::Connection::open(&index).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA writable_schema = ON;
+             UPDATE words_data SET block = zeroblob(9); DROP TABLE spans;",
+        )
+        .unwrap();
+    drop(connection);
+    place.refresh();
+    assert!(index.exists());
+    let cancel = CancellationToken::new();
+    let search = || {
+        let filter = SessionFilter::default();
+        place.library().search("quokka", &filter, 9, &cancel)
+    };
+    assert!(!search().unwrap().ready);
+    place.refresh();
+    assert_eq!(search().unwrap().hits.len(), 1);
+}
+
+#[test]
+fn unreadable_directory_is_an_error_and_keeps_the_rows() {
+    let place = TestData::new();
+    place.begin(1, "/work/a").says("the quokka");
+    place.refresh();
+    let root = place.library().directory.root().to_owned();
+    let aside = root.with_extension("aside");
+    fs::rename(&root, &aside).unwrap();
+    std::os::unix::fs::symlink("/nothing", &root).unwrap();
+    let cancel = CancellationToken::new();
+    let error = place
+        .library()
+        .refresh(Depth::Words, &cancel, &mut |_| {})
+        .unwrap_err();
+    assert!(
+        error.to_string().contains(root.to_str().unwrap()),
+        "{error}"
+    );
+    fs::remove_file(&root).unwrap();
+    fs::rename(&aside, &root).unwrap();
+    assert_eq!(place.found("quokka"), ["the quokka"]);
+}
+
+#[test]
 fn cancelled_refresh_continues_where_it_stopped() {
     let place = TestData::new();
     for number in 0..200 {

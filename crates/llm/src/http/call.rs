@@ -33,6 +33,9 @@ const ANSWER_LIMIT: usize = 32 * 1024 * 1024;
 /// Bytes of a stream without events that are kept for the error text.
 const HEAD_BYTES: usize = 1024;
 
+/// The last event of some formats, which is not JSON.
+const END: &str = "[DONE]";
+
 /// How often the connection's task can run before a read counts as having no more data.
 const TURNS: usize = 2;
 
@@ -357,13 +360,19 @@ impl Reading {
 
     fn finish(&mut self, key: Option<&Secret>, out: &mut Vec<StreamEvent>) {
         if let Some(event) = self.parser.finish() {
-            self.saw_event = true;
-            self.decode(event, out);
+            let is_first = !std::mem::replace(&mut self.saw_event, true);
+            if !is_cut(&event) {
+                self.decode(event, out);
+            } else if is_first {
+                self.decoder.fail(fault::lost(&self.host), out);
+            }
         }
         if self.decoder.ended() {
             return;
         }
-        if !self.saw_event && !self.head.is_empty() {
+        if !self.saw_event && self.parser.has_begun(&self.head) {
+            self.decoder.fail(fault::lost(&self.host), out);
+        } else if !self.saw_event && !self.head.is_empty() {
             let came = errors::excerpt(&self.head, key);
             let host = &self.host;
             let message = format!("`{host}` did not answer with an event stream: {came}");
@@ -372,6 +381,14 @@ impl Reading {
         }
         self.decoder.finish(out);
     }
+}
+
+/// Whether the connection was lost within the last event of a body.
+fn is_cut(event: &SseEvent) -> bool {
+    let data = event.data.trim();
+    let parsed = serde_json::from_str::<serde::de::IgnoredAny>(data);
+    let is_start_of_end = data.len() > 1 && data.len() < END.len() && END.starts_with(data);
+    is_start_of_end || parsed.is_err_and(|error| error.is_eof())
 }
 
 /// Whether an event only keeps the connection open.

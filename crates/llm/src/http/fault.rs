@@ -106,6 +106,14 @@ pub(crate) fn cut(error: &reqwest::Error, host: &str) -> TurnStatus {
     }
 }
 
+/// The body ended within its first event.
+pub(crate) fn lost(host: &str) -> TurnStatus {
+    TurnStatus::NetworkError {
+        message: format!("the connection to `{host}` closed before the answer ended"),
+        retryable: true,
+    }
+}
+
 pub(crate) fn silence(host: &str, idle: Duration) -> TurnStatus {
     let waited = clock::human_duration(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
     TurnStatus::Timeout {

@@ -70,6 +70,9 @@ pub enum ProxyFrame {
     Usage {
         usage: Usage,
     },
+    Warning {
+        text: String,
+    },
     Done {
         stop_reason: StopReason,
         usage: Usage,
@@ -88,6 +91,7 @@ impl ProxyFrame {
             StreamEvent::Start { response_id } => Self::Start { response_id },
             StreamEvent::Delta(delta) => Self::Delta { delta },
             StreamEvent::Usage(usage) => Self::Usage { usage },
+            StreamEvent::Warning { text } => Self::Warning { text },
             StreamEvent::Done { stop_reason, usage } => Self::Done { stop_reason, usage },
             StreamEvent::Failed { status, usage } => Self::Failed { status, usage },
         })
@@ -98,6 +102,7 @@ impl ProxyFrame {
             Self::Start { response_id } => StreamEvent::Start { response_id },
             Self::Delta { delta } => StreamEvent::Delta(delta),
             Self::Usage { usage } => StreamEvent::Usage(usage),
+            Self::Warning { text } => StreamEvent::Warning { text },
             Self::Done { stop_reason, usage } => StreamEvent::Done { stop_reason, usage },
             Self::Failed { status, usage } => StreamEvent::Failed { status, usage },
         }

@@ -57,7 +57,8 @@ pub struct ScriptedProvider {
 struct State {
     /// By `PROVIDER/ID`; the entry with an empty name is the default.
     scripts: HashMap<String, Playing>,
-    requests: Vec<Request>,
+    /// `None` if they are not recorded: the requests of a long session need gigabytes.
+    requests: Option<Vec<Request>>,
 }
 
 /// A script and how often each turn was played.
@@ -68,11 +69,18 @@ struct Playing {
 }
 
 impl ScriptedProvider {
-    /// Plays `script` for every model.
+    /// Plays `script` for every model, and records the requests.
     pub fn new(script: Script) -> Self {
-        let provider = Self::default();
+        let provider = Self::default().recording();
         provider.insert("", script);
         provider
+    }
+
+    /// Records the requests.
+    #[must_use]
+    pub fn recording(self) -> Self {
+        self.state().requests = Some(Vec::new());
+        self
     }
 
     /// Uses `loader` for models without a script.
@@ -91,14 +99,14 @@ impl ScriptedProvider {
         self.state().scripts.insert(reference.to_owned(), playing);
     }
 
-    /// All requests so far, in order.
+    /// All recorded requests so far, in order.
     pub fn requests(&self) -> Vec<Request> {
-        self.state().requests.clone()
+        self.state().requests.clone().unwrap_or_default()
     }
 
-    /// The most recent request.
+    /// The most recent request, if requests are recorded.
     pub fn last_request(&self) -> Option<Request> {
-        self.state().requests.last().cloned()
+        self.state().requests.as_ref()?.last().cloned()
     }
 
     /// The turn for `request`.
@@ -150,7 +158,9 @@ impl Playing {
 
 impl Provider for ScriptedProvider {
     fn stream(&self, request: Request) -> EventStream {
-        self.state().requests.push(request.clone());
+        if let Some(requests) = &mut self.state().requests {
+            requests.push(request.clone());
+        }
         let turn = self.next_turn(&request);
         let player = Player::new(request, turn);
         stream::unfold(player, |mut player| async move {
@@ -167,7 +177,7 @@ impl fmt::Debug for ScriptedProvider {
         formatter
             .debug_struct("ScriptedProvider")
             .field("scripts", &state.scripts.keys())
-            .field("requests", &state.requests.len())
+            .field("requests", &state.requests.as_ref().map(Vec::len))
             .finish_non_exhaustive()
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::reported::Reported;
 use crate::errors::{Fault, excerpt};
 use crate::event::{Delta, StreamEvent};
 use crate::message::StopReason;
@@ -9,13 +10,20 @@ use crate::model::Model;
 use crate::status::TurnStatus;
 use crate::usage::{Price, Usage};
 
+/// No call costs that many US dollars.
+const MAX_COST: f64 = 1e6;
+
 /// The part of a decoder that is independent of the wire format.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub usage: Usage,
     /// The cost in US dollars as reported by the vendor; used when no price is known.
-    pub vendor_cost: Option<f64>,
+    vendor_cost: Option<f64>,
+    /// The server reported tokens or a cost that cannot be right.
+    has_invalid_usage: bool,
     provider: String,
+    /// `PROVIDER/ID`.
+    reference: String,
     price: Price,
     context_window: u64,
     /// The index of the next block.
@@ -31,7 +39,9 @@ impl Answer {
         Self {
             usage: Usage::default(),
             vendor_cost: None,
+            has_invalid_usage: false,
             provider: model.provider.clone(),
+            reference: model.reference(),
             price: model.price,
             context_window: model.context_window,
             next: 0,
@@ -110,6 +120,22 @@ impl Answer {
         }));
     }
 
+    /// The valid counts of `reported`.
+    pub(super) fn counts<T>(&mut self, reported: Reported<T>) -> Option<T> {
+        self.has_invalid_usage |= reported.is_invalid;
+        reported.counts
+    }
+
+    /// Sets the cost that the vendor reported, in US dollars.
+    pub(crate) fn set_vendor_cost(&mut self, cost: Option<f64>) {
+        let (valid, invalid) = match cost {
+            Some(cost) if (0.0..MAX_COST).contains(&cost) => (Some(cost), false),
+            cost => (None, cost.is_some()),
+        };
+        self.vendor_cost = valid.or(self.vendor_cost);
+        self.has_invalid_usage |= invalid;
+    }
+
     /// Emits the usage so far.
     pub(crate) fn emit_usage(&self, out: &mut Vec<StreamEvent>) {
         out.push(StreamEvent::Usage(self.usage));
@@ -148,6 +174,13 @@ impl Answer {
                     StopReason::ToolUse if !self.has_calls => StopReason::Stop,
                     reason => reason,
                 };
+                if self.has_invalid_usage {
+                    let text = format!(
+                        "`{}` reported invalid token counts or costs: usage and cost may be wrong",
+                        self.reference
+                    );
+                    out.push(StreamEvent::Warning { text });
+                }
                 let usage = self.priced();
                 out.push(StreamEvent::Done { stop_reason, usage });
             }

@@ -16,6 +16,7 @@ mod limit;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+mod reported;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod testing;
 

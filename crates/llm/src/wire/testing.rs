@@ -138,6 +138,12 @@ pub(crate) fn try_play(
     bytes: &[u8],
     size: usize,
 ) -> Option<(AssistantMessage, TurnStatus)> {
+    let events = events(model, bytes, size)?;
+    Some(built(model, &events))
+}
+
+/// The events of a stream; `None` if it is not in the framing of the format.
+pub(crate) fn events(model: &Model, bytes: &[u8], size: usize) -> Option<Vec<StreamEvent>> {
     let wire = crate::wire::find(model.api).unwrap();
     let mut parser = wire.framing.parser();
     let mut decoder = (wire.decoder)(model);
@@ -161,12 +167,17 @@ pub(crate) fn try_play(
         Some(events.len() - 1),
         "one last event: {events:?}"
     );
+    Some(events)
+}
+
+/// The message and the status of a complete stream.
+pub(crate) fn built(model: &Model, events: &[StreamEvent]) -> (AssistantMessage, TurnStatus) {
     let mut builder = MessageBuilder::new(model, 0);
     let mut status = None;
-    for event in &events {
+    for event in events {
         status = builder.apply(event).or(status);
     }
-    Some((builder.finish(0), status.unwrap()))
+    (builder.finish(0), status.unwrap())
 }
 
 /// Like `play`, for a stream given as the data of its events.

@@ -364,7 +364,6 @@ pub(super) const PROGRAMS: &[Program] = &[
         ],
         subcommands: &["rustc", "rustdoc"],
         of_subcommand: &[("", &["-C"])],
-        ..NONE
     },
     Program {
         names: &["go"],

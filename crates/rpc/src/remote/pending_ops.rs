@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -75,6 +76,12 @@ impl PendingOps {
                 }
                 OpAction::Nothing
             }
+            Op::SaveDraftFiles { files } => {
+                if let Some(recorder) = &self.recorder {
+                    recorder.record_files(files.clone());
+                }
+                OpAction::Nothing
+            }
             Op::AddHistory { text } => {
                 if let Some(recorder) = &self.recorder {
                     recorder.submit(text);
@@ -88,7 +95,9 @@ impl PendingOps {
 
     /// Handles an op without a connection: it is sent later, unless too many ops wait already.
     pub(super) fn handle_offline(&mut self, op: &Op) -> Option<Event> {
-        if self.pending.len() >= MAX_OFFLINE && !matches!(op, Op::SaveDraft { .. }) {
+        if self.pending.len() >= MAX_OFFLINE
+            && !matches!(op, Op::SaveDraft { .. } | Op::SaveDraftFiles { .. })
+        {
             return None;
         }
         match self.handle(op) {
@@ -169,6 +178,7 @@ impl PendingOps {
             session: session.clone(),
             cwd: self.server.clone(),
             text: text.clone(),
+            files: Arc::default(),
         });
     }
 
@@ -184,7 +194,10 @@ impl PendingOps {
                 is_new: false,
             },
         )?;
-        (found.cwd == self.server).then_some(Event::DraftFound { text: found.text })
+        (found.cwd == self.server).then(|| Event::DraftFound {
+            text: found.text,
+            files: Arc::unwrap_or_clone(found.files),
+        })
     }
 }
 

@@ -10,7 +10,8 @@ use super::mailbox::{Delivery, Queue};
 use crate::accounts::Accounts;
 use crate::accounts::login::{LoginOutcome, Logins};
 use crate::checkpoints::Pruning;
-use crate::context::{ContextState, Scope};
+use crate::commands::{CommandState, PreparedCommand};
+use crate::context::{ContextState, Expanded, Scope};
 use crate::drafts::Drafts;
 use crate::emitter::{ActiveRequest, Emitter};
 use crate::fan::{FanOutcome, FanState};
@@ -55,6 +56,10 @@ pub(super) enum Completion {
     ContextRead,
     PluginsChanged,
     ShellEnded(Box<ShellRun>),
+    /// The prompt of a slash command is ready.
+    CommandPrepared(PreparedCommand),
+    /// Whether the hooks of Claude Code run.
+    ClaudeHooks(bool),
     /// A background job has begun or ended.
     JobsChanged,
     LoginEnded(LoginOutcome),
@@ -116,6 +121,7 @@ pub(super) struct Actor {
     pub(super) questions: Questions,
     pub(super) permissions: PermissionState,
     pub(super) context: ContextState,
+    pub(super) commands: CommandState,
     pub(super) plugins: PluginHost,
     pub(super) hooks: HookRunner,
 }
@@ -164,6 +170,7 @@ impl Actor {
             sweeping: Sweeping::new(&setup.folders, &setup.cwd),
             questions: questions.clone(),
             context: ContextState::default(),
+            commands: CommandState::default(),
             setup,
         };
         osier_base::task::spawn(actor.serve(Inbox {
@@ -184,6 +191,7 @@ impl Actor {
         self.read_context(Scope::Everything);
         self.start_discovery();
         self.ask_for_trust();
+        self.ask_about_claude_hooks();
         private_files::restrict(&self.setup.folders, self.emitter.detached());
         self.sweeping.start();
         loop {
@@ -197,7 +205,10 @@ impl Actor {
                 Some(request) = inbox.plugins.recv() => self.plugin_request(request).await,
                 Some(news) = inbox.hook_news.recv() => self.hook_news(news),
                 Some(job) = inbox.jobs.recv() => self.take(job).await,
-                events = next_events(&mut self.session) => self.forward(events),
+                events = next_events(&mut self.session) => {
+                    self.forward(events);
+                    self.return_to_model().await;
+                }
             }
         }
         self.directory.close();
@@ -249,8 +260,23 @@ impl Actor {
             let hooks = hooks.and_then(|session| session.policy.hooks());
             self.hooks.on_event(&event, hooks, &self.setup);
             self.todo.on_event(&event, &self.emitter);
+            if let (Some(session), Event::Agent(event)) = (&self.session, &event)
+                && let osier_agent::Event::QueueUpdate {
+                    steering,
+                    follow_up,
+                } = event
+                && self.setup.answers_questions
+            {
+                let queued = [&**steering, follow_up].concat();
+                let id = session.store.id();
+                self.drafts.save_queue(id, queued, &self.emitter);
+            }
             self.publish(event);
             if settled {
+                self.commands.has_ended = true;
+                if self.permissions.end_command() {
+                    self.permissions.publish(&self.emitter);
+                }
                 let session = self.session.as_ref();
                 self.plugins
                     .run_ended(session.map(|session| &session.agent));
@@ -379,6 +405,7 @@ impl Actor {
                     self.drafts.save(session.store.id(), text, &self.emitter);
                 }
             }
+            Op::SaveDraftFiles { files } => self.drafts.save_files(files),
             Op::FindDraft => {
                 if let Some(session) = &self.session {
                     let last = session.last_stored.clone();
@@ -436,12 +463,22 @@ impl Actor {
     }
 
     async fn apply_agent(&mut self, mut op: osier_agent::Op) {
+        let values = self.placeholders();
         let plugins = self.plugins.loaded_plugins();
-        if !self.context.expand(&mut op, plugins, &self.emitter) {
-            return;
+        match self
+            .context
+            .expand(&mut op, plugins, &values, &self.emitter)
+        {
+            Expanded::Text => self.pass_to_agent(op).await,
+            Expanded::Nothing => {}
+            Expanded::Command(expansion) => self.prepare_command(*expansion, op),
         }
+    }
+
+    pub(super) async fn pass_to_agent(&mut self, op: osier_agent::Op) {
         match &op {
             osier_agent::Op::Abort => {
+                self.commands.cancel();
                 self.plugins.loaded_plugins().interrupt();
                 self.hooks.interrupt();
                 self.shell.cancel();
@@ -520,6 +557,8 @@ impl Actor {
             Completion::Discovered(found) => self.discovered(found).await,
             Completion::LoginEnded(outcome) => self.login_ended(outcome).await,
             Completion::ShellEnded(run) => self.shell_ended(run),
+            Completion::CommandPrepared(prepared) => self.command_prepared(prepared).await,
+            Completion::ClaudeHooks(run) => self.set_claude_hooks(run),
             Completion::TodoRead(stored) => {
                 let open = self.session.as_ref().map(OpenSession::id);
                 self.todo.loaded(stored, open, &self.emitter);

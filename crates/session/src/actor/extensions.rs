@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::dispatch::{Actor, Completion};
+use crate::commands::PreparedCommand;
 use crate::context::Scope;
 use crate::hooks::Source;
 use crate::open_session::OpenSession;
@@ -12,8 +13,10 @@ use crate::prompt::session_prompt;
 use crate::trust::TrustDecision;
 use crate::{hooks, plugins, trust};
 use osier_agent::Severity;
+use osier_context::claude::{Expansion, Placeholders};
 use osier_extensions::hooks::{HookNews, SessionHooks};
 use osier_extensions::plugins::channel::Request;
+use osier_permissions::trust::project_root;
 use osier_protocol::Event;
 use osier_protocol::questions::Question;
 use osier_settings::Settings;
@@ -83,6 +86,106 @@ impl Actor {
         current.edit_model = settings.edit_model;
         current.review_model = settings.review_model;
         self.permissions.publish(&self.emitter);
+    }
+
+    /// Asks whether the hooks in the user's settings of Claude Code run, if the user has not decided.
+    pub(super) fn ask_about_claude_hooks(&self) {
+        let decided = self.detached_callback(Completion::ClaudeHooks);
+        let (questions, emitter) = (self.questions.clone(), self.emitter.detached());
+        hooks::ask_about_claude(&self.setup, questions, emitter, decided);
+    }
+
+    /// Stores the decision about the hooks of Claude Code, which run from now on if they may.
+    pub(super) fn set_claude_hooks(&mut self, run: bool) {
+        let path = self.setup.folders.settings();
+        let stored = osier_settings::write(&path, "claude_hooks", Some(&run.to_string()));
+        if let Err(error) = stored {
+            let text = format!("cannot save the decision: {error}");
+            self.notice(Severity::Warning, text);
+        }
+        self.load_settings();
+        self.setup.settings.claude_hooks = Some(run);
+        if run && let Some(source) = self.hooks.source() {
+            let faults = self.hooks.load(&self.setup, &self.emitter);
+            self.setup.settings.without_hooks(faults);
+            self.start_hooks(source);
+        }
+    }
+
+    /// What placeholders in slash commands stand for.
+    pub(super) fn placeholders(&self) -> Placeholders {
+        Placeholders {
+            project: project_root(&self.setup.cwd),
+            session_id: self
+                .session
+                .as_ref()
+                .map_or_else(String::new, |session| session.store.id().to_owned()),
+        }
+    }
+
+    /// Prepares the prompt of a slash command that needs more than text.
+    pub(super) fn prepare_command(&mut self, expansion: Expansion, op: osier_agent::Op) {
+        let Some(session) = &self.session else {
+            return self.notice(Severity::Error, super::NO_SESSION);
+        };
+        // The project could allow what it asks the model to do.
+        if !expansion.of_project {
+            self.permissions
+                .begin_command(&expansion.allowed_tools, &self.emitter);
+        }
+        let asks_trust = expansion.of_project && !expansion.commands.is_empty();
+        let trusted = asks_trust && trust::trusted_files(&self.setup).runs_servers();
+        let done = self
+            .queue
+            .callback(self.emitter.request(), Completion::CommandPrepared);
+        self.commands
+            .prepare(expansion, op, session, trusted, &self.emitter, done);
+    }
+
+    /// Sends the prompt of a slash command, with the model that it names.
+    pub(super) async fn command_prepared(&mut self, prepared: PreparedCommand) {
+        let open = self.session.as_ref().map(|session| session.store.id());
+        if open != Some(prepared.session.as_str()) {
+            return;
+        }
+        let Some(op) = prepared.op else {
+            let is_streaming = self
+                .session
+                .as_ref()
+                .is_some_and(|session| session.agent.state().is_streaming);
+            if !is_streaming && self.permissions.end_command() {
+                self.permissions.publish(&self.emitter);
+            }
+            return;
+        };
+        if let Some(name) = &prepared.model {
+            match self.selection.models.find_of_peer(name) {
+                Ok(Some((model, level))) => {
+                    let before = self.selection.models.chosen().reference();
+                    if before != model.reference() {
+                        self.choose((model, level)).await;
+                        self.commands.model_before.get_or_insert(before);
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    let text = format!("{error}; the command uses the model of the session");
+                    self.notice(Severity::Warning, text);
+                }
+            }
+        }
+        self.pass_to_agent(op).await;
+    }
+
+    /// If the run of a slash command has ended, the model of the session is used again.
+    pub(super) async fn return_to_model(&mut self) {
+        let has_ended = std::mem::take(&mut self.commands.has_ended);
+        if has_ended
+            && let Some(before) = self.commands.model_before.take()
+            && let Ok(choice) = self.selection.models.find(&before)
+        {
+            self.choose(choice).await;
+        }
     }
 
     pub(super) fn read_context(&mut self, scope: Scope) {

@@ -6,7 +6,7 @@ use crate::hooks::Source;
 use crate::mcp::FIRST_PROMPT_WAIT;
 use crate::open_session::OpenSession;
 use crate::open_session::{OpenError, SessionContext};
-use crate::setup::{SessionChoice, SessionSetup};
+use crate::setup::SessionChoice;
 use crate::usage::Usage;
 use osier_agent::Severity;
 use osier_checkpoint::CheckpointStore;
@@ -14,7 +14,6 @@ use osier_protocol::Event;
 use osier_protocol::Opening;
 use osier_store::{Findings, SessionError};
 use std::sync::Arc;
-use std::time::Duration;
 
 use osier_protocol::EntryKind;
 
@@ -151,7 +150,7 @@ impl Actor {
             policy: self.permissions.policy(
                 &self.questions,
                 self.setup.answers_questions,
-                background_after(&self.setup),
+                &self.setup,
                 &self.emitter,
             ),
             plugins: Arc::clone(self.plugins.loaded_plugins()),
@@ -196,10 +195,4 @@ impl Actor {
         self.read_todo();
         self.apply_waiting().await;
     }
-}
-
-/// When a command of the model becomes a background job.
-fn background_after(setup: &SessionSetup) -> Option<Duration> {
-    let seconds = setup.settings.background_after;
-    (seconds > 0).then(|| Duration::from_secs(seconds))
 }

@@ -6,7 +6,7 @@ use super::NO_SESSION;
 use super::dispatch::Actor;
 use crate::accounts::login::LoginOutcome;
 use crate::session_index::IndexHandle;
-use crate::{checkpoints, mcp};
+use crate::{checkpoints, mcp, stash};
 use osier_agent::Severity;
 use osier_llm::ProviderEntry;
 use osier_mcp::ServerEvent;
@@ -80,8 +80,13 @@ impl Actor {
 
     /// Stashes a prompt, which is no longer a draft then.
     pub(super) async fn stash_prompt(&mut self, text: String, parts: Vec<PromptPart>) {
-        if self.stash.add(text, parts, &self.emitter).await {
+        let (stashed, shared) = (text.clone(), parts.clone());
+        if self.stash.add(stashed, shared, &self.emitter).await {
             self.drafts.stashed();
+        } else {
+            // The client has cleared its editor.
+            let (text, files) = stash::as_draft(&text, &parts);
+            self.publish(Event::DraftFound { text, files });
         }
     }
 

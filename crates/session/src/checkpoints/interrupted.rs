@@ -102,6 +102,11 @@ fn describe(found: &Interrupted, is_recorded: bool) -> String {
     } else {
         "; open a session that is stored here, and use `/restore undo`"
     };
+    if let Some(reason) = &found.unknown {
+        return format!(
+            "an interrupted change of files in this directory cannot be completed: {reason}{undo}"
+        );
+    }
     let state = if found.undone {
         "was undone".to_owned()
     } else if found.is_complete() {

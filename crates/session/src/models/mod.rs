@@ -1,6 +1,7 @@
 //! The models of a session: the catalogue, the keys, the current model, and the models to cycle through.
 
 mod files;
+mod peer_names;
 pub mod refresh;
 mod reviewer;
 mod scripts;
@@ -38,6 +39,8 @@ pub enum ModelError {
     Find(#[from] FindError),
     #[error("{0}")]
     Script(String),
+    #[error("{0}")]
+    NoKey(String),
 }
 
 /// Why no model of an osier server can be selected.

@@ -22,7 +22,7 @@ pub(super) fn open_file(
             let store = SessionStore::in_memory(Header::new(cwd), &[])?;
             return Ok(Opened::empty(store));
         }
-        SessionChoice::Continue => directory.latest(cwd).map(|summary| summary.path),
+        SessionChoice::Continue => directory.latest(cwd)?.map(|summary| summary.path),
         SessionChoice::Resume(target) => Some(directory.find(&target)?),
         SessionChoice::Copy(target) => {
             let (source, _) = SessionStore::open_read_only(&directory.find(&target)?)?;

@@ -114,9 +114,7 @@ impl OpenSession {
         let workspace = workspace(setup, &policy, &context);
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
-        let (questions, changed) = (context.questions.clone(), context.mcp_changed.clone());
-        let mcp = mcp::start(setup, questions, &workspace, changed);
-        policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
+        let mcp = start_servers(setup, &context, &workspace, &policy);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let Listeners {
             interceptors,
@@ -287,6 +285,19 @@ impl OpenSession {
             }
         }
     }
+}
+
+/// Starts the MCP servers. Permission rules know their tools by the names in the configuration.
+fn start_servers(
+    setup: &SessionSetup,
+    context: &SessionContext,
+    workspace: &Arc<Workspace>,
+    policy: &ToolPolicy,
+) -> Mcp {
+    let (questions, changed) = (context.questions.clone(), context.mcp_changed.clone());
+    let mcp = mcp::start(setup, questions, workspace, changed);
+    policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
+    mcp
 }
 
 fn workspace(

@@ -4,8 +4,8 @@
 pub mod flags;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
 use flags::SessionFlags;
+use osier_agent::Severity;
 use osier_base::folders::Folders;
 use osier_index::{
-    Depth, Hits, IndexError, Outcome, SessionFilter, SessionIndex, describe, preview,
+    Depth, Hits, IndexError, IndexReader, Outcome, SessionFilter, SessionIndex, describe, preview,
 };
 use osier_protocol::{
     Description, Event, FoundSession, FoundText, IndexEvent, Mark, SessionQuery, SessionRow,
@@ -49,7 +50,11 @@ pub(crate) struct IndexHandle {
     /// One of the states above.
     update: Arc<AtomicU8>,
     updated: Option<Instant>,
+    fallback: Fallback,
 }
+
+/// An index in memory, while none can be stored: the disk is full or read-only.
+type Fallback = Arc<Mutex<Option<IndexReader>>>;
 
 impl IndexHandle {
     pub(crate) fn new(folders: &Folders, cwd: &Path) -> Self {
@@ -61,6 +66,7 @@ impl IndexHandle {
             stop: CancellationToken::new(),
             update: Arc::default(),
             updated: None,
+            fallback: Fallback::default(),
         }
     }
 
@@ -80,12 +86,13 @@ impl IndexHandle {
         }
         let (library, stop) = (self.library.clone(), self.stop.clone());
         let (state, emitter) = (Arc::clone(&self.update), emitter.detached());
+        let fallback = Arc::clone(&self.fallback);
         // A thread, because the end of the process does not wait for it.
         let spawned = std::thread::Builder::new()
             .name("osier-index".to_owned())
             .spawn(move || {
                 loop {
-                    update(&library, &stop, &emitter);
+                    update(&library, &stop, &fallback, &emitter);
                     let (get, set) = (Ordering::Acquire, Ordering::AcqRel);
                     if state.compare_exchange(UPDATING, IDLE, set, get).is_ok() {
                         break;
@@ -113,7 +120,7 @@ impl IndexHandle {
     pub(crate) fn find(
         &mut self,
         request: u64,
-        query: SessionQuery,
+        asked: SessionQuery,
         open: Option<PathBuf>,
         emitter: &Emitter,
     ) {
@@ -121,11 +128,18 @@ impl IndexHandle {
         self.query = CancellationToken::new();
         let (library, cancel) = (self.library.clone(), self.query.clone());
         let (flags, cwd) = (self.flags.clone(), self.cwd.clone());
-        let emitter = emitter.clone();
+        let (fallback, emitter) = (Arc::clone(&self.fallback), emitter.clone());
         osier_base::task::spawn_blocking(move || {
             let flags = SessionFlags::read(&flags);
-            let open = open.as_deref();
-            let found = find(&library, request, &query, &flags, &cwd, open, &cancel);
+            let query = Query {
+                library: &library,
+                fallback: &fallback,
+                flags: &flags,
+                cwd: &cwd,
+                open: open.as_deref(),
+                cancel: &cancel,
+            };
+            let found = query.find(request, &asked);
             if let Some(event) = found.filter(|_| !cancel.is_cancelled()) {
                 emitter.post(Event::Index(event));
             }
@@ -136,9 +150,9 @@ impl IndexHandle {
     pub(crate) fn list(all: bool, setup: &SessionSetup, emitter: &Emitter) {
         let (data, cwd) = (setup.folders.data.clone(), setup.cwd.clone());
         let emitter = emitter.clone();
-        osier_base::task::spawn_blocking(move || {
-            let sessions = list(&data, &cwd, all);
-            emitter.post(Event::Sessions { all, sessions });
+        osier_base::task::spawn_blocking(move || match list(&data, &cwd, all) {
+            Ok(sessions) => emitter.post(Event::Sessions { all, sessions }),
+            Err(error) => emitter.post_notice(Severity::Error, error.to_string()),
         });
     }
 
@@ -229,7 +243,12 @@ fn refused(error: &SessionError) -> IndexEvent {
 }
 
 /// Reads new and changed files. Blocks.
-fn update(library: &SessionIndex, stop: &CancellationToken, emitter: &Emitter) {
+fn update(
+    library: &SessionIndex,
+    stop: &CancellationToken,
+    fallback: &Fallback,
+    emitter: &Emitter,
+) {
     let mut published = Instant::now();
     let mut last = (0, 0);
     let publish = |(done, total), finished, read| {
@@ -247,80 +266,108 @@ fn update(library: &SessionIndex, stop: &CancellationToken, emitter: &Emitter) {
             publish(last, false, last.0);
         }
     });
+    let mut in_memory = None;
     let read = match outcome {
         Ok(Outcome::Done { read }) => read,
-        Ok(Outcome::Busy) | Err(_) => 0,
+        Ok(Outcome::Busy) => 0,
+        Err(error) => {
+            let unstored = library.read_all(Depth::Rows, stop, &mut |_| {});
+            if let Err(IndexError::Io { .. }) = unstored {
+                emitter.post_notice(Severity::Error, error.to_string());
+            }
+            in_memory = unstored.ok();
+            0
+        }
     };
+    *fallback.lock().unwrap_or_else(PoisonError::into_inner) = in_memory;
     publish(last, true, read);
 }
 
-/// The sessions that match; `None` when it was cancelled. Blocks.
-fn find(
-    library: &SessionIndex,
-    request: u64,
-    query: &SessionQuery,
-    flags: &SessionFlags,
-    cwd: &Path,
-    open: Option<&Path>,
-    cancel: &CancellationToken,
-) -> Option<IndexEvent> {
-    let limit = match query.limit {
-        0 => DEFAULT_LIMIT,
-        limit => limit.min(MAX_LIMIT),
-    };
-    let text = query.text.trim();
-    let filter = SessionFilter {
-        cwd: (!query.all).then(|| cwd.to_string_lossy().into_owned()),
-        named: query.named,
-        sort: query.sort,
-        letters: Some(text.to_owned()).filter(|text| !query.in_words && !text.is_empty()),
-        first: flags.pinned.iter().cloned().collect(),
-        apart: flags.archived.iter().cloned().collect(),
-        only_apart: query.archived,
-        ..SessionFilter::default()
-    };
-    let locks = Locks::read();
-    let found = |session: SessionRow, hit| FoundSession {
-        state: state(&locks, &session.path, open),
-        pinned: flags.has(Mark::Pinned, &session.id),
-        archived: flags.has(Mark::Archived, &session.id),
-        session,
-        hit,
-    };
-    if query.in_words && !text.is_empty() {
-        let hits = match library.search(text, &filter, limit, cancel) {
-            Err(IndexError::Cancelled) => return None,
-            hits => hits.unwrap_or_default(),
+/// What a query of the sessions needs.
+struct Query<'a> {
+    library: &'a SessionIndex,
+    fallback: &'a Fallback,
+    flags: &'a SessionFlags,
+    cwd: &'a Path,
+    /// The file of the open session.
+    open: Option<&'a Path>,
+    cancel: &'a CancellationToken,
+}
+
+impl Query<'_> {
+    /// The sessions that match; `None` when it was cancelled. Blocks.
+    fn find(&self, request: u64, query: &SessionQuery) -> Option<IndexEvent> {
+        let limit = match query.limit {
+            0 => DEFAULT_LIMIT,
+            limit => limit.min(MAX_LIMIT),
         };
-        let Hits { hits, cut, ready } = hits;
-        let sessions = hits.into_iter().map(|hit| {
-            let text = FoundText {
-                source: hit.source,
-                entry_id: hit.entry_id,
-                text: hit.text,
+        let text = query.text.trim();
+        let filter = SessionFilter {
+            cwd: (!query.all).then(|| self.cwd.to_string_lossy().into_owned()),
+            named: query.named,
+            sort: query.sort,
+            letters: Some(text.to_owned()).filter(|text| !query.in_words && !text.is_empty()),
+            first: self.flags.pinned.iter().cloned().collect(),
+            apart: self.flags.archived.iter().cloned().collect(),
+            only_apart: query.archived,
+            ..SessionFilter::default()
+        };
+        let locks = Locks::read();
+        let found = |session: SessionRow, hit| FoundSession {
+            state: state(&locks, &session.path, self.open),
+            pinned: self.flags.has(Mark::Pinned, &session.id),
+            archived: self.flags.has(Mark::Archived, &session.id),
+            session,
+            hit,
+        };
+        if query.in_words && !text.is_empty() {
+            let hits = self.run(|index| index.search(text, &filter, limit, self.cancel));
+            let Hits { hits, cut, ready } = match hits {
+                Err(IndexError::Cancelled) => return None,
+                hits => hits.unwrap_or_default(),
             };
-            found(hit.session, Some(text))
-        });
-        let sessions: Vec<_> = sessions.collect();
-        return Some(IndexEvent::SessionsFound {
+            let sessions = hits.into_iter().map(|hit| {
+                let text = FoundText {
+                    source: hit.source,
+                    entry_id: hit.entry_id,
+                    text: hit.text,
+                };
+                found(hit.session, Some(text))
+            });
+            let sessions: Vec<_> = sessions.collect();
+            return Some(IndexEvent::SessionsFound {
+                request,
+                total: sessions.len(),
+                sessions,
+                cut,
+                ready,
+            });
+        }
+        let listing = self.run(|index| index.list(&filter, 0, limit));
+        let listing = listing.unwrap_or_default();
+        // The index still has files that were just deleted.
+        let rows = listing.rows.into_iter().filter(|row| row.path.exists());
+        let sessions = rows.map(|row| found(row, None));
+        Some(IndexEvent::SessionsFound {
             request,
-            total: sessions.len(),
-            sessions,
-            cut,
-            ready,
-        });
+            sessions: sessions.collect(),
+            total: listing.total,
+            cut: false,
+            ready: listing.ready,
+        })
     }
-    let listing = library.list(&filter, 0, limit).unwrap_or_default();
-    // The index still has files that were just deleted.
-    let rows = listing.rows.into_iter().filter(|row| row.path.exists());
-    let sessions = rows.map(|row| found(row, None));
-    Some(IndexEvent::SessionsFound {
-        request,
-        sessions: sessions.collect(),
-        total: listing.total,
-        cut: false,
-        ready: listing.ready,
-    })
+
+    /// Queries the index, or the one in memory if none can be stored.
+    fn run<T: Default>(
+        &self,
+        run: impl Fn(&IndexReader) -> Result<T, IndexError>,
+    ) -> Result<T, IndexError> {
+        let fallback = self.fallback.lock();
+        match &*fallback.unwrap_or_else(PoisonError::into_inner) {
+            Some(index) => run(index),
+            None => self.library.query(run),
+        }
+    }
 }
 
 fn state(locks: &Locks, path: &Path, open: Option<&Path>) -> SessionState {
@@ -353,20 +400,18 @@ fn describe_open(
 }
 
 /// The stored sessions of `cwd`, or of every directory, newest first. Blocks.
-fn list(data: &Path, cwd: &Path, all: bool) -> Vec<SessionSummary> {
+fn list(data: &Path, cwd: &Path, all: bool) -> Result<Vec<SessionSummary>, SessionError> {
     let directory = SessionDirectory::new(data);
     let scope = if all { Scope::All } else { Scope::Project(cwd) };
-    let summaries = directory.list(scope);
-    summaries
-        .into_iter()
-        .map(|summary| SessionSummary {
-            id: summary.id,
-            path: summary.path.to_string_lossy().into_owned(),
-            cwd: summary.cwd,
-            name: summary.name,
-            first_prompt: summary.first_prompt,
-            modified: summary.modified,
-            size: summary.size,
-        })
-        .collect()
+    let summaries = directory.list(scope)?;
+    let summaries = summaries.into_iter().map(|summary| SessionSummary {
+        id: summary.id,
+        path: summary.path.to_string_lossy().into_owned(),
+        cwd: summary.cwd,
+        name: summary.name,
+        first_prompt: summary.first_prompt,
+        modified: summary.modified,
+        size: summary.size,
+    });
+    Ok(summaries.collect())
 }

@@ -8,8 +8,10 @@ use osier_base::problem::Problem;
 use osier_base::regular_file::ReadError;
 use osier_base::text;
 use osier_base::walk::Walk;
+use osier_context::front_matter::Document;
 use osier_context::{front_matter, skill};
 use osier_permissions::trust::ProjectFiles;
+use osier_tools::BUILT_IN;
 
 /// Folders of a project with definitions.
 const PROJECT_FOLDERS: [&str; 2] = [".osier/agents", ".claude/agents"];
@@ -28,15 +30,48 @@ pub(crate) struct Definition {
     pub path: PathBuf,
 }
 
-/// All definitions, by name. A definition of the project overrides one of the user.
-pub(crate) fn load(config: &Path, project: &ProjectFiles) -> (Vec<Definition>, Vec<Problem>) {
+/// Names of tools of Claude Code, and osier's.
+const TOOLS: [(&str, &str); 10] = [
+    ("Bash", "bash"),
+    ("Read", "read"),
+    ("Write", "write"),
+    ("Edit", "edit"),
+    ("MultiEdit", "edit"),
+    ("NotebookEdit", "edit"),
+    ("Grep", "grep"),
+    ("Glob", "find"),
+    ("LS", "ls"),
+    ("TodoWrite", "todo"),
+];
+
+/// Tools of Claude Code that belong to another one of osier, or that no subagent has.
+const COVERED: [&str; 8] = [
+    "BashOutput",
+    "KillShell",
+    "KillBash",
+    "TaskOutput",
+    "TaskStop",
+    "Task",
+    "Agent",
+    "AskUserQuestion",
+];
+
+/// All definitions, by name. A definition of the project overrides one of the user, and one of osier the user's of
+/// `claude`, the folder of Claude Code.
+pub(crate) fn load(
+    config: &Path,
+    claude: Option<&Path>,
+    project: &ProjectFiles,
+) -> (Vec<Definition>, Vec<Problem>) {
     let mut definitions: Vec<Definition> = Vec::new();
     let mut problems = Vec::new();
     let of_project =
         PROJECT_FOLDERS.map(|name| files_in(&project.root().join(name), project.below(name)));
-    let own = config.join("agents");
-    let entries = Walk::new(None).entries(&own).into_iter();
-    let of_user = files_in(&own, entries.map(|entry| entry.path.into()).collect());
+    let of_user = std::iter::once(config).chain(claude).flat_map(|folder| {
+        let folder = folder.join("agents");
+        let entries = Walk::new(None).entries(&folder).into_iter();
+        files_in(&folder, entries.map(|entry| entry.path.into()).collect())
+    });
     for file in of_project.into_iter().flatten().chain(of_user) {
         let path = &file.path;
         match text_of(&file).and_then(|text| parse(path, &text, &mut problems)) {
@@ -84,16 +119,67 @@ fn parse(path: &Path, text: &str, problems: &mut Vec<Problem>) -> Result<Definit
     Ok(Definition {
         name: name.unwrap_or_else(|| stem.into_owned()),
         description: text::single_line(&description),
-        // Claude Code writes `Read, Bash`.
-        tools: document
-            .words("tools")
-            .map(|tools| tools.iter().map(|tool| tool.to_lowercase()).collect()),
+        tools: tools(path, &document, problems),
         model: document
             .text("model")
             .filter(|model| !model.is_empty() && model != "inherit"),
         prompt: document.body.trim().to_owned(),
         path: path.to_owned(),
     })
+}
+
+/// The tools that the definition offers. Those that osier does not have are left out and reported.
+fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> Option<Vec<String>> {
+    let denied = document.words("disallowedTools").unwrap_or_default();
+    let named = document
+        .words("tools")
+        .filter(|tools| !tools.is_empty() && !tools.iter().any(|tool| tool == "*"));
+    if named.is_none() && denied.is_empty() {
+        return None;
+    }
+    let mut unknown = Vec::new();
+    let mut map = |tools: Vec<String>| {
+        let mut mapped: Vec<String> = Vec::new();
+        for tool in tools {
+            // `Bash(git *)` offers the tool; the rules of the session decide about its calls.
+            let plain = tool.split('(').next().unwrap_or_default();
+            match own_name(plain) {
+                Some(name) if mapped.iter().any(|known| known == name) => {}
+                Some(name) => mapped.push(name.to_owned()),
+                None if COVERED.contains(&plain) => {}
+                None => unknown.push(plain.to_owned()),
+            }
+        }
+        mapped
+    };
+    let mut offered = match named {
+        Some(named) => map(named),
+        None => BUILT_IN.iter().map(|tool| tool.name.to_owned()).collect(),
+    };
+    let denied = map(denied);
+    offered.retain(|tool| !denied.contains(tool));
+    if !unknown.is_empty() {
+        unknown.dedup();
+        let line = document.field("tools").map(|field| field.line);
+        let message = format!("osier has no tool `{}`", unknown.join("`, `"));
+        let hint = "the agent works without it";
+        problems.push(Problem {
+            line,
+            ..Problem::of_file(path, message, hint)
+        });
+    }
+    Some(offered)
+}
+
+/// osier's name of a tool that is named as in osier or as in Claude Code.
+fn own_name(tool: &str) -> Option<&'static str> {
+    let theirs = TOOLS.iter().find(|(theirs, _)| *theirs == tool);
+    let own = || {
+        BUILT_IN
+            .iter()
+            .find(|known| known.name == tool.to_lowercase())
+    };
+    theirs.map(|(_, ours)| *ours).or_else(|| Some(own()?.name))
 }
 
 #[cfg(test)]
@@ -113,7 +199,7 @@ mod tests {
             "---\ndescription: reviews\ntools: Read, Bash\nmodel: small\n---\nReview.\n",
         );
         write("mute.md", "Nothing said.");
-        let (definitions, problems) = load(place.path(), &ProjectFiles::default());
+        let (definitions, problems) = load(place.path(), None, &ProjectFiles::default());
         let expected = Definition {
             name: "reviewer".into(),
             description: "reviews".into(),
@@ -125,5 +211,60 @@ mod tests {
         assert_eq!(definitions, [expected]);
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].line, Some(1));
+    }
+
+    #[test]
+    fn agents_of_claude_code_get_the_tools_that_osier_has() {
+        let place = tempfile::TempDir::new().unwrap();
+        let claude = place.path().join("claude");
+        std::fs::create_dir_all(claude.join("agents")).unwrap();
+        let write = |name: &str, text: &str| {
+            let path = claude.join("agents").join(name);
+            osier_base::atomic_file::write(&path, text.as_bytes()).unwrap();
+        };
+        let head = "---\nname: NAME\ndescription: d\n";
+        let agent = |name: &str, fields: &str| {
+            write(
+                &format!("{name}.md"),
+                &format!("{}{fields}---\nWork.\n", head.replace("NAME", name)),
+            );
+        };
+        agent("all", "color: blue\nmodel: inherit\n");
+        agent(
+            "denied",
+            "disallowedTools: Write, Edit, Bash, TodoWrite, LS\n",
+        );
+        agent("list", "tools:\n  - Read\n  - Bash(git log:*)\n");
+        agent(
+            "web",
+            "tools: Read, Glob, Grep, WebFetch, mcp__x__y, Task\nmodel: sonnet\n",
+        );
+        let project = ProjectFiles::default();
+        let (definitions, problems) = load(place.path(), Some(&claude), &project);
+        let found: Vec<(&str, Option<String>, Option<&str>)> = definitions
+            .iter()
+            .map(|agent| {
+                let tools = agent.tools.as_ref().map(|tools| tools.join(" "));
+                (agent.name.as_str(), tools, agent.model.as_deref())
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("all", None, None),
+                ("denied", Some("read grep find ask_user".into()), None),
+                ("list", Some("read bash".into()), None),
+                ("web", Some("read find grep".into()), Some("sonnet")),
+            ]
+        );
+        let problems: Vec<String> = problems.iter().map(Problem::to_string).collect();
+        let path = claude.join("agents/web.md");
+        assert_eq!(
+            problems,
+            [format!(
+                "{}:4: osier has no tool `WebFetch`, `mcp__x__y`; the agent works without it",
+                path.display()
+            )]
+        );
     }
 }

@@ -20,15 +20,18 @@ impl Subagents {
         emitter: &Emitter,
     ) {
         self.set_models(models.call_order(), level);
-        let (definitions, problems) =
-            definition::load(&setup.folders.config, &trust::trusted_files(setup));
+        let peers = setup.folders.peers.as_ref();
+        let claude = peers.map(|peers| peers.claude.as_path());
+        let project = trust::trusted_files(setup);
+        let (definitions, problems) = definition::load(&setup.folders.config, claude, &project);
         for problem in problems {
             emitter.notice(Severity::Warning, problem.to_string());
         }
         let mut offered = Vec::with_capacity(definitions.len());
         for definition in definitions {
-            let model = definition.model.as_ref().map(|name| models.find(name));
-            let model = match model.transpose() {
+            let named = definition.model.as_ref();
+            let model = named.map_or(Ok(None), |name| models.find_of_peer(name));
+            let model = match model {
                 Ok(Some((model, _))) if !models.may_play(&model.provider, &model.id) => {
                     let path = definition.path.display();
                     let text = format!(

@@ -12,7 +12,9 @@ use std::fs::{DirBuilder, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use osier_agent::Attachment;
 use serde::{Deserialize, Serialize};
 
 pub use self::recorder::PromptDraftRecorder;
@@ -20,10 +22,14 @@ pub use self::recorder::PromptDraftRecorder;
 use crate::{SESSION_EXTENSION, SessionDirectory};
 use osier_base::locked_file::{self, LockedFile};
 use osier_base::parts::Parts;
+use osier_base::pending_file::PendingFile;
+use osier_base::regular_file;
 use osier_base::text::head_bytes;
 
 /// Maximum bytes of a stored draft.
 const LIMIT: usize = 16 << 20;
+/// Maximum bytes of the attached files that are stored.
+const FILES_LIMIT: usize = 24 << 20;
 /// Maximum number of screens of one session with a stored draft.
 const SCREENS: usize = 8;
 
@@ -36,6 +42,8 @@ pub struct PromptDraft {
     /// The session's working directory.
     pub cwd: String,
     pub text: Parts,
+    /// The files that are attached to the prompt.
+    pub files: Arc<Vec<Attachment>>,
 }
 
 /// The contents of a draft file.
@@ -73,6 +81,7 @@ impl From<Stored> for PromptDraft {
             session: stored.session,
             cwd: stored.cwd,
             text: Parts::with_pastes(&stored.text.to_string(), &stored.pastes),
+            files: Arc::default(),
         }
     }
 }
@@ -84,6 +93,8 @@ pub struct PromptDraftFile {
     file: LockedFile,
     /// The contents that this process wrote.
     written: Vec<u8>,
+    /// The attached files that it wrote.
+    files: Arc<Vec<Attachment>>,
 }
 
 impl PromptDraftFile {
@@ -110,6 +121,7 @@ impl PromptDraftFile {
                         path,
                         file: file.into(),
                         written: Vec::new(),
+                        files: Arc::default(),
                     });
                 }
                 Ok(false) => failed = Some(io::ErrorKind::WouldBlock.into()),
@@ -122,6 +134,12 @@ impl PromptDraftFile {
     /// Replaces the contents, from the first different byte. Returns the number of bytes written. If the disk is full,
     /// the contents stay.
     pub fn write(&mut self, draft: &PromptDraft) -> io::Result<usize> {
+        // Those of a draft that is being restored stay until it is recorded.
+        let have_none = self.files.is_empty() && draft.files.is_empty();
+        if !have_none && !Arc::ptr_eq(&self.files, &draft.files) {
+            write_files(&self.path, &draft.files)?;
+            self.files = Arc::clone(&draft.files);
+        }
         let mut bytes = serde_json::to_vec(&Stored::of(draft))?;
         bytes.push(b'\n');
         let before = self.written.iter();
@@ -146,9 +164,46 @@ impl PromptDraftFile {
 
     /// Removes the file.
     pub fn remove(self) {
-        // The file may not exist.
+        // The files may not exist.
+        let _ = std::fs::remove_file(files_of(&self.path));
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// The attached files of the draft at `path`: apart, because they are large and change rarely.
+fn files_of(path: &Path) -> PathBuf {
+    path.with_extension("files")
+}
+
+/// Stores the attached files of the draft at `path`.
+fn write_files(path: &Path, files: &[Attachment]) -> io::Result<()> {
+    let path = files_of(path);
+    let size = files.iter().map(|file| file.content.len()).sum::<usize>();
+    if files.is_empty() || size > FILES_LIMIT {
+        return match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let file = PendingFile::create(folder, 0o600)?;
+    file.file().write_all_at(&serde_json::to_vec(files)?, 0)?;
+    file.persist(&path).map(drop)
+}
+
+/// Reads them. Without them the text still names them.
+fn read_files(path: &Path) -> Arc<Vec<Attachment>> {
+    let limit = 2 * FILES_LIMIT as u64;
+    let text = regular_file::read_text(&files_of(path), limit);
+    let files = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+    Arc::new(files.unwrap_or_default())
+}
+
+/// Moves a draft with its attached files.
+fn rename(from: &Path, to: &Path) {
+    // After a failure it is found again where it is.
+    let _ = std::fs::rename(files_of(from), files_of(to));
+    let _ = std::fs::rename(from, to);
 }
 
 /// Removes the draft of the session `id` that an earlier run left, unless another osier has it open.
@@ -180,12 +235,13 @@ pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptD
     } = query;
     // Also in a session without messages: its first prompt may have been undone.
     let own = paths_of(folder, id).find_map(|path| Some((read(&path)?, path)));
-    if let Some((draft, path)) = own {
+    if let Some((mut draft, path)) = own {
+        draft.files = read_files(&path);
         // Move it to the first free file, where the next write goes.
         if let Some(free) = paths_of(folder, id).find(|free| *free == path || !free.exists())
             && free != path
         {
-            let _ = std::fs::rename(path, free);
+            rename(&path, &free);
         }
         return Some(draft);
     }
@@ -196,6 +252,12 @@ pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptD
     let mut found: Vec<_> = std::fs::read_dir(folder)
         .ok()?
         .flatten()
+        .filter(|entry| {
+            entry
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "json")
+        })
         .filter_map(|entry| {
             let draft = read(&entry.path()).filter(|draft| draft.cwd == cwd)?;
             let written = entry.metadata().ok()?.modified().ok()?;
@@ -203,9 +265,10 @@ pub fn find(data: &Path, folder: &Path, query: DraftQuery<'_>) -> Option<PromptD
         })
         .collect();
     sort::by_key(&mut found, |(written, ..)| *written);
-    let (_, path, draft) = found.pop()?;
-    // Continue under the new session's id. After a failure the old file is found again.
-    let _ = std::fs::rename(path, path_of(folder, id));
+    let (_, path, mut draft) = found.pop()?;
+    draft.files = read_files(&path);
+    // Continue under the new session's id.
+    rename(&path, &path_of(folder, id));
     Some(draft)
 }
 
@@ -234,7 +297,7 @@ fn paths_of(folder: &Path, id: &str) -> impl Iterator<Item = PathBuf> {
     names.map(move |name| path_of(folder, &name))
 }
 
-/// Reads the file unless the osier that wrote it still runs.
+/// Reads the file, without the attached files, unless the osier that wrote it still runs.
 fn read(path: &Path) -> Option<PromptDraft> {
     let mut file = File::open(path).ok()?;
     if !locked_file::try_share(&file).ok()? {
@@ -267,6 +330,7 @@ mod tests {
             session: "1".into(),
             cwd: "/work".into(),
             text: text.into(),
+            files: Arc::default(),
         }
     }
 
@@ -320,6 +384,52 @@ mod tests {
         let restored = found(data.path(), "1", "/work", false).unwrap();
         assert_eq!(restored.text.pastes(), [(4, 100)]);
         assert_eq!(restored.text.to_string(), long.text.to_string());
+    }
+
+    fn picture(name: &str, bytes: usize) -> Attachment {
+        Attachment {
+            id: name.into(),
+            kind: osier_agent::AttachmentKind::Image,
+            file_name: name.into(),
+            mime_type: "image/png".into(),
+            size: bytes as u64,
+            content: "A".repeat(bytes),
+            extracted_text: None,
+            preview: None,
+        }
+    }
+
+    #[test]
+    fn attached_files_and_long_pastes_are_restored() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("drafts");
+        let mut file = PromptDraftFile::open(&folder, "1").unwrap();
+        let mut stored = draft("see ");
+        stored.text.push("pasted ".repeat(700_000).into(), true);
+        stored.text.push(" [picture 1: a.png]".into(), false);
+        stored.files = Arc::new(vec![picture("a.png", 3 << 20)]);
+        file.write(&stored).unwrap();
+        stored.text.push(" more".into(), false);
+        // The files are not written again.
+        assert_eq!(file.write(&stored).unwrap(), 8);
+        drop(file);
+        let of = |id, is_new| found(data.path(), id, "/work", is_new);
+        assert_eq!(of("1", false), Some(stored.clone()));
+        // A new session takes over the draft with its files.
+        assert_eq!(of("2", true).unwrap().files, stored.files);
+        assert_eq!(of("2", false).unwrap().files, stored.files);
+
+        let mut file = PromptDraftFile::open(&folder, "2").unwrap();
+        stored.files = Arc::new(vec![picture("large.png", FILES_LIMIT + 1)]);
+        file.write(&stored).unwrap();
+        drop(file);
+        let restored = of("2", false).unwrap();
+        assert_eq!(restored.files.len(), 0);
+        assert_eq!(restored.text, stored.text);
+        forget(&folder, "2");
+        let left = std::fs::read_dir(&folder).unwrap().flatten();
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        assert_eq!(left, [""; 0]);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use osier_agent::{Attachment, UserMessage};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -30,6 +32,42 @@ struct Latest {
     draft: PromptDraft,
     /// Text that was submitted and may not be stored elsewhere yet.
     submitted: Option<PromptDraft>,
+    /// Prompts that wait for the model: they are in no other file.
+    queued: Arc<Vec<UserMessage>>,
+}
+
+impl Latest {
+    /// What the file has: queued prompts return to the editor with the draft.
+    fn with_queued(&self, draft: &PromptDraft) -> PromptDraft {
+        let mut whole = PromptDraft {
+            text: Parts::default(),
+            ..draft.clone()
+        };
+        let is_queued = |message: &UserMessage| message.text == draft.text.to_string();
+        let submitted = self.queued.last().is_some_and(is_queued);
+        let draft = if submitted { &whole } else { draft };
+        let (draft_text, mut files) = (draft.text.clone(), Vec::new());
+        for message in &*self.queued {
+            if !whole.text.is_empty() {
+                whole.text.push("\n\n".into(), false);
+            }
+            whole.text.push(message.text.as_str().into(), false);
+            files.extend(message.attachments.iter().cloned());
+        }
+        if self.queued.is_empty() {
+            whole.text = draft_text;
+            return whole;
+        }
+        if !draft_text.is_empty() {
+            whole.text.push("\n\n".into(), false);
+            for part in draft_text.iter() {
+                whole.text.push(Arc::clone(&part.text), part.is_paste);
+            }
+        }
+        files.extend(whole.files.iter().cloned());
+        whole.files = Arc::new(files);
+        whole
+    }
 }
 
 impl PromptDraftRecorder {
@@ -41,14 +79,46 @@ impl PromptDraftRecorder {
         Self { latest, writing }
     }
 
-    /// Writes `draft` instead of the previous draft. Never blocks.
-    pub fn record(&self, draft: PromptDraft) {
+    /// Writes `draft` instead of the previous draft, whose files stay. Never blocks.
+    pub fn record(&self, mut draft: PromptDraft) {
         self.latest.send_if_modified(|latest| {
+            if latest.draft.session == draft.session {
+                draft.files = Arc::clone(&latest.draft.files);
+            }
             let before = std::mem::replace(&mut latest.draft, draft);
             let is_other = before != latest.draft;
             if is_other {
                 let is_submitted = latest.draft.text.is_empty() && !before.text.is_empty();
                 latest.submitted = is_submitted.then_some(before);
+            }
+            is_other
+        });
+    }
+
+    /// Writes `files` as those that are attached to the draft.
+    pub fn record_files(&self, files: Vec<Attachment>) {
+        self.latest.send_if_modified(|latest| {
+            let is_other = *latest.draft.files != files;
+            if is_other {
+                latest.draft.files = Arc::new(files);
+            }
+            is_other
+        });
+    }
+
+    /// Writes `messages`, which wait for the model, in front of the draft. `empty` is a draft of their session.
+    pub fn record_queue(&self, empty: PromptDraft, messages: Vec<UserMessage>) {
+        self.latest.send_if_modified(|latest| {
+            if latest.draft.session != empty.session {
+                latest.draft = empty;
+            }
+            let is_other = *latest.queued != messages;
+            if messages.len() < latest.queued.len() {
+                // The first ones are being stored.
+                latest.submitted = Some(latest.with_queued(&latest.draft));
+            }
+            if is_other {
+                latest.queued = Arc::new(messages);
             }
             is_other
         });
@@ -71,6 +141,7 @@ impl PromptDraftRecorder {
     pub fn clear(&self) {
         self.latest.send_modify(|latest| {
             latest.draft.text = Parts::default();
+            latest.draft.files = Arc::default();
             latest.submitted = None;
         });
     }
@@ -92,17 +163,17 @@ async fn write_all(folder: PathBuf, mut changes: watch::Receiver<Latest>, failed
     };
     let mut is_new = false;
     while is_new || changes.changed().await.is_ok() {
-        let Latest { draft, submitted } = changes.borrow_and_update().clone();
-        if let Some(submitted) = submitted {
+        let latest = changes.borrow_and_update().clone();
+        if let Some(submitted) = &latest.submitted {
             // The last write may have only part of it.
-            file.write(submitted).await;
+            file.write(latest.with_queued(submitted)).await;
             let more = tokio::time::timeout(AFTER_SENDING, changes.changed()).await;
             is_new = matches!(more, Ok(Ok(())));
             if is_new {
                 continue;
             }
         }
-        let written = file.write(draft).await;
+        let written = file.write(latest.with_queued(&latest.draft)).await;
         let times = u32::try_from(1 + written / SHARE).unwrap_or(u32::MAX);
         is_new = rest(&mut changes, INTERVAL * times).await;
     }
@@ -192,6 +263,43 @@ fn write_draft(
 mod tests {
     use super::super::tests::draft;
     use super::*;
+
+    fn queued(texts: &[&str]) -> Vec<UserMessage> {
+        let message = |text: &&str| UserMessage {
+            text: (*text).to_owned(),
+            ..UserMessage::default()
+        };
+        texts.iter().map(message).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn queued_prompts_are_stored_with_the_draft_until_the_model_gets_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let recorder = PromptDraftRecorder::new(folder.path().to_owned(), |_| {});
+        let moment = Duration::from_millis(300);
+        let stored = async |time| after(time, folder.path()).await;
+        recorder.record(draft("one"));
+        assert_eq!(stored(moment).await.as_deref(), Some("one"));
+        // Sent while the model works: it is queued.
+        recorder.record(draft(""));
+        recorder.record_queue(draft(""), queued(&["one"]));
+        assert_eq!(stored(moment).await.as_deref(), Some("one"));
+        assert_eq!(stored(AFTER_SENDING).await.as_deref(), Some("one"));
+        recorder.record(draft("two"));
+        recorder.record_queue(draft(""), queued(&["one"]));
+        assert_eq!(stored(moment).await.as_deref(), Some("one\n\ntwo"));
+        recorder.record(draft(""));
+        recorder.record_queue(draft(""), queued(&["one", "two"]));
+        assert_eq!(stored(moment).await.as_deref(), Some("one\n\ntwo"));
+        recorder.record(draft("three"));
+        assert_eq!(stored(moment).await.as_deref(), Some("one\n\ntwo\n\nthree"));
+        // The model gets them: they stay until they are stored.
+        recorder.record_queue(draft(""), Vec::new());
+        assert_eq!(stored(moment).await.as_deref(), Some("one\n\ntwo\n\nthree"));
+        assert_eq!(stored(AFTER_SENDING).await.as_deref(), Some("three"));
+        recorder.record(draft(""));
+        assert_eq!(stored(2 * AFTER_SENDING).await, None);
+    }
 
     /// The text in the file after `time`, in paused test time.
     async fn after(time: Duration, folder: &Path) -> Option<String> {

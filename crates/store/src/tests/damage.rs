@@ -167,7 +167,12 @@ async fn session_with_damaged_header_is_listed_by_its_file_name() {
     let loaded = sample.with(&bytes).unwrap();
     assert_eq!((loaded.entries.len(), loaded.damaged), (7, 1));
     assert_eq!(loaded.header.cwd, "");
-    let latest = sample.data.sessions.latest(Path::new(CWD)).unwrap();
+    let latest = sample
+        .data
+        .sessions
+        .latest(Path::new(CWD))
+        .unwrap()
+        .unwrap();
     assert_eq!((latest.id, latest.path), (loaded.header.id, sample.path));
 }
 

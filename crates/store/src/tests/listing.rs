@@ -16,7 +16,7 @@ async fn sessions_are_listed_by_project_last_used_first() {
     let new = session(&data, "/work/a-b", "new one").await;
     let other = session(&data, "/work/a/b", "same directory").await;
     let ids = |scope| -> Vec<String> {
-        let listed = data.sessions.list(scope);
+        let listed = data.sessions.list(scope).unwrap();
         listed.into_iter().map(|session| session.id).collect()
     };
     let project = Path::new("/work/a-b");
@@ -25,7 +25,7 @@ async fn sessions_are_listed_by_project_last_used_first() {
     assert_eq!(other.path().unwrap().parent(), old.path().unwrap().parent());
     assert_eq!(ids(Scope::Project(Path::new("/nowhere"))), [""; 0]);
 
-    let latest = data.sessions.latest(project).unwrap();
+    let latest = data.sessions.latest(project).unwrap().unwrap();
     assert_eq!(latest.id, new.id());
     assert_eq!(latest.cwd, "/work/a-b");
     assert_eq!(latest.first_prompt.as_deref(), Some("new one"));
@@ -43,10 +43,10 @@ async fn unnamed_file_is_not_listed() {
     let mut unnamed = path.clone().into_os_string();
     unnamed.push(".new");
     std::fs::File::create(&unnamed).unwrap();
-    assert_eq!(data.sessions.list(Scope::All), []);
+    assert_eq!(data.sessions.list(Scope::All).unwrap(), []);
     let store = SessionStore::create(path, header).unwrap();
     store.append(user("hello")).await.unwrap();
-    assert_eq!(data.sessions.list(Scope::All).len(), 1);
+    assert_eq!(data.sessions.list(Scope::All).unwrap().len(), 1);
     assert!(!Path::new(&unnamed).exists());
 }
 
@@ -66,7 +66,7 @@ async fn long_session_is_summarised_from_its_ends() {
     store.close().await.unwrap();
     assert_eq!(load(path_of(&store)).unwrap().leaf, leaf);
 
-    let summary = data.sessions.latest(Path::new(CWD)).unwrap();
+    let summary = data.sessions.latest(Path::new(CWD)).unwrap().unwrap();
     let prompt = summary.first_prompt.unwrap();
     assert!(prompt.starts_with("explain \"this\"\nxxx"), "{prompt}");
     assert_eq!(summary.name.as_deref(), Some("middle"));
@@ -125,4 +125,33 @@ async fn session_is_found_by_path_id_or_name() {
     assert!(candidates.contains(&copy.to_string_lossy().into_owned()));
     let missing = find("/nowhere/x.jsonl").unwrap_err().to_string();
     assert_eq!(missing, "no session matches `/nowhere/x.jsonl`");
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test's own file")]
+async fn unreadable_directory_is_an_error() {
+    let data = TestData::new();
+    let project = Path::new(CWD);
+    // Neither exists before the first session.
+    assert_eq!(data.sessions.latest(project).unwrap(), None);
+    let root = data.sessions.root();
+    for at in [root.to_owned(), data.sessions.project(project)] {
+        for is_link in [false, true] {
+            let _ = std::fs::remove_dir_all(root);
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            if is_link {
+                std::os::unix::fs::symlink("/nothing", &at).unwrap();
+            } else {
+                std::fs::write(&at, "").unwrap();
+            }
+            let error = data.sessions.latest(project).unwrap_err();
+            assert!(error.to_string().contains(at.to_str().unwrap()), "{error}");
+            let is_root = at == root;
+            assert_eq!(data.sessions.list(Scope::All).is_err(), is_root);
+            assert_eq!(data.sessions.newest(1).is_err(), is_root);
+            let found = data.sessions.find("0199").unwrap_err();
+            assert_eq!(!matches!(found, SessionError::NotFound { .. }), is_root);
+            std::fs::remove_file(&at).unwrap();
+        }
+    }
 }

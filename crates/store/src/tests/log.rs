@@ -146,3 +146,57 @@ async fn unknown_entry_type_stays_in_the_tree() {
 fn rewrite(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test's own file")]
+async fn change_of_the_open_file_by_another_program_is_an_error() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 5] = [
+        ("was shortened", |path| {
+            let file = std::fs::File::options().write(true).open(path).unwrap();
+            file.set_len(100).unwrap();
+        }),
+        ("was shortened", |path| {
+            std::fs::File::create(path).unwrap();
+        }),
+        ("was replaced", |path| {
+            let copy = path.with_extension("copy");
+            std::fs::copy(path, &copy).unwrap();
+            std::fs::rename(copy, path).unwrap();
+        }),
+        ("was appended to", |path| {
+            let text = std::fs::read_to_string(path).unwrap();
+            std::fs::write(path, format!("{text}{{}}\n")).unwrap();
+        }),
+        ("was overwritten", |path| {
+            let length = std::fs::metadata(path).unwrap().len() as usize;
+            std::fs::write(path, "x".repeat(length)).unwrap();
+        }),
+    ];
+    for (expected, change) in changes {
+        let data = TestData::new();
+        let store = data.create();
+        conversation(&store).await;
+        let path = path_of(&store);
+        change(path);
+        let content = std::fs::read(path).unwrap();
+        let error = store.append(user("lost?")).await.unwrap_err();
+        assert!(
+            matches!(&error, SessionError::Changed { change, .. } if *change == expected),
+            "{expected}: {error}"
+        );
+        assert!(error.hint().is_some());
+        assert_eq!(std::fs::read(path).unwrap(), content, "{expected}");
+    }
+}
+
+#[tokio::test]
+async fn moved_file_is_still_the_session() {
+    let data = TestData::new();
+    let store = data.create();
+    conversation(&store).await;
+    let elsewhere = path_of(&store).with_extension("moved.jsonl");
+    std::fs::rename(path_of(&store), &elsewhere).unwrap();
+    let entry = store.append(user("still here")).await.unwrap();
+    assert_eq!(load(&elsewhere).unwrap().entries.last(), Some(&entry));
+}

@@ -1,5 +1,6 @@
 //! Writes one binding into a keymap file and preserves every other byte.
 
+use toml::Table;
 use toml::de::DeTable;
 
 use super::notation::{describe_all, parse_sequence};
@@ -9,13 +10,44 @@ use crate::input::KeyPress;
 /// the binding.
 ///
 /// # Errors
-/// The syntax error in `text`.
+/// The syntax error in `text`, or that the bindings of the context are in a form that cannot be changed.
 pub fn set_binding(
     text: &str,
     context: &str,
     keys: &[KeyPress],
     action: &str,
 ) -> Result<String, String> {
+    let (changed, written) = changed(text, context, keys, action)?;
+    // A context can also be written as an inline table, with dotted keys or in parts.
+    if is_only_change(text, &changed, context, &written, action) {
+        Ok(changed)
+    } else {
+        Err(format!(
+            "`{context}` has its bindings outside of a table `[{context}]`"
+        ))
+    }
+}
+
+/// Whether `changed` is `text` with the binding `keys`, as written, and nothing else.
+fn is_only_change(text: &str, changed: &str, context: &str, keys: &str, action: &str) -> bool {
+    let (Ok(mut before), Ok(after)) = (text.parse::<Table>(), changed.parse::<Table>()) else {
+        return false;
+    };
+    let bindings = before.entry(context).or_insert_with(|| Table::new().into());
+    let Some(bindings) = bindings.as_table_mut() else {
+        return false;
+    };
+    bindings.insert(keys.to_owned(), action.into());
+    before == after
+}
+
+/// The changed text, and the keys as they are written in it.
+fn changed(
+    text: &str,
+    context: &str,
+    keys: &[KeyPress],
+    action: &str,
+) -> Result<(String, String), String> {
     let table = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = text[..text.floor_char_boundary(at)].matches('\n').count() + 1;
@@ -41,7 +73,7 @@ pub fn set_binding(
         for part in [gap, "[", context, "]\n", &line] {
             changed.push_str(part);
         }
-        return Ok(changed);
+        return Ok((changed, describe_all(keys)));
     };
     let bindings = bindings
         .get_ref()
@@ -50,9 +82,9 @@ pub fn set_binding(
     let same = bindings.iter().find(|(written, _)| {
         parse_sequence(written.get_ref(), leader.as_deref()).is_ok_and(|written| written == keys)
     });
-    if let Some((_, value)) = same {
+    if let Some((written, value)) = same {
         changed.replace_range(value.span(), &quoted(action));
-        return Ok(changed);
+        return Ok((changed, written.get_ref().to_string()));
     }
     // After the last binding of the context, or after its header.
     let ends = bindings.iter().map(|(_, value)| value.span().end);
@@ -62,7 +94,7 @@ pub fn set_binding(
         .map_or(text.len(), |at| insert_after + at + 1);
     let before = if text[..at].ends_with('\n') { "" } else { "\n" };
     changed.insert_str(at, &format!("{before}{line}"));
-    Ok(changed)
+    Ok((changed, describe_all(keys)))
 }
 
 #[cfg(test)]
@@ -111,5 +143,14 @@ mod tests {
                 .unwrap_err()
                 .starts_with("line 1")
         );
+        for text in [
+            "global = { \"f1\" = \"help\" }\n",
+            "global.\"f1\" = \"help\"\n[list]\n",
+            "[global.sub]\n\"f1\" = \"help\"\n",
+        ] {
+            let refused = set_binding(text, "global", &keys, "help");
+            let expected = "`global` has its bindings outside of a table `[global]`";
+            assert_eq!(refused, Err(expected.to_owned()), "{text}");
+        }
     }
 }

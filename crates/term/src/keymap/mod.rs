@@ -6,6 +6,8 @@
 
 pub mod edit;
 mod file;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod notation;
 
 use std::fmt::Display;

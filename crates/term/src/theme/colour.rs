@@ -94,6 +94,10 @@ impl Colour {
     /// Parses `#rrggbb`, `#rgb`, an index of the 256 colours, one of the sixteen names, or
     /// `default`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        // Rust reads numbers with a sign.
+        if text.contains('+') {
+            return None;
+        }
         if let Some(digits) = text.strip_prefix('#') {
             let number = u32::from_str_radix(digits, 16).ok()?;
             let [_, red, green, blue] = number.to_be_bytes();
@@ -283,6 +287,8 @@ mod tests {
             ("208", Some(Colour::Indexed(208))),
             ("default", Some(Colour::Default)),
             ("#12345", None),
+            ("#+12345", None),
+            ("+7", None),
             ("256", None),
             ("mauve", None),
         ] {

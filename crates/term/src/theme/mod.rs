@@ -9,6 +9,8 @@ mod colour;
 mod contrast_tests;
 mod explicit;
 mod file;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod store;
 
 use ratatui::style::{Color, Modifier, Style};

@@ -148,7 +148,7 @@ async fn unchanged_lines_of_a_changed_file_are_edited_and_the_change_is_shown() 
     let changed = "Changed 1 place in `f` (+1 -1 lines)\n";
     assert_eq!(edit_text(&bench, arguments).await, changed);
     // A change that is too long to show stays unknown, also after an edit.
-    let many: String = (1..=200).map(|line| format!("line {line}\n")).collect();
+    let many: String = (1..=200).fold(String::new(), |text, line| format!("{text}line {line}\n"));
     bench.put("f", format!("x\nb\nc\ny\nd\n{many}"));
     for (old, new, expected) in [
         ("b", "B", "Changed 1 place"),

@@ -179,16 +179,13 @@ fn decode_unicode(text: &str) -> String {
         let found = escaped(after).filter(|(_, length)| *length > 1);
         // An escaped backslash does not begin one.
         let literal = usize::from(after.starts_with('\\'));
-        match found {
-            Some((char, length)) => {
-                plain.push(char);
-                rest = &after[length..];
-            }
-            None => {
-                plain.push('\\');
-                plain.push_str(&after[..literal]);
-                rest = &after[literal..];
-            }
+        if let Some((char, length)) = found {
+            plain.push(char);
+            rest = &after[length..];
+        } else {
+            plain.push('\\');
+            plain.push_str(&after[..literal]);
+            rest = &after[literal..];
         }
     }
     plain.push_str(rest);

@@ -121,6 +121,7 @@ type Texts = (String, String);
 /// What a model does to the texts of an edit; `None` when that is not possible.
 type Noise = fn(&str, &str) -> Option<Texts>;
 
+#[expect(clippy::unnecessary_wraps, reason = "the result of every `Noise`")]
 fn both(old: &str, new: &str, change: impl Fn(&str) -> String) -> Option<Texts> {
     Some((change(old), change(new)))
 }

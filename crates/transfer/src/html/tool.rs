@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::code;
 use super::escape::{clean, escape, escape_clean, picture};
 use super::theme::Highlighter;
+use crate::patch;
 use osier_agent::ToolResultMessage;
 use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
@@ -75,6 +76,8 @@ pub(super) fn answered(
     call: Option<&ToolCall>,
     result: &ToolResultMessage,
 ) -> String {
+    let call = call.map(ToolCall::as_made);
+    let call = call.as_deref();
     let given = &result.result;
     let patch = result.details.get("diff").and_then(Value::as_str);
     let patch = patch.filter(|patch| !patch.is_empty());
@@ -115,6 +118,7 @@ pub(super) fn answered(
 
 /// A call without a result.
 pub(super) fn unanswered(highlighter: &mut dyn Highlighter, call: &ToolCall) -> String {
+    let call = &*call.as_made();
     let body = arguments(highlighter, call, false);
     let subject = subject(call);
     cell(
@@ -173,6 +177,9 @@ fn is_command(name: &str) -> bool {
 
 fn subject(call: &ToolCall) -> String {
     let name = call.name.to_ascii_lowercase();
+    if let Some(files) = patch::files(call) {
+        return files;
+    }
     let row = SUBJECTS.iter().find(|(known, _)| *known == name);
     let Value::Object(members) = &call.arguments else {
         return call.arguments_error.clone().unwrap_or_default();

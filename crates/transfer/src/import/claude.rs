@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::draft::Draft;
-use super::{Read, blocks, text};
+use super::{Read, blocks, subagent, text};
 use osier_agent::{AgentMessage, ToolResultMessage, ToolStatus};
 use osier_llm::{
     AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall, ToolResult, Usage,
@@ -17,10 +18,10 @@ use osier_protocol::EntryKind;
 
 #[derive(Debug, Default)]
 pub(super) struct Reader {
+    /// The folder with the files of the session's subagents.
+    subagents: Option<PathBuf>,
     /// Index of the entry of an answer, by the vendor's id.
     answers: HashMap<String, usize>,
-    /// Names of the tools that were called, by the id of the call.
-    calls: HashMap<String, String>,
     /// By entry of an answer or of one of its results: the answer.
     answer_of: HashMap<String, String>,
     /// By entry of an answer: its last result.
@@ -120,6 +121,31 @@ fn title<'a>(kind: &str, value: &'a Value) -> Option<&'a str> {
 }
 
 impl Reader {
+    /// A reader of the session at `path`.
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            subagents: Some(path.with_extension("").join("subagents")),
+            ..Self::default()
+        }
+    }
+
+    /// Details of a result: a file change as a diff, or the steps of a subagent, which has a file of its own.
+    fn details(&self, line: &Value, draft: &mut Draft) -> Value {
+        let given = line.get("toolUseResult");
+        let agent = given.and_then(|given| text(given, "agentId"));
+        let is_name = |id: &str| {
+            id.chars()
+                .all(|char| char.is_ascii_alphanumeric() || char == '-')
+        };
+        let steps = match (agent.filter(|id| is_name(id)), &self.subagents) {
+            (Some(id), Some(folder)) => {
+                subagent::details(&folder.join(format!("agent-{id}.jsonl")), draft)
+            }
+            _ => None,
+        };
+        steps.unwrap_or_else(|| details(given))
+    }
+
     /// Children of an answer or of one of its results become children of the last result.
     fn behind_results(&self, parent: Option<String>) -> Option<String> {
         let parent = parent?;
@@ -190,14 +216,14 @@ impl Reader {
         };
         let message = ToolResultMessage {
             result: ToolResult {
-                tool_name: self.calls.get(&call_id).cloned().unwrap_or_default(),
+                tool_name: draft.tool_name(&call_id, ""),
                 tool_call_id: call_id.clone(),
                 content,
                 is_error,
                 timestamp: blocks::milliseconds(line.get("timestamp")),
             },
             status,
-            details: details(line.get("toolUseResult")),
+            details: self.details(line, draft),
             duration_ms: 0,
         };
         let answer = parent
@@ -226,7 +252,7 @@ impl Reader {
             draft.drop("answers that no model wrote");
             return draft.alias(uuid, parent);
         }
-        let content = self.content(message, draft);
+        let content = Self::content(message, draft);
         let own_id = text(message, "id").unwrap_or(uuid).to_owned();
         let usage = usage(message.get("usage"));
         if let Some(place) = self.answers.get(&own_id)
@@ -270,7 +296,7 @@ impl Reader {
         self.answer_of.insert(id.clone(), id);
     }
 
-    fn content(&mut self, message: &Value, draft: &mut Draft) -> Vec<AssistantBlock> {
+    fn content(message: &Value, draft: &mut Draft) -> Vec<AssistantBlock> {
         let parts = message.get("content").and_then(Value::as_array);
         let mut content = Vec::new();
         for part in parts.into_iter().flatten() {
@@ -295,13 +321,13 @@ impl Reader {
                         own("id").unwrap_or_default(),
                         own("name").unwrap_or_default(),
                     );
-                    self.calls.insert(id.clone(), name.clone());
-                    content.push(AssistantBlock::ToolCall(ToolCall {
+                    let calls = draft.map_call(ToolCall {
                         id,
                         name,
                         arguments: part.get("input").cloned().unwrap_or_else(|| json!({})),
                         ..ToolCall::default()
-                    }));
+                    });
+                    content.extend(calls.into_iter().map(AssistantBlock::ToolCall));
                 }
                 other => draft.drop(format!("content of type `{other}`")),
             }
@@ -386,7 +412,7 @@ fn details(given: Option<&Value>) -> Value {
     json!({"filePath": path, "diff": diff, "linesAdded": added, "linesRemoved": removed})
 }
 
-fn usage(value: Option<&Value>) -> Usage {
+pub(super) fn usage(value: Option<&Value>) -> Usage {
     let count = |name: &str| {
         let count = value.and_then(|usage| usage.get(name));
         count.and_then(Value::as_u64).unwrap_or(0)

@@ -29,7 +29,6 @@ pub(super) struct Reader {
     provider: String,
     model: String,
     effort: String,
-    calls: HashMap<String, String>,
     /// Data of events about a call, for the result that follows.
     call_events: HashMap<String, CallEvent>,
     count: u64,
@@ -151,11 +150,11 @@ impl Reader {
                 let parsed = serde_json::from_str::<Value>(&raw)
                     .ok()
                     .filter(Value::is_object);
-                self.call(own("call_id"), own("name"), parsed.ok_or(raw));
+                self.call(own("call_id"), own("name"), parsed.ok_or(raw), draft);
             }
             "custom_tool_call" => {
                 let arguments = json!({"input": own("input")});
-                self.call(own("call_id"), own("name"), Ok(arguments));
+                self.call(own("call_id"), own("name"), Ok(arguments), draft);
             }
             "local_shell_call" | "web_search_call" | "tool_search_call" => {
                 let id = text(item, "call_id").or_else(|| text(item, "id"));
@@ -167,7 +166,12 @@ impl Reader {
                     .filter(Value::is_object)
                     .unwrap_or_else(|| json!({}));
                 let name = kind.trim_end_matches("_call").to_owned();
-                self.call(id.unwrap_or_default().to_owned(), name, Ok(arguments));
+                self.call(
+                    id.unwrap_or_default().to_owned(),
+                    name,
+                    Ok(arguments),
+                    draft,
+                );
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 self.result(item, time, draft);
@@ -176,19 +180,26 @@ impl Reader {
         }
     }
 
-    fn call(&mut self, id: String, name: String, arguments: Result<Value, String>) {
-        self.calls.insert(id.clone(), name.clone());
+    fn call(
+        &mut self,
+        id: String,
+        name: String,
+        arguments: Result<Value, String>,
+        draft: &mut Draft,
+    ) {
         let (arguments, arguments_error) = match arguments {
             Ok(arguments) => (arguments, None),
             Err(raw) => (Value::Null, Some(raw)),
         };
-        self.answer.push(AssistantBlock::ToolCall(ToolCall {
+        let calls = draft.map_call(ToolCall {
             id,
             name,
             arguments,
             arguments_error,
-            signature: None,
-        }));
+            ..ToolCall::default()
+        });
+        self.answer
+            .extend(calls.into_iter().map(AssistantBlock::ToolCall));
     }
 
     fn message(&mut self, item: &Value, time: &str, draft: &mut Draft) {
@@ -282,8 +293,8 @@ impl Reader {
                 ToolStatus::Success
             },
             result: ToolResult {
-                tool_name: self.calls.get(&call_id).cloned().unwrap_or_default(),
-                tool_call_id: call_id,
+                tool_name: draft.tool_name(&call_id, ""),
+                tool_call_id: call_id.clone(),
                 content,
                 is_error,
                 timestamp: milliseconds(time),
@@ -291,11 +302,10 @@ impl Reader {
             details: call_events.details,
             duration_ms: call_events.duration_ms,
         };
-        self.add(
-            EntryKind::message(AgentMessage::ToolResult(message)),
-            time,
-            draft,
-        );
+        for message in draft.with_further(message) {
+            let kind = EntryKind::message(AgentMessage::ToolResult(message));
+            self.add(kind, time, draft);
+        }
     }
 
     fn event(&mut self, item: &Value, draft: &mut Draft) {
@@ -307,10 +317,12 @@ impl Reader {
             }
             "item_completed" => {
                 if let Some(item) = item.get("item") {
-                    self.tell(text(item, "id"), item);
+                    self.tell(text(item, "id"), item, draft);
                 }
             }
-            "exec_command_end" | "patch_apply_end" => self.tell(text(item, "call_id"), item),
+            "exec_command_end" | "patch_apply_end" => {
+                self.tell(text(item, "call_id"), item, draft);
+            }
             "turn_aborted" => {
                 self.end_answer(draft);
                 if let Some(answer) = self.last_answer(draft) {
@@ -333,8 +345,8 @@ impl Reader {
     }
 
     /// Stores the data of an event about a call until its result arrives.
-    fn tell(&mut self, call: Option<&str>, item: &Value) {
-        let Some(call) = call.filter(|call| self.calls.contains_key(*call)) else {
+    fn tell(&mut self, call: Option<&str>, item: &Value, draft: &Draft) {
+        let Some(call) = call.filter(|call| draft.knows_call(call)) else {
             return;
         };
         let mut call_events = CallEvent::default();

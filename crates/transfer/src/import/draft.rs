@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::NAMED;
-use osier_agent::AgentMessage;
+use super::{NAMED, tools};
+use osier_agent::{AgentMessage, ToolResultMessage};
+use osier_llm::{ContentBlock, ToolCall, ToolResult};
 use osier_protocol::{Dropped, Entry, EntryKind, ImportReport, ImportSource};
 
 /// The session that a reader builds.
@@ -27,6 +29,10 @@ pub(super) struct Draft {
     dropped: Vec<Dropped>,
     damaged: usize,
     damaged_lines: Vec<u64>,
+    /// Calls by the id in the other program; further ones are those of a call that became several.
+    calls: HashMap<String, Vec<(String, String)>>,
+    /// Subagents whose files were read.
+    subagents: usize,
 }
 
 impl Draft {
@@ -44,7 +50,57 @@ impl Draft {
             dropped: Vec::new(),
             damaged: 0,
             damaged_lines: Vec::new(),
+            calls: HashMap::new(),
+            subagents: 0,
         }
+    }
+
+    /// The call in osier's terms: one call, or several for a patch of several files.
+    pub(super) fn map_call(&mut self, call: ToolCall) -> Vec<ToolCall> {
+        let id = call.id.clone();
+        let calls = tools::map(self.source, call);
+        let names = calls
+            .iter()
+            .map(|call| (call.id.clone(), call.name.clone()));
+        self.calls.insert(id, names.collect());
+        calls
+    }
+
+    pub(super) fn knows_call(&self, id: &str) -> bool {
+        self.calls.contains_key(id)
+    }
+
+    /// osier's name of the tool of a call; `unknown` if there is no such call.
+    pub(super) fn tool_name(&self, id: &str, unknown: &str) -> String {
+        let known = self.calls.get(id).and_then(|calls| calls.first());
+        known.map_or(unknown, |(_, name)| name).to_owned()
+    }
+
+    /// The result of a call, and those of the further calls that it became.
+    pub(super) fn with_further(&self, result: ToolResultMessage) -> Vec<ToolResultMessage> {
+        let calls = self.calls.get(&result.result.tool_call_id);
+        let further = calls
+            .map(|calls| calls.iter().skip(1))
+            .into_iter()
+            .flatten();
+        let further = further.map(|(id, name)| ToolResultMessage {
+            result: ToolResult {
+                tool_call_id: id.clone(),
+                tool_name: name.clone(),
+                content: vec![ContentBlock::text("part of the call before")],
+                ..result.result.clone()
+            },
+            details: Value::Null,
+            duration_ms: 0,
+            ..result.clone()
+        });
+        let further: Vec<_> = further.collect();
+        std::iter::once(result).chain(further).collect()
+    }
+
+    /// The file of a subagent was read.
+    pub(super) fn join_subagent(&mut self) {
+        self.subagents += 1;
     }
 
     /// Adds an entry with the id `foreign` of the other program and returns its new id. The same file always
@@ -163,6 +219,7 @@ impl Draft {
             damaged: self.damaged,
             damaged_lines: self.damaged_lines.clone(),
             dropped: self.dropped.clone(),
+            subagents: self.subagents,
         }
     }
 }

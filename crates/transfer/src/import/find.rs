@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{files_below, lines_of, text};
+use super::{files_below, lines_of, opencode, text};
+use osier_base::peers::PeerFolders;
 use osier_base::text::head_bytes;
 use osier_protocol::ImportSource;
 
@@ -22,19 +23,18 @@ pub struct SourceFolders {
     pub pi: PathBuf,
     pub claude: PathBuf,
     pub codex: PathBuf,
+    pub opencode: PathBuf,
 }
 
 impl SourceFolders {
     /// Finds the folders in the way of these programs.
     pub fn new(home: &Path, environment: &BTreeMap<String, String>) -> Self {
-        let folder = |variable: &str, usual: &str| {
-            let set = environment.get(variable).filter(|path| !path.is_empty());
-            set.map_or_else(|| home.join(usual), PathBuf::from)
-        };
+        let peers = PeerFolders::new(home, environment);
         Self {
-            pi: folder("PI_CODING_AGENT_DIR", ".pi/agent").join("sessions"),
-            claude: folder("CLAUDE_CONFIG_DIR", ".claude").join("projects"),
-            codex: folder("CODEX_HOME", ".codex").join("sessions"),
+            pi: peers.pi.join("sessions"),
+            claude: peers.claude.join("projects"),
+            codex: peers.codex.join("sessions"),
+            opencode: peers.opencode_data,
         }
     }
 
@@ -44,6 +44,7 @@ impl SourceFolders {
             ImportSource::Pi => Some(&self.pi),
             ImportSource::Claude => Some(&self.claude),
             ImportSource::Codex => Some(&self.codex),
+            ImportSource::Opencode => Some(&self.opencode),
         }
     }
 }
@@ -70,12 +71,28 @@ pub fn find(
     cwd: Option<&Path>,
 ) -> Vec<ForeignSession> {
     let mut paths = Vec::new();
-    if let Some(folder) = folders.of(source) {
-        files_below(folder, 5, &mut paths);
-    }
+    let listed = match folders.of(source) {
+        Some(folder) if source == ImportSource::Opencode => opencode::list(folder),
+        Some(folder) => {
+            files_below(folder, 5, &mut paths);
+            Vec::new()
+        }
+        None => Vec::new(),
+    };
+    // The files of subagents belong to the session that started them.
+    paths.retain(|path| source != ImportSource::Claude || !is_subagent(path));
+    let of_database = listed.into_iter().map(|session| ForeignSession {
+        source,
+        path: session.path,
+        cwd: session.cwd,
+        first_prompt: Some(session.title),
+        modified: session.modified,
+        size: 0,
+    });
     let mut found: Vec<ForeignSession> = paths
         .into_iter()
         .filter_map(|path| describe(source, path))
+        .chain(of_database)
         .filter(|found| cwd.is_none_or(|cwd| Path::new(&found.cwd) == cwd))
         .collect();
     sort::by(&mut found, |one, other| {
@@ -83,6 +100,15 @@ pub fn find(
         newest_first.then_with(|| one.path.cmp(&other.path))
     });
     found
+}
+
+/// Whether the file is the conversation of a subagent of Claude Code.
+fn is_subagent(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("agent-")
+        || path
+            .parent()
+            .is_some_and(|folder| folder.ends_with("subagents"))
 }
 
 /// The summary of a file; `None` when it contains no prompt.

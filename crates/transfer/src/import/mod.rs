@@ -9,8 +9,12 @@ mod claude;
 mod codex;
 mod draft;
 mod find;
+mod numbered_diff;
+mod opencode;
 mod osier;
 mod pi;
+mod subagent;
+mod tools;
 
 use osier_protocol::{ImportSource, Imported};
 use std::fs::{DirBuilder, File};
@@ -59,8 +63,9 @@ pub fn import(
     match source {
         ImportSource::Osier => osier::read(path, &mut draft)?,
         ImportSource::Pi => each_line(path, &mut draft, pi::Reader::default())?,
-        ImportSource::Claude => each_line(path, &mut draft, claude::Reader::default())?,
+        ImportSource::Claude => each_line(path, &mut draft, claude::Reader::new(path))?,
         ImportSource::Codex => each_line(path, &mut draft, codex::Reader::default())?,
+        ImportSource::Opencode => opencode::read(path, &mut draft)?,
     }
     if !draft.has_messages() {
         return Err(TransferError::NoMessages {
@@ -190,6 +195,9 @@ fn lines_of(
 
 /// The program that wrote the file, detected from its first lines.
 pub(super) fn recognise(path: &Path) -> Result<ImportSource, TransferError> {
+    if opencode::is_session(path) {
+        return Ok(ImportSource::Opencode);
+    }
     let mut source = None;
     let mut looked = 0;
     lines_of(path, |_, value| {
@@ -210,6 +218,7 @@ fn source_of(line: &Value) -> Option<ImportSource> {
     let text = |name: &str| line.get(name).and_then(Value::as_str);
     let kind = text("type");
     match kind {
+        Some("osier_session") => Some(ImportSource::Osier),
         Some("session") => match line.get("version").and_then(Value::as_u64) {
             Some(1) => Some(ImportSource::Osier),
             // The first version of pi's format has no number.

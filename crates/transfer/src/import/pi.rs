@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::draft::Draft;
-use super::{Read, blocks, text};
+use super::{Read, blocks, numbered_diff, text};
 use osier_agent::CustomMessage;
 use osier_agent::{AgentMessage, ShellRun, ToolResultMessage, ToolStatus};
 use osier_llm::{
@@ -154,7 +154,7 @@ fn assistant(value: &Value, timestamp: i64, draft: &mut Draft) -> AssistantMessa
     AssistantMessage {
         content: blocks
             .iter()
-            .filter_map(|block| assistant_block(block, draft))
+            .flat_map(|block| assistant_block(block, draft))
             .collect(),
         provider: own("provider"),
         model: own("model"),
@@ -170,31 +170,35 @@ fn assistant(value: &Value, timestamp: i64, draft: &mut Draft) -> AssistantMessa
     }
 }
 
-fn assistant_block(block: &Value, draft: &mut Draft) -> Option<AssistantBlock> {
+fn assistant_block(block: &Value, draft: &mut Draft) -> Vec<AssistantBlock> {
     let signature = |name: &str| text(block, name).map(str::to_owned);
+    let own = |name: &str| text(block, name).unwrap_or_default().to_owned();
     match text(block, "type").unwrap_or_default() {
-        "text" => Some(AssistantBlock::Text {
-            text: text(block, "text")?.to_owned(),
+        "text" => vec![AssistantBlock::Text {
+            text: own("text"),
             signature: signature("textSignature"),
-        }),
-        "thinking" => Some(AssistantBlock::Thinking {
+        }],
+        "thinking" => vec![AssistantBlock::Thinking {
             thinking: text(block, "thinking").unwrap_or_default().to_owned(),
             signature: signature("thinkingSignature"),
             redacted: block
                 .get("redacted")
                 .and_then(Value::as_bool)
                 .unwrap_or(false),
-        }),
-        "toolCall" => Some(AssistantBlock::ToolCall(ToolCall {
-            id: text(block, "id")?.to_owned(),
-            name: text(block, "name")?.to_owned(),
-            arguments: block.get("arguments").cloned().unwrap_or_else(|| json!({})),
-            arguments_error: None,
-            signature: signature("thoughtSignature"),
-        })),
+        }],
+        "toolCall" => {
+            let calls = draft.map_call(ToolCall {
+                id: own("id"),
+                name: own("name"),
+                arguments: block.get("arguments").cloned().unwrap_or_else(|| json!({})),
+                signature: signature("thoughtSignature"),
+                ..ToolCall::default()
+            });
+            calls.into_iter().map(AssistantBlock::ToolCall).collect()
+        }
         other => {
             draft.drop(format!("content of type `{other}`"));
-            None
+            Vec::new()
         }
     }
 }
@@ -216,8 +220,11 @@ fn tool_result(value: &Value, timestamp: i64, draft: &mut Draft) -> ToolResultMe
             ToolStatus::Success
         },
         result: ToolResult {
+            tool_name: draft.tool_name(
+                text(value, "toolCallId").unwrap_or_default(),
+                text(value, "toolName").unwrap_or_default(),
+            ),
             tool_call_id: text(value, "toolCallId").unwrap_or_default().to_owned(),
-            tool_name: text(value, "toolName").unwrap_or_default().to_owned(),
             content,
             is_error,
             timestamp,
@@ -227,7 +234,7 @@ fn tool_result(value: &Value, timestamp: i64, draft: &mut Draft) -> ToolResultMe
     }
 }
 
-/// The details unchanged, except a diff in another format.
+/// The details unchanged, except a diff with line numbers, which becomes a unified one.
 fn details(value: Option<&Value>) -> Value {
     let mut details = value.cloned().unwrap_or(Value::Null);
     if let Value::Object(members) = &mut details
@@ -235,9 +242,14 @@ fn details(value: Option<&Value>) -> Value {
             .get("diff")
             .and_then(Value::as_str)
             .is_some_and(|diff| !diff.contains("@@ "))
-        && let Some(diff) = members.remove("diff")
+        && let Some(Value::String(diff)) = members.remove("diff")
     {
-        members.insert("numberedDiff".to_owned(), diff);
+        let unified = numbered_diff::unified(&diff);
+        let name = match &unified {
+            Some(_) => "diff",
+            None => "numberedDiff",
+        };
+        members.insert(name.to_owned(), Value::String(unified.unwrap_or(diff)));
     }
     details
 }

@@ -88,7 +88,7 @@ impl App {
                 sessions::on_event(event, &mut self.transcript, overlays, outbox);
             }
             Event::Stash { prompts } => self.stash.set_prompts(prompts, overlays),
-            Event::DraftFound { text } => self.prompt.restore_draft(text, outbox),
+            Event::DraftFound { text, files } => self.prompt.restore_draft(text, files, outbox),
             Event::Todo { list } => self.todo.set(list),
             Event::Jobs { jobs } => {
                 self.footer.jobs = jobs::running(jobs);

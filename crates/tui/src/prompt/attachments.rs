@@ -96,6 +96,41 @@ impl Prompt {
         }
     }
 
+    /// The files of the chips in the editor, for the stored draft.
+    pub(crate) fn attached(&self, numbers: &[u64]) -> Vec<Attachment> {
+        let files = numbers
+            .iter()
+            .filter_map(|number| self.attachments.find(*number));
+        files.cloned().collect()
+    }
+
+    /// Makes chips of the texts that stand for these files in a restored draft.
+    pub(super) fn restore_attachments(&mut self, files: &[Attachment]) {
+        if files.is_empty() {
+            return;
+        }
+        let mut files = files.iter().peekable();
+        let mut pieces = Vec::new();
+        for piece in self.editor.pieces() {
+            let DraftPart::Text(text) = &piece else {
+                pieces.push(piece);
+                continue;
+            };
+            let mut rest = text.as_str();
+            while let Some(file) = files.peek()
+                && let Some((before, after)) = cut_at_mark(rest, &file.file_name)
+            {
+                pieces.push(DraftPart::Text(before.to_owned()));
+                pieces.push(DraftPart::Chip(self.attachments.add((*file).clone())));
+                rest = after;
+                files.next();
+            }
+            pieces.push(DraftPart::Text(rest.to_owned()));
+        }
+        self.editor.clear();
+        self.editor.put_draft_before(pieces);
+    }
+
     /// The files of the chips in the editor; `None` when the user has to confirm that the model ignores images.
     pub(super) fn attachments_to_send(
         &mut self,

@@ -25,7 +25,7 @@ use crate::transcript::Transcript;
 use attachments::{Attachments, dropped_pictures};
 use completion::Missing;
 pub(crate) use editor::Editor;
-use osier_agent::{RunOutcome, Severity, UserMessage};
+use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
 use osier_protocol::{AddedCommand, Op};
 use osier_term::widgets::textarea::modal::EditorRequest;
@@ -81,9 +81,15 @@ impl Prompt {
     }
 
     /// Restores the draft of an earlier run; what is typed now stays.
-    pub(crate) fn restore_draft(&mut self, text: &Parts, outbox: &mut Outbox) {
+    pub(crate) fn restore_draft(
+        &mut self,
+        text: &Parts,
+        files: &[Attachment],
+        outbox: &mut Outbox,
+    ) {
         if self.editor.is_empty() {
             self.editor.set_parts(text);
+            self.restore_attachments(files);
             return outbox.toast("restored the draft", false);
         }
         self.editor.remember(&text.to_string());
@@ -195,9 +201,9 @@ mod tests {
     #[test]
     fn an_earlier_draft_does_not_replace_what_is_typed() {
         let (mut prompt, mut outbox) = (Prompt::default(), Outbox::default());
-        prompt.restore_draft(&"earlier".into(), &mut outbox);
+        prompt.restore_draft(&"earlier".into(), &[], &mut outbox);
         assert_eq!(prompt.editor.text(), "earlier");
-        prompt.restore_draft(&"other".into(), &mut outbox);
+        prompt.restore_draft(&"other".into(), &[], &mut outbox);
         assert_eq!(prompt.editor.text(), "earlier");
         let history: Vec<&str> = prompt.editor.history().newest().collect();
         assert_eq!(history, ["other"]);

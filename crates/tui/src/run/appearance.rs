@@ -1,6 +1,7 @@
 //! Theme, keymap and settings while the program runs: files that are edited, choices that are made, and what
 //! the terminal says of its colours.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -32,6 +33,9 @@ const OF_THE_SCREEN: &[&str] = &[
     "notifications",
     "title",
 ];
+
+/// Settings are read up to this many seconds before the interface starts.
+const BEFORE_START: u64 = 2;
 
 impl Screen {
     /// Shows a theme that is not chosen yet; without one, the chosen one again.
@@ -186,6 +190,26 @@ impl Screen {
         let place = &self.tabs.front.app.session.cwd;
         if !place.is_empty() && self.place != *place {
             self.reload_appearance();
+        }
+    }
+
+    /// Takes over a change of the settings since shortly before the start, which is older than the watcher.
+    pub(super) fn catch_up(&mut self) {
+        let file = self.options.folders.settings();
+        let since = self.started.saturating_sub(BEFORE_START);
+        let is_new = match file.metadata() {
+            // A file that was moved here keeps its other time.
+            Ok(metadata) => u64::try_from(metadata.ctime()).is_ok_and(|time| time >= since),
+            Err(_) => !self.options.settings.written.is_empty(),
+        };
+        if !is_new {
+            return;
+        }
+        let (folders, current) = (&self.options.folders, &self.options.settings);
+        let (mut settings, _) = Settings::reload_for(folders, &self.place, current);
+        settings.read_aloud(osier_settings::wants_reading(&self.options.environment));
+        if settings != *current {
+            self.on_files_changed(&[file]);
         }
     }
 

@@ -29,10 +29,10 @@ use self::tabs::Tabs;
 use crate::app::{App, AppOptions};
 use crate::appearance::{Appearance, terminal_kind};
 use osier_agent::Subscription;
-use osier_base::exit_limit;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::text::sanitize;
+use osier_base::{clock, exit_limit};
 use osier_protocol::{Event, Prompt};
 use osier_session::{SessionChoice, SessionHandle, SessionSetup};
 use osier_settings::Settings;
@@ -151,6 +151,7 @@ async fn run_with(
         attention: AttentionState::default(),
         open,
         place: setup.cwd.clone(),
+        started: u64::try_from(clock::now_ms() / 1000).unwrap_or_default(),
     });
     screen.start_pictures();
     screen.clock.queries_sent(Instant::now());
@@ -180,11 +181,12 @@ async fn leave(
         ..
     } = *screen;
     let panics = terminal.leave();
-    let said = tabs.front.said.clone();
+    let mut said = tabs.front.said.clone();
+    let output = options.settings.exit_output;
     let sessions = tabs.sessions();
     // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
     let deadline = deadline.max(Instant::now() + MIN_LAST_WORK);
-    let _ = tokio::time::timeout_at(deadline.into(), tabs.ended_all()).await;
+    let _ = tokio::time::timeout_at(deadline.into(), tabs.ended_all(&mut said, output)).await;
     leave_behind(&options, &said, &sessions);
     let signal = left?;
     match panics.first() {

@@ -45,6 +45,8 @@ pub(super) struct Screen {
     pub(super) open: Open,
     /// The directory whose settings apply.
     pub(super) place: PathBuf,
+    /// When the interface started, in seconds since the Unix epoch.
+    pub(super) started: u64,
 }
 
 impl Screen {
@@ -55,6 +57,7 @@ impl Screen {
         mut finished: mpsc::UnboundedReceiver<Finished>,
     ) -> anyhow::Result<Option<i32>> {
         let (_watcher, mut changes) = self.watch();
+        self.catch_up();
         self.tabs.front.host.send(Op::ListHistory);
         if self.options.pick_session {
             let app = &mut self.tabs.front.app;

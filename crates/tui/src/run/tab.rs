@@ -1,6 +1,7 @@
 //! One open session: its interface, its session handle, and the state between the two.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Options;
@@ -46,6 +47,8 @@ struct StoredDraft {
     stale: bool,
     /// The edit count of the editor when the draft was last compared.
     edits: Option<u64>,
+    /// The numbers of the attached files.
+    files: Vec<u64>,
 }
 
 impl Default for StoredDraft {
@@ -54,6 +57,7 @@ impl Default for StoredDraft {
             saved: Some(Parts::default()),
             stale: false,
             edits: None,
+            files: Vec::new(),
         }
     }
 }
@@ -143,9 +147,16 @@ impl Tab {
         }
         draft.edits = edits;
         let text = self.app.prompt.editor.parts();
+        let numbers = self.app.prompt.editor.attachments();
         if draft.saved.as_ref() != Some(&text) {
             draft.saved = Some(text.clone());
             self.host.send(Op::SaveDraft { text });
+        }
+        // After the text: the files of a prompt that was sent stay until it is stored.
+        if draft.files != numbers {
+            let files = self.app.prompt.attached(&numbers);
+            draft.files = numbers;
+            self.host.send(Op::SaveDraftFiles { files });
         }
     }
 
@@ -221,6 +232,7 @@ impl Tab {
                     saved: None,
                     stale: true,
                     edits: None,
+                    files: Vec::new(),
                 };
             }
             Event::Agent(
@@ -279,7 +291,7 @@ impl Tab {
     }
 
     /// Records what stays in the terminal at the end.
-    fn leave_behind(&mut self, message: &AgentMessage, output: ExitOutput) {
+    pub(crate) fn leave_behind(&mut self, message: &AgentMessage, output: ExitOutput) {
         match (message, output) {
             (AgentMessage::Assistant(answer), ExitOutput::Answer) => {
                 self.said = vec![answer.text()];
@@ -292,6 +304,20 @@ impl Tab {
             }
             _ => {}
         }
+    }
+
+    /// The next message of the session, which is shutting down; `None` at its end.
+    pub(crate) async fn next_ending(&mut self) -> Option<Arc<AgentMessage>> {
+        while !self.ended {
+            match self.events.recv().await? {
+                Event::ShutDown => self.ended = true,
+                Event::Agent(osier_agent::Event::MessageEnd { message, .. }) => {
+                    return Some(message);
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// Waits for the end of the session, which is shutting down.

@@ -10,6 +10,7 @@ use super::Options;
 use super::tab::Tab;
 use crate::tabs::{TabState, TabSummaries, TabSummary};
 use osier_protocol::{Op, SessionInfo};
+use osier_settings::ExitOutput;
 
 /// The tabs: the shown one, and the others in the order of their numbers.
 #[derive(Debug)]
@@ -182,11 +183,17 @@ impl Tabs {
         }
     }
 
-    /// Waits until that is done.
-    pub(crate) async fn ended_all(self) {
+    /// Waits until that is done. Adds to `said` what stays in the terminal of the session in front, such as an interrupted
+    /// answer.
+    pub(crate) async fn ended_all(self, said: &mut Vec<String>, output: ExitOutput) {
         let mut closing = self.closing;
-        for tab in std::iter::once(self.front).chain(self.others) {
+        for tab in self.others {
             closing.spawn(tab.ending());
+        }
+        let mut front = self.front;
+        while let Some(message) = front.next_ending().await {
+            front.leave_behind(&message, output);
+            said.clone_from(&front.said);
         }
         closing.join_all().await;
     }

@@ -65,12 +65,7 @@ pub(crate) fn report_damage(
     session: &SessionInfo,
     transcript: &mut Transcript,
 ) {
-    if contents.damaged_lines > 0 {
-        let text = format!(
-            "skipped {} damaged lines of the session file; they remain in {}",
-            contents.damaged_lines,
-            session.path.as_deref().unwrap_or("the file")
-        );
+    if let Some(text) = contents.damage(session.path.as_deref()) {
         transcript.notice(Severity::Warning, &text);
     }
 }

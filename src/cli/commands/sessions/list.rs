@@ -54,7 +54,7 @@ pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> Comma
         usize::MAX >> 1
     };
     let limit = options.limit.unwrap_or(default);
-    let listing = context.index(Depth::Rows)?.list(&filter, 0, limit)?;
+    let listing = context.query(Depth::Rows, |index| index.list(&filter, 0, limit))?;
     if options.json {
         for row in &listing.rows {
             context.print_json(&SessionJson {

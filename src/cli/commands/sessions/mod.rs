@@ -97,9 +97,12 @@ impl From<SessionError> for CommandError {
 
 impl From<IndexError> for CommandError {
     fn from(error: IndexError) -> Self {
-        Self::Message(format!(
-            "{error}; rebuild the index with `osier sessions reindex`"
-        ))
+        Self::Message(match error {
+            IndexError::Database(_) => {
+                format!("{error}; rebuild the index with `osier sessions reindex`")
+            }
+            error => error.to_string(),
+        })
     }
 }
 
@@ -168,6 +171,29 @@ impl SessionsContext<'_> {
         Ok(self.directory.find(query)?)
     }
 
+    /// Runs a query of the index, up to date. A damaged index is rebuilt, or read into memory where it cannot be stored.
+    fn query<T>(
+        &self,
+        depth: Depth,
+        run: impl Fn(&IndexReader) -> Result<T, IndexError>,
+    ) -> Result<T, CommandError> {
+        match run(&self.index(depth)?) {
+            Err(error) if error.is_damage() => {
+                let index = match self.library.discard() {
+                    Ok(()) => self.index(depth)?,
+                    Err(_) => self.read_all(depth)?,
+                };
+                Ok(run(&index)?)
+            }
+            ended => Ok(ended?),
+        }
+    }
+
+    fn read_all(&self, depth: Depth) -> Result<IndexReader, CommandError> {
+        let cancel = CancellationToken::new();
+        Ok(self.library.read_all(depth, &cancel, &mut |_| {})?)
+    }
+
     /// The index, up to date.
     fn index(&self, depth: Depth) -> Result<IndexReader, CommandError> {
         let cancel = CancellationToken::new();
@@ -189,16 +215,14 @@ impl SessionsContext<'_> {
                     std::thread::sleep(Duration::from_millis(50));
                 }
                 // The directory or the index is not writable: read the session files instead.
-                Ok(Outcome::Busy) | Err(_) => {
-                    return Ok(self.library.read_all(depth, &cancel, &mut |_| {})?);
-                }
+                Ok(Outcome::Busy) | Err(_) => return self.read_all(depth),
             }
         }
         meter.end();
-        match self.library.open()? {
-            Some(index) => Ok(index),
-            // There are no sessions yet.
-            None => Ok(self.library.read_all(depth, &cancel, &mut |_| {})?),
+        match self.library.open() {
+            Ok(Some(index)) => Ok(index),
+            // There are no sessions yet, or the disk is too full to open the index.
+            Ok(None) | Err(_) => self.read_all(depth),
         }
     }
 

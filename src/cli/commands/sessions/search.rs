@@ -38,8 +38,10 @@ pub(in crate::cli) struct Options {
 pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
     let query = options.query.join(" ");
     let filter = options.filter.filter(context, !options.here);
-    let index = context.index(Depth::Words)?;
-    let found = index.search(&query, &filter, options.limit, &CancellationToken::new())?;
+    let cancel = CancellationToken::new();
+    let found = context.query(Depth::Words, |index| {
+        index.search(&query, &filter, options.limit, &cancel)
+    })?;
     if options.json {
         for hit in &found.hits {
             context.print_json(hit)?;

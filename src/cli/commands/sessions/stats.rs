@@ -20,15 +20,15 @@ pub(in crate::cli) struct Options {
 
 pub(super) fn run(options: &Options, context: &mut SessionsContext<'_>) -> CommandResult {
     let filter = options.filter.filter(context, false);
-    let index = context.index(Depth::Words)?;
-    let costs = index.costs(&filter)?;
+    let (costs, total) = context.query(Depth::Words, |index| {
+        Ok((index.costs(&filter)?, index.list(&filter, 0, 0)?.total))
+    })?;
     if options.json {
         for cost in &costs {
             context.print_json(cost)?;
         }
         return Ok(Exit::Success);
     }
-    let total = index.list(&filter, 0, 0)?.total;
     let sum = |of: fn(&ModelCost) -> u64| costs.iter().map(of).sum::<u64>();
     let mut rows: Vec<Vec<String>> = costs
         .iter()

@@ -182,6 +182,82 @@ fn images_and_pastes_are_stashed_with_their_prompt() {
 }
 
 #[test]
+fn images_and_long_pastes_of_a_draft_are_restored_after_a_kill() {
+    let setup = Program::new().file("s.json", SCRIPT).model("s.json");
+    let picture = setup.folder().join("work/seen.png");
+    std::fs::write(&picture, include_bytes!("../../prompt_cache/image.png")).unwrap();
+    let mut program = setup.start();
+    program.shows("Ask,");
+    program.write(&format!("look \x1b[200~{}\x1b[201~", picture.display()));
+    program.shows("[seen.png");
+    // Above 1 MiB.
+    let paste = "a line of thirty-two characters\n".repeat(40_000);
+    program.write(&format!("\x1b[200~{paste}\x1b[201~"));
+    program.shows("[paste #1 +40000 lines]");
+    program.write("the end");
+    program.waits_for_file("the end");
+    program.waits_for_file("\"fileName\":\"seen.png\"");
+    program.signal("KILL");
+    program.exit();
+    std::fs::remove_file(&picture).unwrap();
+    let mut again = program.again(&["--model", "script/s.json"]);
+    again.shows("❯ look [seen.png");
+    again.shows("[paste #1 +40000 lines]the end");
+    again.write("\r");
+    again.shows("does not accept images");
+    again.write("\r");
+    again.shows("Just an answer.");
+    again.waits_for_no_draft();
+    again.waits_for_file("\"fileName\":\"seen.png\"");
+}
+
+#[test]
+fn prompt_stays_in_the_editor_if_the_stash_is_damaged() {
+    let mut program = Program::new()
+        .file("s.json", SCRIPT)
+        .model("s.json")
+        .start();
+    program.shows("Ask,");
+    let stash = program.work().join("../home/stash.json");
+    std::fs::write(&stash, "[1, ").unwrap();
+    program.write("a thought\x13");
+    program.shows("cannot use the stash");
+    program.shows("❯ a thought");
+    program.write(" more");
+    program.shows("❯ a thought more");
+    assert_eq!(std::fs::read_to_string(&stash).unwrap(), "[1, ");
+}
+
+const QUEUED: &str = r#"{"turns": [
+  {"steps": [{"text": "Working on it."}, {"tool": "bash", "arguments": {"command": "touch asked"}}]},
+  {"repeat": true, "steps": [{"text": "Just an answer."}]}]}"#;
+
+#[test]
+fn prompts_that_wait_during_a_question_are_restored_after_a_kill() {
+    let mut program = Program::new()
+        .file("s.json", QUEUED)
+        .model("s.json")
+        .argument("--permissions")
+        .argument("ask")
+        .start();
+    program.shows("Ask,");
+    program.write("hello\r");
+    program.shows("Run this command?");
+    program.write("steer it\r");
+    program.shows("Steering: steer it");
+    program.write("and a draft");
+    program.waits_for_file("steer it\\n\\nand a draft");
+    program.signal("KILL");
+    program.exit();
+    let mut again = program.again(&["--model", "script/s.json", "--continue"]);
+    again.shows("❯ steer it");
+    again.shows("and a draft");
+    again.write("\r");
+    again.shows("Just an answer.");
+    again.waits_for_no_draft();
+}
+
+#[test]
 fn open_model_list_updates_when_favourites_change() {
     let mut program = Program::new()
         .file("a.json", SCRIPT)

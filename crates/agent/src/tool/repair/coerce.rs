@@ -234,9 +234,12 @@ fn drop_nulls(map: &mut Map<String, Value>, schema: &Value, root: &Value) {
         let mut alternatives = Vec::new();
         expand(schema, root, DEPTH, &mut alternatives);
         alternatives.iter().any(|schema| {
-            types(schema).is_none_or(|types| match is_empty {
-                true => types.iter().any(|name| !NOT_TEXT.contains(name)),
-                false => types.contains(&"null"),
+            types(schema).is_none_or(|types| {
+                if is_empty {
+                    types.iter().any(|name| !NOT_TEXT.contains(name))
+                } else {
+                    types.contains(&"null")
+                }
             })
         })
     });

@@ -1,6 +1,8 @@
 //! JSON as models write it: with raw line breaks in strings, trailing commas, wrong escapes, in a code fence. A text that
 //! is not complete stays invalid, because a truncated command is another command.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 /// The object in `raw`, also if it is written as a JSON string.
@@ -92,7 +94,8 @@ fn string<'t>(text: &'t str, result: &mut String) -> &'t str {
             '\r' => result.push_str("\\r"),
             '\t' => result.push_str("\\t"),
             char if u32::from(char) < 0x20 => {
-                result.push_str(&format!("\\u{:04x}", u32::from(char)));
+                // Writing to a string cannot fail.
+                let _ = write!(result, "\\u{:04x}", u32::from(char));
             }
             char => result.push(char),
         }

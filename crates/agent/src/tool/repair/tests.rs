@@ -58,7 +58,7 @@ impl Tool for FakeTool {
     }
 }
 
-fn tool(name: &str, origin: ToolOrigin, properties: Value, required: &[&str]) -> Arc<dyn Tool> {
+fn tool(name: &str, origin: ToolOrigin, properties: &Value, required: &[&str]) -> Arc<dyn Tool> {
     let spec = ToolSpec {
         name: name.to_owned(),
         description: String::new(),
@@ -85,7 +85,7 @@ fn selection() -> ToolSelection {
         "filter": {"type": "object", "properties": {"all": {"type": "boolean"}}},
         "size": {"type": "number"},
     });
-    let mut log = tool("git__log", server.clone(), log, &["path"])
+    let mut log = tool("git__log", server.clone(), &log, &["path"])
         .spec()
         .clone();
     log.parameters["$defs"] = json!({"paths": {"type": "array", "items": {"type": "string"}}});
@@ -94,15 +94,15 @@ fn selection() -> ToolSelection {
         origin: server.clone(),
     });
     ToolSelection::new(vec![
-        tool("edit", ToolOrigin::Program, edit, &["file_path"]),
+        tool("edit", ToolOrigin::Program, &edit, &["file_path"]),
         tool(
             "jobs",
             ToolOrigin::Program,
-            json!({"action": text(), "job": text()}),
+            &json!({"action": text(), "job": text()}),
             &[],
         ),
         log,
-        tool("git__Log", server, json!({}), &[]),
+        tool("git__Log", server, &json!({}), &[]),
     ])
 }
 

@@ -15,6 +15,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::Decoder;
+use crate::wire::reported::{Count, Reported};
 
 #[derive(Debug)]
 pub(super) struct AnthropicDecoder {
@@ -59,15 +60,15 @@ struct Frame {
     #[serde(default)]
     delta: Option<BlockDelta>,
     #[serde(default)]
-    usage: Option<WireUsage>,
+    usage: Reported<WireUsage>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct Start {
     #[serde(default)]
     id: Option<String>,
     #[serde(default)]
-    usage: Option<WireUsage>,
+    usage: Reported<WireUsage>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -103,18 +104,20 @@ struct BlockDelta {
     stop_reason: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct WireUsage {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_creation_input_tokens: Count,
+    cache_read_input_tokens: Count,
     output_tokens_details: Option<OutputDetails>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct OutputDetails {
-    thinking_tokens: Option<u64>,
+    thinking_tokens: Count,
 }
 
 /// The known types; others are not parsed.
@@ -156,9 +159,7 @@ impl AnthropicDecoder {
                 }
             }
             "message_delta" => {
-                if let Some(usage) = frame.usage {
-                    self.count(&usage, out);
-                }
+                self.count(frame.usage, out);
                 let reason = frame.delta.and_then(|delta| delta.stop_reason);
                 self.stop_reason = reason.or(self.stop_reason.take());
             }
@@ -169,11 +170,9 @@ impl AnthropicDecoder {
     }
 
     fn begin(&mut self, message: Option<Start>, out: &mut Vec<StreamEvent>) {
-        let (id, usage) = message.map_or((None, None), |start| (start.id, start.usage));
+        let Start { id, usage } = message.unwrap_or_default();
         self.answer.start(id, out);
-        if let Some(usage) = usage {
-            self.count(&usage, out);
-        }
+        self.count(usage, out);
     }
 
     fn open_block(&mut self, remote: u64, block: Block, out: &mut Vec<StreamEvent>) {
@@ -241,20 +240,20 @@ impl AnthropicDecoder {
     }
 
     /// Counts are cumulative; absent ones are unchanged.
-    fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
+    fn count(&mut self, reported: Reported<WireUsage>, out: &mut Vec<StreamEvent>) {
+        let Some(wire) = self.answer.counts(reported) else {
+            return;
+        };
         let usage = &mut self.answer.usage;
-        let details = wire.output_tokens_details.as_ref();
+        let details = wire.output_tokens_details.unwrap_or_default();
         for (count, reported) in [
             (&mut usage.input, wire.input_tokens),
             (&mut usage.output, wire.output_tokens),
             (&mut usage.cache_write, wire.cache_creation_input_tokens),
             (&mut usage.cache_read, wire.cache_read_input_tokens),
-            (
-                &mut usage.reasoning,
-                details.and_then(|details| details.thinking_tokens),
-            ),
+            (&mut usage.reasoning, details.thinking_tokens),
         ] {
-            *count = reported.unwrap_or(*count);
+            *count = reported.0.unwrap_or(*count);
         }
         self.answer.emit_usage(out);
     }

@@ -14,6 +14,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::{Decoder, or_default};
+use crate::wire::reported::{Count, Reported};
 use osier_base::ids;
 
 /// HTTP statuses equivalent to the exceptions inside a stream.
@@ -65,7 +66,7 @@ struct Frame {
     #[serde(default)]
     stop_reason: Option<String>,
     #[serde(default)]
-    usage: Option<WireUsage>,
+    usage: Reported<WireUsage>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -112,14 +113,14 @@ struct Reasoning {
     redacted_content: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 #[expect(clippy::struct_field_names, reason = "the names on the wire")]
 struct WireUsage {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    cache_write_input_tokens: Option<u64>,
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_write_input_tokens: Count,
 }
 
 impl BedrockDecoder {
@@ -157,7 +158,7 @@ impl BedrockDecoder {
             }
             "messageStop" => self.stop_reason = frame.stop_reason.or(Some(String::new())),
             "metadata" => {
-                if let Some(usage) = frame.usage {
+                if let Some(usage) = self.answer.counts(frame.usage) {
                     self.count(&usage, out);
                 }
             }
@@ -208,10 +209,10 @@ impl BedrockDecoder {
     /// The counts in the stream are disjoint too.
     fn count(&mut self, wire: &WireUsage, out: &mut Vec<StreamEvent>) {
         let usage = &mut self.answer.usage;
-        usage.input = wire.input_tokens.unwrap_or(0);
-        usage.output = wire.output_tokens.unwrap_or(0);
-        usage.cache_read = wire.cache_read_input_tokens.unwrap_or(0);
-        usage.cache_write = wire.cache_write_input_tokens.unwrap_or(0);
+        usage.input = wire.input_tokens.or_zero();
+        usage.output = wire.output_tokens.or_zero();
+        usage.cache_read = wire.cache_read_input_tokens.or_zero();
+        usage.cache_write = wire.cache_write_input_tokens.or_zero();
         self.answer.emit_usage(out);
     }
 

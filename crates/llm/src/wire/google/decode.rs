@@ -75,7 +75,7 @@ impl GoogleDecoder {
 
     fn take(&mut self, frame: Frame, out: &mut Vec<StreamEvent>) {
         self.answer.start(frame.response_id, out);
-        if let Some(usage) = frame.usage_metadata {
+        if let Some(usage) = self.answer.counts(frame.usage_metadata) {
             self.answer.usage = usage.disjoint();
             self.answer.emit_usage(out);
         }
@@ -217,13 +217,15 @@ impl Decoder for GoogleDecoder {
         if self.answer.ended() || data.is_empty() || data == "[DONE]" {
             return;
         }
-        let Ok(body) = serde_json::from_str::<Value>(data) else {
-            return self.answer.garbled(data, out);
+        let frame = match serde_json::from_str::<Value>(data) {
+            Ok(body) => match Fault::from_body(&body) {
+                Some(fault) => return self.answer.fail_with(&fault, out),
+                None => serde_json::from_value::<Frame>(body),
+            },
+            // A number without a value can be in the usage.
+            Err(_) => serde_json::from_str::<Frame>(data),
         };
-        if let Some(fault) = Fault::from_body(&body) {
-            return self.answer.fail_with(&fault, out);
-        }
-        match serde_json::from_value::<Frame>(body) {
+        match frame {
             Ok(frame) => self.take(frame, out),
             Err(_) => self.answer.garbled(data, out),
         }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::usage::Usage;
 use crate::wire::format::or_default;
+use crate::wire::reported::{Count, Reported};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -12,7 +13,7 @@ pub(super) struct Frame {
     #[serde(default, deserialize_with = "or_default")]
     pub candidates: Vec<Candidate>,
     #[serde(default)]
-    pub usage_metadata: Option<WireUsage>,
+    pub usage_metadata: Reported<WireUsage>,
     #[serde(default)]
     pub response_id: Option<String>,
     #[serde(default)]
@@ -72,27 +73,27 @@ pub(super) struct Feedback {
     pub block_reason_message: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 #[expect(clippy::struct_field_names, reason = "the names on the wire")]
 pub(super) struct WireUsage {
-    prompt_token_count: Option<u64>,
-    cached_content_token_count: Option<u64>,
-    candidates_token_count: Option<u64>,
-    thoughts_token_count: Option<u64>,
-    tool_use_prompt_token_count: Option<u64>,
+    prompt_token_count: Count,
+    cached_content_token_count: Count,
+    candidates_token_count: Count,
+    thoughts_token_count: Count,
+    tool_use_prompt_token_count: Count,
 }
 
 impl WireUsage {
     /// Converts to disjoint counts: in the stream, the prompt includes cached tokens, and thinking is
     /// separate from the answer.
     pub(super) fn disjoint(&self) -> Usage {
-        let prompt = self.prompt_token_count.unwrap_or(0);
-        let cache_read = self.cached_content_token_count.unwrap_or(0).min(prompt);
-        let reasoning = self.thoughts_token_count.unwrap_or(0);
+        let prompt = self.prompt_token_count.or_zero();
+        let cache_read = self.cached_content_token_count.or_zero().min(prompt);
+        let reasoning = self.thoughts_token_count.or_zero();
         Usage {
-            input: prompt - cache_read + self.tool_use_prompt_token_count.unwrap_or(0),
-            output: self.candidates_token_count.unwrap_or(0) + reasoning,
+            input: prompt - cache_read + self.tool_use_prompt_token_count.or_zero(),
+            output: self.candidates_token_count.or_zero() + reasoning,
             cache_read,
             reasoning,
             ..Usage::default()

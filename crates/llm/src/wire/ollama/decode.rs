@@ -4,6 +4,7 @@
 //! arrive complete, with the arguments as an object and usually without an id.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::errors::Fault;
@@ -14,6 +15,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::{Decoder, or_default};
+use crate::wire::reported::{Count, Reported};
 use osier_base::ids;
 
 #[derive(Debug)]
@@ -38,9 +40,11 @@ struct Frame {
     #[serde(default)]
     done_reason: Option<String>,
     #[serde(default)]
-    prompt_eval_count: Option<u64>,
+    prompt_eval_count: Reported<Count>,
     #[serde(default)]
-    eval_count: Option<u64>,
+    eval_count: Reported<Count>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -85,9 +89,10 @@ impl OllamaDecoder {
             self.call(call, out);
         }
         if frame.done {
-            let usage = &mut self.answer.usage;
-            usage.input = frame.prompt_eval_count.unwrap_or(0);
-            usage.output = frame.eval_count.unwrap_or(0);
+            let input = self.answer.counts(frame.prompt_eval_count);
+            let output = self.answer.counts(frame.eval_count);
+            self.answer.usage.input = input.map_or(0, Count::or_zero);
+            self.answer.usage.output = output.map_or(0, Count::or_zero);
             self.close(out);
             let reason = match frame.done_reason.as_deref() {
                 Some("length") => StopReason::Length,
@@ -160,18 +165,15 @@ impl Decoder for OllamaDecoder {
         if self.answer.ended() || data.is_empty() {
             return;
         }
-        let Ok(body) = serde_json::from_str::<Value>(data) else {
-            return self.answer.garbled(data, out);
-        };
-        // `message` is the answer, not an error text.
-        if body.get("error").is_some()
-            && let Some(fault) = Fault::from_body(&body)
-        {
-            return self.answer.fail_with(&fault, out);
+        match serde_json::from_str::<Frame>(data) {
+            Ok(frame) if frame.error.is_none() => return self.take(frame, out),
+            _ => {}
         }
-        match serde_json::from_value::<Frame>(body) {
-            Ok(frame) => self.take(frame, out),
-            Err(_) => self.answer.garbled(data, out),
+        let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+        // `message` is the answer, not an error text.
+        match Fault::from_body(&body) {
+            Some(fault) if body.get("error").is_some() => self.answer.fail_with(&fault, out),
+            _ => self.answer.garbled(data, out),
         }
     }
 

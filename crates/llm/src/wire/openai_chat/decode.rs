@@ -15,6 +15,7 @@ use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::wire::answer::Answer;
 use crate::wire::format::Decoder;
+use crate::wire::reported::Reported;
 
 #[derive(Debug)]
 pub(super) struct ChatDecoder {
@@ -60,21 +61,22 @@ impl ChatDecoder {
             return;
         }
         self.answer.start(frame.id, out);
-        let mut usage = frame.usage.or(frame.x_groq.and_then(|groq| groq.usage));
+        let of_groq = frame.x_groq.map(|groq| groq.usage);
+        let mut usage = frame.usage.or(of_groq.unwrap_or_default());
         for choice in frame.choices {
             // Only one choice is requested.
             if choice.index.unwrap_or(0) == 0 {
                 usage = self.take_choice(choice, out).or(usage);
             }
         }
-        if let Some(usage) = usage {
+        if let Some(usage) = self.answer.counts(usage) {
             self.answer.usage = usage.disjoint();
-            self.answer.vendor_cost = usage.cost.or(self.answer.vendor_cost);
+            self.answer.set_vendor_cost(usage.cost);
             self.answer.emit_usage(out);
         }
     }
 
-    fn take_choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) -> Option<WireUsage> {
+    fn take_choice(&mut self, choice: Choice, out: &mut Vec<StreamEvent>) -> Reported<WireUsage> {
         self.grow(choice.delta, out);
         if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
             self.has_content = true;

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::usage::Usage;
 use crate::wire::format::or_default;
+use crate::wire::reported::{Count, Reported};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
@@ -13,7 +14,7 @@ pub(super) struct Frame {
     #[serde(default, deserialize_with = "or_default")]
     pub choices: Vec<Choice>,
     #[serde(default)]
-    pub usage: Option<WireUsage>,
+    pub usage: Reported<WireUsage>,
     /// Groq's field for usage and errors.
     #[serde(default)]
     pub x_groq: Option<Groq>,
@@ -24,7 +25,7 @@ pub(super) struct Frame {
 #[derive(Debug, Deserialize)]
 pub(super) struct Groq {
     #[serde(default)]
-    pub usage: Option<WireUsage>,
+    pub usage: Reported<WireUsage>,
     #[serde(default)]
     pub error: Option<Value>,
 }
@@ -39,7 +40,7 @@ pub(super) struct Choice {
     pub finish_reason: Option<String>,
     /// Moonshot's field for usage.
     #[serde(default)]
-    pub usage: Option<WireUsage>,
+    pub usage: Reported<WireUsage>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -120,30 +121,33 @@ pub(super) struct Function {
     pub arguments: Option<Value>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct WireUsage {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    total_tokens: Option<u64>,
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    total_tokens: Count,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
     /// DeepSeek's name of the field.
-    prompt_cache_hit_tokens: Option<u64>,
+    prompt_cache_hit_tokens: Count,
     /// Kimi's name of the field.
-    cached_tokens: Option<u64>,
+    cached_tokens: Count,
     /// OpenRouter: the cost in US dollars.
     pub cost: Option<f64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct PromptDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
+    cached_tokens: Count,
+    cache_write_tokens: Count,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct CompletionDetails {
-    reasoning_tokens: Option<u64>,
+    reasoning_tokens: Count,
 }
 
 impl WireUsage {
@@ -151,25 +155,25 @@ impl WireUsage {
     pub(super) fn disjoint(&self) -> Usage {
         let none = PromptDetails::default();
         let details = self.prompt_tokens_details.as_ref().unwrap_or(&none);
-        let prompt = self.prompt_tokens.unwrap_or(0);
+        let prompt = self.prompt_tokens.or_zero();
         let counts = [
             details.cached_tokens,
             self.prompt_cache_hit_tokens,
             self.cached_tokens,
         ];
-        let cache_read = counts.into_iter().flatten().max().unwrap_or(0).min(prompt);
+        let cache_read = counts.map(Count::or_zero).into_iter().max();
+        let cache_read = cache_read.unwrap_or(0).min(prompt);
         let cache_write = details
             .cache_write_tokens
-            .unwrap_or(0)
+            .or_zero()
             .min(prompt - cache_read);
-        let completion = self.completion_tokens.unwrap_or(0);
+        let completion = self.completion_tokens.or_zero();
         let reasoning = self
             .completion_tokens_details
             .as_ref()
-            .and_then(|details| details.reasoning_tokens)
-            .unwrap_or(0);
+            .map_or(0, |details| details.reasoning_tokens.or_zero());
         // Some servers count thinking separately from the completion, which the total reveals.
-        let apart = reasoning > 0 && self.total_tokens == Some(prompt + completion + reasoning);
+        let apart = reasoning > 0 && self.total_tokens.0 == Some(prompt + completion + reasoning);
         Usage {
             input: prompt - cache_read - cache_write,
             output: completion + if apart { reasoning } else { 0 },

@@ -5,6 +5,9 @@
 //! missing parts of the stream are taken from there (encrypted reasoning on Azure, all items of servers that
 //! do not really stream).
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::frame::{Frame, Response};
@@ -62,6 +65,13 @@ const STEPS: &[(&str, Step)] = &[
     ("response.cancelled", Step::Fail),
     ("error", Step::Fail),
 ];
+
+/// The name of an event.
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow, default)]
+    r#type: Option<Cow<'a, str>>,
+}
 
 impl ResponsesDecoder {
     pub(super) fn new(model: &Model) -> Self {
@@ -136,9 +146,9 @@ impl ResponsesDecoder {
                 self.items
                     .settle(index, item, nothing_streamed, answer, out);
             }
-            if let Some(usage) = response.usage {
+            if let Some(usage) = self.answer.counts(response.usage) {
                 self.answer.usage = usage.disjoint();
-                self.answer.vendor_cost = usage.cost;
+                self.answer.set_vendor_cost(usage.cost);
             }
             let reason = response
                 .incomplete_details
@@ -174,21 +184,22 @@ impl Decoder for ResponsesDecoder {
         if self.answer.ended() || data.is_empty() || data == "[DONE]" {
             return;
         }
-        let Ok(body) = serde_json::from_str::<Value>(data) else {
-            return self.answer.garbled(data, out);
-        };
-        let name = body.get("type").and_then(Value::as_str);
-        match name.and_then(step) {
-            Some(Step::Fail) => self.fail_from(&body, data, out),
-            Some(step) => match serde_json::from_value::<Frame>(body) {
+        let kind = serde_json::from_str::<Kind>(data).ok();
+        let name = kind.and_then(|kind| kind.r#type);
+        match name.as_deref().map(step) {
+            Some(Some(step)) if step != Step::Fail => match serde_json::from_str::<Frame>(data) {
                 Ok(frame) => self.take(step, frame, out),
                 Err(_) => self.answer.garbled(data, out),
             },
-            None if Fault::from_body(&body).is_some() && name.is_none() => {
-                self.fail_from(&body, data, out);
+            known => {
+                let body = serde_json::from_str::<Value>(data).unwrap_or_default();
+                let fails = known == Some(Some(Step::Fail));
+                if fails || (name.is_none() && Fault::from_body(&body).is_some()) {
+                    self.fail_from(&body, data, out);
+                } else if !body.is_object() {
+                    self.answer.garbled(data, out);
+                }
             }
-            None if body.is_object() => {}
-            None => self.answer.garbled(data, out),
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::usage::Usage;
 use crate::wire::format::or_default;
+use crate::wire::reported::{Count, Reported};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Frame {
@@ -82,7 +83,7 @@ pub(super) struct Response {
     #[serde(default, deserialize_with = "or_default")]
     pub output: Vec<Item>,
     #[serde(default)]
-    pub usage: Option<WireUsage>,
+    pub usage: Reported<WireUsage>,
     #[serde(default)]
     pub incomplete_details: Option<Incomplete>,
 }
@@ -93,10 +94,11 @@ pub(super) struct Incomplete {
     pub reason: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct WireUsage {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
+    input_tokens: Count,
+    output_tokens: Count,
     input_tokens_details: Option<InputDetails>,
     output_tokens_details: Option<OutputDetails>,
     /// Routers: the cost in US dollars.
@@ -104,14 +106,16 @@ pub(super) struct WireUsage {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct InputDetails {
-    cached_tokens: Option<u64>,
-    cache_write_tokens: Option<u64>,
+    cached_tokens: Count,
+    cache_write_tokens: Count,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct OutputDetails {
-    reasoning_tokens: Option<u64>,
+    reasoning_tokens: Count,
 }
 
 impl WireUsage {
@@ -119,19 +123,17 @@ impl WireUsage {
     pub(super) fn disjoint(&self) -> Usage {
         let none = InputDetails::default();
         let details = self.input_tokens_details.as_ref().unwrap_or(&none);
-        let input = self.input_tokens.unwrap_or(0);
-        let cache_read = details.cached_tokens.unwrap_or(0).min(input);
-        let cache_write = details.cache_write_tokens.unwrap_or(0);
+        let input = self.input_tokens.or_zero();
+        let cache_read = details.cached_tokens.or_zero().min(input);
+        let cache_write = details.cache_write_tokens.or_zero();
         let cache_write = cache_write.min(input - cache_read);
         let reasoning = self.output_tokens_details.as_ref();
         Usage {
             input: input - cache_read - cache_write,
-            output: self.output_tokens.unwrap_or(0),
+            output: self.output_tokens.or_zero(),
             cache_read,
             cache_write,
-            reasoning: reasoning
-                .and_then(|details| details.reasoning_tokens)
-                .unwrap_or(0),
+            reasoning: reasoning.map_or(0, |details| details.reasoning_tokens.or_zero()),
             ..Usage::default()
         }
     }

@@ -1,0 +1,260 @@
+//! What a migration found, and the changes that it makes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use osier_base::atomic_file::{self, Options};
+use osier_base::regular_file;
+use osier_base::visible::visible;
+use osier_base::walk::Walk;
+use osier_mcp::NewServer;
+
+use super::Sources;
+
+/// Maximum size of a file that is read.
+pub(super) const LARGEST: u64 = 4 * 1024 * 1024;
+/// Maximum number of files of a skill, and their depth.
+const FILES: usize = 500;
+const DEPTH: usize = 6;
+
+/// What was found, in the order of the report.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub items: Vec<Item>,
+    /// What is planned by now, in this order: the target and the name.
+    planned: BTreeSet<(PathBuf, String)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Item {
+    pub what: String,
+    pub action: Action,
+}
+
+#[derive(Debug)]
+pub(super) enum Action {
+    /// osier reads it where it is.
+    InPlace,
+    /// osier does not use it, for this reason.
+    Unused(String),
+    /// osier has something of this name in this file.
+    Exists(PathBuf),
+    Write(Change),
+}
+
+#[derive(Debug)]
+pub(super) enum Change {
+    /// A server of the file with MCP servers.
+    Server { file: PathBuf, server: NewServer },
+    /// A setting that is not set.
+    Setting {
+        file: PathBuf,
+        name: &'static str,
+        value: String,
+    },
+    /// A new file.
+    File { file: PathBuf, text: String },
+    /// A copy of a folder.
+    Folder { from: PathBuf, to: PathBuf },
+}
+
+impl Change {
+    pub(super) fn target(&self) -> &Path {
+        match self {
+            Self::Server { file, .. } | Self::Setting { file, .. } | Self::File { file, .. } => {
+                file
+            }
+            Self::Folder { to, .. } => to,
+        }
+    }
+
+    pub(super) fn apply(&self) -> Result<(), String> {
+        match self {
+            Self::Server { file, server } => {
+                osier_mcp::add(file, server, false).map_err(|error| error.to_string())
+            }
+            Self::Setting { file, name, value } => osier_settings::write(file, name, Some(value)),
+            Self::File { file, text } => create(file, text.as_bytes()),
+            Self::Folder { from, to } => copy(from, to),
+        }
+    }
+}
+
+/// Writes a file that must not exist.
+fn create(file: &Path, bytes: &[u8]) -> Result<(), String> {
+    if file.symlink_metadata().is_ok() {
+        return Err("the file exists".to_owned());
+    }
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    }
+    atomic_file::write_with(file, bytes, Options::PRIVATE).map_err(|error| error.to_string())
+}
+
+/// Copies the regular files below `from`.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    if to.symlink_metadata().is_ok() {
+        return Err("the folder exists".to_owned());
+    }
+    let mut files = Vec::new();
+    collect(&mut Walk::new(Some(from)), from, DEPTH, &mut files);
+    if files.len() > FILES {
+        return Err(format!("it has more than {FILES} files"));
+    }
+    for file in files {
+        let Ok(name) = file.strip_prefix(from) else {
+            continue;
+        };
+        let bytes = regular_file::read(&file, LARGEST);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
+        create(&to.join(name), &bytes)?;
+        // Scripts of a skill stay executable.
+        if let Ok(metadata) = file.metadata() {
+            let _ = fs::set_permissions(to.join(name), metadata.permissions());
+        }
+    }
+    Ok(())
+}
+
+fn collect(walk: &mut Walk, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    for entry in walk.entries(folder) {
+        if found.len() > FILES {
+            return;
+        }
+        if !entry.is_folder {
+            found.push(entry.path);
+        } else if depth > 0 {
+            collect(walk, &entry.path, depth - 1, found);
+        }
+    }
+}
+
+impl Plan {
+    pub(super) fn add(&mut self, what: impl Into<String>, action: Action) {
+        // Names come from files of other programs.
+        let what = visible(&what.into()).into_owned();
+        self.items.push(Item { what, action });
+    }
+
+    /// A change, unless it exists or another program has it, too.
+    fn change(&mut self, what: String, name: &str, exists: bool, change: Change) {
+        let target = change.target().to_owned();
+        let action = if exists {
+            Action::Exists(target)
+        } else if self.planned.insert((target, name.to_owned())) {
+            Action::Write(change)
+        } else {
+            Action::Unused("the one above comes first".to_owned())
+        };
+        self.add(what, action);
+    }
+
+    pub(super) fn in_place(&mut self, what: impl Into<String>) {
+        self.add(what, Action::InPlace);
+    }
+
+    pub(super) fn unused(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.add(what, Action::Unused(why.into()));
+    }
+
+    /// A server for osier's file, unless that has one of this name.
+    pub(super) fn server(&mut self, sources: &Sources<'_>, server: NewServer) {
+        let file = sources.folders.servers();
+        let what = format!("MCP server `{}`", server.name);
+        let known = osier_mcp::load(&[file.clone().into()], sources.environment);
+        let exists = known.servers.contains_key(&server.name);
+        let name = server.name.clone();
+        self.change(what, &name, exists, Change::Server { file, server });
+    }
+
+    /// A setting, unless it is set.
+    pub(super) fn setting(
+        &mut self,
+        sources: &Sources<'_>,
+        what: &str,
+        name: &'static str,
+        value: &str,
+    ) {
+        let file = sources.folders.settings();
+        let text = regular_file::read_text(&file, LARGEST).unwrap_or_default();
+        let is_set = text.lines().any(|line| {
+            let key = line.split('=').next().unwrap_or_default();
+            line.contains('=') && key.trim().trim_matches('"') == name
+        });
+        let value = osier_settings::quoted(value);
+        let what = format!("{what}: `{name} = {value}`");
+        self.change(what, name, is_set, Change::Setting { file, name, value });
+    }
+
+    /// A file, unless it exists.
+    pub(super) fn file(&mut self, what: impl Into<String>, file: PathBuf, text: String) {
+        let exists = file.symlink_metadata().is_ok();
+        self.change(what.into(), "", exists, Change::File { file, text });
+    }
+
+    /// A copy of a folder, unless it exists.
+    pub(super) fn folder(&mut self, what: impl Into<String>, from: PathBuf, to: PathBuf) {
+        let exists = to.symlink_metadata().is_ok();
+        self.change(what.into(), "", exists, Change::Folder { from, to });
+    }
+}
+
+/// A server in the form of most programs: `command` and `args`, or `url`.
+pub(super) fn server_of(name: &str, entry: &Value) -> Option<NewServer> {
+    let texts = |key: &str| -> Vec<String> {
+        match &entry[key] {
+            Value::String(text) => vec![text.clone()],
+            Value::Array(items) => items
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
+            _ => Vec::new(),
+        }
+    };
+    let pairs = |keys: &[&str]| -> BTreeMap<String, String> {
+        let found = keys
+            .iter()
+            .filter_map(|key| entry[*key].as_object())
+            .flatten();
+        let pairs = found.filter_map(|(name, value)| match value {
+            Value::String(text) => Some((name.clone(), text.clone())),
+            Value::Number(_) | Value::Bool(_) => Some((name.clone(), value.to_string())),
+            _ => None,
+        });
+        pairs.collect()
+    };
+    let url = ["url", "httpUrl", "serverUrl"]
+        .iter()
+        .find_map(|key| entry[*key].as_str())
+        .map(str::to_owned);
+    let mut command = texts("command");
+    command.extend(texts("args"));
+    if url.is_none() && command.is_empty() {
+        return None;
+    }
+    let mut headers: BTreeMap<String, String> = pairs(&["headers", "http_headers"]);
+    if let Some(variable) = entry["bearer_token_env_var"].as_str() {
+        headers.insert(
+            "Authorization".to_owned(),
+            format!("Bearer ${{{variable}}}"),
+        );
+    }
+    if let Some(variables) = entry["env_http_headers"].as_object() {
+        for (name, variable) in variables {
+            if let Some(variable) = variable.as_str() {
+                headers.insert(name.clone(), format!("${{{variable}}}"));
+            }
+        }
+    }
+    Some(NewServer {
+        name: name.to_owned(),
+        command: if url.is_some() { Vec::new() } else { command },
+        url,
+        env: pairs(&["env", "environment"]),
+        headers,
+    })
+}
