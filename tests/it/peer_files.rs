@@ -338,7 +338,11 @@ fn migrate_writes_osiers_own_files_and_overwrites_nothing() {
     let again = home.cli().args(["migrate", "--write"]).run();
     assert!(!again.stdout.contains("written"), "{}", again.stdout);
     assert_eq!(["mcp.json", "settings.toml"].map(read).to_vec(), before);
-    let checked = home.cli().args(["config", "check"]).run();
+    let checked = home
+        .cli()
+        .args(["config", "check"])
+        .environment("DOCS_TOKEN", "t")
+        .run();
     assert_eq!(
         checked.code,
         Some(0),
