@@ -317,7 +317,9 @@ fn exchange(
         // A program that opened the file before the exchange may write it while this waits for the disk.
         sync_directory(parent(target));
         if is_expected() {
-            return fs::remove_file(&displaced);
+            // The file is replaced, also if this fails. The sweeper removes what was displaced.
+            let _ = fs::remove_file(&displaced);
+            return Ok(());
         }
     }
     put_back(&displaced, target, ours);

@@ -163,6 +163,29 @@ fn concurrent_change_is_not_overwritten() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_displaced_file_that_cannot_be_deleted_is_no_failure() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("f");
+    write(&path, b"old").unwrap();
+    let times = std::cell::Cell::new(0);
+    let is_same = |target: &Path, name| {
+        if name == Name::Temporary {
+            times.set(times.get() + 1);
+        }
+        if times.get() == 2 {
+            fs::remove_file(target).unwrap();
+        }
+        true
+    };
+    let (content, is_same) = (None, &is_same);
+    let expected = Expected { content, is_same };
+    write_if(&path, b"new", Options::default(), &expected).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    assert_eq!(times.get(), 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn extended_attributes_stay() {
     use rustix::fs::{XattrFlags, getxattr, setxattr};
     let dir = TempDir::new().unwrap();

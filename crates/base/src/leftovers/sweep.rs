@@ -58,6 +58,7 @@ pub fn sweep_at(places: &Places, now: SystemTime) -> Swept {
                 unneeded: row.unneeded,
                 left: row.entries,
                 now,
+                removed: Vec::new(),
             };
             swept.files += search.sweep(folder, row.depth);
         }
@@ -189,6 +190,8 @@ struct Search {
     /// The entries that may still be visited.
     left: usize,
     now: SystemTime,
+    /// Device and inode of the deleted files.
+    removed: Vec<(u64, u64)>,
 }
 
 impl Search {
@@ -207,32 +210,37 @@ impl Search {
                 swept += self.sweep(&entry.path(), depth - 1);
             } else if kind.is_file()
                 && let Some(unneeded) = name.to_str().and_then(self.unneeded)
-                && sweep_file(&entry.path(), unneeded, self.now)
+                && self.sweep_file(&entry.path(), unneeded)
             {
                 swept += 1;
             }
         }
         swept
     }
-}
 
-/// Deletes a file that no process uses.
-fn sweep_file(path: &Path, unneeded: Unneeded<'_>, now: SystemTime) -> bool {
-    let Some((file, metadata)) = own(path, Metadata::is_file) else {
-        return false;
-    };
-    let age = age(&metadata, now);
-    let is_free = match file.try_lock() {
-        Ok(()) => age >= NEW,
-        Err(TryLockError::WouldBlock) => false,
-        Err(TryLockError::Error(_)) => age >= WITHOUT_LOCKS,
-    };
-    let is_unneeded = || match unneeded {
-        Unneeded::Unlocked => true,
-        Unneeded::Old(limit) => age >= limit,
-        Unneeded::Content(marks) => metadata.len() <= COMPARED && has_mark(&file, marks),
-    };
-    is_free && is_unneeded() && is_at(&file, path) && fs::remove_file(path).is_ok()
+    /// Deletes a file that no process uses.
+    fn sweep_file(&mut self, path: &Path, unneeded: Unneeded<'_>) -> bool {
+        let Some((file, metadata)) = own(path, Metadata::is_file) else {
+            return false;
+        };
+        let age = age(&metadata, self.now);
+        let id = (metadata.dev(), metadata.ino());
+        let is_free = match file.try_lock() {
+            // Deleting another name of the file has changed its metadata.
+            Ok(()) => age >= NEW || self.removed.contains(&id),
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(_)) => age >= WITHOUT_LOCKS,
+        };
+        let is_unneeded = || match unneeded {
+            Unneeded::Unlocked => true,
+            Unneeded::Old(limit) => age >= limit,
+            Unneeded::Content(marks) => metadata.len() <= COMPARED && has_mark(&file, marks),
+        };
+        let is_removed =
+            is_free && is_unneeded() && is_at(&file, path) && fs::remove_file(path).is_ok();
+        self.removed.extend(is_removed.then_some(id));
+        is_removed
+    }
 }
 
 fn has_mark(file: &File, marks: [&str; 2]) -> bool {
