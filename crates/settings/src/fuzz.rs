@@ -121,12 +121,15 @@ fn check_damage(text: &str, whole: &Settings) {
             text
         };
         let source = &text[value.clone()];
+        // Any text can be the name of a model.
+        let is_model = &**key.get_ref() == "review_model";
+        let unknown = if is_model { "7" } else { "\"Unknown\"" };
         damaged.extend([
             // Without the value, without `=`, with a value of another type, twice, and misspelt.
             replaced(value.clone(), ""),
             replaced(name.end..value.start, " "),
             replaced(value.clone(), "0.5"),
-            replaced(value.clone(), "\"Unknown\""),
+            replaced(value.clone(), unknown),
             replaced(
                 value.end..value.end,
                 &format!("\n{} = {source}", key.get_ref()),

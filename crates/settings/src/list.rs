@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use toml::Table;
 use toml::de::DeTable;
 
 use super::edit::quoted;
@@ -67,14 +68,17 @@ pub fn literal(name: &str, typed: &str) -> Result<String, String> {
         problems.into_iter().next()
     };
     let typed = typed.trim();
-    let Some(problem) = fault(typed) else {
+    let problem = fault(typed);
+    // Further lines would be other settings.
+    let table = format!("{name} = {typed}\n").parse::<Table>();
+    if problem.is_none() && table.is_ok_and(|table| table.len() == 1) {
         return Ok(typed.to_owned());
-    };
+    }
     let text = quoted(typed);
     match fault(&text) {
         None => Ok(text),
         Some(told) if told.hint.starts_with("expected ") => Err(told.hint),
-        Some(_) => Err(problem.message),
+        Some(told) => Err(problem.unwrap_or(told).message),
     }
 }
 
@@ -156,6 +160,8 @@ mod tests {
         assert_eq!(literal("theme", " nord ").as_deref(), Ok("\"nord\""));
         assert_eq!(literal("max_retries", "7").as_deref(), Ok("7"));
         assert_eq!(literal("models", "[\"a\"]").as_deref(), Ok("[\"a\"]"));
+        let lines = "\"dark\"\npermissions = \"yolo\"";
+        assert_eq!(literal("theme", lines), Ok(quoted(lines)));
         let told = literal("max_retries", "many").unwrap_err();
         assert_eq!(told, "expected a whole number from 0");
     }

@@ -255,7 +255,7 @@ impl Worker {
             return Err(format!("`{line}` is not shown"));
         }
         // The draft of a client that was killed may be restored after the editor was empty.
-        if !terminal.shows(Duration::from_secs(1), &wanted) {
+        if !terminal.shows(Duration::from_secs(10), &wanted) {
             self.clear()?;
             self.terminal()?.write(line);
             if !self.terminal()?.shows(PATIENCE, &wanted) {
