@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
 
+use super::aliases::{ExecArgs, OtherArgs, ResumeArgs};
 use super::attach::AttachArgs;
 use super::commands::checkpoints::CheckpointsCommand;
 #[cfg(feature = "eval")]
@@ -15,6 +16,7 @@ use super::commands::export::ExportArgs;
 use super::commands::import::ImportArgs;
 use super::commands::migrate::MigrateArgs;
 use super::commands::sessions::SessionsCommand;
+use super::script_args::ScriptArgs;
 use super::serve::ServeArgs;
 
 use osier_llm::ThinkingLevel;
@@ -58,9 +60,16 @@ pub(super) struct Args {
     #[command(flatten)]
     pub run: RunArgs,
 
+    /// Write the events of `codex exec --json`
+    #[arg(skip)]
+    pub codex_events: bool,
+
     /// List all models, or the models that match SEARCH
     #[arg(long, value_name = "SEARCH", num_args = 0..=1, default_missing_value = "")]
     pub list_models: Option<String>,
+
+    #[command(flatten)]
+    pub script: ScriptArgs,
 }
 
 impl Args {
@@ -197,6 +206,25 @@ pub(super) enum Mode {
 
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum Command {
+    /// Run prompts, print the answer and exit; the same as `osier --print`
+    #[command(visible_alias = "run")]
+    Exec(Box<ExecArgs>),
+    /// Resume a session; the same as `osier --resume`
+    Resume(ResumeArgs),
+    /// Sign in to a provider; the same as `osier auth login`
+    Login(LoginArgs),
+    /// Sign out of a provider; the same as `osier auth logout`
+    Logout {
+        /// Sign out of this provider
+        #[arg(value_name = "PROVIDER")]
+        provider: String,
+    },
+    /// Say how to update osier
+    #[command(hide = true, alias = "upgrade")]
+    Update(OtherArgs),
+    /// Say how to review changes
+    #[command(hide = true)]
+    Review(OtherArgs),
     /// List all models, or the models that match every word
     Models {
         /// Match these words against model names
@@ -403,8 +431,24 @@ fn one_of<T: Clone + Send + Sync + 'static>(
 }
 
 pub(super) fn thinking_level() -> impl TypedValueParser<Value = ThinkingLevel> {
-    let names = ThinkingLevel::ALL.iter().map(|level| level.name());
-    one_of(names, ThinkingLevel::from_name)
+    let values = ThinkingLevel::ALL.iter().map(|level| {
+        let value = PossibleValue::new(level.name());
+        match level {
+            // The words of Claude Code.
+            ThinkingLevel::Off => value.alias("disabled"),
+            ThinkingLevel::Medium => value.alias("adaptive"),
+            _ => value,
+        }
+    });
+    let values = PossibleValuesParser::new(values);
+    values.try_map(|name| {
+        let name = match name.as_str() {
+            "disabled" => "off",
+            "adaptive" => "medium",
+            name => name,
+        };
+        ThinkingLevel::from_name(name).ok_or_else(|| format!("unknown value `{name}`"))
+    })
 }
 
 pub(super) fn sandbox_mode() -> impl TypedValueParser<Value = SandboxMode> {

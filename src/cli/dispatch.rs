@@ -10,20 +10,21 @@ use clap::{CommandFactory as _, Parser as _};
 use tokio::signal::unix::SignalKind;
 
 use super::args::{Args, Command};
-use super::exit::{Exit, usage_error};
+use super::exit::{Exit, failure, usage_error};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
 use super::run_config::{RunConfig, RunMode};
 use super::runtime::{block_on, block_on_with_input};
-use super::{attach, commands, input, parse_error, serve};
+use super::{aliases, attach, commands, input, parse_error, serve};
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::signals::{report_file_size_limit, signalled};
 use osier_base::{allocator, terminal_output};
-use osier_session::models::Models;
-use osier_session::{SessionHandle, SessionSetup};
+use osier_session::models::{Models, find_local};
+use osier_session::{SessionHandle, SessionSetup, check_tools};
 
 use crate::modes::print::{LogOptions, Sinks};
+use crate::modes::script::{Format, Script};
 use crate::modes::{json, print, rpc};
 use osier_permissions::trust::Trust;
 use osier_rpc::schema;
@@ -41,7 +42,7 @@ pub fn run() -> ExitCode {
         Ok(args) => args,
         Err(error) => return parse_error::report(&error).into(),
     };
-    match start(args) {
+    match aliases::expand(args).and_then(start) {
         Ok(exit) => exit.into(),
         Err(message) => usage_error(&message).into(),
     }
@@ -183,7 +184,8 @@ fn doctor(
     config: &RunConfig,
     out: &mut impl terminal_output::StyledWrite,
 ) -> Result<io::Result<Exit>, String> {
-    let setup = config.setup()?;
+    let mut setup = config.setup()?;
+    setup.may_demo = true;
     let chosen = Models::load_lenient(&setup).0.chosen();
     let context = commands::doctor::DoctorContext {
         folders: &config.folders,
@@ -202,6 +204,10 @@ fn run_print(
     stdin_piped: bool,
 ) -> Result<Exit, String> {
     setup.waits_for_servers = true;
+    let script = &config.args.script;
+    if let Some(format) = script.format(config.args.codex_events) {
+        return run_script(config, setup, format, stdin_piped);
+    }
     let prompts = config.prompts(stdin_piped)?;
     if prompts.is_empty() {
         return Err("no prompt; pass one as an argument or on standard input".to_owned());
@@ -213,8 +219,11 @@ fn run_print(
         trace_llm: config.args.run.trace_llm,
         trace_tools: config.args.run.trace_mcp,
     };
-    let setup = config.checked(setup)?;
+    let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::StopsFirst);
+    if let Some(exit) = find_model(&mut setup)? {
+        return Ok(exit);
+    }
     let signal = Arc::default();
     let outcome = block_on(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
@@ -233,6 +242,60 @@ fn run_print(
     Ok(exit_of(&outcome, &signal))
 }
 
+/// Waits for local servers if there is no other model. How the run ends if there is none.
+fn find_model(setup: &mut SessionSetup) -> Result<Option<Exit>, String> {
+    check_tools(setup)?;
+    let found = block_on(find_local(setup))?;
+    Ok(found.err().map(|message| failure(&message)))
+}
+
+/// Runs in a format for programs.
+fn run_script(
+    config: &RunConfig,
+    mut setup: SessionSetup,
+    mut format: Box<dyn Format + Send>,
+    stdin_piped: bool,
+) -> Result<Exit, String> {
+    let script = &config.args.script;
+    let reads_lines = script.reads_lines();
+    setup.answers_questions = script.asks() && reads_lines;
+    let prompts = config.prompts(stdin_piped && !reads_lines)?;
+    if prompts.is_empty() && !reads_lines {
+        return Err("no prompt; pass one as an argument or on standard input".to_owned());
+    }
+    config.require_session_id()?;
+    let schema = script.schema()?;
+    let mut setup = config.checked(setup)?;
+    limit_after_signals(Interrupt::StopsFirst);
+    if let Some(exit) = find_model(&mut setup)? {
+        return Ok(exit);
+    }
+    let signal = Arc::default();
+    let outcome = block_on_with_input(async {
+        let asks = setup.answers_questions;
+        let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
+        let stop = stop_on_signal(session.clone(), Arc::clone(&signal));
+        let input = reads_lines.then(|| tokio::io::BufReader::new(tokio::io::stdin()));
+        let script = Script {
+            session: &session,
+            prompts,
+            format: &mut *format,
+            schema,
+            asks,
+            output: &mut terminal_output::stdout(),
+        };
+        let outcome = script.run(events, input).await;
+        stop.abort();
+        outcome
+            .or_else(ignore_closed_pipe)
+            .map_err(|error| error.to_string())
+    })??;
+    if let (Exit::Failure, Some(message)) = (exit_of(&outcome, &signal), outcome.error()) {
+        return Ok(failure(&message));
+    }
+    Ok(exit_of(&outcome, &signal))
+}
+
 fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String> {
     setup.waits_for_servers = true;
     let prompts = input::prompts(
@@ -243,8 +306,11 @@ fn run_json(config: &RunConfig, mut setup: SessionSetup) -> Result<Exit, String>
     )?;
     config.require_session_id()?;
     let mut accounting = config.accounting()?;
-    let setup = config.checked(setup)?;
+    let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::StopsFirst);
+    if let Some(exit) = find_model(&mut setup)? {
+        return Ok(exit);
+    }
     let signal = Arc::default();
     let outcome = block_on_with_input(async {
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
@@ -277,9 +343,11 @@ fn run_rpc(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
         );
     }
     config.require_session_id()?;
-    let setup = config.checked(setup)?;
+    let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::Ends);
     let signal = block_on_with_input(async {
+        // Without a model each prompt fails, and the client can sign in.
+        let _ = find_local(&mut setup).await;
         let (session, events) = SessionHandle::start(setup).map_err(|error| error.to_string())?;
         Ok::<_, String>(rpc::run(&session, events).await)
     })??;
@@ -293,16 +361,31 @@ fn run_acp(config: &RunConfig, setup: SessionSetup) -> Result<Exit, String> {
                 .to_owned(),
         );
     }
-    let setup = config.checked(setup)?;
+    let mut setup = config.checked(setup)?;
     limit_after_signals(Interrupt::Ends);
-    let signal = block_on_with_input(osier_acp::run_on_stdio(setup))?;
+    let signal = block_on_with_input(async {
+        // Without a model each prompt fails, and the client can sign in.
+        let _ = find_local(&mut setup).await;
+        osier_acp::run_on_stdio(setup).await
+    })?;
     Ok(signal.map_or(Exit::Success, Exit::Signal))
 }
 
-fn run_screen(config: RunConfig, setup: SessionSetup, stdin_piped: bool) -> Result<Exit, String> {
+fn run_screen(
+    config: RunConfig,
+    mut setup: SessionSetup,
+    stdin_piped: bool,
+) -> Result<Exit, String> {
+    setup.may_demo = true;
     let options = config.screen_options(stdin_piped)?;
     limit_after_signals(Interrupt::Ends);
-    screen_exit(block_on(osier_tui::run(setup, options))?)
+    screen_exit(block_on(async {
+        // Otherwise the screen shows first and the session looks for local servers.
+        if setup.model.is_some() || !setup.fallback.is_empty() {
+            let _ = find_local(&mut setup).await;
+        }
+        osier_tui::run(setup, options).await
+    })?)
 }
 
 /// How a mode with a screen ended.

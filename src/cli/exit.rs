@@ -30,9 +30,19 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Prints `message` on standard error.
+/// Prints `message` on standard error: the command line is invalid.
 pub(super) fn usage_error(message: &str) -> Exit {
+    report(message);
+    Exit::Usage
+}
+
+/// Prints `message` on standard error: the run cannot begin.
+pub(super) fn failure(message: &str) -> Exit {
+    report(message);
+    Exit::Failure
+}
+
+fn report(message: &str) {
     // A failed write to standard error cannot be reported.
     let _ = writeln!(terminal_output::stderr(), "osier: {message}");
-    Exit::Usage
 }

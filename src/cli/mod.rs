@@ -1,6 +1,7 @@
 //! The command line: parses the arguments, resolves the configuration, runs a mode and returns the exit
 //! code.
 
+mod aliases;
 mod args;
 mod attach;
 mod commands;
@@ -14,6 +15,7 @@ mod llm_proxy;
 mod parse_error;
 mod run_config;
 mod runtime;
+mod script_args;
 mod serve;
 
 pub use dispatch::run;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::args::{Args, AuthCommand, Command, LoginArgs, Mode};
 #[cfg(feature = "transfer")]
 use super::html_theme::TerminalThemes;
-use super::input;
+use super::{input, script_args};
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_base::process;
@@ -119,7 +119,7 @@ impl RunConfig {
         if let SessionChoice::Resume(target) | SessionChoice::Copy(target) = &session {
             find_session(&folders.data, target)?;
         }
-        Ok(SessionSetup {
+        let mut setup = SessionSetup {
             settings: settings.clone(),
             environment: Arc::new(environment.clone()),
             model,
@@ -133,7 +133,7 @@ impl RunConfig {
             append_system_prompt: args.append_system_prompt.clone(),
             context: context_paths(&args.context, cwd)?,
             session,
-            tools: args.tools.clone(),
+            tools: script_args::tools(args),
             temperature: args.temperature,
             permissions: args.permissions,
             sandbox: args.sandbox,
@@ -144,7 +144,9 @@ impl RunConfig {
             #[cfg(feature = "transfer")]
             html_themes: Some(Arc::new(TerminalThemes::new(folders.themes()))),
             ..SessionSetup::new(folders.clone(), cwd.clone())
-        })
+        };
+        self.args.script.apply(self, &mut setup)?;
+        Ok(setup)
     }
 
     /// The mode of the command line, or the default for the output and the terminal.
@@ -159,7 +161,8 @@ impl RunConfig {
         if args.json || args.mode == Some(Mode::Json) {
             return Ok(RunMode::Json);
         }
-        if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal {
+        let is_script = args.script.format(args.codex_events).is_some();
+        if args.print || args.mode == Some(Mode::Text) || !stdout_is_terminal || is_script {
             return Ok(RunMode::Print);
         }
         if self

@@ -137,7 +137,7 @@ pub(super) fn run(
         }
         None => {}
     }
-    let setup = config.checked(setup)?;
+    let mut setup = config.checked(setup)?;
     if args.detach {
         return detach(&setup);
     }
@@ -168,6 +168,9 @@ pub(super) fn run(
         .map_err(|error| format!("cannot start the async runtime: {error}"))?;
     limit_after_signals(Interrupt::Ends);
     let ended = runtime.block_on(async {
+        if setup.model.is_some() {
+            let _ = osier_session::models::find_local(&mut setup).await;
+        }
         let server = Server::bind(setup, options).await;
         let server = server.map_err(|error| error.to_string())?;
         let mut url = server.url();

@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, Split};
 
-use osier_agent::{RunOutcome, Subscription};
+use super::print::cut_reason;
+use osier_agent::{AgentMessage, RunOutcome, Subscription};
 use osier_protocol::questions::Answer;
 use osier_protocol::{Event, Op};
 use osier_session::SessionHandle;
@@ -110,6 +111,8 @@ async fn converse(
     let mut running = false;
     let mut sent = PromptRequest::new(0);
     let mut outcome = RunOutcome::Completed;
+    // Why the last answer is not complete.
+    let mut cut = None;
     // The ids of the pending questions.
     let mut questions = Vec::new();
     loop {
@@ -151,12 +154,22 @@ async fn converse(
                 if let Event::SessionFailed { message, .. } = event {
                     return Ok(Some(RunOutcome::Stopped { message }));
                 }
+                if let Event::Agent(osier_agent::Event::MessageEnd { message, .. }) = &event
+                    && let AgentMessage::Assistant(answer) = &**message
+                {
+                    cut = cut_reason(answer.stop_reason);
+                }
                 if let Event::Agent(osier_agent::Event::AgentSettled { outcome: ended }) = event {
                     running = false;
                     if ended == RunOutcome::Interrupted {
                         write_line(output, &json!({"type": "interrupted"}))?;
                     }
-                    outcome = ended;
+                    outcome = match cut.take() {
+                        Some(reason) if ended == RunOutcome::Completed => RunOutcome::Stopped {
+                            message: reason.to_owned(),
+                        },
+                        _ => ended,
+                    };
                 }
             }
             line = next_line(&mut lines) => if let Some(line) = line {

@@ -4,3 +4,4 @@ pub mod json;
 pub mod print;
 mod prompt_request;
 pub mod rpc;
+pub mod script;

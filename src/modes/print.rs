@@ -11,7 +11,7 @@ use osier_agent::{
 use osier_base::clock;
 use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
-use osier_llm::Delta;
+use osier_llm::{Delta, StopReason};
 use osier_protocol::{Effect, Event, Op};
 use osier_session::SessionHandle;
 
@@ -37,11 +37,32 @@ pub struct Sinks<'a> {
 /// Shorter waits before a retry are not reported.
 const SHOWN_DELAY_MS: u64 = 1000;
 
+/// The last answer, and why it is incomplete.
+#[derive(Debug, Default)]
+struct Answer {
+    text: String,
+    cut: Option<&'static str>,
+}
+
 const THINKING: &str = "\x1b[37m";
 const GREY: &str = "\x1b[90m";
 const YELLOW: &str = "\x1b[33m";
 const RED: &str = "\x1b[31m";
 const RESET: &str = "\x1b[0m";
+
+/// Why an answer is not complete although the call succeeded.
+pub(super) fn cut_reason(stop: StopReason) -> Option<&'static str> {
+    match stop {
+        StopReason::Length => Some(
+            "the answer is incomplete: it reached the output limit of the model; ask for less at once, or raise \
+             `maxTokens` in models.json",
+        ),
+        StopReason::Refusal => Some(
+            "the answer is incomplete: the model or the content filter of its provider refused; change the prompt",
+        ),
+        _ => None,
+    }
+}
 
 /// Runs the prompts one after the other until one fails. Returns the outcome of the last run.
 pub async fn run(
@@ -52,12 +73,12 @@ pub async fn run(
     mut sinks: Sinks<'_>,
 ) -> io::Result<RunOutcome> {
     let mut outcome = RunOutcome::Completed;
-    let mut answer = String::new();
+    let mut answer = Answer::default();
     let mut path = None;
     for prompt in prompts {
         let request = session.next_request();
         session.ask(request, prompt.into());
-        answer.clear();
+        answer = Answer::default();
         let ended = handle_events(
             &mut events,
             request,
@@ -70,13 +91,18 @@ pub async fn run(
             return Ok(RunOutcome::Interrupted);
         };
         outcome = ended;
-        if outcome != RunOutcome::Completed {
+        if outcome != RunOutcome::Completed || answer.cut.is_some() {
             break;
         }
     }
-    if outcome == RunOutcome::Completed && !answer.is_empty() {
-        writeln!(sinks.answer, "{}", answer.trim_end())?;
+    if outcome == RunOutcome::Completed && !answer.text.is_empty() {
+        writeln!(sinks.answer, "{}", answer.text.trim_end())?;
         sinks.answer.flush()?;
+    }
+    if let (RunOutcome::Completed, Some(reason)) = (&outcome, answer.cut) {
+        write_notice(sinks.log, Severity::Error, reason, options);
+        let message = reason.to_owned();
+        outcome = RunOutcome::Stopped { message };
     }
     session.send(Op::ShutDown);
     while let Some(event) = events.recv().await
@@ -92,7 +118,7 @@ pub async fn run(
 async fn handle_events(
     events: &mut Subscription<Event>,
     request: u64,
-    answer: &mut String,
+    answer: &mut Answer,
     path: &mut Option<String>,
     options: LogOptions,
     sinks: &mut Sinks<'_>,
@@ -151,7 +177,8 @@ async fn handle_events(
                 } if options.verbose => write_thinking(sinks.log, "\n"),
                 osier_agent::Event::MessageEnd { message, .. } => {
                     if let AgentMessage::Assistant(message) = &*message {
-                        *answer = message.text();
+                        answer.text = message.text();
+                        answer.cut = cut_reason(message.stop_reason);
                     }
                 }
                 osier_agent::Event::AgentSettled { outcome } => return Ok(Some(outcome)),

@@ -97,6 +97,7 @@ fn manual_page_lists_options_commands_and_exit_codes() {
             "SYNOPSIS",
             "DESCRIPTION",
             "OPTIONS",
+            "\"SCRIPTS AND SDKS\"",
             "SUBCOMMANDS",
             "VERSION",
             "ENVIRONMENT",

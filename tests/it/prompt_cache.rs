@@ -287,8 +287,10 @@ async fn chat_completions_of_mistral() {
 const IN_BODY: [&str; 3] = ["/tools", "/system", "/messages"];
 
 fn anthropic_marks(body: &Value) -> Vec<String> {
-    let mut marked = last_of_users(body, 2);
-    marked.extend([last_of(body, "/tools"), last_of(body, "/system")]);
+    // A mark after a prefix of less than 4,096 tokens, of about four bytes, would have no effect.
+    let is_long = body["tools"].to_string().len() + body["system"].to_string().len() > 4 * 4096;
+    let mut marked = last_of_users(body, if is_long { 2 } else { 3 });
+    marked.extend(is_long.then(|| last_of(body, "/system")));
     marked
 }
 

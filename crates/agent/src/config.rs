@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use osier_llm::{Model, ThinkingLevel};
+use osier_llm::{CacheRetention, Model, ThinkingLevel};
 
 use crate::data::AgentMessage;
 use crate::history::History;
@@ -34,6 +34,8 @@ pub struct AgentConfig {
     pub temperature: Option<f32>,
     /// Groups the calls of one session for the provider's prompt cache.
     pub cache_key: Option<String>,
+    /// How long the provider keeps its prompt cache.
+    pub cache_retention: CacheRetention,
     /// Whether to log complete requests and answers.
     pub trace: bool,
 }
@@ -55,6 +57,7 @@ impl AgentConfig {
             max_turns: None,
             temperature: None,
             cache_key: None,
+            cache_retention: CacheRetention::default(),
             trace: false,
         }
     }

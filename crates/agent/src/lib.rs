@@ -81,6 +81,6 @@ pub use retry::{CallFailure, RetryPolicy, RetryStep};
 pub use run::FINAL_TURN_MESSAGE;
 pub use tool::{
     Adapt, Concurrency, OtherName, Spellings, Tool, ToolContext, ToolOutput, ToolSet, ToolSource,
-    Toolbox, UpdateSink,
+    Toolbox, UpdateSink, check_schema, check_value,
 };
 pub use transport::{AppTransport, KeySource, ProviderTransport, Transport};

@@ -83,9 +83,12 @@ pub use message::{
     ToolResult, UserMessage,
 };
 pub use model::{Api, Compat, KeyHeader, Modality, Model, ThinkingFormat, ThinkingLevel};
-pub use provider::{CallOptions, Context, EventStream, Provider, Request, ToolChoice, ToolSpec};
+pub use provider::{
+    CacheRetention, CallOptions, Context, EventStream, Provider, Request, ToolChoice, ToolSpec,
+};
 pub use providers::Providers;
 pub use scripted::{Script, ScriptedProvider};
 pub use secret::Secret;
 pub use status::TurnStatus;
 pub use usage::{Cost, Price, PriceTier, Tiers, TooManyTiers, Usage};
+pub use wire::ignores_temperature;

@@ -192,6 +192,15 @@ impl Model {
             .any(|level| *level != ThinkingLevel::Off)
     }
 
+    /// The level of a session for which the user has set none. Vendors recommend thinking for agents, at their medium
+    /// effort or as the model decides. A script has nothing to think about.
+    pub fn default_thinking(&self) -> ThinkingLevel {
+        match self.api {
+            Api::Scripted => ThinkingLevel::Off,
+            _ => ThinkingLevel::Medium,
+        }
+    }
+
     /// The nearest supported level: the highest one up to `wanted`, or the lowest one.
     pub fn clamp(&self, wanted: ThinkingLevel) -> ThinkingLevel {
         let fitting = self

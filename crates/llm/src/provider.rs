@@ -64,8 +64,20 @@ pub struct CallOptions {
     pub tool_choice: ToolChoice,
     /// Groups calls of one session for the provider's prompt cache.
     pub cache_key: Option<String>,
+    pub cache_retention: CacheRetention,
     /// Whether to add the request body to `StreamEvent::Request`.
     pub trace: bool,
+}
+
+/// How long the provider keeps its prompt cache after the last use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheRetention {
+    /// The default of the provider: some minutes.
+    #[default]
+    Short,
+    /// An hour at Anthropic, a day at OpenAI. Writing the cache can cost more.
+    Long,
 }
 
 /// Whether the model can call tools.

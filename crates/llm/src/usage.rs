@@ -50,6 +50,18 @@ pub struct Price {
     pub tiers: Tiers,
 }
 
+impl Price {
+    /// The same with `factor` times the price of writing the cache.
+    #[must_use]
+    pub fn with_cache_writes(mut self, factor: f64) -> Self {
+        self.cache_write *= factor;
+        for tier in self.tiers.0.iter_mut().flatten() {
+            tier.cache_write *= factor;
+        }
+        self
+    }
+}
+
 /// The prices of calls with a prompt above a threshold. They apply to the complete call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

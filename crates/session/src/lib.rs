@@ -97,6 +97,6 @@ mod workspace;
 pub use actor::{RemoteSession, SessionHandle, StartError};
 pub use checkpoints::prune_options;
 pub use mcp::server_files;
-pub use open_session::find as find_session;
+pub use open_session::{check_tools, find as find_session};
 pub use safety::{SafetyError, check as check_safety};
 pub use setup::{SessionChoice, SessionSetup};

@@ -76,6 +76,10 @@ pub struct SessionSetup {
     /// The HTML theme of exported pages; a plain one if not set.
     #[cfg(feature = "transfer")]
     pub html_themes: Option<Arc<dyn HtmlThemes>>,
+    /// Whether a scripted demo runs while there is no model: for clients that show that it is one. Others fail.
+    pub may_demo: bool,
+    /// The models of servers on this machine, if they were searched for already.
+    pub local_models: Option<Vec<Model>>,
     /// A model and its provider from an embedder; the default model.
     pub embedded: Option<(Model, Arc<dyn Provider>)>,
 }
@@ -148,6 +152,8 @@ impl SessionSetup {
             editor: None,
             #[cfg(feature = "transfer")]
             html_themes: None,
+            may_demo: false,
+            local_models: None,
             embedded: None,
         }
     }

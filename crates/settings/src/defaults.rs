@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use osier_llm::CacheRetention;
 use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 use crate::Settings;
@@ -18,6 +19,7 @@ impl Default for Settings {
             edit_model: None,
             review_model: None,
             thinking: None,
+            cache_retention: CacheRetention::default(),
             theme: "system".to_owned(),
             keymap: "default".to_owned(),
             mouse: true,

@@ -41,8 +41,7 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 
 use osier_base::problem::Problem;
-use osier_llm::ThinkingLevel;
-use osier_permissions::RuleLists;
+use osier_llm::{CacheRetention, ThinkingLevel};
 use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
@@ -67,6 +66,8 @@ pub struct Settings {
     /// The model that judges calls in the permission mode `auto`.
     pub review_model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
+    /// How long providers keep the prompt cache.
+    pub cache_retention: CacheRetention,
     pub theme: String,
     pub keymap: String,
     pub mouse: bool,
@@ -166,17 +167,6 @@ enum Take {
 
 /// Maximum size of a settings file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
-
-impl Settings {
-    /// The permission rules.
-    pub fn rules(&self) -> RuleLists<'_> {
-        RuleLists {
-            allow: &self.allow,
-            ask: &self.ask,
-            deny: &self.deny,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
 use super::screen::{ExitOutput, Images};
-use super::value::{address, network, number, restrictions, rules, text, texts};
+use super::value::{address, cache_retention, network, number, restrictions, rules, text, texts};
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
 use osier_llm::catalogue::refresh::SOURCE;
@@ -69,11 +69,20 @@ pub const SETTINGS: &[Setting] = &[
         name: "thinking",
         default: "",
         accepts: "off, minimal, low, medium, high, xhigh or max",
-        description: "The thinking level to start with.",
+        description: "The thinking level to start with; without it, `medium` for models that can think.",
         take: Plain(|settings, value| {
             let level = ThinkingLevel::from_name(value.as_str()?)?;
             settings.thinking = Some(level);
             Some(())
+        }),
+    },
+    Setting {
+        name: "cache_retention",
+        default: "\"short\"",
+        accepts: "short or long",
+        description: "How long providers keep the prompt cache: some minutes, or an hour at Anthropic (writing costs more) and a day at OpenAI.",
+        take: Plain(|settings, value| {
+            cache_retention(value).map(|value| settings.cache_retention = value)
         }),
     },
     Setting {

@@ -2,10 +2,32 @@
 
 use toml::de::DeValue;
 
+use osier_llm::CacheRetention;
 use osier_llm::auth::is_safe;
-use osier_permissions::Rule;
+use osier_permissions::{Rule, RuleLists};
 use osier_protocol::NetworkAccess;
 use osier_sandbox::network::HostRule;
+
+use crate::Settings;
+
+impl Settings {
+    /// The permission rules.
+    pub fn rules(&self) -> RuleLists<'_> {
+        RuleLists {
+            allow: &self.allow,
+            ask: &self.ask,
+            deny: &self.deny,
+        }
+    }
+}
+
+pub(super) fn cache_retention(value: &DeValue<'_>) -> Option<CacheRetention> {
+    match value.as_str()? {
+        "short" => Some(CacheRetention::Short),
+        "long" => Some(CacheRetention::Long),
+        _ => None,
+    }
+}
 
 pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(str::to_owned)

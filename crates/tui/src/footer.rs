@@ -369,7 +369,12 @@ impl Footer {
         let mut spans = role.map_or_else(Vec::new, |(role, _)| {
             spans_of(format!("{} ", role.name()), Token::Footer)
         });
-        spans.push(Span::new(model.reference(), Token::FooterAccent));
+        let (text, token) = match model.provider.as_str() {
+            "demo" => ("scripted demo".to_owned(), Token::Warning),
+            "none" => ("no model".to_owned(), Token::Warning),
+            _ => (model.reference(), Token::FooterAccent),
+        };
+        spans.push(Span::new(text, token));
         spans
     }
 

@@ -109,6 +109,11 @@ fn works(model: &ModelInfo) -> (String, Token) {
         return (text.to_owned(), Token::Warning);
     }
     match model.key {
+        KeyState::Absent if model.provider == "none" => {
+            let text = "No API key or local model server found. /login to sign in; \
+                        `osier doctor` shows other ways.";
+            (text.to_owned(), Token::Warning)
+        }
         KeyState::Absent => {
             let text = format!(
                 "{name} has no API key: /login to sign in, ctrl+l to choose another model."

@@ -33,6 +33,9 @@ pub(in crate::cli) async fn run(
     }
     let (mut models, _) = Models::load_lenient(setup);
     models.ask_server().await?;
+    if setup.settings.discover_local_models {
+        models.add_local().await;
+    }
     match list(&models.list(), search, out) {
         Ok(0) => Err(format!(
             "no model matches `{search}`; `osier models` lists all models"
@@ -61,7 +64,7 @@ fn list(models: &[ModelInfo], search: &str, out: &mut dyn Write) -> io::Result<u
     Ok(found.len())
 }
 
-/// Context window, price, capcapabilities and key state.
+/// Context window, price, capabilities and key state.
 fn describe(model: &ModelInfo) -> String {
     let window = format!("{}k", model.context_window / 1000);
     let price = match (model.price.input, model.price.output) {

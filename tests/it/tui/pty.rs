@@ -370,7 +370,7 @@ fn tour_fixes_a_failing_test_and_says_it_is_scripted() {
         .size(100, 40)
         .patience(Duration::from_mins(3))
         .start();
-    program.shows("demo/tour");
+    program.shows("scripted demo");
     program.write("show me\r");
     program.shows("This is a scripted demo, not a language model");
     program.shows("exit 1");

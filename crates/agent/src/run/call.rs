@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use osier_base::{clock, ids};
 use osier_llm::{
-    AssistantMessage, CallOptions, Context, Delta, Message, MessageBuilder, Model, Request,
-    StreamEvent, ToolChoice, TurnStatus, UserMessage,
+    Api, AssistantMessage, CacheRetention, CallOptions, Context, Delta, Message, MessageBuilder,
+    Model, Request, StreamEvent, ToolChoice, TurnStatus, UserMessage,
 };
 
 use super::log::RequestSummary;
@@ -228,6 +228,9 @@ fn warn_once(turn: Turn<'_>, text: String) {
     }
 }
 
+/// What writing a cache for an hour costs, compared with five minutes: twice the price of input instead of 1.25 times.
+const HOUR_PRICE: f64 = 1.6;
+
 async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, StopRun> {
     let config = &turn.core.config;
     // Converted outside of the lock: a conversation can be long.
@@ -248,6 +251,7 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
         thinking: model.clamp(turn.core.state().models.thinking),
         temperature: config.temperature,
         cache_key: config.cache_key.clone(),
+        cache_retention: config.cache_retention,
         // Without the definitions, the request would not continue the earlier ones: no cache, and no thinking where it is
         // bound to them.
         tool_choice: if turn.is_last {
@@ -258,8 +262,13 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
         trace: config.trace,
         ..CallOptions::default()
     };
+    let mut model = Arc::clone(model);
+    if config.cache_retention == CacheRetention::Long && model.api == Api::AnthropicMessages {
+        let price = model.price.with_cache_writes(HOUR_PRICE);
+        Arc::make_mut(&mut model).price = price;
+    }
     Ok(Request {
-        model: Arc::clone(model),
+        model,
         context,
         options,
         api_key: None,

@@ -75,6 +75,23 @@ pub(super) struct Mistakes {
     pub(super) message: String,
 }
 
+/// Whether `schema` is a JSON schema.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    ArgumentSchema::new(schema).map(drop)
+}
+
+/// Whether `value` matches `schema`.
+///
+/// # Errors
+/// What does not match, or what is wrong with the schema.
+pub fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
+    let schema = ArgumentSchema::new(schema)?;
+    schema.check(value).map_err(|mistakes| mistakes.message)
+}
+
 impl ArgumentSchema {
     /// # Errors
     /// A message, if `schema` is no JSON schema.

@@ -8,6 +8,7 @@ mod selection;
 mod spellings;
 mod toolbox;
 
+pub use argument_schema::{check_schema, check_value};
 pub use interface::{Concurrency, Tool, ToolContext, ToolOutput, ToolSet, ToolSource, UpdateSink};
 pub(crate) use repair::{repair_calls, repair_name};
 pub(crate) use selection::ToolSelection;

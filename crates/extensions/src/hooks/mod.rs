@@ -10,7 +10,7 @@ mod agent;
 mod answer;
 mod config;
 mod matcher;
-mod names;
+pub mod names;
 mod response;
 mod run;
 mod session;

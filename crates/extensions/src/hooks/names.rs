@@ -180,7 +180,7 @@ pub(super) fn seen(call: &ToolCall, cwd: &Path) -> ScriptCall {
 }
 
 /// The Claude Code name of `tool`.
-pub(super) fn theirs(tool: &str) -> String {
+pub fn theirs(tool: &str) -> String {
     let call = ToolCall {
         name: tool.to_owned(),
         arguments: json!({"command": ""}),
@@ -189,9 +189,27 @@ pub(super) fn theirs(tool: &str) -> String {
     seen(&call, Path::new("")).name
 }
 
+/// The Claude Code name of a call of `tool`, and its input there.
+pub fn claude_call(tool: &str, arguments: &Value) -> (String, Value) {
+    let call = ToolCall {
+        name: tool.to_owned(),
+        arguments: arguments.clone(),
+        ..ToolCall::default()
+    };
+    let seen = seen(&call, Path::new(""));
+    (seen.name, seen.input)
+}
+
+/// osier's tool for a Claude Code name; other names stay.
+pub fn our_tool(theirs: &str) -> &str {
+    let mut known = TOOLS.iter();
+    let found = known.find(|known| known.theirs == theirs || known.also.contains(&theirs));
+    found.map_or(theirs, |known| known.ours)
+}
+
 /// Translates `input`, which a script changed, to the arguments of osier's `tool`. Unknown arguments are
 /// dropped.
-pub(super) fn ours(tool: &str, input: &Value) -> Value {
+pub fn ours(tool: &str, input: &Value) -> Value {
     let (Some(known), Some(given)) = (
         TOOLS.iter().find(|known| known.ours == tool),
         input.as_object(),

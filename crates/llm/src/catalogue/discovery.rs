@@ -1,8 +1,9 @@
-//! Discovers models of servers on this machine by requests to their default ports.
+//! Discovers models of servers on this machine by requests to their default ports, or to those of the user's settings.
 //!
 //! All servers are queried at once, with one deadline. The requests are HTTP/1.0 over a plain socket:
 //! building the HTTP client for models takes longer than the complete discovery may take.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ const MAX_DETAILED: usize = 32;
 pub struct Probe {
     /// The provider of its models.
     pub provider: &'static str,
+    pub host: Cow<'static, str>,
     pub port: u16,
     /// The path that lists its models.
     pub path: &'static str,
@@ -36,33 +38,52 @@ pub struct Probe {
     pub shows: bool,
 }
 
+const LOCAL: Cow<'static, str> = Cow::Borrowed("127.0.0.1");
+
 /// The known servers, in order of preference.
 pub const PROBES: &[Probe] = &[
     Probe {
         provider: "ollama",
+        host: LOCAL,
         port: 11434,
         path: "/api/tags",
         shows: true,
     },
     Probe {
         provider: "lmstudio",
+        host: LOCAL,
         port: 1234,
         path: "/v1/models",
         shows: false,
     },
     Probe {
         provider: "llamacpp",
+        host: LOCAL,
         port: 8080,
         path: "/v1/models",
         shows: false,
     },
     Probe {
         provider: "vllm",
+        host: LOCAL,
         port: 8000,
         path: "/v1/models",
         shows: false,
     },
 ];
+
+impl Probe {
+    /// The same server at the address in `base_url`, such as that of `OLLAMA_HOST`. `None` if it is no plain HTTP URL.
+    pub fn at(&self, base_url: &str) -> Option<Self> {
+        let url = reqwest::Url::parse(base_url).ok()?;
+        (url.scheme() == "http").then_some(())?;
+        Some(Self {
+            host: url.host_str()?.to_owned().into(),
+            port: url.port_or_known_default()?,
+            ..self.clone()
+        })
+    }
+}
 
 /// The models of the servers in `probes`. A server that does not respond before the deadline, or whose
 /// response is invalid, has none.
@@ -70,7 +91,7 @@ pub async fn discover(probes: &[Probe], deadline: Duration) -> Vec<Model> {
     let until = Instant::now() + deadline;
     let requests = probes.iter().map(|probe| async move {
         let request = ProbeRequest::get(probe.path);
-        let Ok(Some(answer)) = timeout_at(until, ask(probe.port, &request)).await else {
+        let Ok(Some(answer)) = timeout_at(until, ask(probe, &request)).await else {
             return Vec::new();
         };
         let mut models = models(probe, &answer);
@@ -81,7 +102,7 @@ pub async fn discover(probes: &[Probe], deadline: Duration) -> Vec<Model> {
                 .map(|model| async move {
                     let request = ProbeRequest::show(&model.id);
                     // Details that do not arrive before the deadline keep their defaults.
-                    if let Ok(Some(answer)) = timeout_at(until, ask(probe.port, &request)).await {
+                    if let Ok(Some(answer)) = timeout_at(until, ask(probe, &request)).await {
                         apply_details(model, &answer);
                     }
                 });
@@ -115,12 +136,15 @@ impl ProbeRequest {
     }
 }
 
-async fn ask(port: u16, request: &ProbeRequest) -> Option<Value> {
-    let mut socket = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
+async fn ask(probe: &Probe, request: &ProbeRequest) -> Option<Value> {
+    let Probe { host, port, .. } = probe;
+    let mut socket = TcpStream::connect((host.trim_matches(['[', ']']), *port))
+        .await
+        .ok()?;
     let ProbeRequest { line, body } = request;
     let length = body.len();
     let request = format!(
-        "{line} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        "{line} HTTP/1.0\r\nHost: {host}:{port}\r\nAccept: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     );
     socket.write_all(request.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
@@ -213,7 +237,7 @@ fn model(probe: &Probe, id: &str, row: &Value) -> Model {
         id: id.to_owned(),
         name: id.to_owned(),
         api,
-        base_url: format!("http://127.0.0.1:{}{path}", probe.port),
+        base_url: format!("http://{}:{}{path}", probe.host, probe.port),
         context_window: window,
         max_tokens: output_of(window),
         thinking_levels: vec![ThinkingLevel::Off],

@@ -21,7 +21,9 @@ use crate::event::{Delta, StreamEvent};
 use crate::frames::Framing;
 use crate::message::StopReason;
 use crate::model::{Api, Compat, KeyHeader, Model, ThinkingLevel};
-use crate::provider::{CallOptions, Context, EventStream, Provider, Request, ToolChoice};
+use crate::provider::{
+    CacheRetention, CallOptions, Context, EventStream, Provider, Request, ToolChoice,
+};
 use crate::sse::SseEvent;
 use crate::status::TurnStatus;
 use crate::usage::Usage;
@@ -50,6 +52,12 @@ pub struct ProxyOptions {
     pub tool_choice: ToolChoice,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_key: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub cache_retention: CacheRetention,
+}
+
+fn is_default(retention: &CacheRetention) -> bool {
+    *retention == CacheRetention::default()
 }
 
 /// An event of the answer.
@@ -117,6 +125,7 @@ impl From<&CallOptions> for ProxyOptions {
             max_tokens: options.max_tokens,
             tool_choice: options.tool_choice,
             cache_key: options.cache_key.clone(),
+            cache_retention: options.cache_retention,
         }
     }
 }
@@ -129,6 +138,7 @@ impl From<ProxyOptions> for CallOptions {
             max_tokens: options.max_tokens,
             tool_choice: options.tool_choice,
             cache_key: options.cache_key,
+            cache_retention: options.cache_retention,
             trace: false,
         }
     }

@@ -7,6 +7,7 @@ mod answer;
 mod anthropic;
 mod bedrock;
 mod binding;
+mod cache_marks;
 mod format;
 mod google;
 #[cfg(test)]
@@ -23,7 +24,8 @@ pub(crate) mod testing;
 pub(crate) use answer::parse_arguments;
 pub(crate) use format::{Body, Decoder, Wire};
 
-use crate::model::Api;
+use crate::model::{Api, Model, ThinkingLevel};
+use crate::provider::{CallOptions, Context, Request};
 
 /// All wire formats.
 pub(crate) const WIRES: &[Wire] = &[
@@ -40,13 +42,55 @@ pub(crate) fn find(api: Api) -> Option<&'static Wire> {
     WIRES.iter().find(|wire| wire.api == api)
 }
 
+/// Whether requests to `model` at this thinking level are sent without the temperature that the user has set.
+pub fn ignores_temperature(model: &Model, thinking: ThinkingLevel) -> bool {
+    let Some(wire) = find(model.api) else {
+        return false;
+    };
+    let request = Request {
+        model: model.clone().into(),
+        context: Context::default(),
+        options: CallOptions {
+            temperature: Some(1.0),
+            thinking: model.clamp(thinking),
+            ..CallOptions::default()
+        },
+        api_key: None,
+        signing: None,
+    };
+    let body = (wire.body)(&request).json.to_string();
+    !body.contains("\"temperature\"")
+}
+
 #[cfg(test)]
 mod tests {
     use super::testing::{model, play};
     use super::*;
     use crate::frames::Framing;
-    use crate::model::Model;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_temperature_that_is_not_sent_is_known() {
+        for (api, level, expected) in [
+            (Api::AnthropicMessages, ThinkingLevel::Medium, true),
+            (Api::AnthropicMessages, ThinkingLevel::Off, false),
+            (Api::BedrockConverse, ThinkingLevel::Medium, true),
+            (Api::OpenaiResponses, ThinkingLevel::Medium, true),
+            (Api::OpenaiResponses, ThinkingLevel::Off, false),
+            (Api::OpenaiChatCompletions, ThinkingLevel::Medium, false),
+            (Api::Ollama, ThinkingLevel::Medium, false),
+            (Api::Scripted, ThinkingLevel::Medium, false),
+        ] {
+            let mut model = model(api);
+            model.thinking_levels = ThinkingLevel::ALL.to_vec();
+            model.compat.adaptive_thinking = true;
+            assert_eq!(
+                ignores_temperature(&model, level),
+                expected,
+                "{api:?} {level:?}"
+            );
+        }
+    }
 
     /// Events of all formats, and invalid ones.
     const EVENTS: &[&str] = &[

@@ -53,6 +53,8 @@ use osier_store::Findings;
 pub(super) enum Completion {
     Publish(Box<Event>),
     Discovered(Vec<Model>),
+    /// A run has ended during which a better default model was found.
+    DefaultChanged,
     ContextRead,
     PluginsChanged,
     ShellEnded(Box<ShellRun>),
@@ -187,6 +189,7 @@ impl Actor {
         let faults = self.hooks.load(&self.setup, &self.emitter);
         self.setup.settings.without_hooks(faults);
         self.permissions.hold(&self.setup, &self.emitter);
+        self.wait_for_local_models().await;
         self.open(self.setup.session.clone(), Source::Startup).await;
         self.read_context(Scope::Everything);
         self.start_discovery();
@@ -248,6 +251,10 @@ impl Actor {
                 }
                 if self.setup.answers_questions {
                     self.sweeping.start();
+                }
+                if self.selection.is_default_late {
+                    let done = self.detached_callback(|()| Completion::DefaultChanged);
+                    done.call(());
                 }
                 if let Some(text) = osier_base::locked_file::warning() {
                     self.notice(Severity::Warning, text);
@@ -555,6 +562,7 @@ impl Actor {
             Completion::Review(news) => self.review_news(news),
             Completion::McpChanged(news) => self.mcp_changed(news),
             Completion::Discovered(found) => self.discovered(found).await,
+            Completion::DefaultChanged => self.choose_better_default().await,
             Completion::LoginEnded(outcome) => self.login_ended(outcome).await,
             Completion::ShellEnded(run) => self.shell_ended(run),
             Completion::CommandPrepared(prepared) => self.command_prepared(prepared).await,

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 
 use super::dispatch::{Actor, Numbered};
 use crate::models::{ModelError, Models};
-use crate::open_session::OpenSession;
+use crate::open_session::check_tools;
 use crate::safety::{self, SafetyError};
 use crate::setup::SessionSetup;
 use osier_agent::{Publisher, Subscription};
@@ -41,7 +41,7 @@ impl SessionHandle {
     pub fn start(setup: SessionSetup) -> Result<(Self, Subscription<Event>), StartError> {
         safety::check(&setup)?;
         let (models, problems) = Models::load(&setup)?;
-        OpenSession::check_tools(&setup).map_err(StartError::Tools)?;
+        check_tools(&setup).map_err(StartError::Tools)?;
         let publisher = Arc::new(Publisher::new());
         let events = publisher.subscribe();
         let (ops, received) = mpsc::unbounded_channel();

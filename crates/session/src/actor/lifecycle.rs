@@ -49,6 +49,7 @@ impl Actor {
                 self.update_prompt();
                 self.selection
                     .publish_selected(&self.setup.settings, &self.emitter);
+                self.warn_about_temperature();
                 if let Some(session) = &self.session
                     && self.setup.waits_for_servers
                 {

@@ -2,11 +2,12 @@
 
 use super::dispatch::{Actor, Completion};
 use crate::hooks::Source;
-use crate::models::{Choice, Models, discover, refresh_if_due};
+use crate::models::{Choice, Models, WAIT, refresh_if_due};
 use crate::review::{self, ReviewNews};
 use crate::setup::SessionChoice;
 use osier_agent::Severity;
-use osier_llm::Model;
+use osier_llm::catalogue::discovery::DEADLINE;
+use osier_llm::{Model, ignores_temperature};
 
 impl Actor {
     /// Selects a model for the session and its subagents.
@@ -20,6 +21,20 @@ impl Actor {
         if let Some(session) = session {
             let models = self.selection.models.call_order();
             session.subagents.set_models(models, self.selection.level);
+        }
+        self.warn_about_temperature();
+    }
+
+    /// Warns if the model does not take the temperature that the user has set.
+    pub(super) fn warn_about_temperature(&self) {
+        let (model, level) = (self.selection.models.chosen(), self.selection.level);
+        if self.setup.temperature.is_some() && ignores_temperature(&model, level) {
+            let text = format!(
+                "`--temperature` is not sent: {} does not accept it at this thinking level; choose `--thinking off` \
+                 or another model",
+                model.reference()
+            );
+            self.notice(Severity::Warning, text);
         }
     }
 
@@ -50,9 +65,18 @@ impl Actor {
     pub(super) fn start_discovery(&self) {
         self.directory.describe(&self.emitter);
         refresh_if_due(&self.setup, self.callback(Completion::Refreshed));
-        if self.setup.settings.discover_local_models {
+        if self.setup.settings.discover_local_models && self.setup.local_models.is_none() {
             let done = self.callback(Completion::Discovered);
-            osier_base::task::spawn(async move { done.call(discover().await) });
+            let search = self.selection.models.search_local(DEADLINE);
+            osier_base::task::spawn(async move { done.call(search.await) });
+        }
+    }
+
+    /// Waits for local servers if there is no other model, so that the first prompt has one.
+    pub(super) async fn wait_for_local_models(&mut self) {
+        if self.selection.models.waits_for_local(&self.setup) {
+            let found = self.selection.models.search_local(WAIT).await;
+            self.discovered(found).await;
         }
     }
 
@@ -64,10 +88,21 @@ impl Actor {
         }
     }
 
-    /// Replaces the tour if there is a model that can be called now.
+    /// Replaces the demo if there is a model that can be called now. A run ends with the model that it began with.
     pub(super) async fn choose_better_default(&mut self) {
-        let better = self.selection.models.better_default();
-        self.choose_some(better.map(|model| (model, None))).await;
+        let session = self.session.as_ref();
+        if session.is_some_and(|session| session.agent.state().is_streaming) {
+            self.selection.is_default_late = true;
+            return;
+        }
+        self.selection.is_default_late = false;
+        let Some(model) = self.selection.models.better_default() else {
+            return;
+        };
+        // The level of the demo is not the user's choice.
+        let set = self.setup.thinking.or(self.setup.settings.thinking);
+        let level = set.unwrap_or_else(|| model.default_thinking());
+        self.choose((model, Some(level))).await;
     }
 
     /// Reads the files of models again.

@@ -3,8 +3,8 @@
 //! It runs in the agent's task: there is at most one compaction, and an interrupt of the agent stops it. The
 //! conversation changes only after the summary is stored.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
@@ -27,6 +27,9 @@ use osier_store::recorder::{StoredHistory, stop};
 use osier_store::writer::Writer;
 use osier_store::{ContextEntry, SessionError};
 
+/// How often automatic compaction is tried with one model before it pauses.
+const ATTEMPTS: u32 = 3;
+
 /// Tokens of the prompt of a split turn that stay verbatim, as a share of what stays.
 const PROMPT_SHARE: u64 = 4;
 
@@ -40,6 +43,8 @@ pub(crate) struct Compactor {
     automatic: Arc<AtomicBool>,
     /// The user was warned that the context window is nearly full.
     warned: Arc<AtomicBool>,
+    /// The model whose summaries failed, and how often in a row.
+    failures: Arc<Mutex<(String, u32)>>,
 }
 
 /// A summary that is not stored yet.
@@ -69,12 +74,14 @@ impl Compactor {
             stored,
             automatic: Arc::new(AtomicBool::new(automatic)),
             warned: Arc::default(),
+            failures: Arc::default(),
         }
     }
 
     /// Whether it compacts automatically when the context window is nearly full.
     pub(crate) fn set_automatic(&self, automatic: bool) {
         self.automatic.store(automatic, Ordering::Relaxed);
+        self.forget_failures();
     }
 
     pub(crate) fn is_automatic(&self) -> bool {
@@ -201,6 +208,7 @@ impl Compactor {
         let borrowed: Vec<&AgentMessage> = messages.iter().collect();
         let tokens_after = context_tokens(&borrowed, overhead(desk));
         self.warned.store(false, Ordering::Relaxed);
+        self.forget_failures();
         let outcome = CompactionOutcome::Done {
             summary: draft.summary,
             tokens_before: draft.tokens_before,
@@ -245,10 +253,59 @@ impl Compactor {
                 Ok(Some(messages))
             }
             Drafted::Ended(outcome) => {
+                if matches!(outcome, CompactionOutcome::Failed { .. }) {
+                    self.count_failure(desk);
+                }
                 desk.publish(end(desk, reason, outcome).await);
                 Ok(None)
             }
         }
+    }
+
+    /// Compacts because the context window is nearly full, unless that failed too often with `model`. A failure is not
+    /// repeated for ever: each attempt is a call that costs money.
+    async fn compact_before_limit(
+        &self,
+        desk: &dyn AgentAccess,
+        model: String,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Vec<AgentMessage>>, StopRun> {
+        if self.failures_of(&model) >= ATTEMPTS {
+            return Ok(None);
+        }
+        let compacted = self
+            .compact(desk, CompactionReason::Threshold, cancel)
+            .await?;
+        if compacted.is_none() && self.failures_of(&model) == ATTEMPTS {
+            desk.publish(Event::Notice {
+                severity: Severity::Warning,
+                text: format!(
+                    "automatic compaction failed {ATTEMPTS} times and pauses: `/compact` tries again, `/model` \
+                     chooses another model"
+                ),
+            });
+        }
+        Ok(compacted)
+    }
+
+    fn failures_of(&self, model: &str) -> u32 {
+        let failures = self.failures.lock();
+        let failures = failures.unwrap_or_else(PoisonError::into_inner);
+        if failures.0 == model { failures.1 } else { 0 }
+    }
+
+    fn count_failure(&self, desk: &dyn AgentAccess) {
+        let Some(model) = desk.models().first().map(|model| model.reference()) else {
+            return;
+        };
+        let count = self.failures_of(&model) + 1;
+        let failures = self.failures.lock();
+        *failures.unwrap_or_else(PoisonError::into_inner) = (model, count);
+    }
+
+    fn forget_failures(&self) {
+        let failures = self.failures.lock();
+        *failures.unwrap_or_else(PoisonError::into_inner) = (String::new(), 0);
     }
 
     async fn entries(&self) -> Vec<ContextEntry> {
@@ -311,7 +368,7 @@ impl Interceptor for Compactor {
                 self.warn(desk, tokens, &limits);
                 return Ok(None);
             }
-            self.compact(desk, CompactionReason::Threshold, cancel)
+            self.compact_before_limit(desk, model.reference(), cancel)
                 .await
         }
         .boxed()

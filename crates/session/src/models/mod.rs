@@ -1,6 +1,7 @@
 //! The models of a session: the catalogue, the keys, the current model, and the models to cycle through.
 
 mod files;
+mod local;
 mod peer_names;
 pub mod refresh;
 mod reviewer;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 use futures_util::future::{BoxFuture, FutureExt};
 
 use self::files::{read_keys, read_models_file, withhold_keys};
+pub(crate) use self::local::WAIT;
+pub use self::local::{NO_MODEL, find_local};
 pub use self::scripts::TOUR;
 pub(crate) use self::selection::{
     Choice, ModelSelection, ModelSession, refresh_if_due, refresh_now,
@@ -25,8 +28,7 @@ use crate::setup::SessionSetup;
 use osier_agent::{KeySource, ProviderTransport, Transport};
 use osier_base::problem::Problem;
 use osier_llm::auth::{Access, KeyStatus, Keys};
-use osier_llm::catalogue::discovery::PROBES;
-use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published, discovery};
+use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published};
 use osier_llm::{
     Api, EventStream, Model, Price, Provider, Providers, Request, Secret, ThinkingLevel, TurnStatus,
 };
@@ -176,9 +178,12 @@ impl Models {
         let keys = read_keys(setup, &mut problems);
         let variables = Arc::clone(&setup.environment);
         let environment = Arc::new(move |name: &str| variables.get(name).cloned());
-        let catalogue = Catalogue::new(file)
+        let mut catalogue = Catalogue::new(file)
             .with_published(refresh::read(&setup.folders.published(), &mut problems))
             .with_environment(environment);
+        if let Some(local) = &setup.local_models {
+            catalogue.set_local(local.clone());
+        }
         withhold_keys(&catalogue, setup);
         let http = setup.settings.model_http(setup.answers_questions);
         let providers = Providers::new(http, scripts::provider(&setup.cwd));
@@ -194,7 +199,7 @@ impl Models {
             (None, Some(_)) => catalogue.models_of(PROVIDERS[0].name).first().cloned(),
             (None, None) => catalogue
                 .default_model(&keys)
-                .or_else(|| catalogue.get(scripts::TOUR).cloned()),
+                .or_else(|| local::default_of(&catalogue, setup)),
         };
         let cycle = if setup.cycle.is_empty() {
             &setup.settings.models
@@ -208,7 +213,7 @@ impl Models {
             providers,
             cwd: setup.cwd.clone(),
             embedded,
-            chosen: default.unwrap_or_else(|| Arc::new(unknown_model())),
+            chosen: default.unwrap_or_else(local::placeholder),
             level: None,
             fallback: Vec::new(),
             cycle: cycle.clone(),
@@ -247,7 +252,7 @@ impl Models {
     pub fn choose(&mut self, model: &Arc<Model>) {
         self.chosen = Arc::clone(model);
         self.named = true;
-        if model.provider == scripts::SCRIPT_PROVIDER {
+        if scripts::must_be_selected(&model.provider) {
             self.scripts.push(Arc::clone(model));
         }
     }
@@ -261,6 +266,8 @@ impl Models {
         }
         if let Ok((model, _)) = self.find(&format!("{provider}/{id}")) {
             self.choose(&model);
+            // A key that comes later ends the demo.
+            self.named = model.reference() != TOUR;
         }
     }
 
@@ -295,26 +302,6 @@ impl Models {
         set.get(next)
             .filter(|model| model.reference() != self.chosen.reference())
             .cloned()
-    }
-
-    /// Adds the models of local servers. Whether there are any.
-    pub(crate) fn discovered(&mut self, found: Vec<Model>) -> bool {
-        if found.is_empty() || self.server.is_some() {
-            return false;
-        }
-        self.catalogue.set_local(found);
-        true
-    }
-
-    /// A better model than the tour, if the user has not selected one.
-    pub(crate) fn better_default(&self) -> Option<Arc<Model>> {
-        if self.named || self.chosen.api != Api::Scripted || self.embedded.is_some() {
-            return None;
-        }
-        if self.server.is_some() {
-            return self.catalogue.first_served().cloned();
-        }
-        self.catalogue.default_model(&self.keys)
     }
 
     /// Replaces the catalogue and keeps the selection.
@@ -373,8 +360,8 @@ impl Models {
     }
 
     pub(crate) fn key_state(&self, model: &Model) -> KeyState {
-        if model.api == Api::Scripted {
-            return KeyState::NotNeeded;
+        if let Some(state) = local::scripted_key(model) {
+            return state;
         }
         let status = match &self.server {
             Some(server) => server.key_status(),
@@ -389,6 +376,9 @@ impl Models {
 
     /// The warning for a model without a key.
     pub(crate) fn missing_key(&self, model: &Model) -> String {
+        if model.provider == local::NONE {
+            return NO_MODEL.to_owned();
+        }
         if self.server.is_some() {
             return "no token for the osier server; enter one with `/login proxy`, \
                     or set OSIER_PROXY_TOKEN"
@@ -572,12 +562,7 @@ impl KeySource for SessionKeys {
     }
 }
 
-/// Finds the models of servers on this machine.
-pub async fn discover() -> Vec<Model> {
-    discovery::discover(PROBES, discovery::DEADLINE).await
-}
-
-/// A placeholder for when the catalogue is empty, which only a damaged build causes.
+/// A placeholder while there is no model.
 fn unknown_model() -> Model {
     Model {
         provider: "none".to_owned(),

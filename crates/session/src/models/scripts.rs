@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::local::{NO_MODEL, NONE};
 use super::{Models, tour};
 use osier_base::leftovers::TemporaryFolder;
 use osier_base::path;
@@ -13,6 +14,12 @@ use osier_llm::scripted::{Script, ScriptedProvider};
 pub(super) const SCRIPT_PROVIDER: &str = "script";
 /// `PROVIDER/ID` of the tour.
 pub const TOUR: &str = "demo/tour";
+const DEMO_PROVIDER: &str = "demo";
+
+/// Whether a session plays models of this provider only if the user has selected them.
+pub(super) fn must_be_selected(provider: &str) -> bool {
+    matches!(provider, SCRIPT_PROVIDER | DEMO_PROVIDER)
+}
 
 /// A provider that finds the script of a model when it is first called. The sample project of the demo exists
 /// as long as the provider.
@@ -29,6 +36,9 @@ pub(super) fn provider(cwd: &Path) -> ScriptedProvider {
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(folder);
             return Ok(script);
+        }
+        if model.provider == NONE {
+            return Err(NO_MODEL.to_owned());
         }
         read(&file_of(&cwd, model))
     }))
@@ -57,7 +67,7 @@ impl Models {
     /// Whether a model is no script, or one that the command line, the user's settings or a request selected.
     pub(crate) fn may_play(&self, provider: &str, id: &str) -> bool {
         let is_same = |model: &Arc<Model>| model.provider == provider && model.id == id;
-        provider != SCRIPT_PROVIDER
+        !must_be_selected(provider)
             || self.scripts.iter().any(is_same)
             || self.call_order().iter().any(is_same)
     }

@@ -27,6 +27,8 @@ pub(crate) struct ModelSelection {
     pub(crate) level: ThinkingLevel,
     /// The selection before the one of a role.
     before_role: Option<(Arc<Model>, ThinkingLevel)>,
+    /// Whether a run must end before a better default model is selected.
+    pub(crate) is_default_late: bool,
 }
 
 /// The session that stores a selection and uses it.
@@ -64,6 +66,7 @@ impl ModelSelection {
             models,
             level: ThinkingLevel::default(),
             before_role: None,
+            is_default_late: false,
         }
     }
 

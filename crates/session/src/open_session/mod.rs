@@ -150,6 +150,7 @@ impl OpenSession {
             max_turns: setup.max_turns,
             temperature: setup.temperature,
             cache_key: Some(store.id().to_owned()),
+            cache_retention: setup.settings.cache_retention,
             trace: setup.trace,
         };
         let agent = Agent::spawn(config);
@@ -269,20 +270,23 @@ impl OpenSession {
     pub(crate) fn find(setup: &SessionSetup, target: &str) -> Result<PathBuf, OpenError> {
         Ok(SessionDirectory::new(&setup.folders.data).find(target)?)
     }
+}
 
-    /// Checks that the requested tools exist.
-    pub(crate) fn check_tools(setup: &SessionSetup) -> Result<(), String> {
-        let unknown = setup
-            .tools
-            .iter()
-            .flatten()
-            .find(|name| osier_tools::find(name).is_none() && !is_server_tool(name));
-        match unknown {
-            None => Ok(()),
-            Some(name) => {
-                let error = UnknownTool { name: name.clone() };
-                Err(format!("{error}: {}", error.hint()))
-            }
+/// Checks that the requested tools exist.
+///
+/// # Errors
+/// The name of one that does not.
+pub fn check_tools(setup: &SessionSetup) -> Result<(), String> {
+    let unknown = setup
+        .tools
+        .iter()
+        .flatten()
+        .find(|name| osier_tools::find(name).is_none() && !is_server_tool(name));
+    match unknown {
+        None => Ok(()),
+        Some(name) => {
+            let error = UnknownTool { name: name.clone() };
+            Err(format!("{error}: {}", error.hint()))
         }
     }
 }
@@ -441,7 +445,8 @@ fn adopt(setup: &SessionSetup, models: &mut Models, state: &State) -> ThinkingLe
         models.choose_stored(provider, id);
     }
     let thinking = setup.thinking.or(state.thinking_level).or(models.level());
-    thinking.or(setup.settings.thinking).unwrap_or_default()
+    let thinking = thinking.or(setup.settings.thinking);
+    thinking.unwrap_or_else(|| models.chosen().default_thinking())
 }
 
 impl Opened {

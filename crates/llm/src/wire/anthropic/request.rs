@@ -10,6 +10,7 @@ use crate::message::{AssistantBlock, ContentBlock, Message, ToolResult};
 use crate::model::ThinkingLevel;
 use crate::provider::{Request, ToolChoice, ToolSpec};
 use crate::wire::binding::{self, Prefix};
+use crate::wire::cache_marks::{Marks, cache_control};
 use crate::wire::format::{Body, add_extra, decimal, or_note};
 use crate::wire::limit::output_limit;
 
@@ -18,9 +19,6 @@ const VERTEX_VERSION: &str = "vertex-2023-10-16";
 const DEFAULT_VERSION: &str = "2023-06-01";
 /// The first API version that rejects sampling parameters.
 const WITHOUT_SAMPLING: &str = "2026-10-21";
-/// Number of user messages with a cache mark: the last one, and the previous one for the turn that just
-/// ended.
-const MARKED_MESSAGES: usize = 2;
 
 pub(super) fn headers(request: &Request) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
@@ -39,7 +37,12 @@ pub(super) fn headers(request: &Request) -> Vec<(&'static str, String)> {
 }
 
 pub(super) fn body(request: &Request) -> Body {
-    let marks = !request.model.compat.no_cache_control;
+    let (marks, control) = if request.model.compat.no_cache_control {
+        (Marks::NONE, Value::Null)
+    } else {
+        let retention = request.options.cache_retention;
+        (Marks::new(request), cache_control(retention))
+    };
     let context = &request.context;
     let thinking = thinking(request);
     let mut body = Map::new();
@@ -76,7 +79,10 @@ pub(super) fn body(request: &Request) -> Body {
         body.insert("temperature".into(), decimal(temperature));
     }
     if !context.tools.is_empty() {
-        body.insert("tools".into(), tools(&context.tools, marks));
+        body.insert(
+            "tools".into(),
+            tools(&context.tools, marks.tools.then_some(&control)),
+        );
         let choice = match request.options.tool_choice {
             // A tool call cannot be required from a model that thinks.
             ToolChoice::Required if !thinks => Some("any"),
@@ -89,7 +95,9 @@ pub(super) fn body(request: &Request) -> Body {
     }
     if !context.system_prompt.trim().is_empty() {
         let mut system = json!({"type": "text", "text": context.system_prompt});
-        mark(&mut system, marks);
+        if marks.system {
+            mark(&mut system, &control);
+        }
         body.insert("system".into(), Value::Array(vec![system]));
     }
     let prepared = handover::prepare(&context.messages, &request.model);
@@ -98,7 +106,7 @@ pub(super) fn body(request: &Request) -> Body {
     add_extra(request, &mut body);
     body.insert(
         "messages".into(),
-        messages(&prepared, marks, prefix.as_mut()),
+        messages(&prepared, (marks.messages, &control), prefix.as_mut()),
     );
     Body {
         json: Value::Object(body),
@@ -159,7 +167,7 @@ fn thinking(request: &Request) -> Thinking {
     }
 }
 
-fn tools(specs: &[ToolSpec], marks: bool) -> Value {
+fn tools(specs: &[ToolSpec], control: Option<&Value>) -> Value {
     let mut tools: Vec<Value> = specs
         .iter()
         .map(|spec| {
@@ -170,15 +178,15 @@ fn tools(specs: &[ToolSpec], marks: bool) -> Value {
             })
         })
         .collect();
-    if let Some(last) = tools.last_mut() {
-        mark(last, marks);
+    if let (Some(last), Some(control)) = (tools.last_mut(), control) {
+        mark(last, control);
     }
     Value::Array(tools)
 }
 
-fn mark(block: &mut Value, marks: bool) {
-    if marks && let Value::Object(fields) = block {
-        fields.insert("cache_control".into(), json!({"type": "ephemeral"}));
+fn mark(block: &mut Value, control: &Value) {
+    if let Value::Object(fields) = block {
+        fields.insert("cache_control".into(), control.clone());
     }
 }
 
@@ -189,8 +197,12 @@ struct Sent {
 }
 
 /// Results of a turn and the user message after them are sent as one user message, results first.
-/// `prefix` is continued with them.
-fn messages(prepared: &[Message], marks: bool, mut prefix: Option<&mut Prefix>) -> Value {
+/// `prefix` is continued with them. The last ones of the user are marked.
+fn messages(
+    prepared: &[Message],
+    (marked, control): (usize, &Value),
+    mut prefix: Option<&mut Prefix>,
+) -> Value {
     let mut sent: Vec<Sent> = Vec::new();
     for message in prepared {
         let (role, blocks) = match message {
@@ -211,9 +223,9 @@ fn messages(prepared: &[Message], marks: bool, mut prefix: Option<&mut Prefix>) 
         }
     }
     let users = sent.iter_mut().rev().filter(|sent| sent.role == "user");
-    for last in users.take(MARKED_MESSAGES) {
+    for last in users.take(marked) {
         if let Some(block) = last.blocks.last_mut() {
-            mark(block, marks);
+            mark(block, control);
         }
     }
     sent.into_iter()

@@ -291,9 +291,8 @@ fn complete_conversation_is_encoded() {
                 "name": "read",
                 "description": "Reads a file",
                 "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}},
-                "cache_control": mark,
             }],
-            "system": [{"type": "text", "text": "Be brief.", "cache_control": mark}],
+            "system": [{"type": "text", "text": "Be brief."}],
             "messages": [
                 {"role": "user", "content": [{"type": "text", "text": "look", "cache_control": mark}]},
                 {"role": "assistant", "content": [

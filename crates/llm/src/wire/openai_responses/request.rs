@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::handover;
 use crate::message::{AssistantBlock, AssistantMessage, ContentBlock, Message, ToolResult};
 use crate::model::ThinkingLevel;
-use crate::provider::{Request, ToolChoice, ToolSpec};
+use crate::provider::{CacheRetention, Request, ToolChoice, ToolSpec};
 use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
 
@@ -25,11 +25,16 @@ pub(super) fn body(request: &Request) -> Value {
     body.insert("store".into(), false.into());
     let limit = output_limit(request).max(MIN_OUTPUT);
     body.insert("max_output_tokens".into(), limit.into());
-    if let Some(temperature) = options.temperature {
+    // Models reject it while they think.
+    let thinks = request.model.can_think() && options.thinking != ThinkingLevel::Off;
+    if let Some(temperature) = options.temperature.filter(|_| !thinks) {
         body.insert("temperature".into(), decimal(temperature));
     }
     if let Some(key) = cache_key(request) {
         body.insert("prompt_cache_key".into(), key.into());
+        if options.cache_retention == CacheRetention::Long {
+            body.insert("prompt_cache_retention".into(), "24h".into());
+        }
     }
     ask_for_thinking(request, &mut body);
     if !context.system_prompt.trim().is_empty() {

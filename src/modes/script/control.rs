@@ -1,0 +1,287 @@
+//! The input of programs that speak Claude Code's stream format: prompts, control requests, and answers to those of
+//! osier.
+//!
+//! A control request that osier does not know is answered with an error, so that a program notices what is missing.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::dismiss;
+use osier_base::ids;
+use osier_extensions::hooks::names;
+use osier_protocol::questions::{Answer, Grant, QuestionKind};
+use osier_protocol::{Event, Op, PermissionMode, Prompt};
+use osier_session::SessionHandle;
+use osier_tools::attachment;
+
+/// The effect of a line.
+#[derive(Debug, Default)]
+pub(super) struct Effect {
+    pub prompt: Option<Prompt>,
+    pub lines: Vec<Value>,
+}
+
+/// A question that the program was asked.
+#[derive(Debug)]
+struct PendingQuestion {
+    /// The id of the control request.
+    request: String,
+    /// The id of the question.
+    question: String,
+    tool: String,
+    /// The arguments as the program sees them.
+    input: Value,
+}
+
+/// The open questions, and whether the program answers them.
+#[derive(Debug)]
+pub(super) struct Control {
+    asks: bool,
+    questions: Vec<PendingQuestion>,
+}
+
+impl Control {
+    pub(super) fn new(asks: bool) -> Self {
+        let questions = Vec::new();
+        Self { asks, questions }
+    }
+
+    /// Passes a question on to the program.
+    pub(super) fn event(&mut self, event: &Event, session: &SessionHandle) -> Vec<Value> {
+        match event {
+            Event::QuestionAsked { question } => {
+                let QuestionKind::Permission {
+                    call_id,
+                    tool,
+                    arguments,
+                    ..
+                } = &question.kind
+                else {
+                    dismiss(session, question.id.clone());
+                    return Vec::new();
+                };
+                if !self.asks {
+                    dismiss(session, question.id.clone());
+                    return Vec::new();
+                }
+                let (name, input) = names::claude_call(tool, arguments);
+                let request = ids::prefixed("request");
+                self.questions.push(PendingQuestion {
+                    request: request.clone(),
+                    question: question.id.clone(),
+                    tool: tool.clone(),
+                    input: input.clone(),
+                });
+                vec![
+                    json!({"type": "control_request", "request_id": request, "request": {
+                        "subtype": "can_use_tool", "tool_name": name, "input": input, "tool_use_id": call_id,
+                        "permission_suggestions": [], "title": question.title,
+                    }}),
+                ]
+            }
+            Event::QuestionClosed { id } => {
+                let Some(place) = self
+                    .questions
+                    .iter()
+                    .position(|asked| asked.question == *id)
+                else {
+                    return Vec::new();
+                };
+                let request = self.questions.remove(place).request;
+                vec![json!({"type": "control_cancel_request", "request_id": request})]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Handles a line of the program.
+    pub(super) fn line(&mut self, line: &[u8], session: &SessionHandle) -> Effect {
+        if line.trim_ascii().is_empty() {
+            return Effect::default();
+        }
+        let read = serde_json::from_slice::<Value>(line);
+        let Ok(value) = read else {
+            return mistake("not valid JSON");
+        };
+        match value["type"].as_str() {
+            Some("user") => match prompt(&value["message"]["content"]) {
+                Ok(prompt) => Effect {
+                    prompt: Some(prompt),
+                    ..Effect::default()
+                },
+                Err(error) => mistake(&error),
+            },
+            Some("control_request") => Effect {
+                lines: vec![request(&value, session)],
+                ..Effect::default()
+            },
+            Some("control_response") => {
+                self.answer(&value["response"], session);
+                Effect::default()
+            }
+            Some("control_cancel_request" | "keep_alive") => Effect::default(),
+            _ => mistake("expected a `type` of `user`, `control_request` or `control_response`"),
+        }
+    }
+
+    /// The input has ended: nobody answers the open questions.
+    pub(super) fn end(&mut self, session: &SessionHandle) {
+        self.asks = false;
+        for asked in self.questions.drain(..) {
+            dismiss(session, asked.question);
+        }
+    }
+
+    fn answer(&mut self, response: &Value, session: &SessionHandle) {
+        let id = response["request_id"].as_str().unwrap_or_default();
+        let Some(place) = self.questions.iter().position(|asked| asked.request == id) else {
+            return;
+        };
+        let asked = self.questions.remove(place);
+        let decision = &response["response"];
+        let allows = response["subtype"] == "success" && decision["behavior"] == "allow";
+        let answer = if allows {
+            let changed = decision
+                .get("updatedInput")
+                .filter(|input| input.is_object() && **input != asked.input);
+            Answer::Allow {
+                grant: Grant::Once,
+                arguments: changed.map(|input| names::ours(&asked.tool, input)),
+            }
+        } else {
+            let reason = decision["message"].as_str().or(response["error"].as_str());
+            Answer::Refuse {
+                reason: reason.map(str::to_owned),
+            }
+        };
+        let question = asked.question;
+        session.send(Op::AnswerQuestion {
+            id: question,
+            answer,
+        });
+        if decision["interrupt"] == true {
+            session.send(osier_agent::Op::Abort.into());
+        }
+    }
+}
+
+/// Reports a line that cannot be read.
+fn mistake(error: &str) -> Effect {
+    let message = format!("invalid input line: {error}");
+    Effect {
+        lines: vec![json!({"type": "system", "subtype": "error", "message": message})],
+        ..Effect::default()
+    }
+}
+
+/// A prompt as Anthropic's API has it: text, or blocks of text and images.
+fn prompt(content: &Value) -> Result<Prompt, String> {
+    if let Some(text) = content.as_str() {
+        return Ok(Prompt {
+            text: text.to_owned(),
+            ..Prompt::default()
+        });
+    }
+    let blocks = content.as_array();
+    let blocks = blocks.ok_or("`message.content` is neither a string nor a list of blocks")?;
+    let mut texts = Vec::new();
+    let mut attachments = Vec::new();
+    for block in blocks {
+        match block["type"].as_str() {
+            Some("text") => texts.push(block["text"].as_str().unwrap_or_default()),
+            Some("image") if block["source"]["type"] == "base64" => {
+                let data = block["source"]["data"].as_str().unwrap_or_default();
+                let name = format!("image-{}", attachments.len() + 1);
+                let bytes = STANDARD.decode(data);
+                let bytes =
+                    bytes.map_err(|error| format!("`{name}` is not valid base64: {error}"))?;
+                let loaded = attachment::of_bytes(Path::new(&name), bytes);
+                attachments.push(loaded.map_err(|error| error.to_string())?);
+            }
+            kind => {
+                let kind = kind.unwrap_or("without type");
+                return Err(format!(
+                    "a block `{kind}` is not supported; send text or a base64 image"
+                ));
+            }
+        }
+    }
+    Ok(Prompt {
+        text: texts.join("\n"),
+        attachments,
+        typed: None,
+    })
+}
+
+/// Carries out a control request and returns its response.
+fn request(line: &Value, session: &SessionHandle) -> Value {
+    let request = &line["request"];
+    let id = &line["request_id"];
+    match respond(request, session) {
+        Ok(response) => json!({"type": "control_response", "response": {
+            "subtype": "success", "request_id": id, "response": response,
+        }}),
+        Err(error) => json!({"type": "control_response", "response": {
+            "subtype": "error", "request_id": id, "error": error,
+        }}),
+    }
+}
+
+fn respond(request: &Value, session: &SessionHandle) -> Result<Value, String> {
+    let is_given = |field: &str| match &request[field] {
+        Value::Null => false,
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    match request["subtype"].as_str().unwrap_or_default() {
+        "initialize" => {
+            // What would be ignored silently is an error: a hook may guard something.
+            for field in ["hooks", "agents", "sdkMcpServers"] {
+                if is_given(field) {
+                    return Err(format!(
+                        "osier does not support `{field}` of the SDK; configure them in osier's own files"
+                    ));
+                }
+            }
+            Ok(
+                json!({"commands": [], "agents": [], "models": [], "account": {},
+                "output_style": "default", "available_output_styles": ["default"]}),
+            )
+        }
+        "interrupt" => {
+            session.send(osier_agent::Op::Abort.into());
+            Ok(json!({}))
+        }
+        "set_permission_mode" => {
+            let name = request["mode"].as_str().unwrap_or_default();
+            let mode =
+                permission_mode(name).ok_or_else(|| format!("unknown permission mode `{name}`"))?;
+            session.send(Op::SetPermissions { mode });
+            Ok(json!({"mode": name}))
+        }
+        "set_model" => {
+            let reference = request["model"].as_str();
+            let reference = reference.ok_or("`model` is missing")?.to_owned();
+            session.send(Op::SelectModel { reference });
+            Ok(json!({}))
+        }
+        "mcp_status" => Ok(json!({"mcpServers": []})),
+        other => Err(format!(
+            "osier does not support the control request `{other}`"
+        )),
+    }
+}
+
+/// osier's mode for a permission mode of Claude Code.
+pub(crate) fn permission_mode(name: &str) -> Option<PermissionMode> {
+    Some(match name {
+        "default" | "acceptEdits" | "dontAsk" => PermissionMode::Ask,
+        "auto" => PermissionMode::Auto,
+        "plan" => PermissionMode::Plan,
+        "bypassPermissions" => PermissionMode::Yolo,
+        _ => return None,
+    })
+}

@@ -1,0 +1,325 @@
+//! Runs for programs: the formats of Claude Code and Codex, answers with a schema, and the real Python SDK, which
+//! `.ci/run` installs in the directory `OSIER_TEST_SDK`.
+
+use std::path::{Path, PathBuf};
+
+use osier_testing::skip;
+use serde_json::{Value, json};
+
+use crate::support::cli::{Home, ProgramOutput};
+
+/// Calls a tool, then answers.
+fn with_a_call() -> Value {
+    json!([
+        {"when": {"user": "run it"}, "steps": [
+            {"thinking": "Let me run it."},
+            {"tool": "bash", "arguments": {"command": "echo from the shell"}},
+        ]},
+        {"when": {"toolResult": "from the shell"}, "steps": [{"text": "It works."}]},
+    ])
+}
+
+fn lines(output: &ProgramOutput) -> Vec<Value> {
+    let lines = output.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("a JSON line"))
+        .collect()
+}
+
+/// The value without what differs between runs.
+fn stable(mut line: Value) -> Value {
+    for field in [
+        "uuid",
+        "session_id",
+        "duration_ms",
+        "duration_api_ms",
+        "thread_id",
+        "cwd",
+        "tools",
+    ] {
+        if let Some(fields) = line.as_object_mut() {
+            fields.remove(field);
+        }
+    }
+    for pointer in [
+        "/message/id",
+        "/message/content/0/id",
+        "/message/content/1/id",
+        "/message/content/0/tool_use_id",
+    ] {
+        if let Some(id) = line.pointer_mut(pointer) {
+            *id = json!("ID");
+        }
+    }
+    line
+}
+
+#[test]
+fn stream_json_has_the_messages_of_claude_code() {
+    let home = Home::new();
+    let ended = home
+        .scripted(&with_a_call())
+        .args(["-p", "--output-format", "stream-json", "run it"])
+        .run();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let lines = lines(&ended);
+    let kinds: Vec<&str> = lines
+        .iter()
+        .map(|line| line["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["system", "assistant", "user", "assistant", "result"]
+    );
+    let sessions: Vec<&Value> = lines.iter().map(|line| &line["session_id"]).collect();
+    assert!(
+        sessions
+            .iter()
+            .all(|id| id.is_string() && *id == sessions[0])
+    );
+    let tools = lines[0]["tools"].as_array().unwrap();
+    for tool in ["Read", "Write", "Edit", "Bash", "Grep", "Glob"] {
+        assert!(tools.contains(&json!(tool)), "{tools:?}");
+    }
+    let tokens = |line: &Value| line["output_tokens"].as_u64().unwrap();
+    let answers = [&lines[1], &lines[3]].map(|line| tokens(&line["message"]["usage"]));
+    assert!(answers.iter().all(|count| *count > 0), "{answers:?}");
+    assert_eq!(tokens(&lines[4]["usage"]), answers[0] + answers[1]);
+    let of_model = &lines[4]["modelUsage"]["script/model.json"]["outputTokens"];
+    assert_eq!(*of_model, answers[0] + answers[1]);
+    let lines: Vec<Value> = lines.into_iter().map(stable).collect();
+    assert_eq!(
+        lines[1],
+        json!({"type": "assistant", "parent_tool_use_id": null, "message": {
+            "id": "ID", "type": "message", "role": "assistant", "model": "script/model.json",
+            "content": [
+                {"type": "thinking", "thinking": "Let me run it.", "signature": ""},
+                {"type": "tool_use", "id": "ID", "name": "Bash", "input": {"command": "echo from the shell"}},
+            ],
+            "stop_reason": "tool_use", "stop_sequence": null,
+        }})
+    );
+    assert_eq!(
+        lines[2],
+        json!({"type": "user", "parent_tool_use_id": null, "message": {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "ID", "content": "from the shell\n", "is_error": false},
+        ]}})
+    );
+    assert_eq!(
+        lines[4],
+        json!({
+            "type": "result", "subtype": "success", "is_error": false, "num_turns": 2, "result": "It works.",
+            "stop_reason": "end_turn", "total_cost_usd": 0.0, "permission_denials": [],
+        })
+    );
+}
+
+#[test]
+fn json_is_the_result_alone() {
+    let home = Home::new();
+    let run = |turns: &Value| {
+        let cli = home
+            .scripted(turns)
+            .args(["-p", "--output-format", "json", "hi"]);
+        let ended = cli.run();
+        let lines = lines(&ended);
+        assert_eq!(lines.len(), 1, "{}", ended.stdout);
+        (
+            ended.code,
+            lines[0]["subtype"].clone(),
+            lines[0]["result"].clone(),
+            ended.stderr,
+        )
+    };
+    let good = json!([{"steps": [{"text": "yes"}]}]);
+    assert_eq!(
+        run(&good),
+        (Some(0), json!("success"), json!("yes"), String::new())
+    );
+    let failing = json!([{"steps": [{"fail": {"type": "model_error", "message": "no", "retryable": false}}]}]);
+    assert_eq!(
+        run(&failing),
+        (
+            Some(1),
+            json!("error_during_execution"),
+            Value::Null,
+            "osier: no\n".to_owned()
+        )
+    );
+}
+
+#[test]
+fn exec_json_has_the_events_of_codex() {
+    let home = Home::new();
+    home.file("model.json", json!({"turns": with_a_call()}).to_string());
+    let ended = home
+        .cli()
+        .args(["exec", "--json", "-m", "script/model.json", "run it"])
+        .run();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let lines: Vec<Value> = lines(&ended).into_iter().map(stable).collect();
+    let command = |status: &str, output: &str, code: Value| {
+        json!({"id": "item_1", "type": "command_execution",
+        "command": "echo from the shell", "aggregated_output": output, "exit_code": code, "status": status})
+    };
+    assert_eq!(
+        lines,
+        [
+            json!({"type": "thread.started"}),
+            json!({"type": "turn.started"}),
+            json!({"type": "item.completed", "item": {"id": "item_0", "type": "reasoning", "text": "Let me run it."}}),
+            json!({"type": "item.started", "item": command("in_progress", "", Value::Null)}),
+            json!({"type": "item.completed", "item": command("completed", "from the shell\n", json!(0))}),
+            json!({"type": "item.completed", "item": {"id": "item_2", "type": "agent_message", "text": "It works."}}),
+            json!({"type": "turn.completed"}),
+        ]
+    );
+}
+
+#[test]
+fn an_answer_must_match_the_schema_after_at_most_one_repair() {
+    let home = Home::new();
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"],
+        "additionalProperties": false});
+    home.file("schema.json", schema.to_string());
+    let run = |answers: &[&str]| {
+        let turns: Vec<Value> = answers
+            .iter()
+            .map(|text| json!({"steps": [{"text": text}]}))
+            .collect();
+        let cli = home.scripted(&json!(turns));
+        cli.args(["-p", "--output-schema", "schema.json", "count"])
+            .run()
+    };
+    assert_eq!(
+        run(&["{\"n\": 1}", "unused"]),
+        ProgramOutput::new(0, "{\"n\":1}\n", "")
+    );
+    assert_eq!(
+        run(&["It is two.", "{\"n\": 2}"]),
+        ProgramOutput::new(0, "{\"n\":2}\n", "")
+    );
+    let failed = run(&["three", "{\"n\": \"3\"}", "{\"n\": 3}"]);
+    assert_eq!(
+        (failed.code, failed.stdout.as_str()),
+        (Some(1), "{\"n\": \"3\"}\n")
+    );
+    assert!(
+        failed
+            .stderr
+            .starts_with("osier: the answer does not match the schema: "),
+        "{}",
+        failed.stderr
+    );
+    home.file("schema.json", "[]");
+    let invalid = "osier: `--output-schema` is not a JSON Schema: it is not a JSON object\n";
+    assert_eq!(run(&["unused"]), ProgramOutput::new(2, "", invalid));
+}
+
+#[test]
+fn prompts_and_control_requests_are_read_as_lines() {
+    let home = Home::new();
+    let turns = json!([{"repeat": true, "steps": [{"text": "hello"}]}]);
+    let ended = home
+        .scripted(&turns)
+        .args(["--output-format", "stream-json", "--input-format", "stream-json", "--replay-user-messages"])
+        .stdin(
+            [
+                json!({"type": "control_request", "request_id": "1", "request": {"subtype": "initialize"}}).to_string(),
+                json!({"type": "control_request", "request_id": "2", "request": {"subtype": "fly"}}).to_string(),
+                "no JSON".to_owned(),
+                json!({"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "hi"}]}})
+                    .to_string(),
+            ]
+            .join("\n"),
+        )
+        .run();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let lines = lines(&ended);
+    assert_eq!(lines[0]["response"]["request_id"], "1");
+    assert_eq!(lines[0]["response"]["subtype"], "success");
+    assert_eq!(
+        lines[1],
+        json!({"type": "control_response", "response": {"subtype": "error", "request_id": "2",
+        "error": "osier does not support the control request `fly`"}})
+    );
+    assert_eq!(
+        lines[2],
+        json!({"type": "system", "subtype": "error", "message": "invalid input line: not valid JSON"})
+    );
+    let kinds: Vec<&str> = lines[3..]
+        .iter()
+        .map(|line| line["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["user", "system", "assistant", "result"]);
+    assert_eq!(lines[3]["isReplay"], true);
+}
+
+/// The Python with the SDK. Skips the test if it is missing.
+fn python() -> Option<PathBuf> {
+    let directory = PathBuf::from(std::env::var_os("OSIER_TEST_SDK").unwrap_or_default());
+    let path = directory.join("bin/python");
+    if !path.exists() {
+        skip::missing("claude-agent-sdk", ".ci/run");
+        return None;
+    }
+    Some(path)
+}
+
+/// Runs a script of `tests/fixtures/sdk` with the SDK; its output.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the script runs as a user starts it"
+)]
+fn sdk(python: &Path, script: &str, turns: &Value) -> String {
+    let home = Home::new();
+    home.file("model.json", json!({"turns": turns}).to_string());
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/sdk")
+        .join(script);
+    let output = std::process::Command::new(python)
+        .arg(file)
+        .arg(env!("CARGO_BIN_EXE_osier"))
+        .current_dir(home.work())
+        .env("HOME", home.home())
+        .env("OSIER_HOME", home.home())
+        .env("CLAUDE_AGENT_SDK_SKIP_VERSION_CHECK", "1")
+        .output()
+        .expect("python");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    home.normal(&String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+#[test]
+fn the_python_sdk_runs_a_query() {
+    let Some(python) = python() else { return };
+    assert_eq!(
+        sdk(&python, "query.py", &with_a_call()),
+        "system init script/model.json True True\n\
+         tool_use Bash {'command': 'echo from the shell'}\n\
+         tool_result from the shell False\n\
+         text It works.\n\
+         result success False 2 It works.\n"
+    );
+}
+
+#[test]
+fn the_python_sdk_decides_about_tools() {
+    let Some(python) = python() else { return };
+    let turns = json!([
+        {"when": {"user": "first"}, "steps": [{"tool": "bash", "arguments": {"command": "touch file"}}]},
+        {"when": {"toolResult": "changed"}, "steps": [{"text": "it was changed", "chunk": 3}]},
+        {"when": {"user": "second"}, "steps": [{"tool": "bash", "arguments": {"command": "rm file"}}]},
+        {"when": {"toolResult": "not that one"}, "steps": [{"text": "it was denied"}]},
+    ]);
+    assert_eq!(
+        sdk(&python, "client.py", &turns),
+        "can_use_tool Bash {'command': 'touch file'}\n\
+         text it was changed True\n\
+         result success it was changed []\n\
+         can_use_tool Bash {'command': 'rm file'}\n\
+         text it was denied True\n\
+         result success it was denied ['Bash']\n"
+    );
+}
