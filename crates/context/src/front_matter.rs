@@ -59,10 +59,19 @@ impl Document<'_> {
         }
     }
 
-    /// The words of a field, written as a list or separated by spaces or commas.
+    /// The words of a field, written as a list or separated by spaces or commas. `Bash(git log:*)` is one word.
     pub fn words(&self, name: &str) -> Option<Vec<String>> {
         let text = self.text(name)?;
-        let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        let mut depth = 0usize;
+        let words = text.split(|char| {
+            match char {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && [' ', ','].contains(&char)
+        });
+        let words = words.filter(|word| !word.is_empty());
         Some(words.map(str::to_owned).collect())
     }
 }

@@ -77,15 +77,6 @@ pub const SETTINGS: &[Setting] = &[
         }),
     },
     Setting {
-        name: "cache_retention",
-        default: "\"short\"",
-        accepts: "short or long",
-        description: "How long providers keep the prompt cache: some minutes, or an hour at Anthropic (writing costs more) and a day at OpenAI.",
-        take: Plain(|settings, value| {
-            cache_retention(value).map(|value| settings.cache_retention = value)
-        }),
-    },
-    Setting {
         name: "theme",
         default: "\"system\"",
         accepts: "the name of a theme",
@@ -279,6 +270,15 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "a number of days",
         description: "How long the checkpoints of a session are kept after its last use.",
         take: Plain(|settings, value| number(value).map(|days| settings.checkpoints_days = days)),
+    },
+    Setting {
+        name: "cache_retention",
+        default: "\"short\"",
+        accepts: "short or long",
+        description: "How long providers keep the prompt cache: some minutes, or an hour at Anthropic (writing costs more) and a day at OpenAI.",
+        take: Plain(|settings, value| {
+            cache_retention(value).map(|value| settings.cache_retention = value)
+        }),
     },
     Setting {
         name: "credential_store",

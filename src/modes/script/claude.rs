@@ -99,7 +99,7 @@ impl ClaudeFormat {
             }
             E::MessageStart { id, message } => match &**message {
                 AgentMessage::Assistant(_) if self.lines == Lines::Partial => {
-                    vec![self.stream(json!({"type": "message_start", "message": {
+                    vec![self.stream(&json!({"type": "message_start", "message": {
                         "id": id, "type": "message", "role": "assistant", "model": self.model, "content": [],
                         "stop_reason": null, "stop_sequence": null, "usage": usage(&Usage::default()),
                     }}))]
@@ -107,7 +107,7 @@ impl ClaudeFormat {
                 _ => Vec::new(),
             },
             E::MessageUpdate { delta, .. } if self.lines == Lines::Partial => {
-                vec![self.stream(stream_event(delta))]
+                vec![self.stream(&stream_event(delta))]
             }
             E::MessageEnd { id, message } => self.message(id, message),
             E::Accounting {
@@ -176,10 +176,10 @@ impl ClaudeFormat {
         }
         let mut lines = Vec::new();
         if self.lines == Lines::Partial {
-            lines.push(self.stream(json!({"type": "message_delta",
+            lines.push(self.stream(&json!({"type": "message_delta",
                 "delta": {"stop_reason": stop(answer.stop_reason), "stop_sequence": null},
                 "usage": usage(&answer.usage)})));
-            lines.push(self.stream(json!({"type": "message_stop"})));
+            lines.push(self.stream(&json!({"type": "message_stop"})));
         }
         if !content.is_empty() {
             let mut line = json!({"type": "assistant", "message": {
@@ -224,7 +224,7 @@ impl ClaudeFormat {
         line
     }
 
-    fn stream(&self, event: Value) -> Value {
+    fn stream(&self, event: &Value) -> Value {
         self.line(json!({"type": "stream_event", "event": event, "parent_tool_use_id": null}))
     }
 }

@@ -131,16 +131,13 @@ impl Script<'_> {
                     self.write(written)?;
                     self.follow(&event, &mut progress)?;
                 }
-                line = next_line(&mut lines) => match line {
-                    Some(line) => {
-                        let Effect { prompt, lines } = control.line(&line?, self.session);
-                        self.write(lines)?;
-                        queue.extend(prompt);
-                    }
-                    None => {
-                        lines = None;
-                        control.end(self.session);
-                    }
+                line = next_line(&mut lines) => if let Some(line) = line {
+                    let Effect { prompt, lines } = control.line(&line?, self.session);
+                    self.write(lines)?;
+                    queue.extend(prompt);
+                } else {
+                    lines = None;
+                    control.end(self.session);
                 },
             }
         }

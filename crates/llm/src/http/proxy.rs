@@ -56,6 +56,10 @@ pub struct ProxyOptions {
     pub cache_retention: CacheRetention,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_default(retention: &CacheRetention) -> bool {
     *retention == CacheRetention::default()
 }

@@ -414,7 +414,10 @@ mod tests {
         assert_eq!(file.write(&stored).unwrap(), 8);
         drop(file);
         let of = |id, is_new| found(data.path(), id, "/work", is_new);
-        assert_eq!(of("1", false), Some(stored.clone()));
+        let restored = of("1", false).unwrap();
+        assert_eq!(restored.text.to_string(), stored.text.to_string());
+        assert_eq!(restored.text.pastes(), stored.text.pastes());
+        assert_eq!(restored.files, stored.files);
         // A new session takes over the draft with its files.
         assert_eq!(of("2", true).unwrap().files, stored.files);
         assert_eq!(of("2", false).unwrap().files, stored.files);
