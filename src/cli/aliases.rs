@@ -53,6 +53,7 @@ pub(super) struct ResumeArgs {
 /// A command that osier does not have.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct OtherArgs {
+    /// What follows the command
     #[arg(
         value_name = "WORD",
         trailing_var_arg = true,

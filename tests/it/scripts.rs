@@ -41,6 +41,12 @@ fn stable(mut line: Value) -> Value {
             fields.remove(field);
         }
     }
+    for holder in ["", "/message"] {
+        if let Some(fields) = line.pointer_mut(holder).and_then(Value::as_object_mut) {
+            fields.remove("usage");
+            fields.remove("modelUsage");
+        }
+    }
     for pointer in [
         "/message/id",
         "/message/content/0/id",

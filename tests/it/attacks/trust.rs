@@ -355,11 +355,13 @@ fn a_server_of_the_user_does_not_start_in_the_project() {
             text.replace("WHERE", &where_it_runs.display().to_string()),
         );
         let path = format!("{path}:{}", std::env::var("PATH").unwrap());
-        let mut cli = home.cli().environment("PATH", &path);
-        if is_trusted {
-            cli = cli.args(["--trust"]);
-        }
-        let output = cli.args(["mcp", "test"]).run();
+        let cli = if is_trusted {
+            let answer = json!([{"steps": [{"text": "started"}]}]);
+            home.scripted(&answer).args(["--trust", "-p", "hello"])
+        } else {
+            home.cli().args(["mcp", "test"])
+        };
+        let output = cli.environment("PATH", &path).run();
         let folder = std::fs::read_to_string(where_it_runs).unwrap_or_default();
         (home.normal(folder.trim()), mark.exists(), output.stdout)
     };

@@ -27,7 +27,7 @@ await play(async (stage, serve) => {
   // A directory cannot be created where a file is: a prompt that cannot be stored returns to the editor.
   setting("sessions", "");
   await say(page, "kept although there is no room");
-  await page.locator(".toast.error").waitFor();
+  await page.locator(".toast.error", { hasText: "cannot create" }).waitFor();
   await page.waitForFunction(() => document.querySelector("#prompt").value === "kept although there is no room");
   rmSync(join(home, "sessions"));
   await say(page, "long");

@@ -20,7 +20,7 @@ use crate::hooks::{HookRunner, Source};
 use crate::jobs::JobView;
 use crate::models::refresh::Refreshed;
 use crate::models::{ModelSelection, Models, refresh_now};
-use crate::open_session::OpenSession;
+use crate::open_session::{OpenSession, next_events};
 use crate::permissions::PermissionState;
 use crate::plugins::PluginHost;
 use crate::private_files;
@@ -590,16 +590,6 @@ impl Actor {
         };
         append(&session.store, kind, &self.emitter).await
     }
-}
-
-/// The next events of the open session; pending without one.
-async fn next_events(session: &mut Option<OpenSession>) -> impl Iterator<Item = Event> + use<> {
-    if let Some(session) = session
-        && let Some(event) = session.events.recv().await
-    {
-        return session.events_for(event);
-    }
-    std::future::pending().await
 }
 
 /// Whether an op would replace the conversation during a run.

@@ -469,3 +469,15 @@ fn hint(error: &SessionError) -> String {
         .map(|hint| format!("; {hint}"))
         .unwrap_or_default()
 }
+
+/// The next events of the open session; pending without one.
+pub(crate) async fn next_events(
+    session: &mut Option<OpenSession>,
+) -> impl Iterator<Item = Event> + use<> {
+    if let Some(session) = session
+        && let Some(event) = session.events.recv().await
+    {
+        return session.events_for(event);
+    }
+    std::future::pending().await
+}

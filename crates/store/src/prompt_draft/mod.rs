@@ -428,7 +428,7 @@ mod tests {
         drop(file);
         let restored = of("2", false).unwrap();
         assert_eq!(restored.files.len(), 0);
-        assert_eq!(restored.text, stored.text);
+        assert_eq!(restored.text.to_string(), stored.text.to_string());
         forget(&folder, "2");
         let left = std::fs::read_dir(&folder).unwrap().flatten();
         let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
