@@ -77,6 +77,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ],
         of_subcommand: &[
             ("", &["-c", "-C"]),
+            ("apply", &["--build-fake-ancestor"]),
             ("archive", &["-o"]),
             ("bugreport", &["-o"]),
             ("bundle", &["create"]),
@@ -403,10 +404,17 @@ pub(super) const PROGRAMS: &[Program] = &[
         ..NONE
     },
     Program {
+        // Both load a library.
+        names: &["ssh-keygen"],
+        options: &["-D", "-w"],
+        ..NONE
+    },
+    Program {
         names: &["npm", "pnpm", "yarn", "bun"],
         options: &[
             "-C",
             "--browser",
+            "--cache",
             "--cwd",
             "--dir",
             "--editor",

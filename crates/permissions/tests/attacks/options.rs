@@ -46,6 +46,7 @@ const ALLOW: &[&str] = &[
     "bash(pip *)",
     "bash(head src/*)",
     "bash(printf *)",
+    "bash(ssh-keygen *)",
 ];
 
 /// Commands that such an option makes run another program, or write somewhere.
@@ -160,8 +161,12 @@ const RUNS_OTHERS: &[&str] = &[
     "git fast-export --export-marks=.bashrc HEAD",
     "git checkout-index --prefix=/root/ x",
     "git credential fill",
+    "git apply --build-fake-ancestor=.bashrc x",
     "git maintenance start",
     "npm exe -c '{C}'",
+    "npm ls --cache=/root/.config",
+    "ssh-keygen -D ./evil.so",
+    "ssh-keygen -t ed25519-sk -w ./evil.so",
     "npm set script-shell=./evil",
     "npm init evil",
     "npm docs x --browser=./evil",
