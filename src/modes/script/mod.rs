@@ -1,7 +1,7 @@
 //! Runs for programs: each event becomes lines in the format that scripts of another agent read.
 //!
 //! A [`Format`] translates events; this module sends prompts, answers questions and checks the final answer against a
-//! schema. With an input, prompts and control requests arrive as JSON lines ([`control`]).
+//! schema. With an input, prompts and control requests arrive as JSON lines (`control`).
 
 pub mod claude;
 pub mod codex;
