@@ -6,6 +6,7 @@ use super::view::ToolView;
 use super::{Phase, ToolCell};
 use crate::transcript::cell::plain;
 use osier_agent::ToolStatus;
+use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
@@ -86,8 +87,12 @@ impl ToolCell {
         }
     }
 
-    /// What the call is about, on one or more lines.
+    /// What the call is about, on one or more lines, with every character of the model visible.
     fn subject(&self, view: Option<&ToolView>) -> String {
+        visible(&self.raw_subject(view)).into_owned()
+    }
+
+    fn raw_subject(&self, view: Option<&ToolView>) -> String {
         let arguments = match &self.arguments {
             Value::Null => return partial_subject(&self.raw, view),
             arguments => arguments,
@@ -208,7 +213,7 @@ fn compact(arguments: &Value) -> String {
         return text::single_line(&arguments.to_string());
     };
     let show = |value: &Value| match value.as_str() {
-        Some(text) => text::single_line(text::head_bytes(text, 200)),
+        Some(text) => text::single_line(&visible(text::head_bytes(text, 200))),
         None => value.to_string(),
     };
     fields
@@ -230,6 +235,15 @@ mod tests {
             "ls -l\n\"a"
         );
         assert_eq!(partial_subject("{\"comm", bash), "…");
+    }
+
+    #[test]
+    fn a_carriage_return_hides_nothing_of_a_call() {
+        let arguments = serde_json::json!({"command": "touch x\rls -la", "n": 1});
+        assert_eq!(compact(&arguments), "command: touch x␍ls -la, n: 1");
+        let mut cell = ToolCell::streaming("c".to_owned(), "bash".to_owned());
+        cell.arguments = arguments;
+        assert_eq!(cell.subject(ToolView::of("bash")), "touch x␍ls -la");
     }
 
     #[test]
