@@ -57,6 +57,12 @@ export function relative(path, cwd) {
   return cwd && path?.startsWith(base) ? path.slice(base.length) : (path ?? "");
 }
 
+/** A notation for each character that is not seen, or that moves others: what is shown is what a call contains. */
+export const visible = (text) =>
+  text.replace(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu, (char) =>
+    char === "\r" ? "␍" : `\\u{${char.codePointAt(0).toString(16)}}`,
+  );
+
 /** The first line, shortened to `most` characters. */
 export function line(text, most = 160) {
   const first = (text ?? "").trim().split("\n", 1)[0];

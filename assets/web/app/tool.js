@@ -2,7 +2,7 @@
 
 import { el, glyph } from "./dom.js";
 import { counts, diff } from "./diff.js";
-import { bytes, duration, line, plural, relative } from "./format.js";
+import { bytes, duration, line, plural, relative, visible } from "./format.js";
 import { imageSource } from "./images.js";
 
 /** The labels of known tools: during and after the call, and the subject. Other tools are shown by name. */
@@ -96,7 +96,7 @@ export class ToolView {
     this.node.firstChild.replaceChildren(
       mark(call.state),
       el("span", { class: "verb" }, over ? words.done : words.now),
-      el("span", { class: "what" }, words.what(given, this.conversation.facts.cwd) || ""),
+      el("span", { class: "what" }, visible(words.what(given, this.conversation.facts.cwd) || "")),
       el("span", { class: "facts" }, facts(call)),
     );
     if (over && !this.seen) this.#reveal(call);
@@ -124,7 +124,7 @@ export class ToolView {
     const parts = [];
     const details = call.result?.details ?? {};
     if (call.name === "bash" && call.arguments?.command)
-      parts.push(pre(`$ ${call.arguments.command}`, "Command", "output command"));
+      parts.push(pre(visible(`$ ${call.arguments.command}`), "Command", "output command"));
     const review = call.review ?? details.review;
     if (review)
       parts.push(

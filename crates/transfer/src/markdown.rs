@@ -10,6 +10,7 @@ use super::patch;
 use super::plan::Plan;
 use osier_agent::{AgentMessage, Attachment, Severity, ShellRun, ToolResultMessage};
 use osier_base::redact::redact;
+use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
 use osier_protocol::{EntryKind, ExportScope, ExportSummary, Review};
@@ -253,7 +254,7 @@ fn shell(run: &ShellRun, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn folded(name: &str, subject: &str, end: &str, out: &mut dyn Write) -> io::Result<()> {
-    let subject = text::single_line(&whole(subject));
+    let subject = text::single_line(&whole(&visible(subject)));
     let subject = markup(&text::truncate(&subject, SUBJECT));
     let end = if end.is_empty() {
         String::new()
@@ -391,7 +392,7 @@ fn arguments(call: &ToolCall, subject: &str) -> Option<(String, String)> {
     let one_line = !subject.contains('\n') && text::width(subject) <= SUBJECT;
     match (members.len(), one_line) {
         (0 | 1, true) => None,
-        (1, false) => Some((String::new(), subject.to_owned())),
+        (1, false) => Some((String::new(), visible(subject).into_owned())),
         _ => Some((
             "json".to_owned(),
             serde_json::to_string_pretty(&call.arguments).ok()?,

@@ -98,6 +98,62 @@ fn exports_contain_no_keys() {
     assert_eq!(load(&home.work().join("copy.jsonl")).unwrap().damaged, 0);
 }
 
+/// A command that was refused because of its control characters is exported with all that it contains.
+#[test]
+fn exports_hide_nothing_of_a_command() {
+    let call = |id: &str, parent: &str, command: &str| {
+        json!({"id": id, "parentId": parent, "timestamp": "2026-01-02T03:04:05.000Z",
+            "type": "message", "message": {"role": "assistant", "content": [
+                {"type": "toolCall", "id": id, "name": "bash", "arguments": {"command": command}}],
+                "provider": "p", "model": "m", "stopReason": "toolUse"}})
+    };
+    let extra = [
+        call(
+            "00000009",
+            "00000005",
+            "touch one\rls \u{202e}-la \u{1b}]0;touch two\u{7}\u{9b}2K",
+        ),
+        call("0000000a", "00000009", "touch three\rls\ntouch four\rls"),
+    ];
+    let home = home_with(&sample(&extra));
+    let lines = [
+        r"touch one␍ls \u{202e}-la ^[]0;touch two^G\x9b2K",
+        "touch three␍ls⏎touch four␍ls",
+    ];
+    for (format, shown) in [
+        (
+            "html",
+            &[lines[0], lines[1], "touch three␍ls\ntouch four␍ls"][..],
+        ),
+        ("markdown", &lines),
+    ] {
+        let ended = home
+            .cli()
+            .args(["export", "./session.jsonl", "-", "--format", format])
+            .run();
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let text = without_tags(&ended.stdout);
+        for shown in shown {
+            assert!(text.contains(shown), "{format}: {shown}\n{text}");
+        }
+    }
+}
+
+/// The text of a page or document. Parts of highlighted code have tags of their own.
+fn without_tags(page: &str) -> String {
+    let mut text = String::new();
+    let mut in_tag = false;
+    for char in page.chars() {
+        match char {
+            '<' => in_tag = true,
+            '>' => in_tag = false,
+            char if !in_tag => text.push(char),
+            _ => {}
+        }
+    }
+    text
+}
+
 #[test]
 fn export_errors_are_one_line_and_change_no_file() {
     let home = home_with(&sample(&[]));

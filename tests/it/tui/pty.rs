@@ -284,6 +284,60 @@ fn deadly_signals_restore_the_terminal() {
     }
 }
 
+/// A terminal counts how often the keyboard protocol is set: set twice and reset once, it would stay set.
+#[test]
+fn modes_are_entered_once_after_every_kind_of_stop() {
+    // The shell continues osier as soon as it is stopped.
+    const SHELL: &[&str] = &[
+        "bash",
+        "-c",
+        r#"set -m; (echo "$BASHPID" > pid; exec "$0" "$@"); echo stopped; fg >/dev/null"#,
+    ];
+    for stop in ["ctrl+z", "TSTP", "STOP"] {
+        let mut program = Program::new()
+            .file("s.json", ANSWER)
+            .model("s.json")
+            .terminal(
+                "xterm-kitty",
+                &[("\x1b[?u", "\x1b[?0u"), ("\x1b[c", "\x1b[?62c")],
+            )
+            .launcher(SHELL)
+            .start();
+        program.shows("Ask,");
+        program.writes("\x1b[>5u", 1);
+        if stop == "ctrl+z" {
+            program.write("\x1a");
+        } else {
+            let pid = std::fs::read_to_string(program.work().join("pid")).unwrap();
+            let status = Command::new("sh")
+                .args(["-c", "kill -s \"$0\" \"$1\"", stop, pid.trim()])
+                .status();
+            assert!(status.unwrap().success());
+        }
+        program.writes("\x1b[>5u", 2);
+        program.write("hello\r");
+        program.shows("• a list");
+        program.write("\x04");
+        program.exit();
+        program.is_restored();
+        let written = program.written();
+        for (set, reset) in [("\x1b[>5u", "\x1b[<u"), ("\x1b[?1049h", "\x1b[?1049l")] {
+            let mut switches: Vec<_> = written
+                .match_indices(set)
+                .map(|(at, _)| (at, "set"))
+                .chain(written.match_indices(reset).map(|(at, _)| (at, "reset")))
+                .collect();
+            switches.sort_unstable();
+            let order: Vec<_> = switches.into_iter().map(|(_, switch)| switch).collect();
+            assert_eq!(
+                order,
+                ["set", "reset", "set", "reset"],
+                "{stop}: {set:?} in {written:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn exit_stops_the_running_command() {
     let mut program = Program::new()

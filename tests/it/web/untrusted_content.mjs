@@ -43,6 +43,7 @@ const TURNS = [
       { tool: "write", arguments: { file_path: NAME, content: `${all}\n` } },
       { tool: "bash", arguments: { command: `cat '${NAME}'; echo '${ATTACKS[0].replaceAll("'", "’")}'` } },
       { tool: ATTACKS[2], arguments: { command: all, [ATTACKS[0]]: ATTACKS[4] } },
+      { tool: "bash", arguments: { command: "touch owned\rls \u202e-la\u001b]0;x\u0007" } },
     ],
   },
   { repeat: true, steps: [{ text: `${all}\n\nThe end.`, chunk: 31 }] },
@@ -93,6 +94,12 @@ await play(async (stage, serve) => {
       .querySelectorAll("*")
       .forEach((node) => node.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }))),
   );
+
+  // A command that is refused is shown with all of its characters.
+  const hidden = page.locator(".tool", { hasText: "touch owned" });
+  const complete = "touch owned␍ls \\u{202e}-la\\u{1b}]0;x\\u{7}";
+  assert.equal(await hidden.locator(".what").innerText(), complete);
+  assert.equal(await hidden.locator("pre.command").innerText(), `$ ${complete}`);
 
   const found = await page.evaluate(() => {
     const nodes = [...document.querySelectorAll("main *, aside *, nav *")];

@@ -7,6 +7,7 @@ use super::escape::{clean, escape, escape_clean, picture};
 use super::theme::Highlighter;
 use crate::patch;
 use osier_agent::ToolResultMessage;
+use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::Review;
@@ -53,8 +54,8 @@ pub(super) fn cell(highlighter: &mut dyn Highlighter, cell: &Cell<'_>) -> String
         ("good", "✓")
     };
     let open = if cell.open { " open" } else { "" };
-    let line = clean(cell.subject);
-    let line = text::single_line(&line);
+    let line = visible(cell.subject);
+    let line = text::single_line(&clean(&line));
     let line = text::truncate(&line, SUBJECT);
     let subject = if is_command(cell.name) {
         code::marked(highlighter, "bash", &line)
@@ -218,8 +219,11 @@ fn arguments(highlighter: &mut dyn Highlighter, call: &ToolCall, has_diff: bool)
         return String::new();
     }
     if let ([(_, Value::String(text))], true) = (&rest.iter().collect::<Vec<_>>()[..], !one_line) {
-        let language = if is_command(&call.name) { "bash" } else { "" };
-        return code::block(highlighter, language, text);
+        return if is_command(&call.name) {
+            code::block(highlighter, "bash", &visible(text))
+        } else {
+            code::block(highlighter, "", text)
+        };
     }
     let json = serde_json::to_string_pretty(&rest).unwrap_or_default();
     code::block(highlighter, "json", text::head_bytes(&json, LONGEST))
