@@ -11,6 +11,7 @@ use osier_agent::{
 use osier_base::clock;
 use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
+use osier_base::visible::visible;
 use osier_llm::{Delta, StopReason};
 use osier_protocol::{Effect, Event, Op};
 use osier_session::SessionHandle;
@@ -238,7 +239,7 @@ fn write_notice(log: &mut dyn StyledWrite, severity: Severity, text: &str, optio
         Severity::Warning => ("WRN", YELLOW),
         Severity::Error => ("ERR", RED),
     };
-    write_log(log, shade, &format!("[{name}] {}", sanitize(text)), "\n");
+    write_log(log, shade, &format!("[{name}] {}", visible(text)), "\n");
 }
 
 /// Whether the options include this entry. Warnings and errors are always included.
@@ -275,7 +276,12 @@ pub fn log_line(entry: &LogEntry) -> String {
         message,
         ..
     } = entry;
-    let message = sanitize(message);
+    let remote_identifier = visible(remote_identifier);
+    let message = match entry.severity {
+        // JSON, which has no hidden control characters, and whose blanks are not counted.
+        LogSeverity::Trace => sanitize(message),
+        _ => visible(message),
+    };
     format!("[{severity}] {arrow} [{turn}.{subturn}] {kind} {remote_identifier}: {message}")
 }
 
@@ -320,5 +326,15 @@ mod tests {
         assert_eq!(log_line(&warning), line.replace("VRB", "WRN"));
         assert_eq!(shade_of(&warning), YELLOW);
         assert!(shows(&warning, LogOptions::default()));
+        let hidden = LogEntry {
+            kind: LogKind::Tool,
+            remote_identifier: "bash\u{1b}[2K".into(),
+            message: "bash(command:touch x\rls -la)".into(),
+            ..warning
+        };
+        assert_eq!(
+            log_line(&hidden),
+            "[WRN] → [1.0] tool bash^[[2K: bash(command:touch x␍ls -la)"
+        );
     }
 }
