@@ -1,6 +1,6 @@
 //! The options of scripts and SDKs, with Claude Code's names, and what they set.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ValueEnum, ValueHint};
 
@@ -11,8 +11,10 @@ use crate::modes::script::codex::CodexFormat;
 use crate::modes::script::schema::AnswerSchema;
 use crate::modes::script::{FinalText, Format, permission_mode};
 use osier_extensions::hooks::names;
-use osier_protocol::PermissionMode;
+use osier_permissions::Rule;
+use osier_protocol::{Effect, PermissionMode};
 use osier_session::{SessionChoice, SessionSetup};
+use osier_settings::claude::{MappedRule, map_rule};
 
 /// The options of runs for programs.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -184,12 +186,18 @@ impl ScriptArgs {
             })?;
             setup.system_prompt = Some(text);
         }
-        let rules = |list: Option<&str>| list.map(rules).unwrap_or_default();
-        let settings = &mut setup.settings;
-        settings.allow.extend(rules(self.allowed_tools.as_deref()));
-        settings
-            .deny
-            .extend(rules(self.disallowed_tools.as_deref()));
+        let (settings, cwd) = (&mut setup.settings, &config.cwd);
+        let allowed = ("--allowed-tools", Effect::Allow, &self.allowed_tools);
+        let denied = ("--disallowed-tools", Effect::Deny, &self.disallowed_tools);
+        for ((option, effect, list), known) in
+            [(allowed, &mut settings.allow), (denied, &mut settings.deny)]
+        {
+            if let Some(list) = list {
+                known.extend(
+                    rules(list, effect, cwd).map_err(|error| format!("`{option}`: {error}"))?,
+                );
+            }
+        }
         setup.permissions = self.permission_mode.or(setup.permissions);
         setup.thinking = self.effort.or(setup.thinking);
         setup.fallback.extend(self.fallback_model.clone());
@@ -208,19 +216,65 @@ impl ScriptArgs {
     }
 }
 
-/// Splits a list of rules at commas and spaces outside of parentheses.
-fn rules(list: &str) -> Vec<String> {
+/// The rules of a list, with osier's names of tools or Claude Code's. Paths with one slash start in `cwd`.
+///
+/// # Errors
+/// A part is no rule: a deny rule that is not understood must not be dropped, and an allow rule must not lose its pattern.
+fn rules(list: &str, effect: Effect, cwd: &Path) -> Result<Vec<String>, String> {
+    let parts = split(list)?;
+    if parts.len() > 1 && parts.contains(&"*") {
+        return Err("`*` stands for every tool; write it alone".to_owned());
+    }
+    let mut rules = Vec::new();
+    for part in parts {
+        let unreadable = || {
+            format!(
+                "cannot read the rule `{part}`; expected a tool or `TOOL(PATTERN)`, as in `Bash(git log *)`"
+            )
+        };
+        match map_rule(part, effect, cwd) {
+            MappedRule::Rules(mapped) => rules.extend(mapped),
+            MappedRule::Invalid => return Err(unreadable()),
+            // A name of osier, or of a tool that osier does not have.
+            MappedRule::NoTool => {
+                let rule = Rule::parse(part).ok_or_else(unreadable)?;
+                if let Some(known) = rule.misspelt() {
+                    return Err(format!(
+                        "no tool has the name in `{part}`; did you mean `{known}`?"
+                    ));
+                }
+                rules.push(part.to_owned());
+            }
+        }
+    }
+    let doubtful = rules.iter().find_map(|text| {
+        let doubt = Rule::parse(text)?.doubt()?;
+        Some(format!(
+            "the rule `{text}` is likely to match nothing: {doubt}"
+        ))
+    });
+    doubtful.map_or(Ok(rules), Err)
+}
+
+/// Splits a list at commas and blanks outside of parentheses.
+fn split(list: &str) -> Result<Vec<&str>, String> {
     let mut depth = 0_usize;
-    let parts = list.split(move |char| {
+    let mut is_balanced = true;
+    let parts = list.split(|char: char| {
         match char {
             '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
+            ')' if depth == 0 => is_balanced = false,
+            ')' => depth -= 1,
             _ => {}
         }
-        depth == 0 && (char == ',' || char == ' ')
+        depth == 0 && (char == ',' || char.is_ascii_whitespace())
     });
-    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
-    parts.map(str::to_owned).collect()
+    let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
+    if is_balanced && depth == 0 {
+        Ok(parts)
+    } else {
+        Err(format!("the parentheses of `{list}` do not match"))
+    }
 }
 
 /// The tools of `--tools` by osier's names; `None` for all of them.
@@ -245,11 +299,66 @@ mod tests {
 
     #[test]
     fn rules_are_split_outside_of_parentheses() {
+        let allow = |list: &str| rules(list, Effect::Allow, Path::new("/w")).unwrap();
         assert_eq!(
-            rules("Bash(git log, x),Read Edit"),
-            ["Bash(git log, x)", "Read", "Edit"]
+            allow("Bash(git log, x),Read\tEdit(src/a)\nls"),
+            [
+                "bash(git log, x)",
+                "read",
+                "edit(src/a)",
+                "edit(**/src/a/**)",
+                "write(src/a)",
+                "write(src/a/**)",
+                "ls",
+            ]
         );
-        assert_eq!(rules(" , "), Vec::<String>::new());
+        assert_eq!(allow(" , "), Vec::<String>::new());
+        assert_eq!(allow("*"), ["*"]);
+        assert_eq!(allow("mcp__srv WebSearch"), ["mcp__srv__*", "WebSearch"]);
+    }
+
+    #[test]
+    fn deny_rules_mean_what_they_mean_in_settings_of_claude_code() {
+        let deny = |list: &str| rules(list, Effect::Deny, Path::new("/w")).unwrap();
+        for (list, expected) in [
+            ("mcp__srv", &["mcp__srv__*"][..]),
+            ("mcp__srv__", &["mcp__srv__*"]),
+            ("mcp__srv(*)", &["mcp__srv__*"]),
+            ("mcp__srv__ping", &["mcp__srv__ping"]),
+            ("Write", &["edit", "write"]),
+            ("Read(sub/)", &["read(**/sub/**)"]),
+            ("Read(/.env)", &["read(/w/.env)", "read(/w/.env/**)"]),
+            ("bash(rm *)", &["bash(rm *)"]),
+        ] {
+            assert_eq!(deny(list), expected, "{list}");
+        }
+    }
+
+    #[test]
+    fn rules_that_are_not_understood_are_errors() {
+        for list in [
+            "Bash(rm *",
+            "\"Bash(rm *)\"",
+            "BASH(rm *)",
+            "[\"Bash(rm *)\"]",
+            "Read;Bash(rm *)",
+            "Bash(rm *)Read",
+            "Bash(echo ( x),Bash(rm *)",
+            "Bash(rm\u{a0}*)",
+            "shell(rm *)",
+            "Bash (git log *)",
+            "Bash, (git log *)",
+            "Edit (src/a)",
+            "Bash(git log) *",
+            "Bash(git log))",
+        ] {
+            for effect in [Effect::Allow, Effect::Deny] {
+                assert!(rules(list, effect, Path::new("/w")).is_err(), "{list}");
+            }
+        }
+        let error = rules("Bash (x)", Effect::Allow, Path::new("/w"));
+        let text = "cannot read the rule `(x)`; expected a tool or `TOOL(PATTERN)`, as in `Bash(git log *)`";
+        assert_eq!(error, Err(text.to_owned()));
     }
 
     #[test]

@@ -300,6 +300,72 @@ fn migrate_shows_everything_and_writes_nothing_by_itself() {
     assert_eq!(settings, "discover_local_models = false\n");
 }
 
+/// What a project brings stays in the project, where it needs trust: nothing of it becomes your own configuration.
+#[test]
+fn migrate_writes_files_of_a_project_into_the_project() {
+    let home = place(
+        &[],
+        &[
+            (
+                "opencode.json",
+                r#"{"mcp": {"x": {"type": "local", "command": ["touch", "owned"]}}, "model": "script/e.json",
+                    "agent": {"a": {"description": "d", "prompt": "p"}}}"#,
+            ),
+            (".opencode/command/test.md", "Test."),
+            (
+                ".opencode/skills/two/SKILL.md",
+                "---\nname: two\ndescription: d\n---\nx",
+            ),
+        ],
+    );
+    let secret = home.home().join("secret.md");
+    std::fs::write(&secret, "SECRET").unwrap();
+    let link = |path: &str| {
+        let path = home.work().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&secret, path).unwrap();
+    };
+    link(".opencode/command/linked.md");
+    link(".opencode/skills/linked/SKILL.md");
+    let output = home.cli().args(["migrate", "--write"]).run();
+    assert!(
+        output.stdout.contains("MCP server `x`: touch owned → ")
+            && output
+                .stdout
+                .contains("it is a link that leads out of the project"),
+        "{}",
+        output.stdout
+    );
+    let own: Vec<_> = std::fs::read_dir(home.home())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| ["mcp.json", "prompts", "agents", "skills"].contains(&name.as_str()))
+        .collect();
+    assert_eq!(own, Vec::<String>::new());
+    let settings = std::fs::read_to_string(home.home().join("settings.toml")).unwrap();
+    assert_eq!(settings, "discover_local_models = false\n");
+    let written = home.work().join(".osier");
+    for name in [
+        "mcp.json",
+        "settings.toml",
+        "agents/a.md",
+        "prompts/test.md",
+        "skills/two/SKILL.md",
+    ] {
+        assert!(written.join(name).is_file(), "{name}: {}", output.stdout);
+    }
+    assert!(!written.join("prompts/linked.md").exists());
+    assert!(!written.join("skills/linked").exists());
+
+    // `.osier` itself can be a link.
+    let home = place(&[], &[(".opencode/command/test.md", "Test.")]);
+    std::os::unix::fs::symlink(home.home(), home.work().join(".osier")).unwrap();
+    let output = home.cli().args(["migrate", "--write"]).run();
+    let refused = "command `/test`: `.osier` leads out of the project";
+    assert!(output.stdout.contains(refused), "{}", output.stdout);
+    assert!(!home.home().join("prompts").exists());
+}
+
 #[test]
 fn migrate_writes_osiers_own_files_and_overwrites_nothing() {
     let home = everything();

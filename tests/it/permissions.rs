@@ -101,6 +101,81 @@ async fn call_waits_for_permission_and_a_pattern_allows_the_next() {
     );
 }
 
+/// An answer is about what the question showed: a file that the sandbox protects, or that can run code, is asked about even
+/// if only the edited call names it.
+#[tokio::test]
+async fn edited_arguments_that_need_more_are_asked_about_again() {
+    for (edited_path, title) in [
+        (
+            "/opt/osier-edited-call",
+            "The sandbox denies writing this file. Write anyway?",
+        ),
+        (".git/hooks/post-commit", "Write this file? ("),
+    ] {
+        let place = TestProject::new();
+        let arguments = json!({"file_path": "a.txt", "content": "x"});
+        let script = Script::new()
+            .turn(|turn| turn.tool("write", arguments))
+            .turn(|turn| turn.text("done").repeat());
+        let mut open = place
+            .open_with(SessionChoice::Unstored, script, |setup| {
+                asks(setup);
+                setup.sandbox = Some(SandboxMode::Workspace);
+            })
+            .await;
+        open.prompt("go");
+        let first = question(&mut open).await;
+        assert_eq!(first.title, "Write this file?");
+        let edited = json!({"file_path": edited_path, "content": "x"});
+        let changed = Answer::Allow {
+            grant: Grant::Once,
+            arguments: Some(edited.clone()),
+        };
+        answer(&open, &first, changed);
+        let second = question(&mut open).await;
+        assert!(second.title.starts_with(title), "{}", second.title);
+        let QuestionKind::Permission { arguments, .. } = &second.kind else {
+            panic!("{second:?}");
+        };
+        assert_eq!(*arguments, edited);
+        answer(&open, &second, Answer::Refuse { reason: None });
+        let events = open.settled().await;
+        let reason = "the user refused; ask what to do instead".to_owned();
+        assert_eq!(statuses(&events), [ToolStatus::Denied { reason }]);
+        assert!(!place.work().join(edited_path).exists());
+    }
+}
+
+/// `disableBypassPermissionsMode` of Claude Code and rules that cannot be read require a mode, also after the start.
+#[tokio::test]
+async fn mode_that_the_settings_do_not_allow_is_not_set() {
+    let place = TestProject::new();
+    let mut open = place
+        .open_with(SessionChoice::Unstored, Script::always("ok"), |setup| {
+            setup.settings.least = PermissionMode::Ask;
+        })
+        .await;
+    let mode = PermissionMode::Yolo;
+    open.host.send(Op::SetPermissions { mode });
+    let events = open
+        .until(|event| matches!(event, Event::Permissions { .. }))
+        .await;
+    let notices: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Notice { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let expected = "your settings do not allow the permission mode `yolo`; it is `ask`";
+    assert_eq!(notices, [expected]);
+    let Some(Event::Permissions { mode, .. }) = events.last() else {
+        panic!("{events:?}");
+    };
+    assert_eq!(*mode, PermissionMode::Ask);
+    open.close().await;
+}
+
 #[tokio::test]
 async fn edited_arguments_are_run() {
     let place = TestProject::new();

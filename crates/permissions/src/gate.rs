@@ -129,7 +129,7 @@ impl Gate {
         cancel: &CancellationToken,
     ) -> ToolDecision {
         let OpenCall { call, target, .. } = open;
-        if let Some(decision) = self.advised(call, &open.patterns, cancel).await {
+        if let Some(decision) = self.advised(&open, cancel).await {
             return decision;
         }
         let why = match why {
@@ -149,11 +149,16 @@ impl Gate {
         }
         let link =
             target.and_then(|target| osier_tools::link_target(&self.workspace, &self.root, target));
-        let mut reasons = vec![why];
+        let mut reasons = vec![why.clone()];
         reasons.extend(link);
         reasons.retain(|reason| !reason.is_empty());
         let title = self.title(&call.name, open.leaves, &reasons.join("; "));
-        self.ask(call, title, target, open.patterns, cancel).await
+        let asked = AskedFor {
+            leaves: open.leaves,
+            why: Some(why),
+        };
+        self.ask(call, title, target, open.patterns, asked, cancel)
+            .await
     }
 
     /// The decision of a model, or why the user is asked.
@@ -238,16 +243,19 @@ impl Gate {
     /// The answer of the advisor.
     async fn advised(
         &self,
-        call: &ToolCall,
-        patterns: &[String],
+        open: &OpenCall<'_>,
         cancel: &CancellationToken,
     ) -> Option<ToolDecision> {
         let advisor = self.advisor.as_ref()?;
-        let decision = match advisor.advise(call, patterns, cancel).await? {
+        let decision = match advisor.advise(open.call, &open.patterns, cancel).await? {
             Advised::Allow(arguments) => {
                 let grant = Grant::Once;
                 let answer = Answer::Allow { grant, arguments };
-                self.take(call, answer).await
+                let asked = AskedFor {
+                    leaves: open.leaves,
+                    why: None,
+                };
+                self.take(open.call, answer, &asked, cancel).await
             }
             Advised::Deny(reason) => ToolDecision::Deny { reason },
         };
@@ -260,6 +268,7 @@ impl Gate {
         title: String,
         target: Option<&FileTarget>,
         patterns: Vec<String>,
+        asked: AskedFor,
         cancel: &CancellationToken,
     ) -> ToolDecision {
         let workspace = Arc::clone(&self.workspace);
@@ -283,7 +292,7 @@ impl Gate {
             },
         };
         let answer = self.questions.ask(question, cancel).await;
-        let decision = self.take(call, answer).await;
+        let decision = self.take(call, answer, &asked, cancel).await;
         if matches!(decision, ToolDecision::Rewrite { .. }) {
             self.changed().insert(call.id.clone());
         }
@@ -301,7 +310,64 @@ impl Gate {
             && self.workspace.confinement().ready().await.is_ok()
     }
 
-    async fn take(&self, call: &ToolCall, answer: Answer) -> ToolDecision {
+    /// What a call with edited arguments needs beyond what the answer was about.
+    fn needs_more(
+        &self,
+        call: &ToolCall,
+        arguments: &Value,
+        target: Option<&FileTarget>,
+        asked: &AskedFor,
+        confined: bool,
+    ) -> Option<AskedFor> {
+        let leaves = target.is_some_and(|target| self.leaves_sandbox(target));
+        let why = match self.verdict(&call.name, arguments, target, None, confined) {
+            Verdict::Ask { why, .. } => why,
+            _ => String::new(),
+        };
+        let is_new = match &asked.why {
+            Some(before) => !why.is_empty() && why != *before,
+            None => false,
+        };
+        (is_new || (leaves && !asked.leaves)).then_some(AskedFor {
+            leaves,
+            why: Some(why),
+        })
+    }
+
+    /// Asks about a call with edited arguments.
+    async fn ask_again(
+        &self,
+        call: &ToolCall,
+        arguments: &Value,
+        target: Option<&FileTarget>,
+        needed: AskedFor,
+        cancel: &CancellationToken,
+    ) -> ToolDecision {
+        let why = needed.why.as_deref().unwrap_or_default();
+        if !self.interactive {
+            let reason = if needed.leaves {
+                OUTSIDE.to_owned()
+            } else {
+                self.non_interactive(&call.name, why, &[])
+            };
+            return ToolDecision::Deny { reason };
+        }
+        let title = self.title(&call.name, needed.leaves, why);
+        let edited = ToolCall {
+            arguments: arguments.clone(),
+            ..call.clone()
+        };
+        self.ask(&edited, title, target, Vec::new(), needed, cancel)
+            .await
+    }
+
+    async fn take(
+        &self,
+        call: &ToolCall,
+        answer: Answer,
+        asked: &AskedFor,
+        cancel: &CancellationToken,
+    ) -> ToolDecision {
         let deny = |reason: String| ToolDecision::Deny { reason };
         match answer {
             Answer::Allow { grant, arguments } => {
@@ -318,6 +384,16 @@ impl Gate {
                 if let Verdict::Deny(reason) = verdict {
                     return deny(reason);
                 }
+                if let Some(needed) =
+                    self.needs_more(call, &arguments, target.as_ref(), asked, confined)
+                {
+                    let decision =
+                        Box::pin(self.ask_again(call, &arguments, target.as_ref(), needed, cancel));
+                    match decision.await {
+                        ToolDecision::Allow => {}
+                        other => return other,
+                    }
+                }
                 if let Some(target) = target {
                     let (id, tool) = (&call.id, &call.name);
                     self.workspace.approve(id, tool, &arguments, target);
@@ -333,6 +409,15 @@ impl Gate {
             _ => deny("the user gave no answer".to_owned()),
         }
     }
+}
+
+/// What the answer to a question is about.
+#[derive(Debug)]
+struct AskedFor {
+    /// The call writes where the sandbox denies it to commands.
+    leaves: bool,
+    /// Why the user was asked; not known to a hook, which decides for every reason.
+    why: Option<String>,
 }
 
 /// A call that needs permission.

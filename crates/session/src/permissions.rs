@@ -74,8 +74,17 @@ impl PermissionState {
         policy.with_environment(setup.settings.command_environment.clone())
     }
 
-    pub(crate) fn set_mode(&self, mode: PermissionMode, emitter: &Emitter) {
-        self.change_mode(mode);
+    /// Sets the mode, or `least` if the settings allow no less strict one.
+    pub(crate) fn set_mode(&self, mode: PermissionMode, least: PermissionMode, emitter: &Emitter) {
+        if mode < least {
+            let text = format!(
+                "your settings do not allow the permission mode `{}`; it is `{}`",
+                mode.name(),
+                least.name()
+            );
+            emitter.notice(Severity::Warning, text);
+        }
+        self.change_mode(mode.max(least));
         self.publish(emitter);
     }
 

@@ -170,8 +170,8 @@ impl ClaudeSettings {
     }
 }
 
-/// The rule `text` of Claude Code as rules of osier.
-fn map_rule(text: &str, effect: Effect, root: &Path) -> MappedRule {
+/// The rule `text` of Claude Code as rules of osier. `root` is where paths with one slash start.
+pub fn map_rule(text: &str, effect: Effect, root: &Path) -> MappedRule {
     let text = text.trim();
     let (tool, pattern) = match text.split_once('(') {
         None => (text, None),
@@ -182,9 +182,9 @@ fn map_rule(text: &str, effect: Effect, root: &Path) -> MappedRule {
     };
     let pattern = pattern.filter(|pattern| !matches!(*pattern, "" | "*"));
     let mapped = if let Some(server) = tool.strip_prefix("mcp__") {
-        let is_server = !server.contains("__");
+        let is_server = !server.trim_end_matches('_').contains("__");
         vec![if is_server {
-            format!("{tool}__*")
+            format!("{}__*", tool.trim_end_matches('_'))
         } else {
             tool.to_owned()
         }]

@@ -296,12 +296,41 @@ async fn an_agent_of_a_project_needs_trust_and_never_selects_a_script() {
         let request = open.provider.last_request().expect("a request");
         let offered = format!("{:?}", request.context.tools);
         assert_eq!(offered.contains("SECRET"), trusted);
-        let refused = "an agent cannot select the script `script/evil.json`";
+        let refused = "only you can select the script `script/evil.json`, with `--model`";
         let is_refused = events
             .iter()
             .any(|event| matches!(event, Event::Notice { text, .. } if text.contains(refused)));
         assert_eq!(is_refused, trusted);
         open.close().await;
+    }
+}
+
+/// The user types the name of a command or skill; the model that its file names is the project's choice.
+#[test]
+fn a_command_or_skill_of_a_project_never_selects_a_script() {
+    for (path, prompt) in [
+        (".claude/commands/go.md", "/go"),
+        (".claude/skills/go/SKILL.md", "/go"),
+        (".claude/skills/go/SKILL.md", "/skill:go"),
+    ] {
+        let home = Home::new();
+        evil_script(&home.work());
+        let own = json!({"turns": [{"repeat": true, "steps": [{"text": "own"}]}]});
+        home.file("own.json", &own.to_string());
+        let text = "---\nname: go\ndescription: d\nmodel: script/evil.json\n---\nhi";
+        std::fs::write(parent(&home.work().join(path)), text).unwrap();
+        for is_trusted in [false, true] {
+            let cli = home.cli();
+            let cli = if is_trusted {
+                cli.args(["--trust"])
+            } else {
+                cli
+            };
+            let output = cli.args(["--model", "script/own.json", "-p", prompt]).run();
+            assert_eq!(output.stdout, "own\n", "{path} {prompt}: {}", output.stderr);
+            let refused = "only you can select the script `script/evil.json`, with `--model`; the command uses the model of the session";
+            assert!(output.stderr.contains(refused), "{}", output.stderr);
+        }
     }
 }
 

@@ -440,11 +440,8 @@ impl Actor {
                 self.selection.models.credentials_changed();
                 self.selection.publish(&self.emitter);
             }
-            Op::SetPermissions { mode } => self.permissions.set_mode(mode, &self.emitter),
-            Op::CyclePermissions => {
-                let next = self.permissions.mode().next();
-                self.permissions.set_mode(next, &self.emitter);
-            }
+            Op::SetPermissions { mode } => self.set_permission_mode(mode),
+            Op::CyclePermissions => self.set_permission_mode(self.permissions.mode().next()),
             Op::ListPermissions => self.permissions.publish(&self.emitter),
             Op::AddPermission { grant } => self.permissions.grant(&grant, &self.emitter),
             Op::RemovePermission { rule } => self.permissions.remove(&rule, &self.emitter),

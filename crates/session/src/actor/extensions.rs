@@ -17,8 +17,8 @@ use osier_context::claude::{Expansion, Placeholders};
 use osier_extensions::hooks::{HookNews, SessionHooks};
 use osier_extensions::plugins::channel::Request;
 use osier_permissions::trust::project_root;
-use osier_protocol::Event;
 use osier_protocol::questions::Question;
+use osier_protocol::{Event, PermissionMode};
 use osier_settings::Settings;
 
 impl Actor {
@@ -186,6 +186,12 @@ impl Actor {
         {
             self.choose(choice).await;
         }
+    }
+
+    /// Sets the permission mode as far as the settings allow it.
+    pub(super) fn set_permission_mode(&self, mode: PermissionMode) {
+        let least = self.setup.settings.least;
+        self.permissions.set_mode(mode, least, &self.emitter);
     }
 
     pub(super) fn read_context(&mut self, scope: Scope) {

@@ -17,6 +17,13 @@ impl Models {
             plain => plain,
         };
         let (model, level) = self.find(plain)?;
+        if !self.may_play(&model.provider, &model.id) {
+            let text = format!(
+                "only you can select the script `{}`, with `--model`",
+                model.reference()
+            );
+            return Err(ModelError::Script(text));
+        }
         if self.key_state(&model) == KeyState::Absent {
             return Err(ModelError::NoKey(self.missing_key(&model)));
         }

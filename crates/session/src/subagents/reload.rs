@@ -32,15 +32,6 @@ impl Subagents {
             let named = definition.model.as_ref();
             let model = named.map_or(Ok(None), |name| models.find_of_peer(name));
             let model = match model {
-                Ok(Some((model, _))) if !models.may_play(&model.provider, &model.id) => {
-                    let path = definition.path.display();
-                    let text = format!(
-                        "{path}: an agent cannot select the script `{}`; it uses the model of the session",
-                        model.reference()
-                    );
-                    emitter.notice(Severity::Warning, text);
-                    None
-                }
                 Ok(model) => model.map(|(model, _)| model),
                 Err(error) => {
                     let (name, path) = (&definition.name, definition.path.display());

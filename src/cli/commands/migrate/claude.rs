@@ -34,7 +34,7 @@ pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
     for name in PROJECT_FILES {
         settings(sources, &root.join(name), &root, plan);
     }
-    let Some(state) = json(&sources.peers.claude_state, plan) else {
+    let Some(state) = json(sources, &sources.peers.claude_state, plan) else {
         return;
     };
     servers(sources, &state["mcpServers"], plan);
@@ -49,7 +49,9 @@ fn settings(
     root: &std::path::Path,
     plan: &mut Plan,
 ) {
-    let Some(text) = text(file, plan) else { return };
+    let Some(text) = text(sources, file, plan) else {
+        return;
+    };
     let shown = path::below_home(file);
     let parsed = match ClaudeSettings::parse(&text, root, sources.cwd) {
         Ok(parsed) => parsed,

@@ -12,7 +12,7 @@ pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
     instructions(sources, &codex.join("AGENTS.override.md"), plan);
     instructions(sources, &codex.join("AGENTS.md"), plan);
     let file = codex.join("config.toml");
-    if let Some(text) = text(&file, plan) {
+    if let Some(text) = text(sources, &file, plan) {
         let shown = path::below_home(&file);
         match toml::from_str::<Value>(&text) {
             Ok(config) => settings(sources, &file, &config, plan),

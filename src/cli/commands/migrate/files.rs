@@ -11,9 +11,16 @@ use osier_base::regular_file::read_text;
 use osier_base::walk::Walk;
 use osier_context::files::{FILE_NAMES, user_files};
 
+/// Why a file of a project is not used.
+pub(super) const OUTSIDE: &str = "it is a link that leads out of the project";
+
 /// The text of a file that exists.
-pub(super) fn text(file: &Path, plan: &mut Plan) -> Option<String> {
+pub(super) fn text(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> Option<String> {
     if !file.exists() {
+        return None;
+    }
+    if !sources.is_inside(file) {
+        plan.unused(path::below_home(file), OUTSIDE);
         return None;
     }
     match read_text(file, LARGEST) {
@@ -26,8 +33,8 @@ pub(super) fn text(file: &Path, plan: &mut Plan) -> Option<String> {
 }
 
 /// A JSON file, which may contain comments and trailing commas.
-pub(super) fn json(file: &Path, plan: &mut Plan) -> Option<Value> {
-    let text = text(file, plan)?;
+pub(super) fn json(sources: &Sources<'_>, file: &Path, plan: &mut Plan) -> Option<Value> {
+    let text = text(sources, file, plan)?;
     let parsed = serde_json::from_str(&text).or_else(|_| serde_json::from_str(&plain_json(&text)));
     match parsed {
         Ok(value) => Some(value),
@@ -118,13 +125,9 @@ pub(super) fn markdown(folder: &Path) -> Vec<(String, PathBuf)> {
 /// Prompt templates, which osier reads in the same form.
 pub(super) fn prompts(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     for (name, file) in markdown(folder) {
-        if let Some(text) = text(&file, plan) {
-            let target = sources
-                .folders
-                .config
-                .join("prompts")
-                .join(format!("{name}.md"));
-            plan.file(format!("prompt `/{name}`"), target, text);
+        if let Some(text) = text(sources, &file, plan) {
+            let target = sources.config().join("prompts").join(format!("{name}.md"));
+            plan.file(sources, format!("prompt `/{name}`"), target, text);
         }
     }
 }
@@ -137,8 +140,13 @@ pub(super) fn skills(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
         };
         // Codex keeps its own skills in `.system`.
         if !name.starts_with('.') && entry.path.join("SKILL.md").is_file() {
-            let target = sources.folders.config.join("skills").join(name);
-            plan.folder(format!("skill `{name}`"), entry.path.clone(), target);
+            let target = sources.config().join("skills").join(name);
+            plan.folder(
+                sources,
+                format!("skill `{name}`"),
+                entry.path.clone(),
+                target,
+            );
         }
     }
 }

@@ -10,7 +10,7 @@ mod plan;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -57,6 +57,46 @@ pub(super) struct Sources<'a> {
     pub peers: &'a PeerFolders,
     pub cwd: &'a Path,
     pub environment: &'a BTreeMap<String, String>,
+    /// The folder whose files are found. osier writes what it finds there into the folder's own `.osier`, where it needs
+    /// trust like every file of a project.
+    pub project: Option<&'a Path>,
+}
+
+impl Sources<'_> {
+    /// The folder of agents, prompts and skills.
+    pub fn config(&self) -> PathBuf {
+        match self.project {
+            Some(root) => root.join(".osier"),
+            None => self.folders.config.clone(),
+        }
+    }
+
+    pub fn servers(&self) -> PathBuf {
+        match self.project {
+            Some(_) => self.config().join("mcp.json"),
+            None => self.folders.servers(),
+        }
+    }
+
+    pub fn settings(&self) -> PathBuf {
+        match self.project {
+            Some(_) => self.config().join("settings.toml"),
+            None => self.folders.settings(),
+        }
+    }
+
+    /// Whether `path` is no way out of the project by a link. Only its existing part can be one.
+    pub fn is_inside(&self, path: &Path) -> bool {
+        let Some(root) = self.project else {
+            return true;
+        };
+        let existing = path
+            .ancestors()
+            .find(|path| path.symlink_metadata().is_ok());
+        let real = existing.and_then(|path| path.canonicalize().ok());
+        real.zip(root.canonicalize().ok())
+            .is_some_and(|(real, root)| real.starts_with(root))
+    }
 }
 
 /// Finds what one program has.
@@ -78,6 +118,7 @@ pub(in crate::cli) fn run(
         peers,
         cwd,
         environment,
+        project: None,
     };
     let programs: [(bool, &str, Find); 6] = [
         (args.claude, "Claude Code", claude::find),

@@ -27,15 +27,19 @@ pub(super) fn find(sources: &Sources<'_>, plan: &mut Plan) {
     let own = &sources.peers.opencode;
     instructions(sources, &own.join("AGENTS.md"), plan);
     let root = osier_permissions::trust::project_root(sources.cwd);
-    for name in ["opencode.json", "opencode.jsonc"] {
-        for folder in [own.as_path(), &root] {
+    let project = Sources {
+        project: Some(&root),
+        ..*sources
+    };
+    for (sources, folder) in [(sources, own.as_path()), (&project, &root)] {
+        for name in ["opencode.json", "opencode.jsonc"] {
             let file = folder.join(name);
-            if let Some(config) = json(&file, plan) {
+            if let Some(config) = json(sources, &file, plan) {
                 settings(sources, &file, &config, plan);
             }
         }
     }
-    for folder in [own.clone(), root.join(".opencode")] {
+    for (sources, folder) in [(sources, own.clone()), (&project, root.join(".opencode"))] {
         for name in ["command", "commands"] {
             commands(sources, &folder.join(name), plan);
         }
@@ -100,7 +104,7 @@ fn settings(sources: &Sources<'_>, file: &Path, config: &Value, plan: &mut Plan)
 
 fn commands(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     for (name, file) in markdown(folder) {
-        let Some(text) = text(&file, plan) else {
+        let Some(text) = text(sources, &file, plan) else {
             continue;
         };
         let document = front_matter::parse(&text);
@@ -137,17 +141,13 @@ fn command(
         Some(description) => format!("---\ndescription: {}\n---\n", line(description)),
         None => String::new(),
     };
-    let target = sources
-        .folders
-        .config
-        .join("prompts")
-        .join(format!("{name}.md"));
-    plan.file(what, target, format!("{head}{body}\n"));
+    let target = sources.config().join("prompts").join(format!("{name}.md"));
+    plan.file(sources, what, target, format!("{head}{body}\n"));
 }
 
 fn agents(sources: &Sources<'_>, folder: &Path, plan: &mut Plan) {
     for (name, file) in markdown(folder) {
-        let Some(text) = text(&file, plan) else {
+        let Some(text) = text(sources, &file, plan) else {
             continue;
         };
         let document = front_matter::parse(&text);
@@ -204,12 +204,8 @@ fn agent(
         let _ = writeln!(text, "tools: {offered}");
     }
     let _ = writeln!(text, "---\n{prompt}");
-    let target = sources
-        .folders
-        .config
-        .join("agents")
-        .join(format!("{name}.md"));
-    plan.file(what, target, text);
+    let target = sources.config().join("agents").join(format!("{name}.md"));
+    plan.file(sources, what, target, text);
 }
 
 fn is_name(name: &str) -> bool {

@@ -8,17 +8,20 @@ use serde_json::Value;
 
 use osier_base::atomic_file::{self, Options};
 use osier_base::regular_file;
-use osier_base::visible::visible;
+use osier_base::visible::{one_line, visible};
 use osier_base::walk::Walk;
 use osier_mcp::NewServer;
 
 use super::Sources;
+use super::files::OUTSIDE;
 
 /// Maximum size of a file that is read.
 pub(super) const LARGEST: u64 = 4 * 1024 * 1024;
 /// Maximum number of files of a skill, and their depth.
 const FILES: usize = 500;
 const DEPTH: usize = 6;
+/// Columns of the command or URL of a server.
+const RUNS_SHOWN: usize = 120;
 
 /// What was found, in the order of the report.
 #[derive(Debug, Default)]
@@ -58,7 +61,12 @@ pub(super) enum Change {
     /// A new file.
     File { file: PathBuf, text: String },
     /// A copy of a folder.
-    Folder { from: PathBuf, to: PathBuf },
+    Folder {
+        from: PathBuf,
+        to: PathBuf,
+        /// The project whose files it contains; without one, links may lead anywhere.
+        root: Option<PathBuf>,
+    },
 }
 
 impl Change {
@@ -78,7 +86,7 @@ impl Change {
             }
             Self::Setting { file, name, value } => osier_settings::write(file, name, Some(value)),
             Self::File { file, text } => create(file, text.as_bytes()),
-            Self::Folder { from, to } => copy(from, to),
+            Self::Folder { from, to, root } => copy(from, to, root.as_deref()),
         }
     }
 }
@@ -94,8 +102,8 @@ fn create(file: &Path, bytes: &[u8]) -> Result<(), String> {
     atomic_file::write_with(file, bytes, Options::PRIVATE).map_err(|error| error.to_string())
 }
 
-/// Copies the regular files below `from`.
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
+/// Copies the regular files below `from`, which are read before the first one is written.
+fn copy(from: &Path, to: &Path, root: Option<&Path>) -> Result<(), String> {
     if to.symlink_metadata().is_ok() {
         return Err("the folder exists".to_owned());
     }
@@ -104,12 +112,21 @@ fn copy(from: &Path, to: &Path) -> Result<(), String> {
     if files.len() > FILES {
         return Err(format!("it has more than {FILES} files"));
     }
+    let root = root.and_then(|root| root.canonicalize().ok());
+    let mut contents = Vec::with_capacity(files.len());
     for file in files {
+        let leaves = |root: &PathBuf| !file.canonicalize().is_ok_and(|real| real.starts_with(root));
+        if root.as_ref().is_some_and(leaves) {
+            return Err(format!("{}: {OUTSIDE}", file.display()));
+        }
+        let bytes = regular_file::read(&file, LARGEST);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
+        contents.push((file, bytes));
+    }
+    for (file, bytes) in contents {
         let Ok(name) = file.strip_prefix(from) else {
             continue;
         };
-        let bytes = regular_file::read(&file, LARGEST);
-        let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
         create(&to.join(name), &bytes)?;
         // Scripts of a skill stay executable.
         if let Ok(metadata) = file.metadata() {
@@ -140,10 +157,19 @@ impl Plan {
     }
 
     /// A change, unless it exists or another program has it, too.
-    fn change(&mut self, what: String, name: &str, exists: bool, change: Change) {
+    fn change(
+        &mut self,
+        sources: &Sources<'_>,
+        what: String,
+        name: &str,
+        exists: bool,
+        change: Change,
+    ) {
         let target = change.target().to_owned();
         let action = if exists {
             Action::Exists(target)
+        } else if !sources.is_inside(&target) {
+            Action::Unused("`.osier` leads out of the project".to_owned())
         } else if self.planned.insert((target, name.to_owned())) {
             Action::Write(change)
         } else {
@@ -162,12 +188,23 @@ impl Plan {
 
     /// A server for osier's file, unless that has one of this name.
     pub(super) fn server(&mut self, sources: &Sources<'_>, server: NewServer) {
-        let file = sources.folders.servers();
-        let what = format!("MCP server `{}`", server.name);
+        let file = sources.servers();
+        let runs = match &server.url {
+            Some(url) => url.clone(),
+            None => server.command.join(" "),
+        };
+        let runs = one_line(&runs, RUNS_SHOWN);
+        let what = format!("MCP server `{}`: {runs}", server.name);
         let known = osier_mcp::load(&[file.clone().into()], sources.environment);
         let exists = known.servers.contains_key(&server.name);
         let name = server.name.clone();
-        self.change(what, &name, exists, Change::Server { file, server });
+        self.change(
+            sources,
+            what,
+            &name,
+            exists,
+            Change::Server { file, server },
+        );
     }
 
     /// A setting, unless it is set.
@@ -178,7 +215,7 @@ impl Plan {
         name: &'static str,
         value: &str,
     ) {
-        let file = sources.folders.settings();
+        let file = sources.settings();
         let text = regular_file::read_text(&file, LARGEST).unwrap_or_default();
         let is_set = text.lines().any(|line| {
             let key = line.split('=').next().unwrap_or_default();
@@ -186,19 +223,45 @@ impl Plan {
         });
         let value = osier_settings::quoted(value);
         let what = format!("{what}: `{name} = {value}`");
-        self.change(what, name, is_set, Change::Setting { file, name, value });
+        self.change(
+            sources,
+            what,
+            name,
+            is_set,
+            Change::Setting { file, name, value },
+        );
     }
 
     /// A file, unless it exists.
-    pub(super) fn file(&mut self, what: impl Into<String>, file: PathBuf, text: String) {
+    pub(super) fn file(
+        &mut self,
+        sources: &Sources<'_>,
+        what: impl Into<String>,
+        file: PathBuf,
+        text: String,
+    ) {
         let exists = file.symlink_metadata().is_ok();
-        self.change(what.into(), "", exists, Change::File { file, text });
+        self.change(
+            sources,
+            what.into(),
+            "",
+            exists,
+            Change::File { file, text },
+        );
     }
 
     /// A copy of a folder, unless it exists.
-    pub(super) fn folder(&mut self, what: impl Into<String>, from: PathBuf, to: PathBuf) {
+    pub(super) fn folder(
+        &mut self,
+        sources: &Sources<'_>,
+        what: impl Into<String>,
+        from: PathBuf,
+        to: PathBuf,
+    ) {
         let exists = to.symlink_metadata().is_ok();
-        self.change(what.into(), "", exists, Change::Folder { from, to });
+        let root = sources.project.map(Path::to_owned);
+        let change = Change::Folder { from, to, root };
+        self.change(sources, what.into(), "", exists, change);
     }
 }
 
