@@ -37,6 +37,7 @@ mod json;
 mod language;
 mod layers;
 mod llm_proxy;
+mod loop_guard;
 mod mcp;
 mod mcp_conformance;
 mod model_refresh;

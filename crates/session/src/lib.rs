@@ -66,6 +66,7 @@ mod hooks;
 mod jobs;
 #[cfg(feature = "transfer")]
 pub mod known_secrets;
+mod loop_guard;
 mod mcp;
 pub mod models;
 mod open_session;

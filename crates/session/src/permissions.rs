@@ -71,7 +71,9 @@ impl PermissionState {
             interactive,
             background_after(setup),
         );
-        policy.with_environment(setup.settings.command_environment.clone())
+        policy
+            .with_environment(setup.settings.command_environment.clone())
+            .with_loop_guard(setup.settings.loop_guard)
     }
 
     pub(crate) fn set_mode(&self, mode: PermissionMode, emitter: &Emitter) {

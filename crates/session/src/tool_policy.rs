@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use osier_agent::Interceptor;
 use osier_extensions::hooks::{AgentHooks, Hooks, Role, SessionHooks};
 use osier_permissions::{Gate, Permissions, ServerTools};
 use osier_protocol::questions::Questions;
@@ -12,6 +13,7 @@ use osier_sandbox::Confinement;
 use osier_store::writer::Writer;
 use osier_tools::Workspace;
 
+use crate::loop_guard::LoopGuard;
 use crate::review::SessionReviewer;
 
 /// The policy of one session. All agents of the session share it. Cheap to clone.
@@ -24,6 +26,8 @@ pub(crate) struct ToolPolicy {
     interactive: bool,
     /// When a command becomes a background job.
     background_after: Option<Duration>,
+    /// Whether a model that repeats its calls is stopped.
+    guards_loops: bool,
     /// Additional environment variables of commands.
     environment: BTreeMap<String, String>,
     /// Not set before a session is open.
@@ -46,6 +50,7 @@ impl ToolPolicy {
             questions,
             interactive,
             background_after,
+            guards_loops: false,
             environment: BTreeMap::new(),
             hooks: None,
             reviewer: None,
@@ -57,6 +62,15 @@ impl ToolPolicy {
     pub(crate) fn with_environment(self, environment: BTreeMap<String, String>) -> Self {
         Self {
             environment,
+            ..self
+        }
+    }
+
+    /// Sets whether a model that repeats its calls is stopped.
+    #[must_use]
+    pub(crate) fn with_loop_guard(self, guards_loops: bool) -> Self {
+        Self {
+            guards_loops,
             ..self
         }
     }
@@ -113,6 +127,12 @@ impl ToolPolicy {
             .confined(self.confinement.at(cwd))
             .with_background_after(self.background_after)
             .with_environment(&self.environment)
+    }
+
+    /// The guards of an agent: they come after every other interceptor.
+    pub(crate) fn guards(&self) -> Vec<Arc<dyn Interceptor>> {
+        let loops = || Arc::new(LoopGuard::new(self.questions())) as Arc<dyn Interceptor>;
+        self.guards_loops.then(loops).into_iter().collect()
     }
 
     /// The hooks of an agent in `workspace`, and the gate that decides on its calls. The gate comes after every

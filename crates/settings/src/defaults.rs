@@ -36,6 +36,7 @@ impl Default for Settings {
             idle_timeout: 300,
             answer_timeout: 3_600,
             background_after: 600,
+            loop_guard: true,
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,

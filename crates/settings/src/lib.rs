@@ -92,6 +92,8 @@ pub struct Settings {
     pub answer_timeout: u64,
     /// Seconds after which a command of the model becomes a background job; 0: never.
     pub background_after: u64,
+    /// Whether a model that repeats its tool calls is stopped.
+    pub loop_guard: bool,
     /// Whether a nearly full context window is compacted automatically.
     pub auto_compact: bool,
     pub discover_local_models: bool,

@@ -224,6 +224,13 @@ pub const SETTINGS: &[Setting] = &[
         }),
     },
     Setting {
+        name: "loop_guard",
+        default: "true",
+        accepts: "true or false",
+        description: "Whether osier stops a model that repeats the same tool calls with the same results.",
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.loop_guard = value)),
+    },
+    Setting {
         name: "auto_compact",
         default: "true",
         accepts: "true or false",

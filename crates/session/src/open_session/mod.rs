@@ -378,6 +378,7 @@ fn listeners(
             .cloned()
             .chain(hooks)
             .chain(own)
+            .chain(policy.guards())
             .chain(last)
             .collect(),
         rules,
