@@ -93,6 +93,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "tree",
     "fan",
     "usage",
+    "budget",
     "app",
     "run",
 ];

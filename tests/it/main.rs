@@ -59,6 +59,7 @@ mod sandbox;
 mod scripts;
 mod search_tools;
 mod serve;
+mod session_budget;
 mod sessions;
 mod subagents;
 mod support;

@@ -54,6 +54,7 @@
 pub mod accounts;
 mod actor;
 mod answer_stream;
+mod budget;
 mod checkpoints;
 mod commands;
 mod compaction;

@@ -13,6 +13,7 @@ use osier_sandbox::Confinement;
 use osier_store::writer::Writer;
 use osier_tools::Workspace;
 
+use crate::budget::SessionBudget;
 use crate::loop_guard::LoopGuard;
 use crate::review::SessionReviewer;
 
@@ -32,6 +33,8 @@ pub(crate) struct ToolPolicy {
     environment: BTreeMap<String, String>,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
+    /// Not set before a session is open.
+    budget: Option<SessionBudget>,
     /// Not set before a session is open.
     reviewer: Option<SessionReviewer>,
 }
@@ -53,6 +56,7 @@ impl ToolPolicy {
             guards_loops: false,
             environment: BTreeMap::new(),
             hooks: None,
+            budget: None,
             reviewer: None,
         }
     }
@@ -129,10 +133,19 @@ impl ToolPolicy {
             .with_environment(&self.environment)
     }
 
+    /// Sets the budget of the session.
+    #[must_use]
+    pub(crate) fn with_budget(self, budget: SessionBudget) -> Self {
+        let budget = Some(budget);
+        Self { budget, ..self }
+    }
+
     /// The guards of an agent: they come after every other interceptor.
     pub(crate) fn guards(&self) -> Vec<Arc<dyn Interceptor>> {
         let loops = || Arc::new(LoopGuard::new(self.questions())) as Arc<dyn Interceptor>;
-        self.guards_loops.then(loops).into_iter().collect()
+        let loops = self.guards_loops.then(loops);
+        let budget = self.budget.as_ref().map(SessionBudget::guard);
+        loops.into_iter().chain(budget).collect()
     }
 
     /// The hooks of an agent in `workspace`, and the gate that decides on its calls. The gate comes after every

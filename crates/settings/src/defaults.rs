@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use osier_llm::CacheRetention;
-use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
+use osier_protocol::{Budget, NetworkAccess, PermissionMode, SandboxMode};
 
 use crate::Settings;
 use crate::screen::{ExitOutput, FooterPart, Images};
@@ -36,6 +36,7 @@ impl Default for Settings {
             idle_timeout: 300,
             answer_timeout: 3_600,
             background_after: 600,
+            budget: Budget::default(),
             loop_guard: true,
             auto_compact: true,
             discover_local_models: true,

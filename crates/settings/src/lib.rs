@@ -42,7 +42,7 @@ use toml::de::DeValue;
 
 use osier_base::problem::Problem;
 use osier_llm::{CacheRetention, ThinkingLevel};
-use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
+use osier_protocol::{Budget, NetworkAccess, PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
@@ -92,6 +92,8 @@ pub struct Settings {
     pub answer_timeout: u64,
     /// Seconds after which a command of the model becomes a background job; 0: never.
     pub background_after: u64,
+    /// The budget of each session.
+    pub budget: Budget,
     /// Whether a model that repeats its tool calls is stopped.
     pub loop_guard: bool,
     /// Whether a nearly full context window is compacted automatically.

@@ -62,6 +62,7 @@ impl Settings {
         }
         settings.permissions = settings.permissions.max(user.permissions);
         settings.sandbox = settings.sandbox.max(user.sandbox);
+        settings.budget = settings.budget.stricter(&user.budget);
         settings.sandbox_write = user.sandbox_write;
         settings.pass_environment = user.pass_environment;
         settings.secret_warnings |= user.secret_warnings;

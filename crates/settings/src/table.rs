@@ -3,7 +3,9 @@
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
 use super::screen::{ExitOutput, Images};
-use super::value::{address, cache_retention, network, number, restrictions, rules, text, texts};
+use super::value::{
+    address, cache_retention, dollars, network, number, restrictions, rules, text, texts,
+};
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
 use osier_llm::catalogue::refresh::SOURCE;
@@ -221,6 +223,35 @@ pub const SETTINGS: &[Setting] = &[
         take: Plain(|settings, value| {
             settings.background_after = number(value)?;
             Some(())
+        }),
+    },
+    Setting {
+        name: "max_cost",
+        default: "",
+        accepts: "a number of US dollars",
+        description: "Stop a session before the next model call when its calls have cost this much; `/budget` raises it.",
+        take: Plain(|settings, value| {
+            dollars(value).map(|cost| settings.budget.cost = Some(cost).filter(|cost| *cost > 0.0))
+        }),
+    },
+    Setting {
+        name: "max_tokens",
+        default: "",
+        accepts: "a whole number",
+        description: "Stop a session when its model calls have used this many input and output tokens.",
+        take: Plain(|settings, value| {
+            number(value)
+                .map(|tokens| settings.budget.tokens = Some(tokens).filter(|tokens| *tokens > 0))
+        }),
+    },
+    Setting {
+        name: "max_session_turns",
+        default: "",
+        accepts: "a whole number",
+        description: "Stop a session after this many model calls, those of subagents and summaries included.",
+        take: Plain(|settings, value| {
+            number(value)
+                .map(|turns| settings.budget.turns = Some(turns).filter(|turns| *turns > 0))
         }),
     },
     Setting {

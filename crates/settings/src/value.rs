@@ -40,6 +40,15 @@ pub(super) fn number<T: TryFrom<u64>>(value: &DeValue<'_>) -> Option<T> {
     T::try_from(number).ok()
 }
 
+/// An amount from 0.
+pub(super) fn dollars(value: &DeValue<'_>) -> Option<f64> {
+    let amount = match value {
+        DeValue::Float(amount) => amount.as_str().parse().ok()?,
+        value => number::<u32>(value)?.into(),
+    };
+    (0.0..=1e9).contains(&amount).then_some(amount)
+}
+
 /// A URL to which secrets can be sent.
 pub(super) fn address(value: &DeValue<'_>) -> Option<String> {
     let text = value.as_str()?.trim().trim_end_matches('/');

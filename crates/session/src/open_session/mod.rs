@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 pub(crate) use self::context::SessionContext;
 pub(crate) use self::file::copy;
 use self::file::open_file;
+use crate::budget::SessionBudget;
 use crate::checkpoints::SessionFiles;
 use crate::compaction::Compactor;
 use crate::jobs;
@@ -56,6 +57,7 @@ pub(crate) struct OpenSession {
     /// Not set for a session that is not stored.
     pub files: Option<SessionFiles>,
     pub subagents: Arc<Subagents>,
+    pub budget: SessionBudget,
     /// The complete file is indexed.
     pub indexed: bool,
     /// Entries of messages whose `MessageEnd` follows.
@@ -110,7 +112,9 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let policy = context.session_policy(setup, &store);
+        let last_stored = messages.last().map(|stored| stored.entry_id.clone());
+        let budget = context.budget(setup, &store, last_stored.clone());
+        let policy = context.session_policy(setup, &store, &budget);
         let workspace = workspace(setup, &policy, &context);
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
@@ -123,7 +127,7 @@ impl OpenSession {
             files,
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, &mcp);
-        let transport = models.transport();
+        let transport = budget.transport(models.transport());
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
@@ -171,7 +175,8 @@ impl OpenSession {
             stored,
             info,
             state,
-            last_stored: messages.last().map(|stored| stored.entry_id.clone()),
+            last_stored,
+            budget,
             messages,
             at_start,
         })

@@ -141,6 +141,9 @@ commands! {
             .feature().slash("session");
         ShowUsage "usage" "Show tokens, cost and cache hits by model"
             .op(|| Op::GetUsage).slash("usage");
+        Budget "budget" "Show or change the budget of the session"
+            .feature()
+            .slash_with("budget", "[USD|N tokens|N turns|off]", arguments::budget);
         Context "context" "Show what fills the context window"
             .op(|| Op::Tree(TreeOp::GetContext)).slash("context");
         Pin "pin" "Pin the session in the list, or unpin it"
