@@ -14,7 +14,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("crossterm", &["term", "tui"]),
     ("mlua", &["extensions"]),
     ("ratatui", &["term", "tui"]),
-    ("reqwest", &["llm", "mcp", "rpc"]),
+    ("reqwest", &["llm", "mcp", "rpc", "web"]),
     ("rmcp", &["mcp"]),
     ("rusqlite", &["index", "proxy", "transfer"]),
     ("syntect", &["term"]),

@@ -73,5 +73,6 @@ mod tui;
 mod turns;
 mod vim;
 mod web;
+mod web_fetch;
 mod wire_formats;
 mod write_errors;

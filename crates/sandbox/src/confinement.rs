@@ -137,6 +137,12 @@ impl Confinement {
         *self.lock().network() != NetworkAccess::Off
     }
 
+    /// Whether the sandbox is on and denies commands some of the network.
+    pub fn denies_network(&self) -> bool {
+        let requested = self.lock();
+        requested.effective() != SandboxMode::Off && *requested.network() != NetworkAccess::All
+    }
+
     /// Whether plan mode forces the sandbox: then nothing can run outside of it.
     pub fn is_plan(&self) -> bool {
         self.lock().plan

@@ -11,7 +11,7 @@ use osier_permissions::{Gate, Permissions, ServerTools};
 use osier_protocol::questions::Questions;
 use osier_sandbox::Confinement;
 use osier_store::writer::Writer;
-use osier_tools::Workspace;
+use osier_tools::{Web, WebOptions, Workspace};
 
 use crate::budget::SessionBudget;
 use crate::loop_guard::LoopGuard;
@@ -29,6 +29,8 @@ pub(crate) struct ToolPolicy {
     background_after: Option<Duration>,
     /// Whether a model that repeats its calls is stopped.
     guards_loops: bool,
+    /// Fetches pages; its cache is shared by all agents.
+    web: Web,
     /// Additional environment variables of commands.
     environment: BTreeMap<String, String>,
     /// Not set before a session is open.
@@ -54,6 +56,7 @@ impl ToolPolicy {
             interactive,
             background_after,
             guards_loops: false,
+            web: Web::default(),
             environment: BTreeMap::new(),
             hooks: None,
             budget: None,
@@ -68,6 +71,13 @@ impl ToolPolicy {
             environment,
             ..self
         }
+    }
+
+    /// Sets what pages can be fetched from.
+    #[must_use]
+    pub(crate) fn with_web(self, options: WebOptions) -> Self {
+        let web = Web::new(options);
+        Self { web, ..self }
     }
 
     /// Sets whether a model that repeats its calls is stopped.
@@ -131,6 +141,7 @@ impl ToolPolicy {
             .confined(self.confinement.at(cwd))
             .with_background_after(self.background_after)
             .with_environment(&self.environment)
+            .with_web(self.web.clone())
     }
 
     /// Sets the budget of the session.

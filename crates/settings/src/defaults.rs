@@ -56,6 +56,7 @@ impl Default for Settings {
             sandbox: SandboxMode::default(),
             sandbox_network: NetworkAccess::Off,
             sandbox_write: Vec::new(),
+            web_private_hosts: Vec::new(),
             pass_environment: Vec::new(),
             secret_warnings: true,
             command_environment: BTreeMap::new(),

@@ -128,6 +128,8 @@ pub struct Settings {
     pub sandbox_network: NetworkAccess,
     /// Additional folders that sandboxed commands can write to.
     pub sandbox_write: Vec<String>,
+    /// Hosts of private networks that `web_fetch` can reach.
+    pub web_private_hosts: Vec<String>,
     /// Environment variables with keys of model providers that commands, hooks, plugins and MCP servers inherit.
     pub pass_environment: Vec<String>,
     /// Whether the user is warned about keys in texts that the model gets.

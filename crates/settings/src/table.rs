@@ -4,7 +4,7 @@ use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
 use super::screen::{ExitOutput, Images};
 use super::value::{
-    address, cache_retention, dollars, network, number, restrictions, rules, text, texts,
+    address, cache_retention, dollars, hosts, network, number, restrictions, rules, text, texts,
 };
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
@@ -453,6 +453,16 @@ pub const SETTINGS: &[Setting] = &[
         take: Safety(
             |settings, value| texts(value).map(|value| settings.sandbox_write = value),
             |settings| settings.sandbox_write.clear(),
+        ),
+    },
+    Setting {
+        name: "web_private_hosts",
+        default: "[]",
+        accepts: "a list of hosts, e.g. [\"localhost:3000\", \"10.0.0.0/8\"]",
+        description: "Hosts of private networks that `web_fetch` can reach: `localhost`, addresses and networks.",
+        take: Safety(
+            |settings, value| hosts(value).map(|value| settings.web_private_hosts = value),
+            |settings| settings.web_private_hosts.clear(),
         ),
     },
     Setting {

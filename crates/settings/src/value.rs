@@ -76,12 +76,16 @@ pub(super) fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
     list.iter().map(|value| text(value.get_ref())).collect()
 }
 
+pub(super) fn hosts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let hosts = texts(value)?;
+    let whole = hosts.iter().all(|host| HostRule::parse(host).is_ok());
+    whole.then_some(hosts)
+}
+
 /// Everything, nothing, or a list of hosts.
 pub(super) fn network(value: &DeValue<'_>) -> Option<NetworkAccess> {
     if let Some(all) = value.as_bool() {
         return Some(all.into());
     }
-    let hosts = texts(value)?;
-    let whole = hosts.iter().all(|host| HostRule::parse(host).is_ok());
-    whole.then_some(NetworkAccess::Hosts(hosts))
+    hosts(value).map(NetworkAccess::Hosts)
 }

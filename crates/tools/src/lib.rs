@@ -1,4 +1,5 @@
-//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user.
+//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user,
+//! web_fetch.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -66,6 +67,7 @@ mod testing;
 mod todo;
 mod truncation;
 mod walk;
+mod web_fetch;
 mod workspace;
 mod write;
 
@@ -77,6 +79,7 @@ use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
 pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
+pub use osier_web::{Web, WebAddress, WebOptions};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
@@ -91,6 +94,8 @@ pub struct BuiltIn {
     pub label: &'static str,
     /// The tool changes nothing, so it runs without a question.
     pub read_only: bool,
+    /// The tool only reads, but from the network: plan mode asks before it runs.
+    pub reads_web: bool,
     /// The tool waits for an answer of the user, so subagents do not have it.
     pub asks_user: bool,
     /// The main argument, shown next to the label.
@@ -114,11 +119,12 @@ const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
 pub const SUBAGENT: &str = "task";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 9] = [
+pub const BUILT_IN: [BuiltIn; 10] = [
     BuiltIn {
         name: "read",
         label: "Read",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Read)),
@@ -128,6 +134,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "write",
         label: "Write",
         read_only: false,
+        reads_web: false,
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Write)),
@@ -137,6 +144,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "edit",
         label: "Edit",
         read_only: false,
+        reads_web: false,
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Edit)),
@@ -146,6 +154,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "bash",
         label: "Bash",
         read_only: false,
+        reads_web: false,
         asks_user: false,
         main_argument: "command",
         file: None,
@@ -155,6 +164,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "grep",
         label: "Grep",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::Search)),
@@ -164,6 +174,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "find",
         label: "Find",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::List)),
@@ -173,6 +184,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "ls",
         label: "Ls",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "path",
         file: Some(file("path", FileUse::List)),
@@ -182,6 +194,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "todo",
         label: "Todo",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "",
         file: None,
@@ -191,10 +204,21 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "ask_user",
         label: "Ask",
         read_only: true,
+        reads_web: false,
         asks_user: true,
         main_argument: "",
         file: None,
         make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "web_fetch",
+        label: "Fetch",
+        read_only: false,
+        reads_web: true,
+        asks_user: false,
+        main_argument: "url",
+        file: None,
+        make: |workspace| Arc::new(web_fetch::WebFetchTool::new(workspace)),
     },
 ];
 
@@ -255,7 +279,8 @@ mod tests {
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user";
+        let hint =
+            "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user, web_fetch";
         assert_eq!(error.hint(), hint);
     }
 

@@ -114,6 +114,21 @@ pub(super) static READ: Spellings = Spellings {
     ..Spellings::NONE
 };
 
+pub(super) static WEB_FETCH: Spellings = Spellings {
+    names: &[
+        OtherName::of("webfetch"),
+        OtherName::of("fetch"),
+        OtherName::of("fetch_url"),
+        OtherName::of("fetch_webpage"),
+        OtherName::of("read_web_page"),
+        OtherName::of("read_url_content"),
+        OtherName::of("url_fetch"),
+    ],
+    arguments: &[("url", &["uri", "link", "address", "website"])],
+    without_effect: &["prompt", "format", "timeout", "description"],
+    ..Spellings::NONE
+};
+
 pub(super) static WRITE: Spellings = Spellings {
     names: &[
         OtherName::of("write_file"),

@@ -22,6 +22,7 @@ use osier_base::process::{Invocation, LeftRunning};
 use osier_protocol::JobInfo;
 use osier_protocol::questions::{Answer, Question, Questions};
 use osier_sandbox::{Confined, Confinement, Report};
+use osier_web::Web;
 use serde_json::Value;
 
 /// Called when a job starts or ends.
@@ -40,6 +41,7 @@ pub struct Workspace {
     survivors: Arc<Survivors>,
     editor: Option<Arc<dyn Editor>>,
     questions: Option<Questions>,
+    web: Web,
 }
 
 impl Workspace {
@@ -64,6 +66,7 @@ impl Workspace {
             survivors: Arc::default(),
             editor: None,
             questions: None,
+            web: Web::default(),
         }
     }
 
@@ -93,6 +96,17 @@ impl Workspace {
     pub fn with_questions(mut self, questions: Option<Questions>) -> Self {
         self.questions = questions;
         self
+    }
+
+    /// Fetches pages with `web`.
+    #[must_use]
+    pub fn with_web(mut self, web: Web) -> Self {
+        self.web = web;
+        self
+    }
+
+    pub(super) fn web(&self) -> &Web {
+        &self.web
     }
 
     /// Sets environment variables for commands.
