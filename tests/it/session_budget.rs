@@ -215,7 +215,7 @@ fn flag_stops_a_run_that_nobody_watches() {
     assert!(ended.stderr.contains(message), "{}", ended.stderr);
     let ended = home
         .scripted(&turns)
-        .args(["-p", "--max-cost", "-1", "go"])
+        .args(["-p", "--max-cost", "0", "go"])
         .run();
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("US dollars"), "{}", ended.stderr);

@@ -205,15 +205,90 @@ fn hash(call: &ToolCall, output: &ToolOutput) -> u64 {
     output.status.name().hash(&mut hasher);
     for block in &output.content {
         match block {
-            ContentBlock::Text { text } => text.hash(&mut hasher),
+            ContentBlock::Text { text } => hash_text(text, &mut hasher),
             ContentBlock::Image { data, .. } => data.hash(&mut hasher),
         }
     }
     hasher.finish()
 }
 
+/// Hashes a text without the times in it: `0.3s`, `12 ms`.
+fn hash_text(text: &str, hasher: &mut DefaultHasher) {
+    const UNITS: [&str; 10] = [
+        "ms", "s", "sec", "secs", "seconds", "m", "min", "us", "µs", "ns",
+    ];
+    let mut rest = text;
+    while let Some(start) = rest.find(|char: char| char.is_ascii_digit()) {
+        let (before, number) = rest.split_at(start);
+        before.hash(hasher);
+        let end = number.find(|char: char| !char.is_ascii_digit() && char != '.');
+        let (number, after) = number.split_at(end.unwrap_or(number.len()));
+        let unit = after.strip_prefix(' ').unwrap_or(after);
+        let unit_end = unit.find(|char: char| !char.is_alphabetic());
+        let (unit, behind) = unit.split_at(unit_end.unwrap_or(unit.len()));
+        if UNITS.contains(&unit) {
+            rest = behind;
+        } else {
+            number.hash(hasher);
+            rest = after;
+        }
+    }
+    rest.hash(hasher);
+}
+
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     let first = chars.next().map(|char| char.to_ascii_uppercase());
     first.into_iter().chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_make_no_difference() {
+        let hash = |text: &str| {
+            let mut hasher = DefaultHasher::new();
+            hash_text(text, &mut hasher);
+            hasher.finish()
+        };
+        let one = hash("3 failed [exit code 1, after 0.3s] finished in 12 ms");
+        assert_eq!(
+            one,
+            hash("3 failed [exit code 1, after 2m] finished in 9 ms")
+        );
+        assert_ne!(
+            one,
+            hash("2 failed [exit code 1, after 0.3s] finished in 12 ms")
+        );
+        assert_ne!(
+            one,
+            hash("3 failed [exit code 2, after 0.3s] finished in 12 ms")
+        );
+        assert_ne!(hash("12 months"), hash("13 months"));
+    }
+
+    #[test]
+    fn shortest_cycle_counts() {
+        let watch = |turns: &[u64]| Watch {
+            turns: turns.to_vec(),
+            ..Watch::default()
+        };
+        for (turns, expected) in [
+            (&[1, 1][..], None),
+            (&[1, 1, 1], Some((1, 3))),
+            (&[9, 1, 1, 1, 1], Some((1, 4))),
+            (&[1, 2, 1, 2, 1, 2], Some((2, 3))),
+            (&[1, 2, 1, 2, 1, 2, 1], None),
+            (&[1, 2, 1, 2, 1], None),
+            (&[1, 1, 2, 1, 1, 2, 1, 1, 2], Some((3, 3))),
+            (&[1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4], Some((4, 3))),
+            (&[1, 2, 3, 1, 2, 4, 1, 2, 3], None),
+        ] {
+            let found = watch(turns).repetition();
+            let found = found.map(|found| (found.cycle, found.count));
+            assert_eq!(found, expected, "{turns:?}");
+        }
+    }
 }
