@@ -36,6 +36,9 @@ pub fn run() -> ExitCode {
     if let Some(code) = osier_sandbox::helper::run(std::env::args_os().skip(1)) {
         return code;
     }
+    if let Some(code) = osier_tools::html_helper::run(std::env::args_os().skip(1)) {
+        return code;
+    }
     terminal_output::report_panics();
     report_file_size_limit();
     let args = match Args::try_parse() {

@@ -243,6 +243,10 @@ fn web_options(setup: &SessionSetup) -> WebOptions {
     WebOptions {
         private_hosts: rules.collect(),
         ca_file: settings.ca_file.clone().map(Into::into),
+        program: setup
+            .helper
+            .clone()
+            .or_else(|| std::env::current_exe().ok()),
     }
 }
 

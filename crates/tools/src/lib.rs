@@ -79,6 +79,7 @@ use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
 pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
+pub use osier_web::helper as html_helper;
 pub use osier_web::{Web, WebAddress, WebOptions};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};

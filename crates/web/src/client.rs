@@ -1,7 +1,7 @@
 //! HTTP clients that connect only to checked addresses.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ pub struct WebOptions {
     pub private_hosts: Vec<HostRule>,
     /// Certificates (PEM) of authorities that are trusted in addition to the system's.
     pub ca_file: Option<Arc<Path>>,
+    /// The program with the hidden subcommand that converts pages; without it, this process converts them.
+    pub program: Option<PathBuf>,
 }
 
 /// A client for `url` alone. It connects only to addresses that were checked, without resolving the name again.

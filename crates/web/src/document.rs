@@ -1,5 +1,7 @@
 //! The text of a document: its character encoding, its type, and its conversion to Markdown.
 
+use std::path::Path;
+
 use encoding_rs::{Encoding, UTF_8};
 use osier_base::text::sanitize;
 use reqwest::Url;
@@ -27,6 +29,7 @@ pub(crate) async fn page(
     url: &Url,
     body: Vec<u8>,
     content_type: Option<String>,
+    program: Option<&Path>,
 ) -> Result<Page, FetchError> {
     let declared = content_type.unwrap_or_default().to_ascii_lowercase();
     let (kind, parameters) = declared.split_once(';').unwrap_or((&declared, ""));
@@ -49,7 +52,7 @@ pub(crate) async fn page(
         text,
     };
     if is_html(kind) {
-        let converted = html::to_markdown(page.text).await?;
+        let converted = html::to_markdown(&sanitize(&page.text), program).await?;
         page.title = converted.title;
         page.text = converted.markdown;
     }
@@ -121,7 +124,7 @@ mod tests {
     async fn of(body: &[u8], content_type: &str) -> Result<Page, FetchError> {
         let url = Url::parse("https://example.org/").unwrap();
         let content_type = Some(content_type.to_owned()).filter(|kind| !kind.is_empty());
-        page(&url, body.to_vec(), content_type).await
+        page(&url, body.to_vec(), content_type, None).await
     }
 
     #[tokio::test]

@@ -73,6 +73,14 @@ pub enum FetchError {
 }
 
 impl FetchError {
+    /// Why a page cannot be converted.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::Conversion(reason) => reason,
+            error => error.to_string(),
+        }
+    }
+
     pub(crate) fn of_address(url: &Url, error: &ReachError) -> Self {
         let host = url.host_str().unwrap_or_default().to_owned();
         match error {
@@ -119,7 +127,9 @@ impl Web {
                     });
                 }
                 Step::Document { body, content_type } => {
-                    let page = document::page(&url, body, content_type).await?;
+                    let page =
+                        document::page(&url, body, content_type, self.options.program.as_deref())
+                            .await?;
                     let page = Arc::new(page);
                     self.cache.put(&start, &page);
                     return Ok(Fetched::Page(page));

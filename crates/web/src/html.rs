@@ -1,18 +1,26 @@
-//! HTML to Markdown. The converter is recursive, so pages that are nested too deeply are refused before.
+//! HTML to Markdown. A page can be built to need any amount of memory and time, so another process of osier converts it
+//! (`helper`), which has limits. The converter is recursive, so pages that are nested too deeply are refused before.
 
+pub mod helper;
+
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use htmd::element_handler::Handlers;
 use htmd::{Element, HtmlToMarkdown, Node};
-use tokio::sync::oneshot;
+use osier_base::process::{Invocation, QuietError, run_bounded};
+use serde::{Deserialize, Serialize};
 
 use crate::fetch::FetchError;
 
 /// Elements within one another at most.
 const DEPTH: usize = 512;
-/// The stack of the converter; the pages that it uses are all it costs.
-const STACK: usize = 64 * 1024 * 1024;
+/// Time for a page.
+const TIME: Duration = Duration::from_secs(15);
+/// Bytes of the answer of the helper at most.
+const ANSWER: usize = 16 * 1024 * 1024;
 /// Elements without text for a reader.
 const SKIPPED: [&str; 13] = [
     "script", "style", "noscript", "template", "iframe", "object", "embed", "svg", "canvas",
@@ -26,20 +34,42 @@ pub(crate) struct Converted {
     pub markdown: String,
 }
 
-/// Converts a page on a thread of its own.
-pub(crate) async fn to_markdown(html: String) -> Result<Converted, FetchError> {
-    let (reply, converted) = oneshot::channel();
-    let work = move || {
-        // Nobody waits for an interrupted call.
-        let _ = reply.send(convert(&html));
+/// Converts a page: in a process of `program`, which has limits, or without one in this process.
+pub(crate) async fn to_markdown(
+    html: &str,
+    program: Option<&Path>,
+) -> Result<Converted, FetchError> {
+    let Some(program) = program else {
+        return convert(html);
     };
-    let builder = std::thread::Builder::new().name("html".to_owned());
-    builder
-        .stack_size(STACK)
-        .spawn(work)
-        .map_err(|error| FetchError::Conversion(error.to_string()))?;
-    let failed = |_| FetchError::Conversion("the converter failed".to_owned());
-    converted.await.map_err(failed)?
+    let invocation = Invocation::new(program, [helper::NAME]);
+    let output = run_bounded(&invocation, Some(html.as_bytes()), ANSWER, TIME).await;
+    let failed = || {
+        let reason = "it needs too much memory or time; it may be built to do harm";
+        FetchError::Conversion(reason.to_owned())
+    };
+    let output = output.map_err(|error| match error {
+        QuietError::Timeout { .. } => failed(),
+        error => FetchError::Conversion(error.to_string()),
+    })?;
+    let answer: Answer = serde_json::from_slice(&output.stdout).map_err(|_| failed())?;
+    match answer {
+        Answer::Converted { title, markdown } => Ok(Converted { title, markdown }),
+        Answer::Problem { problem } => Err(FetchError::Conversion(problem)),
+    }
+}
+
+/// The line of the helper.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Answer {
+    Converted {
+        title: Option<String>,
+        markdown: String,
+    },
+    Problem {
+        problem: String,
+    },
 }
 
 fn convert(html: &str) -> Result<Converted, FetchError> {
@@ -114,7 +144,7 @@ mod tests {
             <h1>Hi</h1><p>One <b>bold</b> <a href=\"/x\">link</a></p><script>alert(1)</script>\
             <pre><code>let x = 1;</code></pre><ul><li>a</li><li>b</li></ul>\
             <table><tr><th>k</th><th>v</th></tr><tr><td>1</td><td>2</td></tr></table></body></html>";
-        let page = to_markdown(html.to_owned()).await.unwrap();
+        let page = to_markdown(html, None).await.unwrap();
         assert_eq!(page.title.as_deref(), Some("A & page"));
         let expected = "# Hi\n\nOne **bold** [link](/x)\n\n```\nlet x = 1;\n```\n\n*   a\n*   b\n\n\
             | k   | v   |\n| --- | --- |\n| 1   | 2   |";
@@ -124,9 +154,9 @@ mod tests {
     #[tokio::test]
     async fn deep_pages_are_refused_without_a_crash() {
         let deep = |depth| format!("{}x{}", "<div>".repeat(depth), "</div>".repeat(depth));
-        let page = to_markdown(deep(400)).await.unwrap();
+        let page = to_markdown(&deep(100), None).await.unwrap();
         assert_eq!(page.markdown, "x");
-        let error = to_markdown(deep(200_000)).await.err().unwrap();
+        let error = to_markdown(&deep(2_000), None).await.err().unwrap();
         let text = error.to_string();
         assert!(text.ends_with("deep, and the limit is 512"), "{text}");
     }

@@ -17,3 +17,4 @@ pub use address::WebAddress;
 pub use client::WebOptions;
 pub use document::Page;
 pub use fetch::{FetchError, Fetched, Web};
+pub use html::helper;
