@@ -126,6 +126,9 @@ osier_base::requests! {
             /// the job; `null` stops sending
             id: Option<String>,
         },
+        /// Continue the running commands of the model as background jobs; the model is told so.
+        #[request(Tools, Change => Jobs)]
+        MoveToBackground,
         /// Kill a background job with all its processes.
         #[request(Tools, None)]
         KillJob {

@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::file_access::Approvals;
 use super::file_states::Ledger;
+use super::foreground::Foreground;
 use super::jobs::Jobs;
 use super::output_directory::OutputDirectory;
 use crate::editor::Editor;
@@ -35,6 +36,7 @@ pub struct Workspace {
     pub(super) approvals: Approvals,
     pub(super) jobs: Jobs,
     job_observer: Option<JobObserver>,
+    pub(super) foreground: Foreground,
     /// When a command without a timeout becomes a background job.
     pub(super) background_after: Option<Duration>,
     pub(super) outputs: Arc<OutputDirectory>,
@@ -61,6 +63,7 @@ impl Workspace {
             approvals: Approvals::default(),
             jobs: Jobs::default(),
             job_observer: None,
+            foreground: Foreground::default(),
             background_after: None,
             outputs,
             survivors: Arc::default(),
@@ -142,6 +145,12 @@ impl Workspace {
     /// The background jobs of the session, oldest first.
     pub fn background_jobs(&self) -> Vec<JobInfo> {
         self.jobs.all().iter().map(|job| job.info()).collect()
+    }
+
+    /// Continues the commands of the model that run in the foreground as background jobs; how many there are. Commands in
+    /// a terminal of an editor are not among them.
+    pub fn move_to_background(&self) -> usize {
+        self.foreground.move_all()
     }
 
     /// Sends the output of a job to `updates` until it has ended; `None` for an unknown id.

@@ -385,6 +385,7 @@ impl Actor {
                 }
                 _ => self.job_view.unfollow(),
             },
+            Op::MoveToBackground => self.move_to_background(),
             Op::KillJob { id } => {
                 if let Some(session) = &self.session {
                     JobView::kill(id, &session.workspace, &self.emitter);

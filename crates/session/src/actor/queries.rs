@@ -81,6 +81,16 @@ impl Actor {
         self.publish(Event::About { about });
     }
 
+    /// Continues the commands of the model in the background; `Event::Jobs` follows.
+    pub(super) fn move_to_background(&self) {
+        let session = self.session.as_ref();
+        let moved = session.map_or(0, |session| session.workspace.move_to_background());
+        if moved == 0 {
+            let text = "no command of the model runs that could continue in the background";
+            self.notice(Severity::Warning, text);
+        }
+    }
+
     /// Runs a command of the user.
     pub(super) fn run_shell(&mut self, command: String, exclude_from_context: bool) {
         if let Some(session) = &self.session {

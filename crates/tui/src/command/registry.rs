@@ -91,6 +91,8 @@ commands! {
             .values(|| PermissionMode::ALL.map(PermissionMode::name).to_vec());
         ToggleTodo "toggle_todo" "Toggle the to-do list"
             .feature().slash("todo");
+        Background "background" "Continue the running command in the background"
+            .op(|| Op::MoveToBackground).slash("background");
         Jobs "jobs" "List background jobs"
             .feature().slash("jobs");
     }
