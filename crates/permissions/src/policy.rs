@@ -426,6 +426,8 @@ fn is_harmless(tool: &str, arguments: &Value) -> bool {
         Some(known) if known.read_only => true,
         // Each tool call of the subagent is checked separately.
         None if tool == osier_tools::SUBAGENT => true,
+        // Each call of a tool that it finds is checked.
+        None if tool == osier_tools::TOOL_SEARCH => true,
         // Without a command, `bash` only lists, reads or kills running jobs.
         Some(known) if known.name == "bash" => arguments.get("command").is_none(),
         _ => false,

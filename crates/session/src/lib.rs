@@ -69,6 +69,7 @@ mod jobs;
 pub mod known_secrets;
 mod loop_guard;
 mod mcp;
+mod mcp_on_demand;
 pub mod models;
 mod open_session;
 mod permissions;

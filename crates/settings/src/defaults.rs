@@ -38,6 +38,7 @@ impl Default for Settings {
             background_after: 600,
             budget: Budget::default(),
             loop_guard: true,
+            mcp_tools_share: 10,
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,

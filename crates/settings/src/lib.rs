@@ -96,6 +96,8 @@ pub struct Settings {
     pub budget: Budget,
     /// Whether a model that repeats its tool calls is stopped.
     pub loop_guard: bool,
+    /// The percentage of the context window that the definitions of MCP tools may fill.
+    pub mcp_tools_share: u64,
     /// Whether a nearly full context window is compacted automatically.
     pub auto_compact: bool,
     pub discover_local_models: bool,

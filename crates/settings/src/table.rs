@@ -262,6 +262,16 @@ pub const SETTINGS: &[Setting] = &[
         take: Plain(|settings, value| value.as_bool().map(|value| settings.loop_guard = value)),
     },
     Setting {
+        name: "mcp_tools_share",
+        default: "10",
+        accepts: "a percentage from 0 to 100",
+        description: "The share of the context window that the definitions of MCP tools may fill. Beyond it the model loads them on demand; 100 turns that off.",
+        take: Plain(|settings, value| {
+            settings.mcp_tools_share = number(value).filter(|percent| *percent <= 100)?;
+            Some(())
+        }),
+    },
+    Setting {
         name: "auto_compact",
         default: "true",
         accepts: "true or false",

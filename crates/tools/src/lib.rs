@@ -120,6 +120,9 @@ const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
 /// The tool that starts a subagent. The session provides it.
 pub const SUBAGENT: &str = "task";
 
+/// The tool that finds and loads tools of MCP servers. The session provides it.
+pub const TOOL_SEARCH: &str = "tool_search";
+
 /// Every tool, in the order that models see.
 pub const BUILT_IN: [BuiltIn; 10] = [
     BuiltIn {

@@ -16,6 +16,7 @@ use crate::checkpoints::SessionFiles;
 use crate::compaction::Compactor;
 use crate::jobs;
 use crate::mcp::{self, is_server_tool};
+use crate::mcp_on_demand::OnDemand;
 use crate::models::{ModelSession, Models};
 use crate::prompt::session_prompt;
 use crate::secret_warnings::SecretWarnings;
@@ -119,6 +120,8 @@ impl OpenSession {
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let mcp = start_servers(setup, &context, &workspace, &policy);
+        let share = setup.settings.mcp_tools_share;
+        let on_demand = OnDemand::new(Arc::new(mcp.clone()), share);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let Listeners {
             interceptors,
@@ -127,6 +130,10 @@ impl OpenSession {
             files,
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, &mcp);
+        // Before compaction: the interceptors after one that compacts are not called.
+        let interceptors = std::iter::once(on_demand.interceptor())
+            .chain(interceptors)
+            .collect();
         let transport = budget.transport(models.transport());
         let retry = retry(setup);
         let subagents = Subagents::new(
@@ -143,9 +150,10 @@ impl OpenSession {
             system_prompt: session_prompt(setup, "", &names),
             tools,
             sources: vec![
-                Arc::new(mcp.clone()),
+                Arc::new(on_demand.clone()),
                 Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
                 Arc::clone(&subagents) as Arc<dyn ToolSource>,
+                on_demand.loaded(),
             ],
             interceptors,
             messages: Vec::new(),
