@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, Metadata};
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -20,6 +20,7 @@ use super::details::{ReadDetails, to_value};
 use super::file_access::{FileTarget, reason};
 use super::file_states::{ContentHash, Stamp};
 use super::line_window::{Scan, Window, scan};
+use super::notebook;
 use super::spellings;
 use super::workspace::Workspace;
 use crate::image;
@@ -42,7 +43,7 @@ const MAX_LISTED: usize = 100;
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "read".to_owned(),
     description: format!(
-        "Read a text file with line numbers, or an image. At most {MAX_LINES} lines a call; continue with offset."
+        "Read a text file with line numbers, an image or a notebook. At most {MAX_LINES} lines a call; continue with offset."
     ),
     parameters: json!({
         "type": "object",
@@ -95,7 +96,7 @@ enum ReadError {
     Image { path: String, source: ImageError },
     #[error(
         "offset {offset} is past the end of `{path}`, which has {}",
-        counted(total, "line", "lines")
+        counted(total, unit_of(path), &format!("{}s", unit_of(path)))
     )]
     PastEnd {
         path: String,
@@ -187,6 +188,20 @@ fn read(
             path: name,
             size: metadata.len(),
         });
+    }
+    if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
+        let mut content = String::new();
+        source.read_to_string(&mut content).map_err(failed)?;
+        let range = (arguments.offset, arguments.limit);
+        let cells = notebook::read(workspace, target, &metadata, &content, range);
+        if let Some(output) = cells {
+            return output.map_err(|total| ReadError::PastEnd {
+                path: name,
+                offset: arguments.offset.unwrap_or(1),
+                total,
+            });
+        }
+        source.rewind().map_err(failed)?;
     }
     let window = Window {
         offset: arguments.offset.unwrap_or(1).max(1),
@@ -289,6 +304,15 @@ fn picture(
         details: to_value(&details),
         status: ToolStatus::Success,
     })
+}
+
+/// What `offset` counts in a file.
+fn unit_of(path: &str) -> &'static str {
+    if notebook::is_notebook(Path::new(path)) {
+        "cell"
+    } else {
+        "line"
+    }
 }
 
 pub(super) fn is_missing(error: &io::Error) -> bool {

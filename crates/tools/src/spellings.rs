@@ -69,6 +69,7 @@ const NEW: &[&str] = &[
     "updated_text",
     "new_content",
     "insert_text",
+    "new_source",
 ];
 
 const ALL: &[&str] = &["all", "allow_multiple", "replace_all_occurrences", "global"];
@@ -163,6 +164,9 @@ pub(super) static WRITE: Spellings = Spellings {
 pub(super) static EDIT: Spellings = Spellings {
     names: &[
         OtherName::of("multi_edit"),
+        OtherName::of("notebook_edit"),
+        OtherName::of("edit_notebook"),
+        OtherName::of("edit_notebook_cell"),
         OtherName::of("edit_file"),
         OtherName::of("file_edit"),
         OtherName::of("str_replace"),
@@ -190,6 +194,9 @@ pub(super) static EDIT: Spellings = Spellings {
         ("edits.new_string", NEW),
         ("edits.replace_all", ALL),
         ("insert_line", &[]),
+        ("cell_id", &["cell", "cell_number"]),
+        ("edit_mode", &[]),
+        ("cell_type", &[]),
         ("expected_replacements", &["expected_occurrences"]),
     ],
     without_effect: &[
@@ -201,6 +208,9 @@ pub(super) static EDIT: Spellings = Spellings {
         // Checked by the tool.
         "expected_replacements",
         "insert_line",
+        "cell_id",
+        "edit_mode",
+        "cell_type",
     ],
     ..Spellings::NONE
 };
