@@ -74,5 +74,6 @@ mod turns;
 mod vim;
 mod web;
 mod web_fetch;
+mod web_search;
 mod wire_formats;
 mod write_errors;

@@ -178,6 +178,7 @@ impl Aspects {
         let what = file.filter(|_| is_given).unwrap_or_else(|| {
             let main = match tool {
                 osier_tools::SUBAGENT => text("agent"),
+                osier_tools::WEB_SEARCH => text("query"),
                 _ => known.map(|known| known.main_argument).and_then(text),
             };
             let main = main.unwrap_or_default();

@@ -211,6 +211,7 @@ impl Gate {
             "edit" => "Make this change?",
             "read" => "Read this file?",
             "web_fetch" => "Fetch this page?",
+            "web_search" => "Search the web?",
             name => &format!("Call the tool `{name}`?"),
         };
         match why {
@@ -298,7 +299,7 @@ impl Gate {
     /// Whether the sandbox can prevent `tool` from writing, which plan mode requires, or denies commands the network that
     /// `tool` uses.
     async fn confines(&self, tool: &str) -> bool {
-        if osier_tools::find(tool).is_some_and(|known| known.reads_web) {
+        if osier_tools::reads_web(tool) {
             return self.workspace.confinement().denies_network();
         }
         tool == "bash"

@@ -295,7 +295,7 @@ impl Permissions {
             patterns: aspects.patterns(tool, &self.cwd),
         };
         let harmless = is_harmless(tool, arguments);
-        if state.mode == PermissionMode::Plan && !harmless && !reads_web(tool) {
+        if state.mode == PermissionMode::Plan && !harmless && !osier_tools::reads_web(tool) {
             return match tool {
                 "bash" if confined => Verdict::Allow,
                 "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools, or ask the user to leave plan mode".to_owned()),
@@ -332,7 +332,7 @@ impl Permissions {
             harmless || hint == Some(&Hint::Allow) || state.allows(&aspects, &self.cwd, &WRITTEN);
         match state.mode {
             _ if allowed => Verdict::Allow,
-            PermissionMode::Yolo if confined && reads_web(tool) => {
+            PermissionMode::Yolo if confined && osier_tools::reads_web(tool) => {
                 ask("the sandbox denies the network to commands".to_owned())
             }
             PermissionMode::Yolo => Verdict::Allow,
@@ -413,11 +413,6 @@ impl State {
                 .iter()
                 .all(|aspect| rules.iter().any(|rule| aspect.is_covered(rule, cwd)))
     }
-}
-
-/// Whether the call only reads from the network: it needs permission, but changes nothing.
-fn reads_web(tool: &str) -> bool {
-    osier_tools::find(tool).is_some_and(|known| known.reads_web)
 }
 
 /// Whether the call changes nothing and does not use the network.

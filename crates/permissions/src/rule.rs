@@ -53,7 +53,8 @@ impl Rule {
 
     /// Whether the rule names a built-in tool.
     pub fn is_built_in(&self) -> bool {
-        BUILT_IN.iter().any(|tool| tool.name == self.tool) || self.tool == "task"
+        BUILT_IN.iter().any(|tool| tool.name == self.tool)
+            || ["task", "web_search"].contains(&self.tool.as_str())
     }
 
     /// The built-in tool that the rule is likely to mean, if it names none.
@@ -239,7 +240,7 @@ impl PathGlob {
 }
 
 /// Tool names of other agents, and osier's.
-const NAMES: [(&str, &str); 12] = [
+const NAMES: [(&str, &str); 13] = [
     ("Bash", "bash"),
     ("Read", "read"),
     ("Write", "write"),
@@ -252,6 +253,7 @@ const NAMES: [(&str, &str); 12] = [
     ("TodoWrite", "todo"),
     ("AskUserQuestion", "ask_user"),
     ("WebFetch", "web_fetch"),
+    ("WebSearch", "web_search"),
 ];
 
 /// Names of tools that no tool of osier has, but that are known for what the other name stands for.

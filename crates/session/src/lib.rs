@@ -95,6 +95,7 @@ mod transfer;
 mod tree;
 mod trust;
 mod usage;
+mod web_search;
 mod workspace;
 
 pub use actor::{RemoteSession, SessionHandle, StartError};

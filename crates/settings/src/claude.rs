@@ -38,6 +38,7 @@ const TOOLS: &[(&str, &[&str], &[&str])] = &[
     ("TodoWrite", &["todo"], &["todo"]),
     ("AskUserQuestion", &["ask_user"], &["ask_user"]),
     ("WebFetch", &["web_fetch"], &["web_fetch"]),
+    ("WebSearch", &["web_search"], &["web_search"]),
     ("Task", &["task"], &["task"]),
     ("Agent", &["task"], &["task"]),
 ];

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use osier_llm::CacheRetention;
 use osier_protocol::{Budget, NetworkAccess, PermissionMode, SandboxMode};
 
-use crate::Settings;
 use crate::screen::{ExitOutput, FooterPart, Images};
+use crate::{Settings, WebSearch};
 
 impl Default for Settings {
     fn default() -> Self {
@@ -57,6 +57,7 @@ impl Default for Settings {
             sandbox: SandboxMode::default(),
             sandbox_network: NetworkAccess::Off,
             sandbox_write: Vec::new(),
+            web_search: WebSearch::default(),
             web_private_hosts: Vec::new(),
             pass_environment: Vec::new(),
             secret_warnings: true,

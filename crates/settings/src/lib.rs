@@ -48,6 +48,7 @@ pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
 pub use screen::{ExitOutput, FooterPart, Images, READING, wants_reading};
 pub use table::SETTINGS;
+pub use value::WebSearch;
 
 /// All settings, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,6 +131,8 @@ pub struct Settings {
     pub sandbox_network: NetworkAccess,
     /// Additional folders that sandboxed commands can write to.
     pub sandbox_write: Vec<String>,
+    /// How the tool `web_search` searches.
+    pub web_search: WebSearch,
     /// Hosts of private networks that `web_fetch` can reach.
     pub web_private_hosts: Vec<String>,
     /// Environment variables with keys of model providers that commands, hooks, plugins and MCP servers inherit.

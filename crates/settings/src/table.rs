@@ -5,6 +5,7 @@ use super::hold::at_least_ask;
 use super::screen::{ExitOutput, Images};
 use super::value::{
     address, cache_retention, dollars, hosts, network, number, restrictions, rules, text, texts,
+    web_search,
 };
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
@@ -464,6 +465,13 @@ pub const SETTINGS: &[Setting] = &[
             |settings, value| texts(value).map(|value| settings.sandbox_write = value),
             |settings| settings.sandbox_write.clear(),
         ),
+    },
+    Setting {
+        name: "web_search",
+        default: "\"auto\"",
+        accepts: "auto, provider, brave, tavily, exa, off, or the URL of a SearXNG server",
+        description: "How the model searches the web: `auto` uses the provider of the model, otherwise a service with a key.",
+        take: Plain(|settings, value| web_search(value).map(|value| settings.web_search = value)),
     },
     Setting {
         name: "web_private_hosts",

@@ -7,6 +7,7 @@ use osier_llm::auth::is_safe;
 use osier_permissions::{Rule, RuleLists};
 use osier_protocol::NetworkAccess;
 use osier_sandbox::network::HostRule;
+use osier_tools::ServiceKind;
 
 use crate::Settings;
 
@@ -74,6 +75,32 @@ pub(super) fn restrictions(value: &DeValue<'_>, known: &mut Vec<String>) -> Opti
 pub(super) fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
     let list = value.as_array()?;
     list.iter().map(|value| text(value.get_ref())).collect()
+}
+
+/// How the tool `web_search` searches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum WebSearch {
+    /// With the provider of the model, or a service that has a key.
+    #[default]
+    Auto,
+    Provider,
+    Service(ServiceKind),
+    /// The address of a SearXNG server.
+    Searxng(String),
+    Off,
+}
+
+pub(super) fn web_search(value: &DeValue<'_>) -> Option<WebSearch> {
+    Some(match value.as_str()? {
+        "auto" => WebSearch::Auto,
+        "provider" => WebSearch::Provider,
+        "off" => WebSearch::Off,
+        "searxng" => return None,
+        name => match ServiceKind::from_name(name) {
+            Some(kind) => WebSearch::Service(kind),
+            None => WebSearch::Searxng(address(value)?),
+        },
+    })
 }
 
 pub(super) fn hosts(value: &DeValue<'_>) -> Option<Vec<String>> {

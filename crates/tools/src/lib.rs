@@ -83,7 +83,9 @@ use osier_agent::{Tool, ToolSet};
 pub use bash::control_characters;
 pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
 pub use osier_web::helper as html_helper;
-pub use osier_web::{Web, WebAddress, WebOptions};
+pub use osier_web::{
+    RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
+};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
@@ -124,6 +126,9 @@ pub const SUBAGENT: &str = "task";
 
 /// The tool that finds and loads tools of MCP servers. The session provides it.
 pub const TOOL_SEARCH: &str = "tool_search";
+
+/// The tool that searches the web. The session provides it.
+pub const WEB_SEARCH: &str = "web_search";
 
 /// Every tool, in the order that models see.
 pub const BUILT_IN: [BuiltIn; 10] = [
@@ -248,6 +253,11 @@ impl UnknownTool {
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     const TABLE: &[BuiltIn] = &BUILT_IN;
     TABLE.iter().find(|tool| tool.name == name)
+}
+
+/// Whether `name` is a tool that only reads, but from the network.
+pub fn reads_web(name: &str) -> bool {
+    name == WEB_SEARCH || find(name).is_some_and(|known| known.reads_web)
 }
 
 /// The tools `names`, or all, working in `workspace`. Always in the order of the table, so that the prompt

@@ -4,6 +4,8 @@
 //! converted to Markdown, and comes only from addresses on the public internet and from hosts that the user allowed:
 //! each address that a request connects to was checked, also after redirects. What a page contains is untrusted.
 //!
+//! [`SearchService`] searches the web with a service.
+//!
 //! The crate does not know tools, permissions or sessions.
 
 mod address;
@@ -12,9 +14,11 @@ mod client;
 mod document;
 mod fetch;
 mod html;
+mod search;
 
 pub use address::WebAddress;
 pub use client::WebOptions;
 pub use document::Page;
 pub use fetch::{FetchError, Fetched, Web};
 pub use html::helper;
+pub use search::{RESULTS, SearchError, SearchResult, SearchService, ServiceKind};

@@ -26,6 +26,7 @@ use crate::tool_policy::ToolPolicy;
 use crate::transcript::Transcript;
 use crate::tree::TreeState;
 use crate::usage::StoredPart;
+use crate::web_search::WebSearch;
 use osier_agent::{
     Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, ToolSource,
 };
@@ -38,7 +39,7 @@ use osier_store::writer::Writer;
 use osier_store::{
     Ending, EntryIndex, Findings, SessionDirectory, SessionError, SessionStore, State,
 };
-use osier_tools::{UnknownTool, Workspace};
+use osier_tools::{UnknownTool, WEB_SEARCH, Workspace};
 
 /// An open session.
 #[derive(Debug)]
@@ -130,11 +131,17 @@ impl OpenSession {
             files,
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, &mcp);
-        // Before compaction: the interceptors after one that compacts are not called.
-        let interceptors = std::iter::once(on_demand.interceptor())
-            .chain(interceptors)
-            .collect();
         let transport = budget.transport(models.transport());
+        let search = WebSearch::new(
+            wanted_search(setup),
+            models.search_keys(),
+            Arc::clone(&transport),
+            setup.settings.http(),
+            models.call_order().into_iter().next(),
+        );
+        // Before compaction: the interceptors after one that compacts are not called.
+        let followers = [on_demand.interceptor(), search.interceptor()];
+        let interceptors = followers.into_iter().chain(interceptors).collect();
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
@@ -150,6 +157,7 @@ impl OpenSession {
             system_prompt: session_prompt(setup, "", &names),
             tools,
             sources: vec![
+                Arc::new(search.clone()),
                 Arc::new(on_demand.clone()),
                 Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
                 Arc::clone(&subagents) as Arc<dyn ToolSource>,
@@ -290,11 +298,9 @@ impl OpenSession {
 /// # Errors
 /// The name of one that does not.
 pub fn check_tools(setup: &SessionSetup) -> Result<(), String> {
-    let unknown = setup
-        .tools
-        .iter()
-        .flatten()
-        .find(|name| osier_tools::find(name).is_none() && !is_server_tool(name));
+    let unknown = setup.tools.iter().flatten().find(|name| {
+        osier_tools::find(name).is_none() && *name != WEB_SEARCH && !is_server_tool(name)
+    });
     match unknown {
         None => Ok(()),
         Some(name) => {
@@ -401,12 +407,22 @@ fn listeners(
     }
 }
 
+/// How to search the web, unless `--tools` has no `web_search`.
+fn wanted_search(setup: &SessionSetup) -> osier_settings::WebSearch {
+    let named = |names: &Vec<String>| names.iter().any(|name| name == WEB_SEARCH);
+    if setup.tools.as_ref().is_none_or(named) {
+        setup.settings.web_search.clone()
+    } else {
+        osier_settings::WebSearch::Off
+    }
+}
+
 /// The built-in tools that `--tools` selects.
 fn built_in(setup: &SessionSetup) -> Option<Vec<String>> {
     let names = setup.tools.as_ref()?.iter();
     Some(
         names
-            .filter(|name| !is_server_tool(name))
+            .filter(|name| !is_server_tool(name) && *name != WEB_SEARCH)
             .cloned()
             .collect(),
     )
