@@ -13,6 +13,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("clap", &["osier"]),
     ("crossterm", &["term", "tui"]),
     ("mlua", &["extensions"]),
+    ("pdf-extract", &["tools"]),
     ("ratatui", &["term", "tui"]),
     ("reqwest", &["llm", "mcp", "rpc", "web"]),
     ("rmcp", &["mcp"]),

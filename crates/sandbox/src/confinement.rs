@@ -127,6 +127,11 @@ impl Confinement {
         self.lock().asker = Some(questions);
     }
 
+    /// The program of osier itself.
+    pub fn program(&self) -> Option<&Path> {
+        self.helper.as_deref()
+    }
+
     /// The effective mode.
     pub fn mode(&self) -> SandboxMode {
         self.lock().effective()

@@ -60,6 +60,7 @@ mod ordered_jobs;
 mod output;
 mod output_directory;
 mod output_file;
+pub mod pdf;
 mod preview;
 mod prompt_detection;
 mod read;

@@ -21,6 +21,8 @@ use super::file_access::{FileTarget, reason};
 use super::file_states::{ContentHash, Stamp};
 use super::line_window::{Scan, Window, scan};
 use super::notebook;
+use super::pdf;
+use super::pdf::PdfError;
 use super::spellings;
 use super::workspace::Workspace;
 use crate::image;
@@ -43,7 +45,7 @@ const MAX_LISTED: usize = 100;
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "read".to_owned(),
     description: format!(
-        "Read a text file with line numbers, an image or a notebook. At most {MAX_LINES} lines a call; continue with offset."
+        "Read a text file with line numbers, an image, a notebook or a PDF. At most {MAX_LINES} lines a call; continue with offset."
     ),
     parameters: json!({
         "type": "object",
@@ -103,6 +105,8 @@ enum ReadError {
         offset: u64,
         total: u64,
     },
+    #[error("`{path}` {source}")]
+    Pdf { path: String, source: PdfError },
     #[error("cannot read `{path}`: {}", reason(source))]
     Io { path: String, source: io::Error },
 }
@@ -180,6 +184,9 @@ fn read(
     if image::image_type(start).is_some() {
         return picture(workspace, target, &metadata, source);
     }
+    if pdf::is_pdf(start) {
+        return pdf_pages(workspace, target, &metadata, source, arguments);
+    }
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         return Err(ReadError::Utf16 { path: name });
     }
@@ -256,6 +263,50 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
         text.push_str("(empty file)");
     }
     ToolOutput::success(text, to_value(&details))
+}
+
+/// Pages of a PDF from `offset` on.
+fn pdf_pages(
+    workspace: &Workspace,
+    target: &FileTarget,
+    metadata: &Metadata,
+    source: impl io::Read,
+    arguments: &Arguments,
+) -> Result<ToolOutput, ReadError> {
+    let name = workspace.display(&target.named);
+    let mut bytes = Vec::new();
+    let read = source.take(pdf::LIMIT + 1).read_to_end(&mut bytes);
+    read.map_err(|source| ReadError::Io {
+        path: name.clone(),
+        source,
+    })?;
+    let number = |count: Option<u64>| count.and_then(|count| usize::try_from(count).ok());
+    let first = number(arguments.offset).unwrap_or(1).max(1);
+    let count = number(arguments.limit).unwrap_or(pdf::PAGES).max(1);
+    let pages = pdf::pages(workspace, &bytes, first, count);
+    let pages = pages.map_err(|source| ReadError::Pdf {
+        path: name.clone(),
+        source,
+    })?;
+    let mut hash = ContentHash::default();
+    hash.update(&bytes);
+    workspace
+        .ledger
+        .record(target, Stamp::hashed(metadata, &hash), None);
+    let (text, more) = pages.for_model();
+    let details = ReadDetails {
+        file_path: target.named.display().to_string(),
+        total_lines: pages.total as u64,
+        lines_read: pages.texts.len() as u64,
+        offset: first as u64,
+        truncated: more,
+        mime_type: Some("application/pdf".to_owned()),
+    };
+    let text = format!(
+        "[{name}: PDF, {}]\n{text}",
+        counted(pages.total, "page", "pages")
+    );
+    Ok(ToolOutput::success(text, to_value(&details)))
 }
 
 fn picture(

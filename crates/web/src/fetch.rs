@@ -34,6 +34,11 @@ pub struct Web {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fetched {
     Page(Arc<Page>),
+    /// A PDF, which the caller reads.
+    Pdf {
+        url: String,
+        bytes: Vec<u8>,
+    },
     /// The page is at another site, for which there may be other rules.
     Elsewhere {
         url: String,
@@ -125,6 +130,10 @@ impl Web {
                     return Ok(Fetched::Elsewhere {
                         url: next.to_string(),
                     });
+                }
+                Step::Document { body, .. } if body.starts_with(b"%PDF-") => {
+                    let url = url.to_string();
+                    return Ok(Fetched::Pdf { url, bytes: body });
                 }
                 Step::Document { body, content_type } => {
                     let page =
