@@ -18,7 +18,7 @@ use super::{LIMIT, TEXT};
 pub const NAME: &str = "__pdf";
 
 /// Bytes of address space, and seconds of processor time.
-const MEMORY: u64 = 1024 * 1024 * 1024;
+const MEMORY: u64 = 768 * 1024 * 1024;
 const SECONDS: u64 = 20;
 /// The stack: the library is recursive.
 const STACK: usize = 64 * 1024 * 1024;
