@@ -171,6 +171,18 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
+    /// Stop the session before the next model call when its calls have cost this many US dollars
+    #[arg(long, visible_alias = "max-budget-usd", value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+
+    /// Stop the session when its model calls have used this many tokens
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
+
+    /// Stop the session after this many model calls
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_session_turns: Option<u64>,
+
     /// Limit the retries of a failed model call
     #[arg(long, value_name = "N")]
     pub max_retries: Option<u32>,
@@ -470,6 +482,13 @@ fn proxy(text: &str) -> Result<String, String> {
         "the token needs an encrypted connection; use an https URL or a server on this machine"
             .to_owned(),
     )
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 1e9 => Ok(value),
+        _ => Err("expected a number of US dollars above 0".to_owned()),
+    }
 }
 
 fn temperature(text: &str) -> Result<f32, String> {

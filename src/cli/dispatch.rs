@@ -36,6 +36,11 @@ pub fn run() -> ExitCode {
     if let Some(code) = osier_sandbox::helper::run(std::env::args_os().skip(1)) {
         return code;
     }
+    let arguments = || std::env::args_os().skip(1);
+    let helper = osier_tools::pdf::helper::run(arguments());
+    if let Some(code) = helper.or_else(|| osier_tools::html_helper::run(arguments())) {
+        return code;
+    }
     terminal_output::report_panics();
     report_file_size_limit();
     let args = match Args::try_parse() {

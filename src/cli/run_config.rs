@@ -19,6 +19,7 @@ use osier_session::{SessionChoice, SessionSetup, check_safety, find_session};
 use osier_llm::Secret;
 use osier_llm::catalogue::key_variables;
 use osier_permissions::trust::{ProjectFiles, Trust};
+use osier_protocol::Budget;
 use osier_protocol::Prompt;
 use osier_session::models::Models;
 use osier_settings::{READING, Settings, wants_reading};
@@ -139,6 +140,11 @@ impl RunConfig {
             sandbox: args.sandbox,
             max_turns: args.max_turns,
             max_retries: args.max_retries,
+            budget: Budget {
+                cost: args.max_cost,
+                tokens: args.max_tokens,
+                turns: args.max_session_turns,
+            },
             trace: args.trace_llm || args.trace_mcp,
             trace_servers: args.trace_mcp,
             #[cfg(feature = "transfer")]

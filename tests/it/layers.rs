@@ -13,8 +13,9 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("clap", &["osier"]),
     ("crossterm", &["term", "tui"]),
     ("mlua", &["extensions"]),
+    ("pdf-extract", &["tools"]),
     ("ratatui", &["term", "tui"]),
-    ("reqwest", &["llm", "mcp", "rpc"]),
+    ("reqwest", &["llm", "mcp", "rpc", "web"]),
     ("rmcp", &["mcp"]),
     ("rusqlite", &["index", "proxy", "transfer"]),
     ("syntect", &["term"]),
@@ -93,6 +94,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "tree",
     "fan",
     "usage",
+    "budget",
     "app",
     "run",
 ];

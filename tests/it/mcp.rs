@@ -624,3 +624,54 @@ async fn public_servers_answer() {
         assert!(told.contains("Commit"), "{told}");
     }
 }
+
+/// The names of the tools of the last request that are about servers.
+fn of_servers(open: &OpenSession) -> Vec<String> {
+    let request = open.provider.last_request().expect("a request");
+    let names = request.context.tools.iter().map(|tool| tool.name.clone());
+    names
+        .filter(|name| name.contains("__") || name == "tool_search")
+        .collect()
+}
+
+#[tokio::test]
+async fn tools_are_loaded_on_demand_and_stay_loaded() {
+    let place = TestProject::new();
+    config(&place, &json!({"fake": fake("good")}));
+    let script = || {
+        Script::new()
+            .turn(|turn| {
+                turn.tool("tool_search", json!({"query": "echo"}))
+                    .with_id("s")
+            })
+            .turn(|turn| turn.tool("fake__echo", json!({})).with_id("c"))
+            .turn(|turn| turn.text("done").repeat())
+    };
+    let on_demand = |setup: &mut osier_session::SessionSetup| {
+        setup.settings.mcp_tools_share = 0;
+        setup.waits_for_servers = true;
+    };
+    let mut open = place
+        .open_with(SessionChoice::New, script(), on_demand)
+        .await;
+    let events = open.run("go").await;
+    assert_eq!(status(&events), ToolStatus::Success);
+    assert_eq!(open.last_request().last().unwrap(), "result c: echoed");
+    let requests = open.provider.requests();
+    let tools = |place: usize| -> Vec<&str> {
+        let tools = requests[place].context.tools.iter();
+        tools.map(|tool| tool.name.as_str()).collect()
+    };
+    let (first, second) = (tools(0), tools(1));
+    assert_eq!(first.last(), Some(&"tool_search"));
+    assert_eq!(second[..first.len()], first);
+    assert_eq!(second[first.len()..], ["fake__echo"]);
+    open.close().await;
+    let again = Script::always("hello");
+    let mut open = place
+        .open_with(SessionChoice::Continue, again, on_demand)
+        .await;
+    open.run("more").await;
+    assert_eq!(of_servers(&open), ["tool_search", "fake__echo"]);
+    open.close().await;
+}

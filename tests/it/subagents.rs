@@ -89,8 +89,9 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     let own = [
         "read", "write", "edit", "bash", "grep", "find", "ls", "todo",
     ];
-    assert_eq!(tools(0), [&own[..], &["ask_user", "task"]].concat());
-    assert_eq!(tools(1), own);
+    let all = [&own[..], &["ask_user", "web_fetch", "task"]].concat();
+    assert_eq!(tools(0), all);
+    assert_eq!(tools(1), [&own[..], &["web_fetch"]].concat());
     let nested: Vec<&str> = events
         .iter()
         .filter_map(|event| match event {

@@ -122,6 +122,9 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(()).boxed()
     }
 
+    /// Called with every result of a call, also of one that did not run; can add to it. Must not block.
+    fn on_result(&self, _call: &ToolCall, _output: &mut ToolOutput) {}
+
     /// Called after this interceptor denied a call; can add to its result.
     fn after_denial(&self, _call: &ToolCall, _output: &mut ToolOutput) {}
 
@@ -153,10 +156,11 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(()).boxed()
     }
 
-    /// Called when an answer and its tool results are stored.
+    /// Called when an answer and its tool results are stored. `cancel` fires when the user interrupts.
     fn on_turn_end<'a>(
         &'a self,
         _results: &'a [ToolResultMessage],
+        _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<(), StopRun>> {
         ready(Ok(())).boxed()
     }

@@ -12,6 +12,7 @@ mod child_reaper;
 mod detached;
 mod environment;
 mod group;
+mod limits;
 mod piped;
 mod quiet;
 mod search;
@@ -34,6 +35,7 @@ use tokio::time::{Instant, sleep_until};
 pub use detached::spawn_detached;
 pub use environment::{pass_variables, withhold_variables};
 pub use group::{ChildGroup, parent_of};
+pub use limits::limit_own;
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use search::program_path;
 

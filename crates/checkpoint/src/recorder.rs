@@ -269,6 +269,7 @@ impl Interceptor for Checkpointer {
     fn on_turn_end<'a>(
         &'a self,
         _results: &'a [ToolResultMessage],
+        _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<(), StopRun>> {
         async move {
             if self.progress(|progress| std::mem::take(&mut progress.dirty)) {

@@ -63,7 +63,7 @@ impl MessageBuilder {
             StreamEvent::Start { response_id } => self.message.response_id.clone_from(response_id),
             StreamEvent::Delta(delta) => self.apply_delta(delta),
             StreamEvent::Usage(usage) => self.message.usage = *usage,
-            StreamEvent::Warning { .. } => {}
+            StreamEvent::Warning { .. } | StreamEvent::Source { .. } => {}
             StreamEvent::Done { stop_reason, usage } => {
                 self.message.usage = *usage;
                 self.message.stop_reason = *stop_reason;

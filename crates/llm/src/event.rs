@@ -24,6 +24,8 @@ pub enum StreamEvent {
     Delta(Delta),
     /// The tokens so far; cumulative, without cost.
     Usage(Usage),
+    /// A page that a search of the provider has found. The title can be empty.
+    Source { title: String, url: String },
     /// Something is wrong with the answer that does not change it: a line for the user.
     Warning { text: String },
     /// The answer is complete. `usage` is final and includes the cost.

@@ -220,6 +220,8 @@ impl Model {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Compat {
+    /// The provider can search the web for an answer.
+    pub hosted_search: bool,
     /// Chat completions: the field of the output limit is `max_tokens`, not `max_completion_tokens`.
     pub max_tokens_field: bool,
     /// Chat completions: the role of the system prompt is `developer`.

@@ -65,6 +65,8 @@ pub struct CallOptions {
     /// Groups calls of one session for the provider's prompt cache.
     pub cache_key: Option<String>,
     pub cache_retention: CacheRetention,
+    /// Whether the provider searches the web for the answer. Only for models that can.
+    pub hosted_search: bool,
     /// Whether to add the request body to `StreamEvent::Request`.
     pub trace: bool,
 }

@@ -160,7 +160,7 @@ impl Usage {
 
     /// The usage with its cost at `price`.
     #[must_use]
-    pub(crate) fn priced(mut self, price: &Price) -> Self {
+    pub fn priced(mut self, price: &Price) -> Self {
         let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
         let price = price.of_prompt(self.context_tokens());
         let mut cost = Cost {

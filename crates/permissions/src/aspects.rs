@@ -13,7 +13,7 @@ use super::tool_names::ToolNames;
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
 use osier_base::{path, real_path};
-use osier_tools::FileTarget;
+use osier_tools::{FileTarget, WebAddress};
 
 /// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -52,6 +52,8 @@ enum What {
     Command(Vec<Word>, Vec<Equivalent>),
     /// The main argument of a tool.
     Text(String),
+    /// A page of the web.
+    Page(WebAddress),
     /// Names of a file, and its path without symbolic links.
     File(Vec<PathBuf>, PathBuf),
 }
@@ -80,6 +82,7 @@ impl Aspect {
                             .all(|other| !other.is_complete || names_dangers(&other.words)))
             }
             What::Text(text) => rule.fits_text(text),
+            What::Page(page) => rule.covers_page(page),
             What::File(_, meant) => rule.fits_path(meant, cwd),
         }
     }
@@ -95,6 +98,7 @@ impl Aspect {
                     || others.iter().any(|other| rule.fits_command(&other.words))
             }
             What::Text(text) => rule.fits_text(text),
+            What::Page(page) => rule.touches_page(page),
             What::File(names, real) => {
                 rule.fits_path(real, cwd) || names.iter().any(|name| rule.fits_path(name, cwd))
             }
@@ -126,7 +130,7 @@ impl Aspect {
     /// The names of its file, the real path first.
     pub(super) fn paths(&self) -> Vec<&Path> {
         match &self.what {
-            What::Command(..) | What::Text(_) => Vec::new(),
+            What::Command(..) | What::Text(_) | What::Page(_) => Vec::new(),
             What::File(names, real) => {
                 let names = names.iter().map(PathBuf::as_path);
                 [real.as_path()].into_iter().chain(names).collect()
@@ -174,9 +178,15 @@ impl Aspects {
         let what = file.filter(|_| is_given).unwrap_or_else(|| {
             let main = match tool {
                 osier_tools::SUBAGENT => text("agent"),
+                osier_tools::WEB_SEARCH => text("query"),
                 _ => known.map(|known| known.main_argument).and_then(text),
             };
-            What::Text(main.unwrap_or_default().to_owned())
+            let main = main.unwrap_or_default();
+            let page = known.filter(|known| known.reads_web);
+            match page.and_then(|_| WebAddress::parse(main)) {
+                Some(page) => What::Page(page),
+                None => What::Text(main.to_owned()),
+            }
         });
         Self {
             list: vec![Aspect {
@@ -279,6 +289,9 @@ impl Aspects {
                 patterns.push(format!("{tool}(./**)"));
             }
             patterns.retain(|pattern| can_be_offered(pattern));
+        }
+        if let Some(What::Page(page)) = self.list.first().map(|aspect| &aspect.what) {
+            patterns.push(format!("{tool}(domain:{})", page.host));
         }
         patterns.push(if tool == self.tool.called {
             self.tool.rule()

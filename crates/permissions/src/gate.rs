@@ -215,6 +215,8 @@ impl Gate {
             "write" => "Write this file?",
             "edit" => "Make this change?",
             "read" => "Read this file?",
+            "web_fetch" => "Fetch this page?",
+            "web_search" => "Search the web?",
             name => &format!("Call the tool `{name}`?"),
         };
         match why {
@@ -303,8 +305,12 @@ impl Gate {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the sandbox can prevent `tool` from writing, which plan mode requires.
+    /// Whether the sandbox can prevent `tool` from writing, which plan mode requires, or denies commands the network that
+    /// `tool` uses.
     async fn confines(&self, tool: &str) -> bool {
+        if osier_tools::reads_web(tool) {
+            return self.workspace.confinement().denies_network();
+        }
         tool == "bash"
             && self.permissions.mode() == PermissionMode::Plan
             && self.workspace.confinement().ready().await.is_ok()

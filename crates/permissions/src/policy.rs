@@ -245,7 +245,7 @@ impl Permissions {
     }
 
     /// The decision about a call of `tool`. `confined` means that the sandbox can prevent a command from
-    /// writing.
+    /// writing, or denies commands the network that the tool uses.
     pub fn decide(
         &self,
         tool: &str,
@@ -295,7 +295,7 @@ impl Permissions {
             patterns: aspects.patterns(tool, &self.cwd),
         };
         let harmless = is_harmless(tool, arguments);
-        if state.mode == PermissionMode::Plan && !harmless {
+        if state.mode == PermissionMode::Plan && !harmless && !osier_tools::reads_web(tool) {
             return match tool {
                 "bash" if confined => Verdict::Allow,
                 "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools, or ask the user to leave plan mode".to_owned()),
@@ -332,6 +332,9 @@ impl Permissions {
             harmless || hint == Some(&Hint::Allow) || state.allows(&aspects, &self.cwd, &WRITTEN);
         match state.mode {
             _ if allowed => Verdict::Allow,
+            PermissionMode::Yolo if confined && osier_tools::reads_web(tool) => {
+                ask("the sandbox denies the network to commands".to_owned())
+            }
             PermissionMode::Yolo => Verdict::Allow,
             PermissionMode::Auto => match self.names_sensitive(tool, arguments) {
                 Some(why) => ask(why),
@@ -418,6 +421,8 @@ fn is_harmless(tool: &str, arguments: &Value) -> bool {
         Some(known) if known.read_only => true,
         // Each tool call of the subagent is checked separately.
         None if tool == osier_tools::SUBAGENT => true,
+        // Each call of a tool that it finds is checked.
+        None if tool == osier_tools::TOOL_SEARCH => true,
         // Without a command, `bash` only lists, reads or kills running jobs.
         Some(known) if known.name == "bash" => arguments.get("command").is_none(),
         _ => false,

@@ -12,7 +12,7 @@ use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use crate::tool_names::ToolNames;
 use osier_base::path;
 use osier_base::problem::nearest;
-use osier_tools::BUILT_IN;
+use osier_tools::{BUILT_IN, WebAddress};
 
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,8 @@ impl Rule {
 
     /// Whether the rule names a built-in tool.
     pub fn is_built_in(&self) -> bool {
-        BUILT_IN.iter().any(|tool| tool.name == self.tool) || self.tool == "task"
+        BUILT_IN.iter().any(|tool| tool.name == self.tool)
+            || ["task", "web_search"].contains(&self.tool.as_str())
     }
 
     /// The built-in tool that the rule is likely to mean, if it names none.
@@ -120,6 +121,35 @@ impl Rule {
     pub(crate) fn fits_text(&self, text: &str) -> bool {
         let text: Vec<Symbol> = text.chars().map(Symbol::Char).collect();
         self.matches(&text)
+    }
+
+    /// Whether the pattern, as an allow rule, covers the page: `domain:example.org` covers one host,
+    /// `domain:*.example.org` those below it, and any other pattern is for the address.
+    pub(crate) fn covers_page(&self, page: &WebAddress) -> bool {
+        match self.domain() {
+            None => self.fits_text(&page.url),
+            Some(domain) => match domain.strip_prefix("*.") {
+                Some(above) => is_below(&page.host, above),
+                None => page.host == domain,
+            },
+        }
+    }
+
+    /// Whether the pattern, as a deny or ask rule, applies to the page: `domain:example.org` also to the hosts below it.
+    pub(crate) fn touches_page(&self, page: &WebAddress) -> bool {
+        match self.domain() {
+            None => self.fits_text(&page.url),
+            Some(domain) => {
+                let above = domain.strip_prefix("*.").unwrap_or(&domain);
+                is_below(&page.host, above) || page.host == domain
+            }
+        }
+    }
+
+    /// The domain that the pattern names.
+    fn domain(&self) -> Option<String> {
+        let domain = self.pattern.as_deref()?.strip_prefix("domain:")?;
+        Some(domain.trim().trim_end_matches('.').to_lowercase())
     }
 
     /// Whether the pattern, as an allow rule, covers the command `words`: nothing that it fixes is unknown, a
@@ -210,7 +240,7 @@ impl PathGlob {
 }
 
 /// Tool names of other agents, and osier's.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 13] = [
     ("Bash", "bash"),
     ("Read", "read"),
     ("Write", "write"),
@@ -222,6 +252,8 @@ const NAMES: [(&str, &str); 11] = [
     ("Task", "task"),
     ("TodoWrite", "todo"),
     ("AskUserQuestion", "ask_user"),
+    ("WebFetch", "web_fetch"),
+    ("WebSearch", "web_search"),
 ];
 
 /// Names of tools that no tool of osier has, but that are known for what the other name stands for.
@@ -238,6 +270,12 @@ const OTHER_NAMES: [(&str, &str); 6] = [
 fn internal_name(tool: &str) -> String {
     let known = NAMES.iter().find(|(theirs, _)| *theirs == tool);
     known.map_or(tool, |(_, ours)| ours).to_owned()
+}
+
+/// Whether `host` is below the domain `above`.
+fn is_below(host: &str, above: &str) -> bool {
+    host.strip_suffix(above)
+        .is_some_and(|below| below.len() > 1 && below.ends_with('.'))
 }
 
 fn glob(pattern: &str) -> Option<GlobMatcher> {

@@ -69,6 +69,7 @@ impl Event {
             | Self::ModelSelected { .. }
             | Self::McpServers { .. }
             | Self::Jobs { .. }
+            | Self::Budget { .. }
             | Self::Todo { .. } => Delivery::RetainedForSession,
             Self::Models { .. }
             | Self::Permissions { .. }

@@ -1,10 +1,10 @@
 //! Events that a session sends to its clients.
 
 use crate::{
-    About, Account, AddedCommand, CheckpointEvent, Client, ContextPart, HookInfo, HookRun,
-    IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey, Question, Review, Role, RuleInfo,
-    SandboxMode, SearchHit, ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending,
-    Stashed, Status, StoredMessage, StyledLine, TodoList, TransferEvent, TreeEvent,
+    About, Account, AddedCommand, BudgetState, CheckpointEvent, Client, ContextPart, HookInfo,
+    HookRun, IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey, Question, Review, Role,
+    RuleInfo, SandboxMode, SearchHit, ServerInfo, SessionContents, SessionInfo, SessionSummary,
+    Spending, Stashed, Status, StoredMessage, StyledLine, TodoList, TransferEvent, TreeEvent,
 };
 use osier_agent::{Attachment, Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;
@@ -126,6 +126,9 @@ pub enum Event {
     Stash { prompts: Vec<Stashed> },
     /// Answer to `get_usage`.
     Usage { spending: Box<Spending> },
+    /// The budget of the session and what was used of it. Answer to `get_budget`; also sent when either changes, if there
+    /// is a limit.
+    Budget { budget: BudgetState },
     /// Answer to `get_state`.
     Status { status: Box<Status> },
     /// Answer to `get_about`.

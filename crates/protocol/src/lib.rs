@@ -22,6 +22,7 @@
 mod about;
 mod accounts;
 mod branches;
+pub mod budget;
 mod checkpoints;
 mod context;
 mod delivery;
@@ -59,6 +60,7 @@ mod window;
 pub use about::*;
 pub use accounts::*;
 pub use branches::*;
+pub use budget::{Budget, BudgetState, BudgetUse};
 pub use checkpoints::*;
 pub use context::*;
 pub use delivery::Delivery;

@@ -1,8 +1,8 @@
 //! Requests that a client sends to a session.
 
 use crate::{
-    Answer, CheckpointOp, Grant, IndexOp, Opening, PageAt, PermissionMode, PromptPart, Role,
-    ServerAction, TransferOp, TreeOp,
+    Answer, Budget, CheckpointOp, Grant, IndexOp, Opening, PageAt, PermissionMode, PromptPart,
+    Role, ServerAction, TransferOp, TreeOp,
 };
 use osier_agent::Attachment;
 use osier_base::parts::Parts;
@@ -126,6 +126,9 @@ osier_base::requests! {
             /// the job; `null` stops sending
             id: Option<String>,
         },
+        /// Continue the running commands of the model as background jobs; the model is told so.
+        #[request(Tools, Change => Jobs)]
+        MoveToBackground,
         /// Kill a background job with all its processes.
         #[request(Tools, None)]
         KillJob {
@@ -182,6 +185,15 @@ osier_base::requests! {
         /// Return tokens, cost and time of the session by model.
         #[request(State, None => Usage)]
         GetUsage,
+        /// Return the budget of the session and what was used of it.
+        #[request(State, None => Budget)]
+        GetBudget,
+        /// Change the limits of the session. At a limit, no further model call is made.
+        #[request(State, Change => Budget)]
+        SetBudget {
+            /// the limits to change; 0 removes one
+            budget: Budget,
+        },
         /// Return the model, session, queues, usage and permissions, after all earlier requests were processed.
         #[request(State, None, command "get_state" => Status)]
         GetStatus,
@@ -305,6 +317,7 @@ osier_base::parameter_types! {
     LoginMethod: Word("browser", "device", "key"),
     Opening: Word("itself", "copy", "read_only"),
     Answer: Object("Answer"),
+    Budget: Object("Budget"),
     Grant: Object("Grant"),
     PageAt: Object("PageAt"),
     PermissionMode: Word("yolo", "auto", "ask", "plan"),

@@ -127,6 +127,11 @@ impl Confinement {
         self.lock().asker = Some(questions);
     }
 
+    /// The program of osier itself.
+    pub fn program(&self) -> Option<&Path> {
+        self.helper.as_deref()
+    }
+
     /// The effective mode.
     pub fn mode(&self) -> SandboxMode {
         self.lock().effective()
@@ -135,6 +140,12 @@ impl Confinement {
     /// Whether sandboxed processes have a network, at least for some hosts.
     pub fn has_network(&self) -> bool {
         *self.lock().network() != NetworkAccess::Off
+    }
+
+    /// Whether the sandbox is on and denies commands some of the network.
+    pub fn denies_network(&self) -> bool {
+        let requested = self.lock();
+        requested.effective() != SandboxMode::Off && *requested.network() != NetworkAccess::All
     }
 
     /// Whether plan mode forces the sandbox: then nothing can run outside of it.

@@ -177,6 +177,7 @@ impl Preparation {
             command: command.to_owned(),
             timeout: Some(TIMEOUT),
             background_after: None,
+            movable: false,
         };
         let updates = UpdateSink::new(|_| {});
         let outcome = osier_tools::run_shell(&self.workspace, &request, &self.cancel, updates);

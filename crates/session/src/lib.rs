@@ -54,6 +54,7 @@
 pub mod accounts;
 mod actor;
 mod answer_stream;
+mod budget;
 mod checkpoints;
 mod commands;
 mod compaction;
@@ -66,7 +67,9 @@ mod hooks;
 mod jobs;
 #[cfg(feature = "transfer")]
 pub mod known_secrets;
+mod loop_guard;
 mod mcp;
+mod mcp_on_demand;
 pub mod models;
 mod open_session;
 mod permissions;
@@ -92,6 +95,7 @@ mod transfer;
 mod tree;
 mod trust;
 mod usage;
+mod web_search;
 mod workspace;
 
 pub use actor::{RemoteSession, SessionHandle, StartError};

@@ -10,7 +10,9 @@ use osier_permissions::Permissions;
 use osier_protocol::questions::{Grant, Questions};
 use osier_protocol::{Event, PermissionMode, SandboxMode};
 use osier_sandbox::Confinement;
+use osier_sandbox::network::HostRule;
 use osier_settings::Settings;
+use osier_tools::WebOptions;
 
 use crate::emitter::Emitter;
 use crate::setup::SessionSetup;
@@ -71,7 +73,10 @@ impl PermissionState {
             interactive,
             background_after(setup),
         );
-        policy.with_environment(setup.settings.command_environment.clone())
+        policy
+            .with_environment(setup.settings.command_environment.clone())
+            .with_web(web_options(setup))
+            .with_loop_guard(setup.settings.loop_guard)
     }
 
     /// Sets the mode, or `least` if the settings allow no less strict one.
@@ -238,6 +243,20 @@ fn wanted(flag: Option<PermissionMode>, settings: &Settings) -> PermissionMode {
 fn background_after(setup: &SessionSetup) -> Option<Duration> {
     let seconds = setup.settings.background_after;
     (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+fn web_options(setup: &SessionSetup) -> WebOptions {
+    let settings = &setup.settings;
+    let rules = settings.web_private_hosts.iter();
+    let rules = rules.filter_map(|host| HostRule::parse(host).ok());
+    WebOptions {
+        private_hosts: rules.collect(),
+        ca_file: settings.ca_file.clone().map(Into::into),
+        program: setup
+            .helper
+            .clone()
+            .or_else(|| std::env::current_exe().ok()),
+    }
 }
 
 fn confine(sandbox: &Confinement, setup: &SessionSetup) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use osier_base::folders::Folders;
 use osier_llm::{Model, Provider, Secret, ThinkingLevel};
 use osier_mcp::ServerConfig;
-use osier_protocol::{PermissionMode, SandboxMode};
+use osier_protocol::{Budget, PermissionMode, SandboxMode};
 use osier_settings::Settings;
 use osier_tools::editor::Editor;
 #[cfg(feature = "transfer")]
@@ -49,6 +49,8 @@ pub struct SessionSetup {
     pub temperature: Option<f32>,
     pub max_turns: Option<u32>,
     pub max_retries: Option<u32>,
+    /// The budget of the session; each limit overrides that of the settings.
+    pub budget: Budget,
     /// Overrides the settings.
     pub permissions: Option<PermissionMode>,
     /// Overrides the settings.
@@ -138,6 +140,7 @@ impl SessionSetup {
             temperature: None,
             max_turns: None,
             max_retries: None,
+            budget: Budget::default(),
             permissions: None,
             sandbox: None,
             helper: None,

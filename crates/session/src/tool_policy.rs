@@ -5,13 +5,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use osier_agent::Interceptor;
 use osier_extensions::hooks::{AgentHooks, Hooks, Role, SessionHooks};
 use osier_permissions::{Gate, Permissions, ServerTools};
 use osier_protocol::questions::Questions;
 use osier_sandbox::Confinement;
 use osier_store::writer::Writer;
-use osier_tools::Workspace;
+use osier_tools::{Web, WebOptions, Workspace};
 
+use crate::budget::SessionBudget;
+use crate::loop_guard::LoopGuard;
 use crate::review::SessionReviewer;
 
 /// The policy of one session. All agents of the session share it. Cheap to clone.
@@ -24,10 +27,16 @@ pub(crate) struct ToolPolicy {
     interactive: bool,
     /// When a command becomes a background job.
     background_after: Option<Duration>,
+    /// Whether a model that repeats its calls is stopped.
+    guards_loops: bool,
+    /// Fetches pages; its cache is shared by all agents.
+    web: Web,
     /// Additional environment variables of commands.
     environment: BTreeMap<String, String>,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
+    /// Not set before a session is open.
+    budget: Option<SessionBudget>,
     /// Not set before a session is open.
     reviewer: Option<SessionReviewer>,
 }
@@ -46,8 +55,11 @@ impl ToolPolicy {
             questions,
             interactive,
             background_after,
+            guards_loops: false,
+            web: Web::default(),
             environment: BTreeMap::new(),
             hooks: None,
+            budget: None,
             reviewer: None,
         }
     }
@@ -57,6 +69,22 @@ impl ToolPolicy {
     pub(crate) fn with_environment(self, environment: BTreeMap<String, String>) -> Self {
         Self {
             environment,
+            ..self
+        }
+    }
+
+    /// Sets what pages can be fetched from.
+    #[must_use]
+    pub(crate) fn with_web(self, options: WebOptions) -> Self {
+        let web = Web::new(options);
+        Self { web, ..self }
+    }
+
+    /// Sets whether a model that repeats its calls is stopped.
+    #[must_use]
+    pub(crate) fn with_loop_guard(self, guards_loops: bool) -> Self {
+        Self {
+            guards_loops,
             ..self
         }
     }
@@ -113,6 +141,22 @@ impl ToolPolicy {
             .confined(self.confinement.at(cwd))
             .with_background_after(self.background_after)
             .with_environment(&self.environment)
+            .with_web(self.web.clone())
+    }
+
+    /// Sets the budget of the session.
+    #[must_use]
+    pub(crate) fn with_budget(self, budget: SessionBudget) -> Self {
+        let budget = Some(budget);
+        Self { budget, ..self }
+    }
+
+    /// The guards of an agent: they come after every other interceptor.
+    pub(crate) fn guards(&self) -> Vec<Arc<dyn Interceptor>> {
+        let loops = || Arc::new(LoopGuard::new(self.questions())) as Arc<dyn Interceptor>;
+        let loops = self.guards_loops.then(loops);
+        let budget = self.budget.as_ref().map(SessionBudget::guard);
+        loops.into_iter().chain(budget).collect()
     }
 
     /// The hooks of an agent in `workspace`, and the gate that decides on its calls. The gate comes after every

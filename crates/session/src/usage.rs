@@ -188,7 +188,7 @@ fn subagent_cost(event: &Event) -> Option<&AccountingEntry> {
 }
 
 /// The usage of the messages up to the entry `last`. Blocks.
-fn count(index: &EntryIndex, last: &str) -> Spending {
+pub(crate) fn count(index: &EntryIndex, last: &str) -> Spending {
     let mut spending = Spending::default();
     let mut at = PageAt::Start;
     while let Some(page) = index.page(&at) {

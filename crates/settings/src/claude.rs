@@ -37,6 +37,8 @@ const TOOLS: &[(&str, &[&str], &[&str])] = &[
     ("LS", &["ls"], &["ls"]),
     ("TodoWrite", &["todo"], &["todo"]),
     ("AskUserQuestion", &["ask_user"], &["ask_user"]),
+    ("WebFetch", &["web_fetch"], &["web_fetch"]),
+    ("WebSearch", &["web_search"], &["web_search"]),
     ("Task", &["task"], &["task"]),
     ("Agent", &["task"], &["task"]),
 ];

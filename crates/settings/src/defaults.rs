@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use osier_llm::CacheRetention;
-use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
+use osier_protocol::{Budget, NetworkAccess, PermissionMode, SandboxMode};
 
-use crate::Settings;
 use crate::screen::{ExitOutput, FooterPart, Images};
+use crate::{Settings, WebSearch};
 
 impl Default for Settings {
     fn default() -> Self {
@@ -36,6 +36,9 @@ impl Default for Settings {
             idle_timeout: 300,
             answer_timeout: 3_600,
             background_after: 600,
+            budget: Budget::default(),
+            loop_guard: true,
+            mcp_tools_share: 10,
             auto_compact: true,
             discover_local_models: true,
             checkpoints: true,
@@ -54,6 +57,8 @@ impl Default for Settings {
             sandbox: SandboxMode::default(),
             sandbox_network: NetworkAccess::Off,
             sandbox_write: Vec::new(),
+            web_search: WebSearch::default(),
+            web_private_hosts: Vec::new(),
             pass_environment: Vec::new(),
             secret_warnings: true,
             command_environment: BTreeMap::new(),

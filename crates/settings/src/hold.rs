@@ -37,6 +37,7 @@ impl Settings {
         for (own, others) in [
             (&mut self.allow, &last.allow),
             (&mut self.sandbox_write, &last.sandbox_write),
+            (&mut self.web_private_hosts, &last.web_private_hosts),
             (&mut self.pass_environment, &last.pass_environment),
         ] {
             if is_complete {

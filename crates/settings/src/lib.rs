@@ -42,12 +42,13 @@ use toml::de::DeValue;
 
 use osier_base::problem::Problem;
 use osier_llm::{CacheRetention, ThinkingLevel};
-use osier_protocol::{NetworkAccess, PermissionMode, SandboxMode};
+use osier_protocol::{Budget, NetworkAccess, PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
 pub use screen::{ExitOutput, FooterPart, Images, READING, wants_reading};
 pub use table::SETTINGS;
+pub use value::WebSearch;
 
 /// All settings, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +93,12 @@ pub struct Settings {
     pub answer_timeout: u64,
     /// Seconds after which a command of the model becomes a background job; 0: never.
     pub background_after: u64,
+    /// The budget of each session.
+    pub budget: Budget,
+    /// Whether a model that repeats its tool calls is stopped.
+    pub loop_guard: bool,
+    /// The percentage of the context window that the definitions of MCP tools may fill.
+    pub mcp_tools_share: u64,
     /// Whether a nearly full context window is compacted automatically.
     pub auto_compact: bool,
     pub discover_local_models: bool,
@@ -124,6 +131,10 @@ pub struct Settings {
     pub sandbox_network: NetworkAccess,
     /// Additional folders that sandboxed commands can write to.
     pub sandbox_write: Vec<String>,
+    /// How the tool `web_search` searches.
+    pub web_search: WebSearch,
+    /// Hosts of private networks that `web_fetch` can reach.
+    pub web_private_hosts: Vec<String>,
     /// Environment variables with keys of model providers that commands, hooks, plugins and MCP servers inherit.
     pub pass_environment: Vec<String>,
     /// Whether the user is warned about keys in texts that the model gets.

@@ -62,7 +62,10 @@ impl Settings {
         }
         settings.permissions = settings.permissions.max(user.permissions);
         settings.sandbox = settings.sandbox.max(user.sandbox);
+        settings.budget = settings.budget.stricter(&user.budget);
         settings.sandbox_write = user.sandbox_write;
+        settings.web_search = user.web_search;
+        settings.web_private_hosts = user.web_private_hosts;
         settings.pass_environment = user.pass_environment;
         settings.secret_warnings |= user.secret_warnings;
         settings.claude_hooks = user.claude_hooks;

@@ -3,7 +3,10 @@
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
 use super::screen::{ExitOutput, Images};
-use super::value::{address, cache_retention, network, number, restrictions, rules, text, texts};
+use super::value::{
+    address, cache_retention, dollars, hosts, network, number, restrictions, rules, text, texts,
+    web_search,
+};
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
 use osier_llm::catalogue::refresh::SOURCE;
@@ -224,6 +227,52 @@ pub const SETTINGS: &[Setting] = &[
         }),
     },
     Setting {
+        name: "max_cost",
+        default: "",
+        accepts: "a number of US dollars",
+        description: "Stop a session before the next model call when its calls have cost this much; `/budget` raises it.",
+        take: Plain(|settings, value| {
+            dollars(value).map(|cost| settings.budget.cost = Some(cost).filter(|cost| *cost > 0.0))
+        }),
+    },
+    Setting {
+        name: "max_tokens",
+        default: "",
+        accepts: "a whole number",
+        description: "Stop a session when its model calls have used this many input and output tokens.",
+        take: Plain(|settings, value| {
+            number(value)
+                .map(|tokens| settings.budget.tokens = Some(tokens).filter(|tokens| *tokens > 0))
+        }),
+    },
+    Setting {
+        name: "max_session_turns",
+        default: "",
+        accepts: "a whole number",
+        description: "Stop a session after this many model calls, those of subagents and summaries included.",
+        take: Plain(|settings, value| {
+            number(value)
+                .map(|turns| settings.budget.turns = Some(turns).filter(|turns| *turns > 0))
+        }),
+    },
+    Setting {
+        name: "loop_guard",
+        default: "true",
+        accepts: "true or false",
+        description: "Whether osier stops a model that repeats the same tool calls with the same results.",
+        take: Plain(|settings, value| value.as_bool().map(|value| settings.loop_guard = value)),
+    },
+    Setting {
+        name: "mcp_tools_share",
+        default: "10",
+        accepts: "a percentage from 0 to 100",
+        description: "The share of the context window that the definitions of MCP tools may fill. Beyond it the model loads them on demand; 100 turns that off.",
+        take: Plain(|settings, value| {
+            settings.mcp_tools_share = number(value).filter(|percent| *percent <= 100)?;
+            Some(())
+        }),
+    },
+    Setting {
         name: "auto_compact",
         default: "true",
         accepts: "true or false",
@@ -415,6 +464,23 @@ pub const SETTINGS: &[Setting] = &[
         take: Safety(
             |settings, value| texts(value).map(|value| settings.sandbox_write = value),
             |settings| settings.sandbox_write.clear(),
+        ),
+    },
+    Setting {
+        name: "web_search",
+        default: "\"auto\"",
+        accepts: "auto, provider, brave, tavily, exa, off, or the URL of a SearXNG server",
+        description: "How the model searches the web: `auto` uses the provider of the model, otherwise a service with a key.",
+        take: Plain(|settings, value| web_search(value).map(|value| settings.web_search = value)),
+    },
+    Setting {
+        name: "web_private_hosts",
+        default: "[]",
+        accepts: "a list of hosts, e.g. [\"localhost:3000\", \"10.0.0.0/8\"]",
+        description: "Hosts of private networks that `web_fetch` can reach: `localhost`, addresses and networks.",
+        take: Safety(
+            |settings, value| hosts(value).map(|value| settings.web_private_hosts = value),
+            |settings| settings.web_private_hosts.clear(),
         ),
     },
     Setting {

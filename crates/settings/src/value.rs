@@ -7,6 +7,7 @@ use osier_llm::auth::is_safe;
 use osier_permissions::{Rule, RuleLists};
 use osier_protocol::NetworkAccess;
 use osier_sandbox::network::HostRule;
+use osier_tools::ServiceKind;
 
 use crate::Settings;
 
@@ -40,6 +41,15 @@ pub(super) fn number<T: TryFrom<u64>>(value: &DeValue<'_>) -> Option<T> {
     T::try_from(number).ok()
 }
 
+/// An amount from 0.
+pub(super) fn dollars(value: &DeValue<'_>) -> Option<f64> {
+    let amount = match value {
+        DeValue::Float(amount) => amount.as_str().parse().ok()?,
+        value => number::<u32>(value)?.into(),
+    };
+    (0.0..=1e9).contains(&amount).then_some(amount)
+}
+
 /// A URL to which secrets can be sent.
 pub(super) fn address(value: &DeValue<'_>) -> Option<String> {
     let text = value.as_str()?.trim().trim_end_matches('/');
@@ -67,12 +77,42 @@ pub(super) fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
     list.iter().map(|value| text(value.get_ref())).collect()
 }
 
+/// How the tool `web_search` searches.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum WebSearch {
+    /// With the provider of the model, or a service that has a key.
+    #[default]
+    Auto,
+    Provider,
+    Service(ServiceKind),
+    /// The address of a SearXNG server.
+    Searxng(String),
+    Off,
+}
+
+pub(super) fn web_search(value: &DeValue<'_>) -> Option<WebSearch> {
+    Some(match value.as_str()? {
+        "auto" => WebSearch::Auto,
+        "provider" => WebSearch::Provider,
+        "off" => WebSearch::Off,
+        "searxng" => return None,
+        name => match ServiceKind::from_name(name) {
+            Some(kind) => WebSearch::Service(kind),
+            None => WebSearch::Searxng(address(value)?),
+        },
+    })
+}
+
+pub(super) fn hosts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let hosts = texts(value)?;
+    let whole = hosts.iter().all(|host| HostRule::parse(host).is_ok());
+    whole.then_some(hosts)
+}
+
 /// Everything, nothing, or a list of hosts.
 pub(super) fn network(value: &DeValue<'_>) -> Option<NetworkAccess> {
     if let Some(all) = value.as_bool() {
         return Some(all.into());
     }
-    let hosts = texts(value)?;
-    let whole = hosts.iter().all(|host| HostRule::parse(host).is_ok());
-    whole.then_some(NetworkAccess::Hosts(hosts))
+    hosts(value).map(NetworkAccess::Hosts)
 }

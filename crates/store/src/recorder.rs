@@ -4,6 +4,7 @@
 
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
 
 use super::writer::Writer;
 use crate::{SessionError, SessionStore};
@@ -62,6 +63,7 @@ impl Interceptor for MessageRecorder {
     fn on_turn_end<'a>(
         &'a self,
         _results: &'a [ToolResultMessage],
+        _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<(), StopRun>> {
         async move {
             self.writer

@@ -108,6 +108,7 @@ impl BashTool {
             command,
             timeout,
             background_after: self.workspace.background_after,
+            movable: true,
         };
         let before = self.workspace.unchanged_files().await;
         let outcome = run_shell(&self.workspace, &request, &cx.cancel, cx.updates.clone()).await;
@@ -299,10 +300,16 @@ fn to_output(outcome: ShellOutcome) -> ToolOutput {
                 "timed out after {time}; the command was killed. Give a longer timeout, or run it in the background"
             ),
         ),
-        ShellEnd::MovedToBackground(_) => {
+        ShellEnd::MovedToBackground(limit) => {
             let id = details.job.as_ref().map_or("", |job| &job.id);
+            let why = match limit {
+                Some(_) => format!("still running after {time}, so it continues"),
+                None => format!(
+                    "the user moved the command to the background after {time}: it continues"
+                ),
+            };
             let footer = format!(
-                "still running after {time}, so it continues in the background as {id}; read new output with job `{id}` and action `read` (timeout waits for its end), or stop it with `kill`"
+                "{why} in the background as {id}; read new output with job `{id}` and action `read` (timeout waits for its end), or stop it with `kill`"
             );
             let footer = with_advice(&footer, asks_for_input(output));
             return ToolOutput::success(with_footer(output, &footer), to_value(&details));

@@ -9,18 +9,20 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::arguments::{self, Refusal};
 use super::details::{EditDetails, SingleEdit, to_value};
 use super::diff::{FileDiff, unified};
+use super::edit_arguments::{Arguments, Change};
 use super::edit_match::{Applied, Edit, Match, apply};
 use super::edit_refusal::explain_match;
 use super::edit_stale::merge;
 use super::file_access::{FileTarget, reason};
 use super::file_states::{Freshness, MAX_HASHED, Stamp};
+use super::notebook;
+use super::notebook::{CellChange, CellEditError, Notebook};
 use super::read::{is_missing, suggestion};
 use super::spellings;
 use super::workspace::Workspace;
@@ -70,33 +72,6 @@ pub(super) struct EditTool {
     workspace: Arc<Workspace>,
 }
 
-#[derive(Debug, Deserialize)]
-struct Arguments {
-    file_path: String,
-    #[serde(default)]
-    old_string: Option<String>,
-    #[serde(default)]
-    new_string: Option<String>,
-    #[serde(default)]
-    replace_all: Option<bool>,
-    #[serde(default)]
-    edits: Option<Vec<EditArguments>>,
-    /// The line after which `new_string` is inserted, from other programs.
-    #[serde(default, deserialize_with = "arguments::count")]
-    insert_line: Option<u64>,
-    /// How often the text must occur, from other programs.
-    #[serde(default, deserialize_with = "arguments::count")]
-    expected_replacements: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct EditArguments {
-    old_string: String,
-    new_string: String,
-    #[serde(default)]
-    replace_all: Option<bool>,
-}
-
 /// Why nothing was changed. The model receives the message.
 #[derive(Debug, Error)]
 enum EditError {
@@ -126,6 +101,10 @@ enum EditError {
     UnknownLines { path: String },
     #[error("`{path}` has {total} lines, so nothing can be inserted after line {line}")]
     NoLine { path: String, line: u64, total: u64 },
+    #[error("`{path}` must be read before a cell is changed by its id; read it first")]
+    UnknownCells { path: String },
+    #[error("`{path}` is not a notebook of the format 4, so it has no cells")]
+    NoNotebook { path: String },
     #[error("{0}")]
     Match(String),
     #[error("{0}")]
@@ -169,76 +148,6 @@ impl Tool for EditTool {
         };
         Box::pin(arguments::carry_out(arguments, "editing", work))
     }
-}
-
-/// What a call asks for.
-enum Change {
-    Edits {
-        edits: Vec<Edit>,
-        /// The number of replacements.
-        expected: Option<u64>,
-    },
-    Insertion {
-        after: u64,
-        text: String,
-    },
-}
-
-impl Change {
-    fn of(arguments: &Arguments) -> Result<Self, &'static str> {
-        let is_empty = |text: &Option<String>| text.as_deref().is_none_or(str::is_empty);
-        if let Some(after) = arguments.insert_line
-            && let Some(text) = &arguments.new_string
-            && is_empty(&arguments.old_string)
-            && arguments.edits.is_none()
-        {
-            let text = text.clone();
-            return Ok(Self::Insertion { after, text });
-        }
-        let expected = arguments.expected_replacements;
-        let mut edits = edits(arguments)?;
-        for edit in &mut edits {
-            edit.replace_all |= expected.is_some_and(|count| count > 1);
-        }
-        Ok(Self::Edits { edits, expected })
-    }
-
-    fn edits(&self) -> &[Edit] {
-        match self {
-            Self::Edits { edits, .. } => edits,
-            Self::Insertion { .. } => &[],
-        }
-    }
-}
-
-/// The edits of a call: its own strings, then `edits`.
-fn edits(arguments: &Arguments) -> Result<Vec<Edit>, &'static str> {
-    let single = match (&arguments.old_string, &arguments.new_string) {
-        (Some(old), Some(new)) => Some(Edit {
-            old: old.clone(),
-            new: new.clone(),
-            replace_all: arguments.replace_all.unwrap_or(false),
-        }),
-        (None, None) => None,
-        _ => return Err("old_string and new_string must be set together"),
-    };
-    let several = arguments.edits.iter().flatten().map(|edit| Edit {
-        old: edit.old_string.clone(),
-        new: edit.new_string.clone(),
-        replace_all: edit.replace_all.or(arguments.replace_all).unwrap_or(false),
-    });
-    // Some models set both forms and leave one of them empty.
-    let unused = |edit: &Edit| edit.old.is_empty() && edit.new.is_empty();
-    let mut edits: Vec<Edit> = several.collect();
-    if let Some(single) = single
-        && (edits.is_empty() || !unused(&single))
-    {
-        edits.insert(0, single);
-    }
-    if edits.is_empty() {
-        return Err("set old_string and new_string, or edits");
-    }
-    Ok(edits)
 }
 
 /// A file before the edit.
@@ -309,6 +218,11 @@ fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<P
             let stale = None;
             return Ok(Planned { applied, stale });
         }
+        Change::Cell(change) => {
+            let applied = change_cell(original, change)?;
+            let stale = None;
+            return Ok(Planned { applied, stale });
+        }
         Change::Edits { edits, expected } => (edits, *expected),
     };
     let planned = match original.freshness {
@@ -328,10 +242,16 @@ fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<P
             }
         }
         _ => {
-            let applied = apply(&original.text, edits, is_known).map_err(|error| {
-                let message = explain_match(&error, edits, &original.name, &original.text);
-                EditError::Match(message)
-            })?;
+            let applied = match apply(&original.text, edits, false) {
+                // The model saw cells, not the JSON of the file.
+                Err(_) if notebook::is_notebook(&original.target.named) => {
+                    edit_cells(original, edits, is_known)?
+                }
+                _ => apply(&original.text, edits, is_known).map_err(|error| {
+                    let message = explain_match(&error, edits, &original.name, &original.text);
+                    EditError::Match(message)
+                })?,
+            };
             let stale = None;
             Planned { applied, stale }
         }
@@ -350,6 +270,30 @@ fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<P
         }),
         _ => Ok(planned),
     }
+}
+
+/// The notebook with edits of its cells.
+fn edit_cells(original: &Original, edits: &[Edit], is_known: bool) -> Result<Applied, EditError> {
+    notebook::apply_edits(&original.text, edits, is_known).map_err(|error| match error {
+        CellEditError::NotFound(error) => {
+            let sources = Notebook::parse(&original.text).map(|notebook| notebook.sources());
+            let text = sources.as_ref().unwrap_or(&original.text);
+            EditError::Match(explain_match(&error, edits, &original.name, text))
+        }
+        error => EditError::Match(format!("{error}; nothing was changed")),
+    })
+}
+
+/// The notebook with one changed, new or deleted cell.
+fn change_cell(original: &Original, change: &CellChange) -> Result<Applied, EditError> {
+    let path = || original.name.clone();
+    if original.freshness != Freshness::Fresh {
+        return Err(EditError::UnknownCells { path: path() });
+    }
+    let notebook = Notebook::parse(&original.text);
+    let notebook = notebook.ok_or_else(|| EditError::NoNotebook { path: path() })?;
+    notebook::apply_cell(&notebook, change)
+        .map_err(|error| EditError::Match(format!("{error}; nothing was changed")))
 }
 
 /// `original` with `text` after the line `after`, or the number of its lines if it has fewer.
@@ -552,6 +496,10 @@ fn details(path: &Path, change: &Change, applied: &Applied, diff: FileDiff) -> E
     let inserted = match change {
         Change::Insertion { text, .. } => Some(Edit {
             new: text.clone(),
+            ..Edit::default()
+        }),
+        Change::Cell(change) => Some(Edit {
+            new: change.source.clone(),
             ..Edit::default()
         }),
         Change::Edits { .. } => None,

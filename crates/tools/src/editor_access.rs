@@ -88,12 +88,14 @@ pub(super) async fn follow(
     let (end, exit) = tokio::select! {
         biased;
         exit = terminal.exited() => (ShellEnd::Exited, exit),
-        end = stopped(request, cancel) => {
+        end = stopped(request, cancel, None) => {
             terminal.kill().await;
             let exit = timeout(KILL_TIMEOUT, terminal.exited()).await;
             // A terminal of the editor cannot become a job.
             let end = match end {
-                ShellEnd::MovedToBackground(limit) => ShellEnd::TimedOut(limit),
+                ShellEnd::MovedToBackground(limit) => {
+                    limit.map_or(ShellEnd::Aborted, ShellEnd::TimedOut)
+                }
                 end => end,
             };
             (end, exit.unwrap_or_else(|_| Ok(Exit::default())))

@@ -1,4 +1,5 @@
-//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user.
+//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user,
+//! web_fetch.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -29,6 +30,7 @@ mod command_files;
 pub mod details;
 pub mod diff;
 mod edit;
+mod edit_arguments;
 mod edit_closest;
 mod edit_difference;
 mod edit_match;
@@ -41,6 +43,7 @@ mod file_access;
 mod file_states;
 pub mod files;
 mod find;
+mod foreground;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod grep;
@@ -52,10 +55,12 @@ mod line_window;
 mod listing;
 mod live_output;
 mod ls;
+mod notebook;
 mod ordered_jobs;
 mod output;
 mod output_directory;
 mod output_file;
+pub mod pdf;
 mod preview;
 mod prompt_detection;
 mod read;
@@ -66,6 +71,7 @@ mod testing;
 mod todo;
 mod truncation;
 mod walk;
+mod web_fetch;
 mod workspace;
 mod write;
 
@@ -77,6 +83,10 @@ use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
 pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
+pub use osier_web::helper as html_helper;
+pub use osier_web::{
+    RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
+};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
@@ -91,6 +101,8 @@ pub struct BuiltIn {
     pub label: &'static str,
     /// The tool changes nothing, so it runs without a question.
     pub read_only: bool,
+    /// The tool only reads, but from the network: plan mode asks before it runs.
+    pub reads_web: bool,
     /// The tool waits for an answer of the user, so subagents do not have it.
     pub asks_user: bool,
     /// The main argument, shown next to the label.
@@ -113,12 +125,19 @@ const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
 /// The tool that starts a subagent. The session provides it.
 pub const SUBAGENT: &str = "task";
 
+/// The tool that finds and loads tools of MCP servers. The session provides it.
+pub const TOOL_SEARCH: &str = "tool_search";
+
+/// The tool that searches the web. The session provides it.
+pub const WEB_SEARCH: &str = "web_search";
+
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 9] = [
+pub const BUILT_IN: [BuiltIn; 10] = [
     BuiltIn {
         name: "read",
         label: "Read",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Read)),
@@ -128,6 +147,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "write",
         label: "Write",
         read_only: false,
+        reads_web: false,
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Write)),
@@ -137,6 +157,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "edit",
         label: "Edit",
         read_only: false,
+        reads_web: false,
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Edit)),
@@ -146,6 +167,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "bash",
         label: "Bash",
         read_only: false,
+        reads_web: false,
         asks_user: false,
         main_argument: "command",
         file: None,
@@ -155,6 +177,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "grep",
         label: "Grep",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::Search)),
@@ -164,6 +187,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "find",
         label: "Find",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::List)),
@@ -173,6 +197,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "ls",
         label: "Ls",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "path",
         file: Some(file("path", FileUse::List)),
@@ -182,6 +207,7 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "todo",
         label: "Todo",
         read_only: true,
+        reads_web: false,
         asks_user: false,
         main_argument: "",
         file: None,
@@ -191,10 +217,21 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         name: "ask_user",
         label: "Ask",
         read_only: true,
+        reads_web: false,
         asks_user: true,
         main_argument: "",
         file: None,
         make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
+    },
+    BuiltIn {
+        name: "web_fetch",
+        label: "Fetch",
+        read_only: false,
+        reads_web: true,
+        asks_user: false,
+        main_argument: "url",
+        file: None,
+        make: |workspace| Arc::new(web_fetch::WebFetchTool::new(workspace)),
     },
 ];
 
@@ -217,6 +254,11 @@ impl UnknownTool {
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     const TABLE: &[BuiltIn] = &BUILT_IN;
     TABLE.iter().find(|tool| tool.name == name)
+}
+
+/// Whether `name` is a tool that only reads, but from the network.
+pub fn reads_web(name: &str) -> bool {
+    name == WEB_SEARCH || find(name).is_some_and(|known| known.reads_web)
 }
 
 /// The tools `names`, or all, working in `workspace`. Always in the order of the table, so that the prompt
@@ -255,7 +297,8 @@ mod tests {
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user";
+        let hint =
+            "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user, web_fetch";
         assert_eq!(error.hint(), hint);
     }
 

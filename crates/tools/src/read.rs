@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, Metadata};
-use std::io::{self, BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -20,6 +20,9 @@ use super::details::{ReadDetails, to_value};
 use super::file_access::{FileTarget, reason};
 use super::file_states::{ContentHash, Stamp};
 use super::line_window::{Scan, Window, scan};
+use super::notebook;
+use super::pdf;
+use super::pdf::PdfError;
 use super::spellings;
 use super::workspace::Workspace;
 use crate::image;
@@ -42,7 +45,7 @@ const MAX_LISTED: usize = 100;
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "read".to_owned(),
     description: format!(
-        "Read a text file with line numbers, or an image. At most {MAX_LINES} lines a call; continue with offset."
+        "Read a text file with line numbers, an image, a notebook or a PDF. At most {MAX_LINES} lines a call; continue with offset."
     ),
     parameters: json!({
         "type": "object",
@@ -95,13 +98,15 @@ enum ReadError {
     Image { path: String, source: ImageError },
     #[error(
         "offset {offset} is past the end of `{path}`, which has {}",
-        counted(total, "line", "lines")
+        counted(total, unit_of(path), &format!("{}s", unit_of(path)))
     )]
     PastEnd {
         path: String,
         offset: u64,
         total: u64,
     },
+    #[error("`{path}` {source}")]
+    Pdf { path: String, source: PdfError },
     #[error("cannot read `{path}`: {}", reason(source))]
     Io { path: String, source: io::Error },
 }
@@ -179,6 +184,9 @@ fn read(
     if image::image_type(start).is_some() {
         return picture(workspace, target, &metadata, source);
     }
+    if pdf::is_pdf(start) {
+        return pdf_pages(workspace, target, &metadata, source, arguments);
+    }
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         return Err(ReadError::Utf16 { path: name });
     }
@@ -187,6 +195,20 @@ fn read(
             path: name,
             size: metadata.len(),
         });
+    }
+    if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
+        let mut content = String::new();
+        source.read_to_string(&mut content).map_err(failed)?;
+        let range = (arguments.offset, arguments.limit);
+        let cells = notebook::read(workspace, target, &metadata, &content, range);
+        if let Some(output) = cells {
+            return output.map_err(|total| ReadError::PastEnd {
+                path: name,
+                offset: arguments.offset.unwrap_or(1),
+                total,
+            });
+        }
+        source.rewind().map_err(failed)?;
     }
     let window = Window {
         offset: arguments.offset.unwrap_or(1).max(1),
@@ -243,6 +265,50 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
     ToolOutput::success(text, to_value(&details))
 }
 
+/// Pages of a PDF from `offset` on.
+fn pdf_pages(
+    workspace: &Workspace,
+    target: &FileTarget,
+    metadata: &Metadata,
+    source: impl io::Read,
+    arguments: &Arguments,
+) -> Result<ToolOutput, ReadError> {
+    let name = workspace.display(&target.named);
+    let mut bytes = Vec::new();
+    let read = source.take(pdf::LIMIT + 1).read_to_end(&mut bytes);
+    read.map_err(|source| ReadError::Io {
+        path: name.clone(),
+        source,
+    })?;
+    let number = |count: Option<u64>| count.and_then(|count| usize::try_from(count).ok());
+    let first = number(arguments.offset).unwrap_or(1).max(1);
+    let count = number(arguments.limit).unwrap_or(pdf::PAGES).max(1);
+    let pages = pdf::pages(workspace, &bytes, first, count);
+    let pages = pages.map_err(|source| ReadError::Pdf {
+        path: name.clone(),
+        source,
+    })?;
+    let mut hash = ContentHash::default();
+    hash.update(&bytes);
+    workspace
+        .ledger
+        .record(target, Stamp::hashed(metadata, &hash), None);
+    let (text, more) = pages.for_model();
+    let details = ReadDetails {
+        file_path: target.named.display().to_string(),
+        total_lines: pages.total as u64,
+        lines_read: pages.texts.len() as u64,
+        offset: first as u64,
+        truncated: more,
+        mime_type: Some("application/pdf".to_owned()),
+    };
+    let text = format!(
+        "[{name}: PDF, {}]\n{text}",
+        counted(pages.total, "page", "pages")
+    );
+    Ok(ToolOutput::success(text, to_value(&details)))
+}
+
 fn picture(
     workspace: &Workspace,
     target: &FileTarget,
@@ -289,6 +355,15 @@ fn picture(
         details: to_value(&details),
         status: ToolStatus::Success,
     })
+}
+
+/// What `offset` counts in a file.
+fn unit_of(path: &str) -> &'static str {
+    if notebook::is_notebook(Path::new(path)) {
+        "cell"
+    } else {
+        "line"
+    }
 }
 
 pub(super) fn is_missing(error: &io::Error) -> bool {

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::details::BashDetails;
 use super::editor_access::follow;
+use super::foreground::ForegroundCommand;
 use super::jobs::Job;
 use super::live_output::Live;
 use super::output::{Capture, Shown};
@@ -33,6 +34,8 @@ pub struct ShellRequest {
     pub timeout: Option<Duration>,
     /// When the command becomes a background job, if it has no timeout.
     pub background_after: Option<Duration>,
+    /// Whether the user can move it to the background.
+    pub movable: bool,
 }
 
 /// How a run ended.
@@ -41,8 +44,8 @@ pub enum ShellEnd {
     Exited,
     Aborted,
     TimedOut(Duration),
-    /// It continues as a background job.
-    MovedToBackground(Duration),
+    /// It continues as a background job, after this time or because the user moved it.
+    MovedToBackground(Option<Duration>),
 }
 
 /// The result of a run.
@@ -124,7 +127,9 @@ async fn run(
     let started = Instant::now();
     let mut running = spawn(invocation)?;
     let mut recorder = Recorder::new(workspace, updates);
-    let mut end = drive(&mut running, &mut recorder, stopped(request, cancel)).await;
+    let in_foreground = request.movable.then(|| workspace.foreground.enter());
+    let stop = stopped(request, cancel, in_foreground.as_ref());
+    let mut end = drive(&mut running, &mut recorder, stop).await;
     if let ShellEnd::MovedToBackground(limit) = end {
         let command = Started {
             command: request.command.clone(),
@@ -135,11 +140,24 @@ async fn run(
         };
         match workspace.jobs.adopt(workspace, command) {
             Ok(job) => return Ok(moved(&job, end)),
-            // With too many jobs, it must not hang either.
             Err(command) => (running, recorder) = (command.running, command.recorder),
         }
-        let stop = std::future::ready(ShellEnd::TimedOut(limit));
-        end = drive(&mut running, &mut recorder, stop).await;
+        end = match limit {
+            // With too many jobs, it must not hang either.
+            Some(limit) => {
+                let stop = std::future::ready(ShellEnd::TimedOut(limit));
+                drive(&mut running, &mut recorder, stop).await
+            }
+            None => {
+                drop(in_foreground);
+                let stop = stopped(request, cancel, None);
+                drive(&mut running, &mut recorder, stop).await
+            }
+        };
+        if let ShellEnd::MovedToBackground(Some(limit)) = end {
+            let stop = std::future::ready(ShellEnd::TimedOut(limit));
+            end = drive(&mut running, &mut recorder, stop).await;
+        }
     }
     let left = running.finish();
     workspace.survivors().keep(left.left_running);
@@ -171,18 +189,35 @@ fn moved(job: &Job, end: ShellEnd) -> ShellOutcome {
 }
 
 /// Waits until the command must be stopped, or moved to the background.
-pub(super) async fn stopped(request: &ShellRequest, cancel: &CancellationToken) -> ShellEnd {
-    let (time, end) = match (request.timeout, request.background_after) {
-        (Some(timeout), _) => (timeout, ShellEnd::TimedOut(timeout)),
-        (None, Some(limit)) => (limit, ShellEnd::MovedToBackground(limit)),
-        (None, None) => {
-            cancel.cancelled().await;
-            return ShellEnd::Aborted;
+pub(super) async fn stopped(
+    request: &ShellRequest,
+    cancel: &CancellationToken,
+    in_foreground: Option<&ForegroundCommand>,
+) -> ShellEnd {
+    let limit = match (request.timeout, request.background_after) {
+        (Some(timeout), _) => Some((timeout, ShellEnd::TimedOut(timeout))),
+        (None, Some(limit)) => Some((limit, ShellEnd::MovedToBackground(Some(limit)))),
+        (None, None) => None,
+    };
+    let late = async {
+        match limit {
+            Some((time, end)) => {
+                sleep(time).await;
+                end
+            }
+            None => std::future::pending().await,
+        }
+    };
+    let moved = async {
+        match in_foreground {
+            Some(command) => command.moved().await,
+            None => std::future::pending().await,
         }
     };
     tokio::select! {
         () = cancel.cancelled() => ShellEnd::Aborted,
-        () = sleep(time) => end,
+        () = moved => ShellEnd::MovedToBackground(None),
+        end = late => end,
     }
 }
 

@@ -69,6 +69,7 @@ const NEW: &[&str] = &[
     "updated_text",
     "new_content",
     "insert_text",
+    "new_source",
 ];
 
 const ALL: &[&str] = &["all", "allow_multiple", "replace_all_occurrences", "global"];
@@ -114,6 +115,21 @@ pub(super) static READ: Spellings = Spellings {
     ..Spellings::NONE
 };
 
+pub(super) static WEB_FETCH: Spellings = Spellings {
+    names: &[
+        OtherName::of("webfetch"),
+        OtherName::of("fetch"),
+        OtherName::of("fetch_url"),
+        OtherName::of("fetch_webpage"),
+        OtherName::of("read_web_page"),
+        OtherName::of("read_url_content"),
+        OtherName::of("url_fetch"),
+    ],
+    arguments: &[("url", &["uri", "link", "address", "website"])],
+    without_effect: &["prompt", "format", "timeout", "description"],
+    ..Spellings::NONE
+};
+
 pub(super) static WRITE: Spellings = Spellings {
     names: &[
         OtherName::of("write_file"),
@@ -148,6 +164,9 @@ pub(super) static WRITE: Spellings = Spellings {
 pub(super) static EDIT: Spellings = Spellings {
     names: &[
         OtherName::of("multi_edit"),
+        OtherName::of("notebook_edit"),
+        OtherName::of("edit_notebook"),
+        OtherName::of("edit_notebook_cell"),
         OtherName::of("edit_file"),
         OtherName::of("file_edit"),
         OtherName::of("str_replace"),
@@ -175,6 +194,9 @@ pub(super) static EDIT: Spellings = Spellings {
         ("edits.new_string", NEW),
         ("edits.replace_all", ALL),
         ("insert_line", &[]),
+        ("cell_id", &["cell", "cell_number"]),
+        ("edit_mode", &[]),
+        ("cell_type", &[]),
         ("expected_replacements", &["expected_occurrences"]),
     ],
     without_effect: &[
@@ -186,6 +208,9 @@ pub(super) static EDIT: Spellings = Spellings {
         // Checked by the tool.
         "expected_replacements",
         "insert_line",
+        "cell_id",
+        "edit_mode",
+        "cell_type",
     ],
     ..Spellings::NONE
 };

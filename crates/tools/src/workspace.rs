@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::file_access::Approvals;
 use super::file_states::Ledger;
+use super::foreground::Foreground;
 use super::jobs::Jobs;
 use super::output_directory::OutputDirectory;
 use crate::editor::Editor;
@@ -22,6 +23,7 @@ use osier_base::process::{Invocation, LeftRunning};
 use osier_protocol::JobInfo;
 use osier_protocol::questions::{Answer, Question, Questions};
 use osier_sandbox::{Confined, Confinement, Report};
+use osier_web::Web;
 use serde_json::Value;
 
 /// Called when a job starts or ends.
@@ -34,12 +36,14 @@ pub struct Workspace {
     pub(super) approvals: Approvals,
     pub(super) jobs: Jobs,
     job_observer: Option<JobObserver>,
+    pub(super) foreground: Foreground,
     /// When a command without a timeout becomes a background job.
     pub(super) background_after: Option<Duration>,
     pub(super) outputs: Arc<OutputDirectory>,
     survivors: Arc<Survivors>,
     editor: Option<Arc<dyn Editor>>,
     questions: Option<Questions>,
+    web: Web,
 }
 
 impl Workspace {
@@ -59,11 +63,13 @@ impl Workspace {
             approvals: Approvals::default(),
             jobs: Jobs::default(),
             job_observer: None,
+            foreground: Foreground::default(),
             background_after: None,
             outputs,
             survivors: Arc::default(),
             editor: None,
             questions: None,
+            web: Web::default(),
         }
     }
 
@@ -93,6 +99,17 @@ impl Workspace {
     pub fn with_questions(mut self, questions: Option<Questions>) -> Self {
         self.questions = questions;
         self
+    }
+
+    /// Fetches pages with `web`.
+    #[must_use]
+    pub fn with_web(mut self, web: Web) -> Self {
+        self.web = web;
+        self
+    }
+
+    pub(super) fn web(&self) -> &Web {
+        &self.web
     }
 
     /// Sets environment variables for commands.
@@ -128,6 +145,12 @@ impl Workspace {
     /// The background jobs of the session, oldest first.
     pub fn background_jobs(&self) -> Vec<JobInfo> {
         self.jobs.all().iter().map(|job| job.info()).collect()
+    }
+
+    /// Continues the commands of the model that run in the foreground as background jobs; how many there are. Commands in
+    /// a terminal of an editor are not among them.
+    pub fn move_to_background(&self) -> usize {
+        self.foreground.move_all()
     }
 
     /// Sends the output of a job to `updates` until it has ended; `None` for an unknown id.

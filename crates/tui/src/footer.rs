@@ -4,6 +4,7 @@ use crate::presence::Presence;
 use osier_agent::AgentMessage;
 use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
+use osier_protocol::budget::{BudgetState, WARNING_SHARE};
 use osier_protocol::{
     ConnectionState, ModelInfo, PermissionMode, Review, Role, SandboxMode, Spending,
 };
@@ -32,6 +33,8 @@ pub struct Footer {
     pub permissions: PermissionMode,
     /// Sum over the session.
     pub total: Usage,
+    /// The budget of the session, if it has one.
+    pub budget: BudgetState,
     /// Tokens of the newest answer: how full the window is.
     pub context_tokens: u64,
     /// Background jobs that run.
@@ -67,6 +70,7 @@ impl Default for Footer {
             sandbox: SandboxMode::default(),
             role: None,
             total: Usage::default(),
+            budget: BudgetState::default(),
             context_tokens: 0,
             jobs: 0,
             plugins: String::new(),
@@ -335,9 +339,19 @@ impl Footer {
         spans_of(counts, Token::Footer)
     }
 
+    /// The cost of the session, or what was used of its budget.
     fn cost(&self) -> Vec<Span> {
         let usage = self.total;
         let mut words = Vec::new();
+        let budget = self.budget.words();
+        if !budget.is_empty() {
+            let token = match self.budget.share() {
+                share if share >= 1.0 => Token::Error,
+                share if share >= WARNING_SHARE => Token::Warning,
+                _ => Token::Footer,
+            };
+            return spans_of(budget, token);
+        }
         if usage.total_tokens() > 0 && usage.cost.total > 0.0 {
             words.push(format!("${:.3}", usage.cost.total));
         }

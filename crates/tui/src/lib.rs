@@ -11,6 +11,7 @@ mod action;
 mod activity;
 mod app;
 mod appearance;
+mod budget;
 mod checkpoints;
 mod command;
 mod compaction;

@@ -81,7 +81,15 @@ async fn disabled_tool_is_not_offered() {
     assert_eq!(
         names(&screen),
         [
-            "read", "write", "edit", "bash", "find", "ls", "todo", "ask_user"
+            "read",
+            "write",
+            "edit",
+            "bash",
+            "find",
+            "ls",
+            "todo",
+            "ask_user",
+            "web_fetch"
         ]
     );
     let prompt = screen.request().context.system_prompt;

@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
         status: TurnStatus,
     ) -> Result<(), StopRun> {
         for interceptor in self.core.interceptors() {
-            interceptor.on_turn_end(results).await?;
+            interceptor.on_turn_end(results, self.cancel).await?;
         }
         self.core.publish(Event::TurnEnd {
             turn: self.turn,

@@ -302,6 +302,9 @@ fn finish(
         let notes = format!("[{}]", checked.notes.join("; "));
         output.content.push(ContentBlock::text(notes));
     }
+    for interceptor in turn.core.interceptors() {
+        interceptor.on_result(call, &mut output);
+    }
     let result = osier_llm::ToolResult {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),

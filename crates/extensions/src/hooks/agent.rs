@@ -389,6 +389,7 @@ impl Interceptor for AgentHooks {
     fn on_turn_end<'a>(
         &'a self,
         _results: &'a [ToolResultMessage],
+        _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<(), StopRun>> {
         let mut state = self.lock();
         state.before.clear();

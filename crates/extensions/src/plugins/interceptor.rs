@@ -190,6 +190,7 @@ impl Interceptor for PluginInterceptor {
     fn on_turn_end<'a>(
         &'a self,
         results: &'a [ToolResultMessage],
+        _cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<(), StopRun>> {
         async move {
             if self.0.listens("after_turn") {

@@ -98,7 +98,10 @@ pub fn key_variables<'a>(more: impl IntoIterator<Item = &'a ProviderEntry>) -> V
         .iter()
         .flat_map(|row| row.env_keys.iter().copied());
     let own = ["OSIER_SERVE_TOKEN", "OSIER_PROXY_TOKEN"];
-    let mut names: Vec<String> = bundled.chain(own).map(str::to_owned).collect();
+    let own = own.into_iter();
+    let services = SEARCH_SERVICES.iter().map(|(.., variable)| *variable);
+    let names = bundled.chain(own).chain(services);
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
     for entry in more {
         names.extend(entry.env_keys.iter().cloned());
         if let Some(KeySource::Env(name)) = &entry.key {
@@ -116,6 +119,14 @@ impl ProviderEntry {
     pub fn server() -> Self {
         Self::of_name(SERVER, "osier server (`proxy`)", Api::OpenaiChatCompletions)
             .with_key_of("OSIER_PROXY_TOKEN")
+    }
+
+    /// The entries of the keys of search services: names, labels and variables.
+    pub fn search_services() -> Vec<Self> {
+        let entry = |(name, label, variable): &(&str, &str, &str)| {
+            Self::of_name(name, label, Api::OpenaiChatCompletions).with_key_of(variable)
+        };
+        SEARCH_SERVICES.iter().map(entry).collect()
     }
 
     /// Whether the models of both are called in the same way.
@@ -208,17 +219,34 @@ const RESPONSES: Api = Api::OpenaiResponses;
 const MESSAGES: Api = Api::AnthropicMessages;
 const GOOGLE: Api = Api::GoogleGenerativeAi;
 
+/// Search services with a key: name, label and environment variable.
+const SEARCH_SERVICES: &[(&str, &str, &str)] = &[
+    ("brave", "Brave Search", "BRAVE_API_KEY"),
+    ("tavily", "Tavily Search", "TAVILY_API_KEY"),
+    ("exa", "Exa Search", "EXA_API_KEY"),
+];
+
 /// The bundled providers, in the order in which the default model is selected.
 #[rustfmt::skip]
 pub const PROVIDERS: &[ProviderRow] = &[
     row("anthropic", "Anthropic", "https://api.anthropic.com", MESSAGES, &["ANTHROPIC_API_KEY"])
         .base_url_env("ANTHROPIC_BASE_URL")
-        .compat(|| Compat { anthropic_version: Some("2026-10-21".to_owned()), ..Compat::default() }),
+        .compat(|| Compat {
+            anthropic_version: Some("2026-10-21".to_owned()),
+            hosted_search: true,
+            ..Compat::default()
+        }),
     row("openai", "OpenAI", "https://api.openai.com/v1", RESPONSES, &["OPENAI_API_KEY"])
         .base_url_env("OPENAI_BASE_URL")
-        .compat(|| Compat { developer_role: true, prompt_cache_key: true, ..Compat::default() }),
+        .compat(|| Compat {
+            developer_role: true,
+            prompt_cache_key: true,
+            hosted_search: true,
+            ..Compat::default()
+        }),
     row("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta", GOOGLE,
-        &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"])
+        .compat(|| Compat { hosted_search: true, ..Compat::default() }),
     row("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", CHAT, &["OPENROUTER_API_KEY"])
         .headers(&[("x-title", "osier")])
         .compat(|| Compat { thinking_format: ThinkingFormat::Openrouter, ..Compat::default() }),

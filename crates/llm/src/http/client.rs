@@ -119,7 +119,10 @@ fn build(options: &HttpOptions, way: Way) -> Result<Client, String> {
 }
 
 /// The certificates of `ca_file`.
-fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
+///
+/// # Errors
+/// The file cannot be read or contains none.
+pub fn certificates(path: &Path) -> Result<Vec<Certificate>, String> {
     let shown = path.display();
     let bytes = std::fs::read(path)
         .map_err(|error| format!("`ca_file` `{shown}` cannot be read: {error}"))?;

@@ -16,7 +16,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use client::{HttpOptions, choose_cryptography, client_for};
+pub use client::{HttpOptions, certificates, choose_cryptography, client_for};
 pub(crate) use client::{Way, client};
 pub use fetch::{Fetch, Fetched};
 pub use provider::HttpProvider;

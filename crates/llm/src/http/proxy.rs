@@ -54,6 +54,8 @@ pub struct ProxyOptions {
     pub cache_key: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
     pub cache_retention: CacheRetention,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hosted_search: bool,
 }
 
 #[expect(
@@ -82,6 +84,10 @@ pub enum ProxyFrame {
     Usage {
         usage: Usage,
     },
+    Source {
+        title: String,
+        url: String,
+    },
     Warning {
         text: String,
     },
@@ -103,6 +109,7 @@ impl ProxyFrame {
             StreamEvent::Start { response_id } => Self::Start { response_id },
             StreamEvent::Delta(delta) => Self::Delta { delta },
             StreamEvent::Usage(usage) => Self::Usage { usage },
+            StreamEvent::Source { title, url } => Self::Source { title, url },
             StreamEvent::Warning { text } => Self::Warning { text },
             StreamEvent::Done { stop_reason, usage } => Self::Done { stop_reason, usage },
             StreamEvent::Failed { status, usage } => Self::Failed { status, usage },
@@ -114,6 +121,7 @@ impl ProxyFrame {
             Self::Start { response_id } => StreamEvent::Start { response_id },
             Self::Delta { delta } => StreamEvent::Delta(delta),
             Self::Usage { usage } => StreamEvent::Usage(usage),
+            Self::Source { title, url } => StreamEvent::Source { title, url },
             Self::Warning { text } => StreamEvent::Warning { text },
             Self::Done { stop_reason, usage } => StreamEvent::Done { stop_reason, usage },
             Self::Failed { status, usage } => StreamEvent::Failed { status, usage },
@@ -130,6 +138,7 @@ impl From<&CallOptions> for ProxyOptions {
             tool_choice: options.tool_choice,
             cache_key: options.cache_key.clone(),
             cache_retention: options.cache_retention,
+            hosted_search: options.hosted_search,
         }
     }
 }
@@ -143,6 +152,7 @@ impl From<ProxyOptions> for CallOptions {
             tool_choice: options.tool_choice,
             cache_key: options.cache_key,
             cache_retention: options.cache_retention,
+            hosted_search: options.hosted_search,
             trace: false,
         }
     }

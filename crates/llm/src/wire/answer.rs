@@ -120,6 +120,17 @@ impl Answer {
         }));
     }
 
+    /// Reports a page that the provider has found: `value` has its title, and its address in the field `url`.
+    pub(crate) fn source(value: &Value, url: &str, out: &mut Vec<StreamEvent>) {
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        if let Some(url) = text(url) {
+            out.push(StreamEvent::Source {
+                title: text("title").unwrap_or_default().to_owned(),
+                url: url.to_owned(),
+            });
+        }
+    }
+
     /// The valid counts of `reported`.
     pub(super) fn counts<T>(&mut self, reported: Reported<T>) -> Option<T> {
         self.has_invalid_usage |= reported.is_invalid;

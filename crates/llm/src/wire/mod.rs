@@ -13,6 +13,8 @@ mod google;
 #[cfg(test)]
 mod handover_tests;
 mod headers;
+#[cfg(test)]
+mod hosted_search_tests;
 mod limit;
 mod ollama;
 mod openai_chat;

@@ -13,6 +13,7 @@ mod hosts;
 mod http;
 mod policy;
 mod proxy;
+mod reach;
 mod socks;
 
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use hosts::HostRule;
 pub(super) use policy::Asker;
+pub use reach::{Reach, ReachError};
 
 #[cfg(target_os = "linux")]
 pub(super) use handover::hand_over_listener;

@@ -73,7 +73,7 @@ pub(super) struct Policy {
 
 /// Finds the addresses of a name.
 #[derive(Debug, Default)]
-enum Resolver {
+pub(super) enum Resolver {
     #[default]
     System,
     #[cfg(test)]
@@ -208,7 +208,7 @@ impl Answers {
 }
 
 impl Resolver {
-    async fn resolve(&self, name: &str, port: u16) -> Vec<IpAddr> {
+    pub(super) async fn resolve(&self, name: &str, port: u16) -> Vec<IpAddr> {
         match self {
             Self::System => {
                 // With a final dot, the search list of the system is not used. `localhost` is in a file.

@@ -86,6 +86,8 @@ impl Accounts {
         let entries = catalogue.providers().iter().filter(|entry| entry.needs_key);
         let mut providers: Vec<KnownProvider> = entries.map(KnownProvider::of).collect();
         providers.push(KnownProvider::of(&ProviderEntry::server()));
+        let services = ProviderEntry::search_services();
+        providers.extend(services.iter().map(KnownProvider::of));
         for (name, sign_in) in sign_ins.iter() {
             match providers.iter_mut().find(|known| known.name == name) {
                 // `models.json` has no label: the sign-in has one.

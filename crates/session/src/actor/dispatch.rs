@@ -376,18 +376,7 @@ impl Actor {
             Op::Shell {
                 command,
                 exclude_from_context,
-            } => {
-                if let Some(session) = &self.session {
-                    let done = self.callback(Completion::ShellEnded);
-                    self.shell.run(
-                        command,
-                        exclude_from_context,
-                        &session.workspace,
-                        &self.emitter,
-                        done,
-                    );
-                }
-            }
+            } => self.run_shell(command, exclude_from_context),
             Op::AbortShell => self.shell.cancel(),
             Op::ListJobs => self.list_jobs(),
             Op::FollowJob { id } => match (id, &self.session) {
@@ -396,6 +385,7 @@ impl Actor {
                 }
                 _ => self.job_view.unfollow(),
             },
+            Op::MoveToBackground => self.move_to_background(),
             Op::KillJob { id } => {
                 if let Some(session) = &self.session {
                     JobView::kill(id, &session.workspace, &self.emitter);
@@ -423,6 +413,8 @@ impl Actor {
             Op::ListStash => self.stash.list(&self.emitter).await,
             Op::DropStashed { stashed } => self.stash.delete(stashed, &self.emitter).await,
             Op::GetUsage => self.get_usage(),
+            Op::GetBudget => self.budget(None),
+            Op::SetBudget { budget } => self.budget(Some(budget)),
             Op::GetStatus => self.get_status(),
             Op::GetAbout => self.get_about(),
             Op::ListAccounts => Accounts::of(&self.setup).publish(&self.emitter),

@@ -40,6 +40,7 @@ impl Actor {
                 }
                 self.selection.level = session.agent.state().thinking_level;
                 self.usage = Usage::default();
+                session.budget.announce();
                 self.session = Some(session);
                 self.finish_interrupted().await;
                 self.todo.clear(&self.emitter);

@@ -42,7 +42,8 @@ impl Actor {
     pub(super) fn review_news(&mut self, news: ReviewNews) {
         match news {
             ReviewNews::Model(reply) => {
-                review::send_model(&self.selection.models, &self.setup, reply);
+                let budget = self.session.as_ref().map(|session| &session.budget);
+                review::send_model(&self.selection.models, budget, &self.setup, reply);
             }
             ReviewNews::Judged(judged) => {
                 judged.publish(&mut self.usage, &self.emitter);

@@ -2,14 +2,15 @@
 
 use tokio::sync::mpsc;
 
+use super::NO_SESSION;
 use super::dispatch::{Actor, Completion};
 use super::mailbox::Delivery;
 use crate::jobs::JobView;
 use crate::open_session::OpenSession;
 use crate::status::{self, GeneralStatus, SessionStatus, StoredStatus};
-use osier_agent::ShellRun;
+use osier_agent::{Severity, ShellRun};
 use osier_protocol::questions::Request;
-use osier_protocol::{About, Event};
+use osier_protocol::{About, Budget, Event};
 
 impl Actor {
     pub(super) fn get_usage(&self) {
@@ -17,6 +18,18 @@ impl Actor {
         let done = self.callback(Completion::UsageCounted);
         self.usage
             .get(stored, &self.selection.models, &self.emitter, done);
+    }
+
+    /// Changes the budget, or only publishes it.
+    pub(super) fn budget(&self, change: Option<Budget>) {
+        let Some(session) = &self.session else {
+            return self.notice(Severity::Error, NO_SESSION);
+        };
+        let emitter = self.emitter.clone();
+        match change {
+            Some(change) => session.budget.change(&change, emitter),
+            None => session.budget.publish(emitter),
+        }
     }
 
     pub(super) fn get_context(&self) {
@@ -66,6 +79,31 @@ impl Actor {
             cwd: self.setup.cwd.to_string_lossy().into_owned(),
         });
         self.publish(Event::About { about });
+    }
+
+    /// Continues the commands of the model in the background; `Event::Jobs` follows.
+    pub(super) fn move_to_background(&self) {
+        let session = self.session.as_ref();
+        let moved = session.map_or(0, |session| session.workspace.move_to_background());
+        if moved == 0 {
+            let text = "no command of the model runs that could continue in the background";
+            self.notice(Severity::Warning, text);
+        }
+    }
+
+    /// Runs a command of the user.
+    pub(super) fn run_shell(&mut self, command: String, exclude_from_context: bool) {
+        if let Some(session) = &self.session {
+            let done = self.callback(Completion::ShellEnded);
+            let workspace = &session.workspace;
+            self.shell.run(
+                command,
+                exclude_from_context,
+                workspace,
+                &self.emitter,
+                done,
+            );
+        }
     }
 
     pub(super) fn list_jobs(&self) {

@@ -153,6 +153,7 @@ impl LaneParts {
         interceptors.push(Arc::new(MessageRecorder::new(writer.clone(), stored)));
         interceptors.push(Arc::new(compactor));
         interceptors.push(Arc::new(gate));
+        interceptors.extend(self.policy.guards());
         let history = StoredHistory::new(self.store.clone(), self.parent.clone());
         Ok(Agent::spawn(AgentConfig {
             models: vec![Arc::clone(&self.model)],

@@ -6,6 +6,7 @@ mod peer_names;
 pub mod refresh;
 mod reviewer;
 mod scripts;
+mod search;
 mod selection;
 mod server;
 pub mod tour;
@@ -25,6 +26,7 @@ pub(crate) use self::selection::{
 };
 use self::server::Server;
 use crate::setup::SessionSetup;
+use crate::web_search::SearchKeys;
 use osier_agent::{KeySource, ProviderTransport, Transport};
 use osier_base::problem::Problem;
 use osier_llm::auth::{Access, KeyStatus, Keys};
@@ -404,6 +406,11 @@ impl Models {
     /// Adds newly published models.
     pub fn published(&mut self, published: Published) {
         self.catalogue.set_published(published);
+    }
+
+    /// The keys of search services.
+    pub(crate) fn search_keys(&self) -> Arc<dyn SearchKeys> {
+        Arc::new(search::Keyring::new(&self.keys))
     }
 
     /// The transport of a session.

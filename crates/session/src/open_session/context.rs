@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::budget::SessionBudget;
 use crate::emitter::{Callback, Emitter};
 use crate::review::{ReviewNews, SessionReviewer};
 use crate::setup::SessionSetup;
@@ -28,7 +29,12 @@ pub(crate) struct SessionContext {
 
 impl SessionContext {
     /// The policy of the session in `store`.
-    pub(crate) fn session_policy(&self, setup: &SessionSetup, store: &SessionStore) -> ToolPolicy {
+    pub(crate) fn session_policy(
+        &self,
+        setup: &SessionSetup,
+        store: &SessionStore,
+        budget: &SessionBudget,
+    ) -> ToolPolicy {
         let policy = self.policy.clone();
         let reviewer = |permissions| {
             let (branch, news) = (Writer::at_leaf(store.clone()), self.review_news.clone());
@@ -38,5 +44,18 @@ impl SessionContext {
         policy
             .for_session(&self.hooks, store.id(), store.path())
             .reviewed_by(reviewer)
+            .with_budget(budget.clone())
+    }
+
+    /// The budget of the session in `store`, whose last stored message is `last`.
+    pub(crate) fn budget(
+        &self,
+        setup: &SessionSetup,
+        store: &SessionStore,
+        last: Option<String>,
+    ) -> SessionBudget {
+        let limits = setup.settings.budget.changed(&setup.budget);
+        let stored = last.map(|last| (store.clone(), last));
+        SessionBudget::new(limits, stored, setup.answers_questions, &self.emitter)
     }
 }

@@ -11,10 +11,12 @@ use tokio::sync::mpsc;
 pub(crate) use self::context::SessionContext;
 pub(crate) use self::file::copy;
 use self::file::open_file;
+use crate::budget::SessionBudget;
 use crate::checkpoints::SessionFiles;
 use crate::compaction::Compactor;
 use crate::jobs;
 use crate::mcp::{self, is_server_tool};
+use crate::mcp_on_demand::OnDemand;
 use crate::models::{ModelSession, Models};
 use crate::prompt::session_prompt;
 use crate::secret_warnings::SecretWarnings;
@@ -24,6 +26,7 @@ use crate::tool_policy::ToolPolicy;
 use crate::transcript::Transcript;
 use crate::tree::TreeState;
 use crate::usage::StoredPart;
+use crate::web_search::WebSearch;
 use osier_agent::{
     Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, ToolSource,
 };
@@ -36,7 +39,7 @@ use osier_store::writer::Writer;
 use osier_store::{
     Ending, EntryIndex, Findings, SessionDirectory, SessionError, SessionStore, State,
 };
-use osier_tools::{UnknownTool, Workspace};
+use osier_tools::{UnknownTool, WEB_SEARCH, Workspace};
 
 /// An open session.
 #[derive(Debug)]
@@ -56,6 +59,7 @@ pub(crate) struct OpenSession {
     /// Not set for a session that is not stored.
     pub files: Option<SessionFiles>,
     pub subagents: Arc<Subagents>,
+    pub budget: SessionBudget,
     /// The complete file is indexed.
     pub indexed: bool,
     /// Entries of messages whose `MessageEnd` follows.
@@ -110,11 +114,15 @@ impl OpenSession {
         let thinking = adopt(setup, models, &state);
         let chosen = models.chosen();
         let first = (Some((chosen.provider.clone(), chosen.id.clone())), thinking);
-        let policy = context.session_policy(setup, &store);
+        let last_stored = messages.last().map(|stored| stored.entry_id.clone());
+        let budget = context.budget(setup, &store, last_stored.clone());
+        let policy = context.session_policy(setup, &store, &budget);
         let workspace = workspace(setup, &policy, &context);
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let mcp = start_servers(setup, &context, &workspace, &policy);
+        let share = setup.settings.mcp_tools_share;
+        let on_demand = OnDemand::new(Arc::new(mcp.clone()), share);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let Listeners {
             interceptors,
@@ -123,7 +131,17 @@ impl OpenSession {
             files,
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, &mcp);
-        let transport = models.transport();
+        let transport = budget.transport(models.transport());
+        let search = WebSearch::new(
+            wanted_search(setup),
+            models.search_keys(),
+            Arc::clone(&transport),
+            setup.settings.http(),
+            models.call_order().into_iter().next(),
+        );
+        // Before compaction: the interceptors after one that compacts are not called.
+        let followers = [on_demand.interceptor(), search.interceptor()];
+        let interceptors = followers.into_iter().chain(interceptors).collect();
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
@@ -139,9 +157,11 @@ impl OpenSession {
             system_prompt: session_prompt(setup, "", &names),
             tools,
             sources: vec![
-                Arc::new(mcp.clone()),
+                Arc::new(search.clone()),
+                Arc::new(on_demand.clone()),
                 Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
                 Arc::clone(&subagents) as Arc<dyn ToolSource>,
+                on_demand.loaded(),
             ],
             interceptors,
             messages: Vec::new(),
@@ -171,7 +191,8 @@ impl OpenSession {
             stored,
             info,
             state,
-            last_stored: messages.last().map(|stored| stored.entry_id.clone()),
+            last_stored,
+            budget,
             messages,
             at_start,
         })
@@ -277,11 +298,9 @@ impl OpenSession {
 /// # Errors
 /// The name of one that does not.
 pub fn check_tools(setup: &SessionSetup) -> Result<(), String> {
-    let unknown = setup
-        .tools
-        .iter()
-        .flatten()
-        .find(|name| osier_tools::find(name).is_none() && !is_server_tool(name));
+    let unknown = setup.tools.iter().flatten().find(|name| {
+        osier_tools::find(name).is_none() && *name != WEB_SEARCH && !is_server_tool(name)
+    });
     match unknown {
         None => Ok(()),
         Some(name) => {
@@ -378,6 +397,7 @@ fn listeners(
             .cloned()
             .chain(hooks)
             .chain(own)
+            .chain(policy.guards())
             .chain(last)
             .collect(),
         rules,
@@ -387,12 +407,22 @@ fn listeners(
     }
 }
 
+/// How to search the web, unless `--tools` has no `web_search`.
+fn wanted_search(setup: &SessionSetup) -> osier_settings::WebSearch {
+    let named = |names: &Vec<String>| names.iter().any(|name| name == WEB_SEARCH);
+    if setup.tools.as_ref().is_none_or(named) {
+        setup.settings.web_search.clone()
+    } else {
+        osier_settings::WebSearch::Off
+    }
+}
+
 /// The built-in tools that `--tools` selects.
 fn built_in(setup: &SessionSetup) -> Option<Vec<String>> {
     let names = setup.tools.as_ref()?.iter();
     Some(
         names
-            .filter(|name| !is_server_tool(name))
+            .filter(|name| !is_server_tool(name) && *name != WEB_SEARCH)
             .cloned()
             .collect(),
     )

@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer_stream;
+use crate::budget::SessionBudget;
 use crate::emitter::{Callback, Emitter};
 use crate::models::{Choice, Models};
 use crate::setup::SessionSetup;
@@ -329,12 +330,16 @@ fn reason(text: &str) -> String {
 /// Sends the current model to a reviewer.
 pub(crate) fn send_model(
     models: &Models,
+    budget: Option<&SessionBudget>,
     setup: &SessionSetup,
     reply: oneshot::Sender<Result<ReviewModel, String>>,
 ) {
     let model = models.reviewer(setup).map(|choice| ReviewModel {
         choice,
-        transport: models.transport(),
+        transport: match budget {
+            Some(budget) => budget.transport(models.transport()),
+            None => models.transport(),
+        },
     });
     // The call was interrupted if nobody waits for it.
     let _ = reply.send(model);

@@ -149,6 +149,7 @@ impl Subagents {
         let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![Arc::new(Rules(self.rules.clone()))];
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         interceptors.push(Arc::new(gate));
+        interceptors.extend(self.policy.guards());
         let name = model.reference();
         let config = AgentConfig {
             models: models.clone(),

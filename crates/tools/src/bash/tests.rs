@@ -453,3 +453,33 @@ async fn a_command_that_moved_to_the_background_can_be_killed() {
         .await;
     wait_until_dead(&pid).await;
 }
+
+#[tokio::test]
+async fn the_user_moves_a_command_to_the_background() {
+    let bench = Bench::new();
+    assert_eq!(bench.workspace.move_to_background(), 0);
+    let command = "echo x > begun; until [ -e go ]; do sleep 0.01; done; echo end";
+    let arguments = json!({"command": command, "timeout": 600});
+    let run = bench.run("bash", arguments);
+    let move_it = async {
+        line_in(&bench.path("begun")).await;
+        assert_eq!(bench.workspace.move_to_background(), 1);
+    };
+    let (output, ()) = tokio::join!(run, move_it);
+    let shown = text(&output);
+    let footer = "(no output)\n[the user moved the command to the background after ";
+    assert!(shown.starts_with(footer), "{shown}");
+    assert!(
+        shown.contains(": it continues in the background as job1; read new output with job `job1`"),
+        "{shown}"
+    );
+    assert_eq!(output.status, ToolStatus::Success);
+    assert_eq!(bench.workspace.move_to_background(), 0);
+    fs::File::create(bench.path("go")).unwrap();
+    let read = json!({"job": "job1", "action": "read", "timeout": 600});
+    let shown = text(&bench.run("bash", read).await);
+    assert!(
+        shown.starts_with("end\n[job1 exit code 0, after "),
+        "{shown}"
+    );
+}

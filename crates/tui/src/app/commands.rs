@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::command::{Category, Command, Run};
-use crate::{accounts, help, hooks, jobs, keymap, sessions, skills, tabs};
+use crate::{accounts, budget, help, hooks, jobs, keymap, sessions, skills, tabs};
 use osier_agent::Op as AgentOp;
 use osier_term::component::Handled;
 
@@ -102,6 +102,7 @@ impl App {
                 self.permissions
                     .open(self.footer.permissions, overlays, outbox);
             }
+            Command::Budget => budget::show(&self.footer.budget, &mut self.transcript),
             Command::ToggleTodo => self.todo.toggle(),
             Command::Jobs => jobs::open(overlays, outbox, now),
             _ => return None,

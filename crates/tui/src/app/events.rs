@@ -13,7 +13,7 @@ use crate::{
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
-use osier_protocol::{ConnectionState, Event, SessionInfo, StoredMessage, TreeEvent};
+use osier_protocol::{BudgetState, ConnectionState, Event, SessionInfo, StoredMessage, TreeEvent};
 
 /// Runs longer than this are worth a notification.
 const NOTIFY_AFTER: Duration = Duration::from_secs(5);
@@ -118,6 +118,7 @@ impl App {
         self.footer.read_only = session.read_only;
         self.activity.end();
         self.footer.context_tokens = 0;
+        self.footer.budget = BudgetState::default();
         for stored in messages {
             self.footer.count(&stored.message);
         }
@@ -165,6 +166,7 @@ impl App {
             }
             Event::Context { parts } => skills::refresh(parts, overlays),
             Event::About { about } => about::open(about, overlays),
+            Event::Budget { budget } => self.footer.budget = *budget,
             Event::Usage { spending } => usage::show(spending, &mut self.transcript),
             Event::Accounts { accounts } => accounts::refresh(accounts, overlays),
             Event::LoginStarted { .. } => accounts::open_login(event, overlays),

@@ -6,8 +6,8 @@ use crate::effect::StoredSession;
 use osier_agent::Op as AgentOp;
 use osier_llm::ThinkingLevel;
 use osier_protocol::{
-    CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, PermissionMode, Role, ServerAction,
-    TransferOp, TreeOp,
+    Budget, CheckpointOp, DiffRange, FilesAt, Mark, Op, Opening, PermissionMode, Role,
+    ServerAction, TransferOp, TreeOp,
 };
 
 /// Requests a preview of restoring the files; the reply opens the list.
@@ -175,6 +175,46 @@ pub(super) fn rename(name: &str) -> Parsed {
     })
 }
 
+/// Changes a limit of the budget: `5`, `$5`, `500000 tokens`, `100 turns`; `off` removes all.
+pub(super) fn budget(argument: &str) -> Parsed {
+    let (amount, unit) = argument
+        .split_once(char::is_whitespace)
+        .unwrap_or((argument, ""));
+    let whole = || amount.replace([',', '_'], "").parse().ok();
+    let mut budget = Budget::default();
+    let is_known = match (amount, unit.trim()) {
+        ("off", "") => {
+            budget = Budget {
+                cost: Some(0.0),
+                tokens: Some(0),
+                turns: Some(0),
+            };
+            true
+        }
+        (_, "tokens") => {
+            budget.tokens = whole();
+            budget.tokens.is_some()
+        }
+        (_, "turns") => {
+            budget.turns = whole();
+            budget.turns.is_some()
+        }
+        (amount, "") => {
+            let cost: Option<f64> = amount.trim_start_matches('$').parse().ok();
+            budget.cost = cost.filter(|cost| (0.0..=1e9).contains(cost));
+            budget.cost.is_some()
+        }
+        _ => false,
+    };
+    if is_known {
+        tell(Op::SetBudget { budget })
+    } else {
+        Err(format!(
+            "unknown budget `{argument}`; expected US dollars, `N tokens`, `N turns` or `off`"
+        ))
+    }
+}
+
 /// Exports to a file, or without one to the default place.
 pub(super) fn export_to(argument: &str) -> Action {
     let force = argument.split_whitespace().any(|word| word == "--force");
@@ -246,6 +286,22 @@ fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn budget_names_the_limit_that_changes() {
+        let set = |budget| Ok(vec![Action::Tell(Op::SetBudget { budget })]);
+        let none = Budget::default();
+        let cost = Some(2.5);
+        assert_eq!(budget("$2.5"), set(Budget { cost, ..none }));
+        let tokens = Some(500_000);
+        assert_eq!(budget("500,000 tokens"), set(Budget { tokens, ..none }));
+        let turns = Some(7);
+        assert_eq!(budget("7 turns"), set(Budget { turns, ..none }));
+        assert!(budget("off").is_ok());
+        for wrong in ["much", "-1", "5 apples", "x turns", "nan"] {
+            assert!(budget(wrong).unwrap_err().contains("N tokens"), "{wrong}");
+        }
+    }
 
     #[test]
     fn the_command_names_an_action_and_a_server() {

@@ -91,6 +91,8 @@ commands! {
             .values(|| PermissionMode::ALL.map(PermissionMode::name).to_vec());
         ToggleTodo "toggle_todo" "Toggle the to-do list"
             .feature().slash("todo");
+        Background "background" "Continue the running command in the background"
+            .op(|| Op::MoveToBackground).slash("background");
         Jobs "jobs" "List background jobs"
             .feature().slash("jobs");
     }
@@ -141,6 +143,9 @@ commands! {
             .feature().slash("session");
         ShowUsage "usage" "Show tokens, cost and cache hits by model"
             .op(|| Op::GetUsage).slash("usage");
+        Budget "budget" "Show or change the budget of the session"
+            .feature()
+            .slash_with("budget", "[USD|N tokens|N turns|off]", arguments::budget);
         Context "context" "Show what fills the context window"
             .op(|| Op::Tree(TreeOp::GetContext)).slash("context");
         Pin "pin" "Pin the session in the list, or unpin it"

@@ -88,6 +88,9 @@ struct Block {
     name: Option<String>,
     #[serde(default)]
     input: Option<Value>,
+    /// The results of a search of the provider.
+    #[serde(default)]
+    content: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -207,6 +210,13 @@ impl AnthropicDecoder {
                     .filter(|input| input.as_object().is_some_and(|input| !input.is_empty()));
                 let raw = String::new();
                 (index, Kind::Call { raw, complete })
+            }
+            "web_search_tool_result" => {
+                let results = block.content.as_ref().and_then(Value::as_array);
+                for result in results.into_iter().flatten() {
+                    Answer::source(result, "url", out);
+                }
+                return;
             }
             _ => return,
         };

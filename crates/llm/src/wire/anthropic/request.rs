@@ -16,6 +16,8 @@ use crate::wire::limit::output_limit;
 
 /// The API version on Google Vertex.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
+/// Searches of the provider for one answer at most.
+const SEARCHES: u32 = 4;
 const DEFAULT_VERSION: &str = "2023-06-01";
 /// The first API version that rejects sampling parameters.
 const WITHOUT_SAMPLING: &str = "2026-10-21";
@@ -91,6 +93,16 @@ pub(super) fn body(request: &Request) -> Body {
         };
         if let Some(choice) = choice {
             body.insert("tool_choice".into(), json!({"type": choice}));
+        }
+    }
+    if request.options.hosted_search {
+        let search =
+            json!({"type": "web_search_20250305", "name": "web_search", "max_uses": SEARCHES});
+        match body.get_mut("tools").and_then(Value::as_array_mut) {
+            Some(tools) => tools.push(search),
+            None => {
+                body.insert("tools".into(), json!([search]));
+            }
         }
     }
     if !context.system_prompt.trim().is_empty() {

@@ -94,6 +94,9 @@ impl GoogleDecoder {
         for part in candidate.content.parts {
             self.take_part(part, out);
         }
+        for chunk in candidate.grounding_metadata.grounding_chunks {
+            Answer::source(&chunk.web, "uri", out);
+        }
         if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
             let message = candidate.finish_message;
             self.finish = Some(Finish { reason, message });

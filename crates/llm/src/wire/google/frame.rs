@@ -31,6 +31,22 @@ pub(super) struct Candidate {
     pub finish_reason: Option<String>,
     #[serde(default)]
     pub finish_message: Option<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub grounding_metadata: Grounding,
+}
+
+/// The pages of a search.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Grounding {
+    #[serde(deserialize_with = "or_default")]
+    pub grounding_chunks: Vec<GroundingChunk>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct GroundingChunk {
+    pub web: Value,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -42,6 +42,9 @@ pub(super) fn body(request: &Request) -> Value {
             body.insert("toolConfig".into(), config);
         }
     }
+    if request.options.hosted_search {
+        body.insert("tools".into(), json!([{"googleSearch": {}}]));
+    }
     body.insert("generationConfig".into(), generation(request).into());
     add_extra(request, &mut body);
     body.insert("contents".into(), contents(request).into());

@@ -140,6 +140,7 @@ impl ResponsesDecoder {
         if let Some(response) = response {
             let nothing_streamed = self.items.is_empty();
             for (index, item) in response.output.iter().enumerate() {
+                sources(&item.raw, out);
                 self.refused |= item.fields.refuses();
                 let index = u64::try_from(index).ok();
                 let answer = &mut self.answer;
@@ -213,6 +214,20 @@ impl Decoder for ResponsesDecoder {
 
     fn ended(&self) -> bool {
         self.answer.ended()
+    }
+}
+
+/// Reports the pages that a search has found, and those that a message cites.
+fn sources(item: &Value, out: &mut Vec<StreamEvent>) {
+    let list = |value: &Value, path: &str| -> Vec<Value> {
+        let list = value.pointer(path).and_then(Value::as_array);
+        list.cloned().unwrap_or_default()
+    };
+    let found = list(item, "/action/sources");
+    let parts = list(item, "/content");
+    let cited = parts.iter().flat_map(|part| list(part, "/annotations"));
+    for source in found.into_iter().chain(cited) {
+        Answer::source(&source, "url", out);
     }
 }
 

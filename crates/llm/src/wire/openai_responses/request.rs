@@ -53,6 +53,16 @@ pub(super) fn body(request: &Request) -> Value {
             }
         }
     }
+    if options.hosted_search {
+        let tools = body.entry("tools").or_insert_with(|| json!([]));
+        if let Some(tools) = tools.as_array_mut() {
+            tools.push(json!({"type": "web_search"}));
+        }
+        let include = body.entry("include").or_insert_with(|| json!([]));
+        if let Some(include) = include.as_array_mut() {
+            include.push("web_search_call.action.sources".into());
+        }
+    }
     add_extra(request, &mut body);
     body.insert("input".into(), input(request).into());
     Value::Object(body)

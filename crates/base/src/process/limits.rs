@@ -1,0 +1,19 @@
+//! Limits of a process that reads what somebody built to do harm.
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+/// Limits what this process can use: bytes of memory, and seconds of processor time. A system without such limits still has
+/// the time limit of the parent.
+pub fn limit_own(memory: u64, seconds: u64) {
+    for (resource, most) in [
+        (Resource::As, memory),
+        (Resource::Cpu, seconds),
+        (Resource::Core, 0),
+    ] {
+        let limit = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        let _ = setrlimit(resource, limit);
+    }
+}
