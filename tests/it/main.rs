@@ -43,6 +43,7 @@ mod model_refresh;
 mod no_model;
 mod peer_files;
 mod permissions;
+mod plan_mode;
 mod plugin_examples;
 mod plugins;
 mod preserved_thinking;

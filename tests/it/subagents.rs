@@ -89,7 +89,10 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     let own = [
         "read", "write", "edit", "bash", "grep", "find", "ls", "todo",
     ];
-    assert_eq!(tools(0), [&own[..], &["ask_user", "task"]].concat());
+    assert_eq!(
+        tools(0),
+        [&own[..], &["ask_user", "exit_plan_mode", "task"]].concat()
+    );
     assert_eq!(tools(1), own);
     let nested: Vec<&str> = events
         .iter()

@@ -210,7 +210,7 @@ impl PathGlob {
 }
 
 /// Tool names of other agents, and osier's.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
     ("Bash", "bash"),
     ("Read", "read"),
     ("Write", "write"),
@@ -222,6 +222,7 @@ const NAMES: [(&str, &str); 11] = [
     ("Task", "task"),
     ("TodoWrite", "todo"),
     ("AskUserQuestion", "ask_user"),
+    ("ExitPlanMode", "exit_plan_mode"),
 ];
 
 /// Names of tools that no tool of osier has, but that are known for what the other name stands for.

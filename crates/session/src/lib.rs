@@ -70,6 +70,7 @@ mod mcp;
 pub mod models;
 mod open_session;
 mod permissions;
+mod plan;
 mod plugins;
 mod private_files;
 mod prompt;

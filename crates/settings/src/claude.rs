@@ -37,6 +37,7 @@ const TOOLS: &[(&str, &[&str], &[&str])] = &[
     ("LS", &["ls"], &["ls"]),
     ("TodoWrite", &["todo"], &["todo"]),
     ("AskUserQuestion", &["ask_user"], &["ask_user"]),
+    ("ExitPlanMode", &["exit_plan_mode"], &["exit_plan_mode"]),
     ("Task", &["task"], &["task"]),
     ("Agent", &["task"], &["task"]),
 ];

@@ -1,4 +1,5 @@
-//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user.
+//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user,
+//! exit_plan_mode.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -56,6 +57,7 @@ mod ordered_jobs;
 mod output;
 mod output_directory;
 mod output_file;
+mod plan;
 mod preview;
 mod prompt_detection;
 mod read;
@@ -77,6 +79,7 @@ use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
 pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
+pub use plan::{PLAN_BYTES, PlanAnswer, PlanDecision, PlanMode};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
@@ -114,7 +117,7 @@ const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
 pub const SUBAGENT: &str = "task";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 9] = [
+pub const BUILT_IN: [BuiltIn; 10] = [
     BuiltIn {
         name: "read",
         label: "Read",
@@ -196,6 +199,15 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         file: None,
         make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
     },
+    BuiltIn {
+        name: osier_protocol::PLAN_TOOL,
+        label: "Plan",
+        read_only: true,
+        asks_user: true,
+        main_argument: "",
+        file: None,
+        make: |workspace| Arc::new(plan::ExitPlanModeTool::new(workspace)),
+    },
 ];
 
 /// An unknown tool name.
@@ -255,7 +267,7 @@ mod tests {
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user";
+        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user, exit_plan_mode";
         assert_eq!(error.hint(), hint);
     }
 

@@ -16,6 +16,7 @@ use super::file_states::Ledger;
 use super::jobs::Jobs;
 use super::output_directory::OutputDirectory;
 use crate::editor::Editor;
+use crate::plan::PlanMode;
 use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;
 use osier_base::process::{Invocation, LeftRunning};
@@ -40,6 +41,7 @@ pub struct Workspace {
     survivors: Arc<Survivors>,
     editor: Option<Arc<dyn Editor>>,
     questions: Option<Questions>,
+    plan_mode: Option<Arc<dyn PlanMode>>,
 }
 
 impl Workspace {
@@ -64,6 +66,7 @@ impl Workspace {
             survivors: Arc::default(),
             editor: None,
             questions: None,
+            plan_mode: None,
         }
     }
 
@@ -93,6 +96,17 @@ impl Workspace {
     pub fn with_questions(mut self, questions: Option<Questions>) -> Self {
         self.questions = questions;
         self
+    }
+
+    /// Lets the model present plans to the user of `mode`.
+    #[must_use]
+    pub fn with_plan_mode(mut self, mode: Option<Arc<dyn PlanMode>>) -> Self {
+        self.plan_mode = mode;
+        self
+    }
+
+    pub(super) fn plan_mode(&self) -> Option<&Arc<dyn PlanMode>> {
+        self.plan_mode.as_ref()
     }
 
     /// Sets environment variables for commands.

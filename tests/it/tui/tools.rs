@@ -81,7 +81,15 @@ async fn disabled_tool_is_not_offered() {
     assert_eq!(
         names(&screen),
         [
-            "read", "write", "edit", "bash", "find", "ls", "todo", "ask_user"
+            "read",
+            "write",
+            "edit",
+            "bash",
+            "find",
+            "ls",
+            "todo",
+            "ask_user",
+            "exit_plan_mode"
         ]
     );
     let prompt = screen.request().context.system_prompt;
@@ -93,7 +101,7 @@ async fn disabled_tool_is_not_offered() {
         .await;
     screen.press("enter").shows("✓ grep").await;
     screen.press("esc").send("again").settled().await;
-    assert_eq!(names(&screen).len(), 9);
+    assert_eq!(names(&screen).len(), 10);
 }
 
 #[tokio::test]
