@@ -11,6 +11,7 @@
 )]
 
 mod acp;
+mod acp_registry;
 mod agent;
 mod attacks;
 mod auth;
