@@ -411,12 +411,31 @@ pub(super) struct McpAddArgs {
     pub command: Vec<String>,
 }
 
+/// A configuration file with a schema.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum SchemaFile {
+    /// `settings.toml`
+    #[default]
+    Settings,
+    /// A file in `keymaps/`
+    Keymap,
+    /// A file in `themes/`
+    Theme,
+}
+
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Show the directories and files in use
     Path,
-    /// List every setting and its values
-    Schema,
+    /// List every setting and its values, or print the JSON Schema of a file
+    Schema {
+        /// Print a JSON Schema, from which editors complete and check the file
+        #[arg(long)]
+        json: bool,
+        /// Print the schema of this file
+        #[arg(value_enum, value_name = "FILE", default_value_t, requires = "json")]
+        file: SchemaFile,
+    },
     /// Check the configuration files and report errors
     Check,
 }

@@ -23,6 +23,7 @@ mod cloud_providers;
 mod compaction;
 mod completions;
 mod concurrency;
+mod config_schema;
 mod context;
 mod discovery;
 mod docs;
