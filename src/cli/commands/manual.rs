@@ -1,27 +1,13 @@
-//! `osier completions` and `osier man`: clap generates both from the definition of the command line.
+//! `osier man`: clap generates the manual pages from the definition of the command line.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use clap::Command;
-use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::cli::exit::Exit;
-
-/// Prints the completion script for a shell.
-pub(in crate::cli) fn completions(
-    mut command: Command,
-    shell: Shell,
-    out: &mut dyn Write,
-) -> io::Result<Exit> {
-    // `generate` panics when `out` is closed.
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command, "osier", &mut script);
-    out.write_all(&script)?;
-    Ok(Exit::Success)
-}
 
 /// Prints the manual page of `osier`, or writes the pages of all commands to `dir`.
 pub(in crate::cli) fn man(
