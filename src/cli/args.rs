@@ -279,8 +279,11 @@ pub(super) enum Command {
         #[arg(value_enum, value_name = "SHELL")]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write the pages of all commands
+    /// Show the manual page of osier or of a command, or write the pages of all commands
     Man {
+        /// Show the page of this command, such as `sessions list`
+        #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+        command: Vec<String>,
         /// Write one page per command to this directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,

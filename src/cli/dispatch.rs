@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 use tokio::signal::unix::SignalKind;
 
 use super::args::{Args, Command};
@@ -164,8 +164,9 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 commands::config::run(*command, folders, &problems, &mut out)
             }
             Some(Command::Completions { shell }) => completion::write_script(*shell, &mut out),
-            Some(Command::Man { dir }) => {
-                commands::manual::man(Args::command(), dir.as_deref(), &mut out)
+            Some(Command::Man { command, dir }) => {
+                let is_terminal = io::stdout().is_terminal();
+                commands::manual::run(command, dir.as_deref(), is_terminal, &mut out)?
             }
             #[cfg(feature = "eval")]
             Some(Command::Eval(args)) => block_on(commands::eval::run(args, cwd, &mut out))??,

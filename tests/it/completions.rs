@@ -267,6 +267,41 @@ fn manual_pages_of_all_commands_are_written_to_a_directory() {
 }
 
 #[test]
+fn manual_page_of_a_command_is_found_by_its_words() {
+    let home = Home::new();
+    let page = home.cli().args(["man", "sessions", "list"]).run();
+    assert_eq!((page.code, page.stderr.as_str()), (Some(0), ""));
+    assert!(
+        page.stdout.contains(".TH osier-sessions-list 1"),
+        "{}",
+        page.stdout
+    );
+    for other in ["sessions-list", "osier-sessions-list"] {
+        assert_eq!(home.cli().args(["man", other]).run(), page, "{other}");
+    }
+    for (words, error) in [
+        (
+            ["man", "sesions"].as_slice(),
+            "osier: no manual page for `osier sesions`; did you mean `sessions`?\n",
+        ),
+        (
+            &["man", "mcp", "zzz"],
+            "osier: no manual page for `osier mcp zzz`; expected one of add, list, rm, test, login\n",
+        ),
+        (
+            &["man", "doctor", "zzz"],
+            "osier: no manual page for `osier doctor zzz`; `osier doctor` has no commands\n",
+        ),
+    ] {
+        let mut cli = home.cli();
+        for word in words {
+            cli = cli.arg(*word);
+        }
+        assert_eq!(cli.run(), ProgramOutput::new(2, "", error), "{words:?}");
+    }
+}
+
+#[test]
 fn mcp_add_help_says_where_flags_go() {
     let home = Home::new();
     let ended = home.cli().args(["mcp", "add", "--help"]).run();
