@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::ValueHint;
 
 use super::args::{Args, AuthCommand, Command, RunArgs};
+use super::completion;
 use super::script_args::OutputFormat;
 
 /// The arguments of `osier exec`.
@@ -42,7 +43,7 @@ pub(super) struct ExecScriptArgs {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ResumeArgs {
     /// Resume this session: an id, an id prefix or a file; without it, choose from a list
-    #[arg(value_name = "ID|PATH", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "ID|PATH", value_hint = ValueHint::FilePath, add = completion::sessions())]
     pub target: Option<String>,
 
     /// Run these prompts in it

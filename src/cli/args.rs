@@ -16,6 +16,7 @@ use super::commands::export::ExportArgs;
 use super::commands::import::ImportArgs;
 use super::commands::migrate::MigrateArgs;
 use super::commands::sessions::SessionsCommand;
+use super::completion;
 use super::script_args::ScriptArgs;
 use super::serve::ServeArgs;
 
@@ -86,11 +87,11 @@ impl Args {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct RunArgs {
     /// Use this model: PROVIDER/ID[:LEVEL] or part of its name; fallback models follow after commas
-    #[arg(short, long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL", add = completion::models())]
     pub model: Option<String>,
 
     /// Set the favourite models: names and patterns separated by commas, such as `sonnet,gpt-5*`
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', add = completion::models())]
     pub models: Vec<String>,
 
     /// Set the thinking level
@@ -127,16 +128,18 @@ pub(super) struct RunArgs {
 
     /// Resume a session by id, id prefix or file; without a value, choose from a list
     #[arg(short, long, value_name = "ID|PATH", num_args = 0..=1, require_equals = false,
-          default_missing_value = "", conflicts_with_all = ["session", "no_session"])]
+          default_missing_value = "", conflicts_with_all = ["session", "no_session"],
+          add = completion::sessions())]
     pub resume: Option<String>,
 
     /// Continue in a copy of a session, named by id, id prefix or file; it may be open elsewhere
     #[arg(long, value_name = "ID|PATH",
-          conflicts_with_all = ["continue_session", "resume", "session", "no_session"])]
+          conflicts_with_all = ["continue_session", "resume", "session", "no_session"],
+          add = completion::sessions())]
     pub fork: Option<String>,
 
     /// Use this session file; create it if it does not exist
-    #[arg(long, value_name = "PATH", conflicts_with = "no_session")]
+    #[arg(long, value_name = "PATH", conflicts_with = "no_session", add = completion::session_files())]
     pub session: Option<PathBuf>,
 
     /// Do not store the session
@@ -288,8 +291,11 @@ pub(super) enum Command {
         #[arg(value_enum, value_name = "SHELL")]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write the pages of all commands
+    /// Show the manual page of osier or of a command, or write the pages of all commands
     Man {
+        /// Show the page of this command, such as `sessions list`
+        #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+        command: Vec<String>,
         /// Write one page per command to this directory
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         dir: Option<PathBuf>,
@@ -423,12 +429,31 @@ pub(super) struct McpAddArgs {
     pub command: Vec<String>,
 }
 
+/// A configuration file with a schema.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum SchemaFile {
+    /// `settings.toml`
+    #[default]
+    Settings,
+    /// A file in `keymaps/`
+    Keymap,
+    /// A file in `themes/`
+    Theme,
+}
+
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Show the directories and files in use
     Path,
-    /// List every setting and its values
-    Schema,
+    /// List every setting and its values, or print the JSON Schema of a file
+    Schema {
+        /// Print a JSON Schema, from which editors complete and check the file
+        #[arg(long)]
+        json: bool,
+        /// Print the schema of this file
+        #[arg(value_enum, value_name = "FILE", default_value_t, requires = "json")]
+        file: SchemaFile,
+    },
     /// Check the configuration files and report errors
     Check,
 }

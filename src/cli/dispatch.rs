@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::Parser as _;
 use tokio::signal::unix::SignalKind;
 
 use super::args::{Args, Command};
@@ -15,7 +15,7 @@ use super::exit::{Exit, failure, usage_error};
 use super::html_theme::TerminalThemes;
 use super::run_config::{RunConfig, RunMode};
 use super::runtime::{block_on, block_on_with_input};
-use super::{aliases, attach, commands, input, parse_error, serve};
+use super::{aliases, attach, commands, completion, input, parse_error, serve};
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::signals::{report_file_size_limit, signalled};
@@ -40,6 +40,9 @@ pub fn run() -> ExitCode {
     let helper = osier_tools::pdf::helper::run(arguments());
     if let Some(code) = helper.or_else(|| osier_tools::html_helper::run(arguments())) {
         return code;
+    }
+    if let Some(exit) = completion::answer() {
+        return exit.into();
     }
     terminal_output::report_panics();
     report_file_size_limit();
@@ -165,11 +168,10 @@ fn run_report(config: &RunConfig) -> Result<Option<Exit>, String> {
                 let problems = config.all_problems(&config.setup()?);
                 commands::config::run(*command, folders, &problems, &mut out)
             }
-            Some(Command::Completions { shell }) => {
-                commands::shell::completions(Args::command(), *shell, &mut out)
-            }
-            Some(Command::Man { dir }) => {
-                commands::shell::man(Args::command(), dir.as_deref(), &mut out)
+            Some(Command::Completions { shell }) => completion::write_script(*shell, &mut out),
+            Some(Command::Man { command, dir }) => {
+                let is_terminal = io::stdout().is_terminal();
+                commands::manual::run(command, dir.as_deref(), is_terminal, &mut out)?
             }
             #[cfg(feature = "eval")]
             Some(Command::Eval(args)) => block_on(commands::eval::run(args, cwd, &mut out))??,

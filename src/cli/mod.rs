@@ -5,6 +5,7 @@ mod aliases;
 mod args;
 mod attach;
 mod commands;
+mod completion;
 mod dispatch;
 mod exit;
 #[cfg(feature = "transfer")]

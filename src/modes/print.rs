@@ -13,7 +13,7 @@ use osier_base::terminal_output::StyledWrite;
 use osier_base::text::sanitize;
 use osier_base::visible::visible;
 use osier_llm::{Delta, StopReason};
-use osier_protocol::{Effect, Event, Op};
+use osier_protocol::{Effect, Event, Op, final_text};
 use osier_session::SessionHandle;
 
 use super::prompt_request::PromptRequest;
@@ -177,8 +177,10 @@ async fn handle_events(
                     ..
                 } if options.verbose => write_thinking(sinks.log, "\n"),
                 osier_agent::Event::MessageEnd { message, .. } => {
+                    if let Some(text) = final_text(&message) {
+                        answer.text = text;
+                    }
                     if let AgentMessage::Assistant(message) = &*message {
-                        answer.text = message.text();
                         answer.cut = cut_reason(message.stop_reason);
                     }
                 }

@@ -11,6 +11,7 @@
 )]
 
 mod acp;
+mod acp_registry;
 mod agent;
 mod attacks;
 mod auth;
@@ -22,6 +23,7 @@ mod cloud_providers;
 mod compaction;
 mod completions;
 mod concurrency;
+mod config_schema;
 mod context;
 mod discovery;
 mod docs;
@@ -45,6 +47,7 @@ mod no_model;
 mod pdf;
 mod peer_files;
 mod permissions;
+mod plan_mode;
 mod plugin_examples;
 mod plugins;
 mod preserved_thinking;

@@ -116,11 +116,14 @@ async fn questions_of_the_model_come_one_after_the_other() {
         open.host.send(Op::AnswerQuestion { id, answer });
     }
     open.settled().await;
+    let mut request = open.last_request();
+    // What the model is told about plan mode.
+    assert!(request.remove(1).contains("Plan mode is on"));
     let expected = [
         "user: go",
         r#"assistant:  [ask_user {"questions":[{"question":"First?"}]}] [ask_user {"questions":[{"question":"Second?"}]}]"#,
-        "result call_1_0: The user declined to answer. Continue with your best judgement, or say what you need to know.",
-        "result call_1_1: Second? a",
+        "result call_2_0: The user declined to answer. Continue with your best judgement, or say what you need to know.",
+        "result call_2_1: Second? a",
     ];
-    assert_eq!(open.last_request(), expected);
+    assert_eq!(request, expected);
 }

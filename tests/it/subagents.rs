@@ -89,7 +89,11 @@ async fn task_runs_separately_reports_progress_and_counts_usage() {
     let own = [
         "read", "write", "edit", "bash", "grep", "find", "ls", "todo",
     ];
-    let all = [&own[..], &["ask_user", "web_fetch", "task"]].concat();
+    let all = [
+        &own[..],
+        &["ask_user", "web_fetch", "exit_plan_mode", "task"],
+    ]
+    .concat();
     assert_eq!(tools(0), all);
     assert_eq!(tools(1), [&own[..], &["web_fetch"]].concat());
     let nested: Vec<&str> = events

@@ -4,6 +4,7 @@
 import { diff } from "./diff.js";
 import { announce, byId, el } from "./dom.js";
 import { fields, values } from "./form.js";
+import { show } from "./markdown.js";
 import { showError } from "./toast.js";
 
 export class Questions {
@@ -93,6 +94,11 @@ export class Questions {
 function subject(about) {
   if (!about) return null;
   if (about.type === "diff") return [el("p", { class: "origin" }, about.path), diff(about.diff)];
+  if (about.type === "markdown") {
+    const node = el("div", { class: "prose plan", tabindex: "0" });
+    show(node, about.text);
+    return node;
+  }
   const text = about.type === "command" ? `$ ${about.command}` : about.text;
   return [
     el("pre", { class: "output", tabindex: "0" }, text),
@@ -146,6 +152,41 @@ const METHODS = {
         button("Allow", "primary", null, { data: { first: "" } }),
       ],
       submit: () => (document.activeElement === reason && reason.value.trim() ? refuse() : allow()),
+    };
+  },
+  plan(request, answer) {
+    const original = request.subject?.text ?? "";
+    const modes = el(
+      "select",
+      { "aria-label": "Continue in mode" },
+      (request.modes ?? []).map((mode) =>
+        el("option", { value: mode }, mode === request.before ? `${mode} (as before)` : mode),
+      ),
+    );
+    const editor = el("textarea", { rows: "12", "aria-label": "Plan", value: original });
+    const edit = el("details", {}, el("summary", {}, "Edit the plan"), editor);
+    const reason = el("input", {
+      type: "text",
+      placeholder: "Reason to keep planning (optional, sent to the model)",
+      "aria-label": "Reason",
+    });
+    const keep = () => answer({ type: "refuse", reason: reason.value.trim() || null });
+    const approve = () => {
+      const changed = editor.value.trim() && editor.value !== original;
+      answer({ type: "approve", mode: modes.value, plan: changed ? editor.value : null });
+    };
+    return {
+      content: [
+        request.path && el("p", { class: "origin" }, `Saved in ${request.path}`),
+        edit,
+        el("label", { class: "grant" }, el("span", {}, "Continue in mode"), modes),
+        reason,
+      ],
+      buttons: [
+        button("Keep planning", "plain first", keep),
+        button("Approve", "primary", null, { data: { first: "" } }),
+      ],
+      submit: () => (document.activeElement === reason && reason.value.trim() ? keep() : approve()),
     };
   },
   confirm: (_, answer) => ({

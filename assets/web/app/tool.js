@@ -15,6 +15,7 @@ const TOOLS = {
   find: { now: "Looking for", done: "Looked for", what: (given) => line(given.pattern) },
   ls: { now: "Listing", done: "Listed", what: (given, cwd) => relative(given.path ?? ".", cwd) },
   ask_user: { now: "Asking", done: "Asked", what: (given) => line(given.questions?.[0]?.question) },
+  exit_plan_mode: { now: "Presenting a plan", done: "Presented a plan", what: () => "" },
   task: { now: "Working on", done: "Worked on", what: (given) => line(given.description ?? given.prompt) },
 };
 

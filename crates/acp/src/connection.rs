@@ -22,6 +22,7 @@ use crate::session::{self, Lifecycle, OpenKind, SessionCommand};
 use osier_index::SessionIndex;
 use osier_rpc::LINE_LIMIT;
 use osier_rpc::lines::{Line, LineReader};
+use osier_session::accounts::Accounts;
 use osier_session::{SessionChoice, SessionSetup};
 use osier_settings::Settings;
 use osier_store::{Scope, SessionDirectory};
@@ -225,6 +226,8 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             "session/new" => self.open(id, OpenKind::New, decode(params)?)?,
             "session/load" => self.open(id, OpenKind::Load, decode(params)?)?,
             "session/resume" => self.open(id, OpenKind::Resume, decode(params)?)?,
+            "session/fork" => self.open(id, OpenKind::Fork, decode(params)?)?,
+            "logout" => self.log_out(id),
             "session/prompt" => {
                 let params = prompt::complete(params);
                 self.command(params, |request| SessionCommand::Prompt(id, request))?;
@@ -279,6 +282,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             .delete(acp::SessionDeleteCapabilities::new())
             .resume(acp::SessionResumeCapabilities::new())
             .close(acp::SessionCloseCapabilities::new())
+            .fork(acp::SessionForkCapabilities::new())
             .additional_directories(acp::SessionAdditionalDirectoriesCapabilities::new());
         let agent_capabilities = acp::AgentCapabilities::new()
             .load_session(true)
@@ -288,6 +292,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
                     .embedded_context(true),
             )
             .mcp_capabilities(acp::McpCapabilities::new().http(true))
+            .auth(acp::AgentAuthCapabilities::new().logout(acp::LogoutCapabilities::new()))
             .session_capabilities(session_capabilities);
         let info = acp::Implementation::new(osier_base::PROGRAM, env!("CARGO_PKG_VERSION"));
         acp::AgentResponse::InitializeResponse(
@@ -318,6 +323,25 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
         Ok(id.map(|_| response))
     }
 
+    /// Deletes the stored keys and sign-ins of all providers, then reloads the open sessions. Keys of the environment and
+    /// of `models.json` stay.
+    fn log_out(&self, id: acp::RequestId) {
+        let (client, template) = (self.client.clone(), self.template.clone());
+        let sessions: Vec<_> = self.sessions.values().cloned().collect();
+        osier_base::task::spawn(async move {
+            let accounts =
+                Accounts::load(&template.folders, &template.settings, &template.environment);
+            let removed = accounts.remove_all().await;
+            for commands in sessions {
+                let _ = commands.send(SessionCommand::Reload(None));
+            }
+            let response = removed
+                .map(|()| acp::AgentResponse::LogoutResponse(acp::LogoutResponse::new()))
+                .map_err(internal_error);
+            client.respond(id, response).await;
+        });
+    }
+
     fn open(
         &mut self,
         id: acp::RequestId,
@@ -332,6 +356,8 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             .collect::<Result<_, _>>()?;
         let session = match (kind, request.session_id) {
             (OpenKind::New, _) => SessionChoice::New,
+            // Also of a session that is open.
+            (OpenKind::Fork, Some(id)) => SessionChoice::Copy(id.to_string()),
             (_, Some(id)) if self.sessions.contains_key(&id) => {
                 let text = format!("session `{id}` is already open");
                 return Err(error(acp::ErrorCode::InvalidRequest, text));

@@ -17,6 +17,7 @@
 //!
 //! [Agent Client Protocol]: https://agentclientprotocol.com
 
+mod commands;
 mod connection;
 mod editor;
 mod elicitation;

@@ -9,7 +9,7 @@ use osier_protocol::{KeyState, ModelInfo, Op, PermissionMode};
 const MODES: &[(PermissionMode, &str, &str)] = &[
     (
         PermissionMode::Yolo,
-        "Work",
+        "Yolo",
         "Run everything unless a rule denies it",
     ),
     (

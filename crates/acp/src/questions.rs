@@ -10,6 +10,7 @@ use crate::elicitation;
 use crate::jsonrpc::AcpClient;
 use crate::tool_calls;
 use osier_base::visible::visible;
+use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
 
 /// Asks and waits, without a timeout. A question that the editor does not support is dismissed.
@@ -31,6 +32,12 @@ pub(super) async fn ask(
             tool_calls::kind(tool),
             permission_options(patterns),
         ),
+        QuestionKind::Plan { call_id, modes, .. } => (
+            call_id,
+            question.title.clone(),
+            acp::ToolKind::SwitchMode,
+            plan_options(modes),
+        ),
         QuestionKind::Confirm => (
             &question.id,
             format!("{}: {}", question.origin, question.title),
@@ -43,8 +50,17 @@ pub(super) async fn ask(
         _ => return elicitation::ask(client, session, question).await,
     };
     let mut call = tool_calls::questioned(id, title, kind, question.subject.as_ref(), cwd);
-    if let QuestionKind::Permission { arguments, .. } = &question.kind {
-        call.fields.raw_input = Some(arguments.clone());
+    match &question.kind {
+        QuestionKind::Permission { arguments, .. } => {
+            call.fields.raw_input = Some(arguments.clone());
+        }
+        // The user can edit the file before they answer.
+        QuestionKind::Plan {
+            path: Some(path), ..
+        } => {
+            call.fields.locations = Some(vec![acp::ToolCallLocation::new(path)]);
+        }
+        _ => {}
     }
     let params = acp::RequestPermissionRequest::new(session.clone(), call, options);
     let method = acp::CLIENT_METHOD_NAMES.session_request_permission;
@@ -98,9 +114,36 @@ fn permission_options(patterns: &[String]) -> Vec<acp::PermissionOption> {
     options
 }
 
+/// An approval for each mode, as other agents offer them.
+fn plan_options(modes: &[PermissionMode]) -> Vec<acp::PermissionOption> {
+    use acp::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+    let approvals = modes.iter().map(|mode| {
+        let kind = match mode {
+            PermissionMode::Ask | PermissionMode::Plan => AllowOnce,
+            PermissionMode::Auto | PermissionMode::Yolo => AllowAlways,
+        };
+        let name = format!("Yes, continue in mode {}: {}", mode.name(), mode.meaning());
+        acp::PermissionOption::new(mode.name(), name, kind)
+    });
+    let keep =
+        acp::PermissionOption::new(PermissionMode::Plan.name(), "No, keep planning", RejectOnce);
+    approvals.chain([keep]).collect()
+}
+
 /// The answer for a selected option. An unknown option dismisses the question.
 fn answer(option: &str, kind: &QuestionKind) -> Answer {
     let pattern = match kind {
+        QuestionKind::Plan { modes, .. } => {
+            let mode = modes.iter().find(|mode| mode.name() == option).copied();
+            return match mode {
+                Some(mode) => Answer::Approve {
+                    mode: Some(mode),
+                    plan: None,
+                },
+                None if option == PermissionMode::Plan.name() => Answer::Refuse { reason: None },
+                None => Answer::Dismissed,
+            };
+        }
         QuestionKind::Permission { patterns, .. } => patterns.first().cloned(),
         _ => None,
     };
@@ -158,6 +201,23 @@ mod tests {
         assert_eq!(answer("no", &kind), Answer::Refuse { reason: None });
         assert_eq!(answer("", &kind), Answer::Dismissed);
         assert_eq!(answer("yes", &QuestionKind::Confirm), Answer::Yes);
+    }
+
+    #[test]
+    fn plan_is_approved_in_a_mode() {
+        let kind = QuestionKind::Plan {
+            call_id: "c".to_owned(),
+            path: None,
+            modes: vec![PermissionMode::Ask, PermissionMode::Yolo],
+            before: None,
+        };
+        let approved = Answer::Approve {
+            mode: Some(PermissionMode::Yolo),
+            plan: None,
+        };
+        assert_eq!(answer("yolo", &kind), approved);
+        assert_eq!(answer("plan", &kind), Answer::Refuse { reason: None });
+        assert_eq!(answer("auto", &kind), Answer::Dismissed);
     }
 
     #[test]

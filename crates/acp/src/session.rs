@@ -10,16 +10,17 @@ use agent_client_protocol_schema::v1 as acp;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::commands::{self, CommandEnd};
 use crate::editor::SessionEditor;
 use crate::jsonrpc::{AcpClient, error, internal_error, invalid_params};
 use crate::options::{self, SessionOptions};
 use crate::prompt;
 use crate::questions;
-use crate::updates::stored_message;
+use crate::updates::{chunk, stored_message};
 use osier_agent::{Severity, Subscription};
 use osier_llm::StopReason;
 use osier_protocol::questions::Question;
-use osier_protocol::{Event, KeyState, Op, PageAt, Spending, StoredMessage};
+use osier_protocol::{AddedCommand, Event, KeyState, Op, PageAt, Spending, StoredMessage};
 use osier_session::models;
 use osier_session::{SessionHandle, SessionSetup};
 
@@ -45,6 +46,8 @@ pub(super) enum OpenKind {
     /// Sends the complete conversation.
     Load,
     Resume,
+    /// Continues in a copy.
+    Fork,
 }
 
 /// A message from a session to the connection.
@@ -68,6 +71,8 @@ struct PendingRequest {
     op: u64,
     /// The notices of the op.
     notices: Vec<(Severity, String)>,
+    /// Set for a slash command of osier, whose answer is a message.
+    command: Option<CommandEnd>,
 }
 
 /// A request that changes the session. It determines the type of the response.
@@ -104,6 +109,8 @@ struct Session {
     compactions: u32,
     /// Whether a setting, a flag or the user selected the model.
     model_selected: bool,
+    /// The slash commands of templates, skills and plugins.
+    added: Vec<AddedCommand>,
 }
 
 /// Opens a session, responds to the request `id`, and serves the session until it closes.
@@ -137,19 +144,15 @@ pub(super) async fn run(
         session.handle.send(Op::GetUsage);
     }
     client.respond(id, Ok(session.opened(kind))).await;
-    if let Some(event) = commands_event {
-        session.on_event(event).await;
-    }
+    session.announce_mode().await;
+    session.on_event(commands_event).await;
     session.serve(commands).await;
     let _ = lifecycle.send(Lifecycle::Closed { id: session_id });
 }
 
 impl Session {
     /// Opens a session. Returns it with its slash commands, to send after the response.
-    async fn open(
-        mut setup: SessionSetup,
-        client: AcpClient,
-    ) -> acp::Result<(Self, Option<Event>)> {
+    async fn open(mut setup: SessionSetup, client: AcpClient) -> acp::Result<(Self, Event)> {
         let cwd = setup.cwd.clone();
         let model_selected = setup.model.is_some() || setup.settings.model.is_some();
         let mut directories = setup.directories.clone();
@@ -176,10 +179,15 @@ impl Session {
             questions: HashMap::new(),
             compactions: 0,
             model_selected,
+            added: Vec::new(),
         };
         session.handle.send(Op::ListModels);
         session.handle.send(Op::ListPermissions);
-        let (mut commands, mut opened, mut has_models) = (None, false, false);
+        let (mut opened, mut has_models) = (false, false);
+        // Without commands of the session there are those of osier.
+        let mut commands = Event::Commands {
+            commands: Vec::new(),
+        };
         while !opened || !has_models || session.options.model.is_none() {
             let Some(event) = session.events.recv().await else {
                 return Err(internal_error("the session ended while it was opening"));
@@ -194,7 +202,7 @@ impl Session {
                     session.shut_down().await;
                     return Err(error(acp::ErrorCode::ResourceNotFound, message));
                 }
-                event @ Event::Commands { .. } => commands = Some(event),
+                event @ Event::Commands { .. } => commands = event,
                 Event::QuestionAsked { question } => session.ask(*question),
                 event => {
                     has_models |= matches!(event, Event::Models { .. });
@@ -211,6 +219,11 @@ impl Session {
         match kind {
             OpenKind::New => acp::AgentResponse::NewSessionResponse(
                 acp::NewSessionResponse::new(self.id.clone())
+                    .modes(modes)
+                    .config_options(options),
+            ),
+            OpenKind::Fork => acp::AgentResponse::ForkSessionResponse(
+                acp::ForkSessionResponse::new(self.id.clone())
                     .modes(modes)
                     .config_options(options),
             ),
@@ -268,10 +281,10 @@ impl Session {
                     self.client.respond(id, Err(error)).await;
                 }
             }
-            SessionCommand::Cancel => self.handle.send(osier_agent::Op::Abort.into()),
+            SessionCommand::Cancel => self.cancel().await,
             SessionCommand::CancelRequest(id) => {
                 if self.prompt.as_ref().is_some_and(|prompt| prompt.id == id) {
-                    self.handle.send(osier_agent::Op::Abort.into());
+                    self.cancel().await;
                 }
             }
             SessionCommand::SetMode(id, request) => {
@@ -290,6 +303,15 @@ impl Session {
         }
     }
 
+    /// Stops the run, which ends its prompt. A slash command has no run.
+    async fn cancel(&mut self) {
+        self.handle.send(osier_agent::Op::Abort.into());
+        if let Some(prompt) = self.prompt.take_if(|prompt| prompt.command.is_some()) {
+            self.end_prompt(prompt.id, Ok(acp::StopReason::Cancelled))
+                .await;
+        }
+    }
+
     async fn start_prompt(
         &mut self,
         id: acp::RequestId,
@@ -300,6 +322,10 @@ impl Session {
             return Err(error(acp::ErrorCode::InvalidRequest, text));
         }
         let (text, attachments) = prompt::convert(request.prompt)?;
+        if let Some(op) = commands::parse(&text, &self.added) {
+            self.run_command(id, op).await;
+            return Ok(());
+        }
         if !self.has_usable_model() {
             let text = "no model has an API key; sign in with `osier auth login` or set a key";
             return Err(error(acp::ErrorCode::AuthRequired, text));
@@ -312,6 +338,32 @@ impl Session {
         };
         self.prompt = Some(self.start_op(id, op.into()));
         Ok(())
+    }
+
+    /// Runs a slash command of osier. Its answer is a message.
+    async fn run_command(&mut self, id: acp::RequestId, op: Result<Op, String>) {
+        match op {
+            Ok(op) => {
+                self.model_selected |= matches!(op, Op::SelectModel { .. });
+                let end = CommandEnd::of(&op);
+                let mut prompt = self.start_op(id, op);
+                prompt.command = Some(end);
+                self.prompt = Some(prompt);
+            }
+            Err(text) => {
+                self.update(acp::SessionUpdate::AgentMessageChunk(chunk(&text, None)))
+                    .await;
+                self.end_prompt(id, Ok(acp::StopReason::EndTurn)).await;
+            }
+        }
+    }
+
+    /// Names the permission mode, which decides what runs without a question.
+    async fn announce_mode(&self) {
+        let mode = self.options.mode;
+        let update = acp::CurrentModeUpdate::new(mode.name());
+        self.update(acp::SessionUpdate::CurrentModeUpdate(update))
+            .await;
     }
 
     /// Whether the model has a key. The tour counts only if it was selected.
@@ -347,6 +399,7 @@ impl Session {
             id,
             op: number,
             notices: Vec::new(),
+            command: None,
         }
     }
 

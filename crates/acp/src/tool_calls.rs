@@ -9,6 +9,7 @@ use osier_agent::{ToolResultMessage, ToolStatus};
 use osier_base::text::tail_bytes;
 use osier_base::visible::one_line;
 use osier_llm::ContentBlock;
+use osier_protocol::PLAN_TOOL;
 use osier_protocol::questions::Subject;
 
 /// How many bytes of the output of a running call are shown. Each update repeats them.
@@ -77,6 +78,7 @@ pub(super) fn questioned(
         Some(Subject::Command { command, .. }) => vec![fenced(command).into()],
         Some(Subject::Diff { path, diff }) => hunks(&absolute(cwd, path), diff),
         Some(Subject::Text { text }) => vec![fenced(text).into()],
+        Some(Subject::Markdown { text }) => vec![text.clone().into()],
     };
     let fields = acp::ToolCallUpdateFields::new()
         .title(title)
@@ -96,6 +98,7 @@ pub(super) fn kind(tool: &str) -> acp::ToolKind {
         "find" | "grep" | "ls" => acp::ToolKind::Search,
         "read" => acp::ToolKind::Read,
         "task" | "todo" => acp::ToolKind::Think,
+        PLAN_TOOL => acp::ToolKind::SwitchMode,
         _ => acp::ToolKind::Other,
     }
 }

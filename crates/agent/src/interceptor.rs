@@ -93,6 +93,12 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
     /// Called when the partial answer was discarded.
     fn on_retract(&self) {}
 
+    /// Called before a request, after everything else that is new. The messages are stored and end the conversation, so
+    /// that the earlier part of it stays cached.
+    fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+        Vec::new()
+    }
+
     /// Called before a request; can change its context.
     fn before_request<'a>(
         &'a self,

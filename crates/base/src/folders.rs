@@ -124,4 +124,9 @@ impl Folders {
     pub fn drafts(&self) -> PathBuf {
         self.data.join("drafts")
     }
+
+    /// Plans that the model presented.
+    pub fn plans(&self) -> PathBuf {
+        self.data.join("plans")
+    }
 }

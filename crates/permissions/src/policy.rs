@@ -85,6 +85,8 @@ impl ScopedRule {
 #[derive(Debug)]
 struct State {
     mode: PermissionMode,
+    /// The mode that plan mode replaced.
+    before_plan: Option<PermissionMode>,
     rules: Vec<ScopedRule>,
 }
 
@@ -98,6 +100,7 @@ impl Permissions {
             server_tools: Mutex::default(),
             state: Mutex::new(State {
                 mode,
+                before_plan: None,
                 rules: Vec::new(),
             }),
         };
@@ -167,7 +170,16 @@ impl Permissions {
     }
 
     pub fn set_mode(&self, mode: PermissionMode) {
-        self.lock().mode = mode;
+        let mut state = self.lock();
+        if state.mode != PermissionMode::Plan {
+            state.before_plan = Some(state.mode);
+        }
+        state.mode = mode;
+    }
+
+    /// The mode that plan mode replaced, unless the session began in plan mode.
+    pub fn before_plan(&self) -> Option<PermissionMode> {
+        self.lock().before_plan
     }
 
     /// Leaves the mode `auto` for `ask`. Whether the mode was `auto`.
@@ -298,8 +310,8 @@ impl Permissions {
         if state.mode == PermissionMode::Plan && !harmless && !osier_tools::reads_web(tool) {
             return match tool {
                 "bash" if confined => Verdict::Allow,
-                "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools, or ask the user to leave plan mode".to_owned()),
-                _ => Verdict::Deny("plan mode is read-only: describe the change instead, or ask the user to leave plan mode".to_owned()),
+                "bash" => Verdict::Deny("plan mode is read-only, and no sandbox is available to prevent this command from writing: use the read-only tools".to_owned()),
+                _ => Verdict::Deny("plan mode is read-only: describe the change in the plan".to_owned()),
             };
         }
         let allow = state.rules.iter();

@@ -240,7 +240,7 @@ impl PathGlob {
 }
 
 /// Tool names of other agents, and osier's.
-const NAMES: [(&str, &str); 13] = [
+const NAMES: [(&str, &str); 14] = [
     ("Bash", "bash"),
     ("Read", "read"),
     ("Write", "write"),
@@ -254,6 +254,7 @@ const NAMES: [(&str, &str); 13] = [
     ("AskUserQuestion", "ask_user"),
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
+    ("ExitPlanMode", "exit_plan_mode"),
 ];
 
 /// Names of tools that no tool of osier has, but that are known for what the other name stands for.

@@ -13,6 +13,8 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::permissions::PermissionMode;
+
 /// A question to the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -46,7 +48,7 @@ impl Question {
             None => {}
             Some(Subject::Command { command, cwd }) => [command, cwd].into_iter().for_each(shown),
             Some(Subject::Diff { path, diff }) => [path, diff].into_iter().for_each(shown),
-            Some(Subject::Text { text }) => shown(text),
+            Some(Subject::Text { text } | Subject::Markdown { text }) => shown(text),
         }
         match &mut self.kind {
             QuestionKind::Select { choices, .. } => {
@@ -61,7 +63,8 @@ impl Question {
             QuestionKind::Input { placeholder, .. } => shown(placeholder),
             QuestionKind::Form { schema } => show_schema(schema),
             QuestionKind::Visit { url } => *url = encode_hidden(url),
-            QuestionKind::Permission { .. } | QuestionKind::Confirm => {}
+            QuestionKind::Permission { .. } | QuestionKind::Plan { .. } | QuestionKind::Confirm => {
+            }
         }
         self
     }
@@ -138,6 +141,8 @@ pub enum Subject {
     Diff { path: String, diff: String },
     /// Plain text, shown as it is.
     Text { text: String },
+    /// Markdown, shown formatted.
+    Markdown { text: String },
 }
 
 /// The kind of the expected answer.
@@ -155,6 +160,18 @@ pub enum QuestionKind {
         tool: String,
         arguments: Value,
         patterns: Vec<String>,
+    },
+    /// Whether the plan in the subject is approved, which ends plan mode. The user can edit it first.
+    Plan {
+        call_id: String,
+        /// The file with the plan. An approval without a text approves what is in the file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        /// The permission modes to continue in. The first is the default.
+        modes: Vec<PermissionMode>,
+        /// The mode before plan mode, unless the session began in plan mode.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<PermissionMode>,
     },
     /// Yes or no.
     Confirm,
@@ -203,7 +220,14 @@ pub enum Answer {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<Value>,
     },
-    /// To `Permission`: deny it; to `Confirm`, `Form` and `Visit`: no. The model receives the reason.
+    /// To `Plan`: continue in `mode`, by default the first of the question; `plan` is the text if the user edited it.
+    Approve {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<PermissionMode>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        plan: Option<String>,
+    },
+    /// To `Permission`: deny it; to `Plan`: keep planning; to `Confirm`, `Form` and `Visit`: no. The model receives the reason.
     Refuse {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,

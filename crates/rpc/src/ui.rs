@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use osier_agent::Severity;
+use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
 
 /// A question or a notice for the user of the client.
@@ -48,6 +49,17 @@ pub enum UiMethod {
         arguments: Value,
         patterns: Vec<String>,
     },
+    /// Whether the plan in the subject is approved. Reply with `confirmed`: `true` continues in the first of `modes` and
+    /// ends plan mode, also with an edited plan as `value`; `false` keeps planning, with a reason as `value`. Reply with
+    /// `answer` to choose another mode.
+    Plan {
+        call_id: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+        modes: Vec<PermissionMode>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<PermissionMode>,
+    },
     /// Yes or no. Reply with `confirmed`.
     Confirm,
     /// One of `choices`. Reply with its value as `value`; with `other`, any other text is valid too.
@@ -87,7 +99,7 @@ pub struct UiResponse {
     pub cancelled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
-    /// A text or the object of a form; with `confirmed: false` a reason.
+    /// A text or the object of a form; with `confirmed: false` a reason, with `confirmed: true` an edited plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
@@ -217,6 +229,17 @@ impl UiMethod {
                 arguments,
                 patterns,
             },
+            QuestionKind::Plan {
+                call_id,
+                path,
+                modes,
+                before,
+            } => Self::Plan {
+                call_id,
+                path,
+                modes,
+                before,
+            },
             QuestionKind::Confirm => Self::Confirm,
             QuestionKind::Select { choices, other } => Self::Select { choices, other },
             QuestionKind::Input {
@@ -268,9 +291,14 @@ impl UiResponse {
                 grant: Grant::Once,
                 arguments: None,
             }),
+            (QuestionKind::Plan { .. }, Some(true), _) => Ok(Answer::Approve {
+                mode: None,
+                plan: reason,
+            }),
             (QuestionKind::Confirm | QuestionKind::Visit { .. }, Some(true), _) => Ok(Answer::Yes),
             (
                 QuestionKind::Permission { .. }
+                | QuestionKind::Plan { .. }
                 | QuestionKind::Confirm
                 | QuestionKind::Visit { .. }
                 | QuestionKind::Form { .. },
@@ -299,9 +327,10 @@ impl UiResponse {
 /// The error for a reply that does not match the question.
 fn expected_fields(kind: &QuestionKind) -> String {
     let field = match kind {
-        QuestionKind::Permission { .. } | QuestionKind::Confirm | QuestionKind::Visit { .. } => {
-            "`confirmed`, true or false"
-        }
+        QuestionKind::Permission { .. }
+        | QuestionKind::Plan { .. }
+        | QuestionKind::Confirm
+        | QuestionKind::Visit { .. } => "`confirmed`, true or false",
         QuestionKind::Select { .. } | QuestionKind::Input { .. } => "`value`, a string",
         QuestionKind::Form { .. } => "`value`, an object",
     };

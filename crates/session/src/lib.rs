@@ -73,6 +73,7 @@ mod mcp_on_demand;
 pub mod models;
 mod open_session;
 mod permissions;
+mod plan;
 mod plugins;
 mod private_files;
 mod prompt;

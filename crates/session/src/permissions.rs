@@ -95,11 +95,7 @@ impl PermissionState {
 
     /// Publishes the mode, the rules and the sandbox.
     pub(crate) fn publish(&self, emitter: &Emitter) {
-        emitter.publish(Event::Permissions {
-            mode: self.rules.mode(),
-            rules: self.rules.list(),
-            sandbox: self.sandbox.mode(),
-        });
+        emitter.publish(describe(&self.rules, &self.sandbox));
     }
 
     /// Publishes them if they differ from the defaults: for a session that has opened.
@@ -229,8 +225,22 @@ impl PermissionState {
     }
 
     fn change_mode(&self, mode: PermissionMode) {
-        self.rules.set_mode(mode);
-        self.sandbox.set_plan(mode == PermissionMode::Plan);
+        change_mode(&self.rules, &self.sandbox, mode);
+    }
+}
+
+/// Changes the mode of the rules, and of the sandbox with it.
+pub(crate) fn change_mode(rules: &Permissions, sandbox: &Confinement, mode: PermissionMode) {
+    rules.set_mode(mode);
+    sandbox.set_plan(mode == PermissionMode::Plan);
+}
+
+/// The mode, the rules and the sandbox, for clients.
+pub(crate) fn describe(rules: &Permissions, sandbox: &Confinement) -> Event {
+    Event::Permissions {
+        mode: rules.mode(),
+        rules: rules.list(),
+        sandbox: sandbox.mode(),
     }
 }
 

@@ -14,7 +14,9 @@ use osier_store::writer::Writer;
 use osier_tools::{Web, WebOptions, Workspace};
 
 use crate::budget::SessionBudget;
+use crate::emitter::Emitter;
 use crate::loop_guard::LoopGuard;
+use crate::plan::{PlanFiles, PlanMode, PlanReminder};
 use crate::review::SessionReviewer;
 
 /// The policy of one session. All agents of the session share it. Cheap to clone.
@@ -133,6 +135,23 @@ impl ToolPolicy {
     /// The questions of the session, if a client can answer them.
     pub(crate) fn questions(&self) -> Option<Questions> {
         self.interactive.then(|| self.questions.clone())
+    }
+
+    /// Plan mode of the session, whose plans are saved in `files`.
+    pub(crate) fn plan_mode(&self, files: PlanFiles, emitter: Emitter) -> PlanMode {
+        PlanMode {
+            rules: Arc::clone(&self.permissions),
+            sandbox: Arc::clone(&self.confinement),
+            questions: self.questions(),
+            emitter,
+            files,
+        }
+    }
+
+    /// Tells an agent when plan mode begins and ends.
+    pub(crate) fn plan_reminder(&self) -> Arc<dyn Interceptor> {
+        let rules = Arc::clone(&self.permissions);
+        Arc::new(PlanReminder { rules })
     }
 
     /// A workspace at `cwd` whose commands run in the sandbox, which allows writes below it.

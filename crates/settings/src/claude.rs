@@ -39,6 +39,7 @@ const TOOLS: &[(&str, &[&str], &[&str])] = &[
     ("AskUserQuestion", &["ask_user"], &["ask_user"]),
     ("WebFetch", &["web_fetch"], &["web_fetch"]),
     ("WebSearch", &["web_search"], &["web_search"]),
+    ("ExitPlanMode", &["exit_plan_mode"], &["exit_plan_mode"]),
     ("Task", &["task"], &["task"]),
     ("Agent", &["task"], &["task"]),
 ];

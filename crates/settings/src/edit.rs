@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::schema::SETTINGS_SCHEMA;
 use toml::Table;
 use toml::de::DeTable;
 
@@ -21,7 +22,8 @@ pub fn quoted(text: &str) -> String {
 pub fn write(path: &Path, name: &str, value: Option<&str>) -> Result<(), String> {
     let text = match regular_file::read_text(path, super::FILE_LIMIT) {
         Ok(text) => text,
-        Err(ReadError::Missing) => String::new(),
+        // Editors of TOML find the schema by this line.
+        Err(ReadError::Missing) => format!("#:schema {SETTINGS_SCHEMA}\n"),
         Err(error) => return Err(format!("{} {error}", path.display())),
     };
     let changed = set(&text, name, value)

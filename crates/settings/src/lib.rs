@@ -31,6 +31,7 @@ mod load;
 mod misspelt;
 mod parse;
 mod project;
+pub mod schema;
 mod screen;
 mod table;
 mod value;
@@ -161,6 +162,7 @@ pub struct Setting {
     pub default: &'static str,
     pub accepts: &'static str,
     pub description: &'static str,
+    pub form: schema::Form,
     take: Take,
 }
 

@@ -2,6 +2,7 @@
 
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
+use super::schema::Form::{Flag, FlagOrText, FlagOrTexts, Number, Parts, Text, Texts, Word};
 use super::screen::{ExitOutput, Images};
 use super::value::{
     address, cache_retention, dollars, hosts, network, number, restrictions, rules, text, texts,
@@ -20,6 +21,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "model",
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        form: Text,
         description: "The model to start with.",
         take: Plain(|settings, value| text(value).map(|value| settings.model = Some(value))),
     },
@@ -27,6 +29,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "models",
         default: "[]",
         accepts: "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
+        form: Texts,
         description: "Models for switching with a key.",
         take: Plain(|settings, value| texts(value).map(|value| settings.models = value)),
     },
@@ -34,6 +37,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "fallback",
         default: "[]",
         accepts: "a list of names",
+        form: Texts,
         description: "Fallback models for failed calls, in order.",
         take: Plain(|settings, value| texts(value).map(|value| settings.fallback = value)),
     },
@@ -41,6 +45,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "favourites",
         default: "[]",
         accepts: "a list of \"PROVIDER/ID\"",
+        form: Texts,
         description: "Models that lists show first; switching uses them when `models` is empty.",
         take: Plain(|settings, value| texts(value).map(|value| settings.favourites = value)),
     },
@@ -48,6 +53,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "plan_model",
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        form: Text,
         description: "The model of the role `plan`.",
         take: Plain(|settings, value| text(value).map(|value| settings.plan_model = Some(value))),
     },
@@ -55,6 +61,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "edit_model",
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        form: Text,
         description: "The model of the role `edit`.",
         take: Plain(|settings, value| text(value).map(|value| settings.edit_model = Some(value))),
     },
@@ -62,6 +69,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "review_model",
         default: "",
         accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        form: Text,
         description: "The model of the permission mode `auto`; without it, a cheap model of the same provider, or the model of the session.",
         take: Safety(
             |settings, value| text(value).map(|value| settings.review_model = Some(value)),
@@ -72,6 +80,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "thinking",
         default: "",
         accepts: "off, minimal, low, medium, high, xhigh or max",
+        form: Word(&["off", "minimal", "low", "medium", "high", "xhigh", "max"]),
         description: "The thinking level to start with; without it, `medium` for models that can think.",
         take: Plain(|settings, value| {
             let level = ThinkingLevel::from_name(value.as_str()?)?;
@@ -83,6 +92,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "theme",
         default: "\"system\"",
         accepts: "the name of a theme",
+        form: Text,
         description: "Colour theme: a built-in theme, a file in `themes/`, or `DARK/LIGHT` to follow the terminal.",
         take: Plain(|settings, value| text(value).map(|value| settings.theme = value)),
     },
@@ -90,6 +100,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "keymap",
         default: "\"default\"",
         accepts: "the name of a keymap",
+        form: Text,
         description: "Keymap: `default`, `vim`, `emacs`, or a file in `keymaps/` that extends the default.",
         take: Plain(|settings, value| text(value).map(|value| settings.keymap = value)),
     },
@@ -97,6 +108,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "mouse",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Enable the mouse: the wheel scrolls, a click expands or collapses.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.mouse = value)),
     },
@@ -104,6 +116,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "exit_output",
         default: "\"answer\"",
         accepts: "nothing, answer or transcript",
+        form: Word(&["nothing", "answer", "transcript"]),
         description: "What stays in the terminal after exit.",
         take: Plain(|settings, value| {
             settings.exit_output = match value.as_str()? {
@@ -119,6 +132,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "show_thinking",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Whether thinking is expanded at first.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.show_thinking = value)),
     },
@@ -126,6 +140,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "reduced_motion",
         default: "false",
         accepts: "true or false",
+        form: Flag,
         description: "No spinner: the status line changes only on events.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.reduced_motion = value)),
     },
@@ -133,6 +148,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "screen_reader",
         default: "false",
         accepts: "true or false",
+        form: Flag,
         description: "Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.screen_reader = value)),
     },
@@ -140,6 +156,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "images",
         default: "\"auto\"",
         accepts: "auto, kitty, iterm, sixel, blocks or off",
+        form: Word(&["auto", "kitty", "iterm", "sixel", "blocks", "off"]),
         description: "How images are shown: detected from the terminal, with a fixed protocol, as coloured half-blocks, or not at all.",
         take: Plain(|settings, value| {
             settings.images = match value.as_str()? {
@@ -158,6 +175,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "notifications",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Send a terminal notification when a turn ends while the terminal is not focused.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.notifications = value)),
     },
@@ -165,6 +183,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "title",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Show the session and its state in the terminal title.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.title = value)),
     },
@@ -172,6 +191,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "footer_left",
         default: screen::LEFT,
         accepts: screen::PARTS,
+        form: Parts,
         description: "Parts of the footer on the left, in this order.",
         take: Plain(|settings, value| {
             screen::parts(value).map(|parts| settings.footer_left = parts)
@@ -181,6 +201,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "footer_right",
         default: screen::RIGHT,
         accepts: screen::PARTS,
+        form: Parts,
         description: "Parts of the footer on the right, in this order.",
         take: Plain(|settings, value| {
             screen::parts(value).map(|parts| settings.footer_right = parts)
@@ -190,6 +211,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_retries",
         default: "5",
         accepts: "a whole number from 0",
+        form: Number(0),
         description: "How often a failed model call is tried again.",
         take: Plain(|settings, value| {
             settings.max_retries = number(value)?;
@@ -200,6 +222,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "idle_timeout",
         default: "300",
         accepts: "a number of seconds from 1",
+        form: Number(1),
         description: "How long a model may send no content before the call is tried again. Signs of life without content do not count.",
         take: Plain(|settings, value| {
             settings.idle_timeout = number(value).filter(|seconds| *seconds > 0)?;
@@ -210,6 +233,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "answer_timeout",
         default: "3600",
         accepts: "a number of seconds from 1",
+        form: Number(1),
         description: "How long one answer may take in non-interactive modes.",
         take: Plain(|settings, value| {
             settings.answer_timeout = number(value).filter(|seconds| *seconds > 0)?;
@@ -220,6 +244,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "background_after",
         default: "600",
         accepts: "a number of seconds; 0 for never",
+        form: Number(0),
         description: "How long a command of the model may run before it becomes a background job. A timeout that the model sets takes precedence.",
         take: Plain(|settings, value| {
             settings.background_after = number(value)?;
@@ -276,6 +301,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "auto_compact",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Whether the conversation is compacted when the context window is nearly full.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.auto_compact = value)),
     },
@@ -283,6 +309,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "discover_local_models",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Whether osier detects Ollama, LM Studio, llama.cpp and vLLM on this machine.",
         take: Plain(|settings, value| {
             value
@@ -294,6 +321,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "checkpoints",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Whether checkpoints record files before they change, so that they can be restored.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.checkpoints = value)),
     },
@@ -301,6 +329,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "subagents",
         default: "false",
         accepts: "true or false",
+        form: Flag,
         description: "Whether the model can start subagents (the tool `task`).",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.subagents = value)),
     },
@@ -308,6 +337,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "checkpoints_limit",
         default: "5000",
         accepts: "a number of MB",
+        form: Number(0),
         description: "Size limit of checkpoints: those of the least recently used sessions are removed first.",
         take: Plain(|settings, value| {
             number(value).map(|limit| settings.checkpoints_limit = limit)
@@ -317,6 +347,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "checkpoints_days",
         default: "90",
         accepts: "a number of days",
+        form: Number(0),
         description: "How long the checkpoints of a session are kept after its last use.",
         take: Plain(|settings, value| number(value).map(|days| settings.checkpoints_days = days)),
     },
@@ -324,6 +355,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "cache_retention",
         default: "\"short\"",
         accepts: "short or long",
+        form: Word(&["short", "long"]),
         description: "How long providers keep the prompt cache: some minutes, or an hour at Anthropic (writing costs more) and a day at OpenAI.",
         take: Plain(|settings, value| {
             cache_retention(value).map(|value| settings.cache_retention = value)
@@ -336,6 +368,11 @@ pub const SETTINGS: &[Setting] = &[
             "file or keyring"
         } else {
             "file (this build has no keyring)"
+        },
+        form: if cfg!(feature = "keyring") {
+            Word(&["file", "keyring"])
+        } else {
+            Word(&["file"])
         },
         description: "Where API keys and sign-ins are stored.",
         take: Plain(|settings, value| {
@@ -351,6 +388,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "proxy",
         default: "",
         accepts: "an https URL, or a URL on this machine",
+        form: Text,
         description: "The osier server that proxies model calls.",
         take: Plain(|settings, value| address(value).map(|value| settings.proxy = Some(value))),
     },
@@ -358,6 +396,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "ca_file",
         default: "",
         accepts: "the path of a PEM file",
+        form: Text,
         description: "Additional certificate authorities to trust.",
         take: Plain(|settings, value| {
             text(value).map(|value| settings.ca_file = Some(value.into()))
@@ -367,6 +406,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "refresh_models",
         default: "false",
         accepts: "true, false, or the https URL of a copy of models.dev/api.json",
+        form: FlagOrText,
         description: "Whether osier checks for new models and prices once a day.",
         take: Plain(|settings, value| {
             settings.refresh_models = match value.as_bool() {
@@ -380,6 +420,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "permissions",
         default: "\"yolo\"",
         accepts: "yolo, auto, ask or plan",
+        form: Word(&["yolo", "auto", "ask", "plan"]),
         description: "Permission mode.",
         take: Safety(
             |settings, value| {
@@ -393,6 +434,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "allow",
         default: "[]",
         accepts: RULES,
+        form: Texts,
         description: "Rules for calls that run without a question.",
         take: Safety(
             |settings, value| rules(value).map(|rules| settings.allow.extend(rules)),
@@ -403,6 +445,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "ask",
         default: "[]",
         accepts: RULES,
+        form: Texts,
         description: "Rules for calls that require a question in every mode.",
         take: Safety(
             |settings, value| restrictions(value, &mut settings.ask),
@@ -413,6 +456,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "deny",
         default: "[]",
         accepts: RULES,
+        form: Texts,
         description: "Rules for calls that are always denied.",
         take: Safety(
             |settings, value| restrictions(value, &mut settings.deny),
@@ -423,6 +467,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "claude_hooks",
         default: "",
         accepts: "true or false",
+        form: Flag,
         description: "Whether the hooks in `~/.claude/settings.json` run in osier too; without it, osier asks.",
         take: Safety(
             |settings, value| {
@@ -437,6 +482,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sandbox",
         default: "\"off\"",
         accepts: "off, workspace or read-only",
+        form: Word(&["off", "workspace", "read-only"]),
         description: "Where commands can write; without network unless `sandbox_network` is set.",
         take: Safety(
             |settings, value| {
@@ -450,6 +496,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sandbox_network",
         default: "false",
         accepts: "true, false, or a list of hosts, e.g. [\"example.org\", \"*.example.com:443\", \"10.0.0.0/8\"]",
+        form: FlagOrTexts,
         description: "Whether sandboxed commands have a network, or the hosts that they can reach.",
         take: Safety(
             |settings, value| network(value).map(|value| settings.sandbox_network = value),
@@ -460,6 +507,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "sandbox_write",
         default: "[]",
         accepts: "a list of folders, e.g. [\"~/.cargo\"]",
+        form: Texts,
         description: "Additional folders that sandboxed commands can write to.",
         take: Safety(
             |settings, value| texts(value).map(|value| settings.sandbox_write = value),
@@ -487,6 +535,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "pass_environment",
         default: "[]",
         accepts: "a list of environment variables, e.g. [\"OPENAI_API_KEY\"]",
+        form: Texts,
         description: "API keys of model providers that commands, hooks, plugins and MCP servers inherit.",
         take: Safety(
             |settings, value| texts(value).map(|value| settings.pass_environment = value),
@@ -497,6 +546,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "secret_warnings",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Whether osier warns about keys and passwords in texts that the model gets.",
         take: Safety(
             |settings, value| {

@@ -1,5 +1,5 @@
 //! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user,
-//! web_fetch.
+//! web_fetch, exit_plan_mode.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -61,6 +61,7 @@ mod output;
 mod output_directory;
 mod output_file;
 pub mod pdf;
+mod plan;
 mod preview;
 mod prompt_detection;
 mod read;
@@ -87,6 +88,7 @@ pub use osier_web::helper as html_helper;
 pub use osier_web::{
     RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
 };
+pub use plan::{PLAN_BYTES, PlanAnswer, PlanDecision, PlanMode};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
@@ -132,7 +134,7 @@ pub const TOOL_SEARCH: &str = "tool_search";
 pub const WEB_SEARCH: &str = "web_search";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 10] = [
+pub const BUILT_IN: [BuiltIn; 11] = [
     BuiltIn {
         name: "read",
         label: "Read",
@@ -233,6 +235,16 @@ pub const BUILT_IN: [BuiltIn; 10] = [
         file: None,
         make: |workspace| Arc::new(web_fetch::WebFetchTool::new(workspace)),
     },
+    BuiltIn {
+        name: osier_protocol::PLAN_TOOL,
+        label: "Plan",
+        read_only: true,
+        reads_web: false,
+        asks_user: true,
+        main_argument: "",
+        file: None,
+        make: |workspace| Arc::new(plan::ExitPlanModeTool::new(workspace)),
+    },
 ];
 
 /// An unknown tool name.
@@ -297,8 +309,7 @@ mod tests {
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint =
-            "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user, web_fetch";
+        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user, web_fetch, exit_plan_mode";
         assert_eq!(error.hint(), hint);
     }
 

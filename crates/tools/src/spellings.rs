@@ -416,6 +416,18 @@ pub(super) static ASK_USER: Spellings = Spellings {
     ..Spellings::NONE
 };
 
+pub(super) static PLAN: Spellings = Spellings {
+    names: &[
+        OtherName::of("present_plan"),
+        OtherName::of("submit_plan"),
+        OtherName::of("plan_exit"),
+        OtherName::of("plan_mode_respond"),
+    ],
+    arguments: &[("plan", &["plan_text", "markdown", "content", "response"])],
+    without_effect: DESCRIPTIONS,
+    ..Spellings::NONE
+};
+
 /// The tool that starts a subagent, which the session provides.
 pub static SUBAGENT: Spellings = Spellings {
     names: &[

@@ -17,6 +17,7 @@ use super::foreground::Foreground;
 use super::jobs::Jobs;
 use super::output_directory::OutputDirectory;
 use crate::editor::Editor;
+use crate::plan::PlanMode;
 use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;
 use osier_base::process::{Invocation, LeftRunning};
@@ -44,6 +45,7 @@ pub struct Workspace {
     editor: Option<Arc<dyn Editor>>,
     questions: Option<Questions>,
     web: Web,
+    plan_mode: Option<Arc<dyn PlanMode>>,
 }
 
 impl Workspace {
@@ -70,6 +72,7 @@ impl Workspace {
             editor: None,
             questions: None,
             web: Web::default(),
+            plan_mode: None,
         }
     }
 
@@ -110,6 +113,17 @@ impl Workspace {
 
     pub(super) fn web(&self) -> &Web {
         &self.web
+    }
+
+    /// Lets the model present plans to the user of `mode`.
+    #[must_use]
+    pub fn with_plan_mode(mut self, mode: Option<Arc<dyn PlanMode>>) -> Self {
+        self.plan_mode = mode;
+        self
+    }
+
+    pub(super) fn plan_mode(&self) -> Option<&Arc<dyn PlanMode>> {
+        self.plan_mode.as_ref()
     }
 
     /// Sets environment variables for commands.

@@ -66,6 +66,11 @@ pub(crate) enum Action {
         id: String,
         draft: Vec<String>,
     },
+    /// Shows the plan of the question `id` as the user edited it.
+    ShowEditedPlan {
+        id: String,
+        plan: String,
+    },
     /// Shows the details of an MCP server and its actions.
     ShowServer(String),
     /// Searches the conversation for this text.

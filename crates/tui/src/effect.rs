@@ -20,6 +20,11 @@ pub enum Effect {
     Suspend,
     /// Edit this text in an external editor. The app receives the result in `edited`.
     ExternalEditor(String),
+    /// Edit the plan of the question `id` in an external editor. The app shows the result.
+    EditPlan {
+        id: String,
+        text: String,
+    },
     /// Edit a file of the working directory, at a line.
     EditFile {
         path: String,

@@ -53,6 +53,7 @@ mod usage;
 mod welcome;
 
 pub use app::{App, AppOptions, NextChange};
+pub use appearance::schema::{keymap_schema, theme_schema};
 pub use appearance::{Appearance, ThemeChoice, check_files};
 pub use command::Command;
 pub use effect::{Effect, NewBinding, StoredSession, TabRequest, Viewer};

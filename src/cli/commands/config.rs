@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use crate::cli::args::ConfigCommand;
+use crate::cli::args::{ConfigCommand, SchemaFile};
 use crate::cli::exit::Exit;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
 use osier_settings::SETTINGS;
+use osier_settings::schema::settings_schema;
 
 /// Runs an `osier config` command. `problems` are the errors of the configuration files.
 pub(in crate::cli) fn run(
@@ -31,7 +32,16 @@ pub(in crate::cli) fn run(
                 writeln!(out, "{name:<12} {}", path.display())?;
             }
         }
-        ConfigCommand::Schema => {
+        ConfigCommand::Schema { json: true, file } => {
+            let schema = match file {
+                SchemaFile::Settings => settings_schema(),
+                SchemaFile::Keymap => osier_tui::keymap_schema(),
+                SchemaFile::Theme => osier_tui::theme_schema(),
+            };
+            serde_json::to_writer_pretty(&mut *out, &schema)?;
+            writeln!(out)?;
+        }
+        ConfigCommand::Schema { .. } => {
             for setting in SETTINGS {
                 writeln!(
                     out,

@@ -20,7 +20,7 @@ use osier_transfer::{ExportOptions, HtmlThemes, TransferError, export, export_to
 #[derive(Debug, Clone, Args)]
 pub(in crate::cli) struct ExportArgs {
     /// Export the session of this id, id prefix, name or file; by default the newest of this directory
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
     pub session: Option<String>,
 
     /// Write to this file; `-` is standard output

@@ -10,9 +10,9 @@ pub(super) mod eval;
 pub(super) mod export;
 #[cfg(feature = "transfer")]
 pub(super) mod import;
+pub(super) mod manual;
 pub(super) mod mcp;
 pub(super) mod migrate;
 pub(super) mod models;
 pub(super) mod sessions;
-pub(super) mod shell;
 mod table;

@@ -12,7 +12,7 @@ use osier_agent::{ToolResultMessage, ToolStatus};
 use osier_base::ids;
 use osier_extensions::hooks::names;
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, Delta, StopReason, Usage};
-use osier_protocol::{Event, PermissionMode, Prompt};
+use osier_protocol::{Event, PermissionMode, Prompt, final_text};
 
 /// Which lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,7 +159,12 @@ impl ClaudeFormat {
     fn message(&mut self, id: &str, message: &AgentMessage) -> Vec<Value> {
         match message {
             AgentMessage::Assistant(answer) => self.answer(id, answer),
-            AgentMessage::ToolResult(result) => vec![self.result(result)],
+            AgentMessage::ToolResult(result) => {
+                if let Some(text) = final_text(message) {
+                    self.run.answer = text;
+                }
+                vec![self.result(result)]
+            }
             _ => Vec::new(),
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Format, RunEnd};
 use osier_agent::{AccountingEntry, AgentMessage, RunOutcome, ToolResultMessage};
 use osier_llm::{AssistantBlock, ContentBlock, Usage};
-use osier_protocol::{Event, Prompt};
+use osier_protocol::{Event, Prompt, final_text};
 
 /// What the lines need of earlier events.
 #[derive(Debug, Default)]
@@ -111,7 +111,10 @@ impl Format for CodexFormat {
             }
             Event::Agent(E::MessageEnd { message, .. }) => match &**message {
                 AgentMessage::Assistant(answer) => self.answer(&answer.content),
-                _ => Vec::new(),
+                message => final_text(message).map_or_else(Vec::new, |text| {
+                    let item = self.item(json!({"type": "agent_message", "text": text}));
+                    vec![json!({"type": "item.completed", "item": item})]
+                }),
             },
             Event::Agent(E::ToolExecutionStart {
                 call_id,

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::dismiss;
 use osier_base::ids;
 use osier_extensions::hooks::names;
-use osier_protocol::questions::{Answer, Grant, QuestionKind};
-use osier_protocol::{Event, Op, PermissionMode, Prompt};
+use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Subject};
+use osier_protocol::{Event, Op, PLAN_TOOL, PermissionMode, Prompt};
 use osier_session::SessionHandle;
 use osier_tools::attachment;
 
@@ -53,20 +53,12 @@ impl Control {
     pub(super) fn event(&mut self, event: &Event, session: &SessionHandle) -> Vec<Value> {
         match event {
             Event::QuestionAsked { question } => {
-                let QuestionKind::Permission {
-                    call_id,
-                    tool,
-                    arguments,
-                    ..
-                } = &question.kind
+                let Some((call_id, tool, arguments)) = asked_call(question).filter(|_| self.asks)
                 else {
                     dismiss(session, question.id.clone());
                     return Vec::new();
                 };
-                if !self.asks {
-                    dismiss(session, question.id.clone());
-                    return Vec::new();
-                }
+                let (tool, arguments) = (&tool, &arguments);
                 let (name, input) = names::claude_call(tool, arguments);
                 let request = ids::prefixed("request");
                 self.questions.push(PendingQuestion {
@@ -147,9 +139,16 @@ impl Control {
             let changed = decision
                 .get("updatedInput")
                 .filter(|input| input.is_object() && **input != asked.input);
-            Answer::Allow {
-                grant: Grant::Once,
-                arguments: changed.map(|input| names::ours(&asked.tool, input)),
+            if asked.tool == PLAN_TOOL {
+                Answer::Approve {
+                    mode: next_mode(decision),
+                    plan: changed.and_then(|input| Some(input.get("plan")?.as_str()?.to_owned())),
+                }
+            } else {
+                Answer::Allow {
+                    grant: Grant::Once,
+                    arguments: changed.map(|input| names::ours(&asked.tool, input)),
+                }
             }
         } else {
             let reason = decision["message"].as_str().or(response["error"].as_str());
@@ -166,6 +165,35 @@ impl Control {
             session.send(osier_agent::Op::Abort.into());
         }
     }
+}
+
+/// The call that the program decides about: its id, the tool and the arguments.
+fn asked_call(question: &Question) -> Option<(&str, String, Value)> {
+    match (&question.kind, &question.subject) {
+        (
+            QuestionKind::Permission {
+                call_id,
+                tool,
+                arguments,
+                ..
+            },
+            _,
+        ) => Some((call_id, tool.clone(), arguments.clone())),
+        (QuestionKind::Plan { call_id, .. }, Some(Subject::Markdown { text })) => {
+            Some((call_id, PLAN_TOOL.to_owned(), json!({ "plan": text })))
+        }
+        _ => None,
+    }
+}
+
+/// The permission mode that the approval of a plan sets.
+fn next_mode(decision: &Value) -> Option<PermissionMode> {
+    let updates = decision["updatedPermissions"].as_array()?;
+    let update = updates
+        .iter()
+        .rev()
+        .find(|update| update["type"] == "setMode")?;
+    permission_mode(update["mode"].as_str()?)
 }
 
 /// Reports a line that cannot be read.

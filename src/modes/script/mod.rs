@@ -20,7 +20,7 @@ use self::schema::AnswerSchema;
 use super::print::cut_reason;
 use osier_agent::{AgentMessage, RunOutcome, Subscription};
 use osier_protocol::questions::Answer;
-use osier_protocol::{Event, Op, Prompt};
+use osier_protocol::{Event, Op, Prompt, final_text};
 use osier_session::SessionHandle;
 
 /// How a run ended, for the last line of a format.
@@ -157,8 +157,10 @@ impl Script<'_> {
     fn follow(&mut self, event: &Event, progress: &mut Progress) -> io::Result<()> {
         match event {
             Event::Agent(osier_agent::Event::MessageEnd { message, .. }) => {
+                if let Some(text) = final_text(message) {
+                    progress.answer = text;
+                }
                 if let AgentMessage::Assistant(answer) = &**message {
-                    progress.answer = answer.text();
                     progress.cut = cut_reason(answer.stop_reason);
                 }
             }
@@ -240,9 +242,9 @@ pub struct FinalText {
 impl Format for FinalText {
     fn event(&mut self, event: &Event) -> Vec<Value> {
         if let Event::Agent(osier_agent::Event::MessageEnd { message, .. }) = event
-            && let AgentMessage::Assistant(answer) = &**message
+            && let Some(text) = final_text(message)
         {
-            self.answer = answer.text();
+            self.answer = text;
         }
         Vec::new()
     }

@@ -38,6 +38,9 @@ fn script() -> Value {
         {"when": {"user": "zzask"}, "repeat": true, "steps": [
             {"tool": "given__ask", "arguments": {}},
         ]},
+        {"when": {"user": "zzplan"}, "repeat": true, "steps": [
+            {"tool": "exit_plan_mode", "arguments": {"plan": "# Plan\n\n1. **Test**"}},
+        ]},
         {"when": {"user": "zzlong"}, "repeat": true, "steps": [{"text": "and so"}, {"stop": "length"}]},
         {"when": {"user": "zzrun"}, "repeat": true, "steps": [
             {"thinking": "Let me see."},

@@ -119,6 +119,10 @@ fn mode_and_options_are_set() {
         option(&opened["configOptions"], "model")["currentValue"],
         "script/model.json"
     );
+    assert_eq!(
+        editor.update("current_mode_update")["currentModeId"],
+        "yolo"
+    );
     let mode = json!({"sessionId": session, "modeId": "plan"});
     assert_eq!(editor.call("session/set_mode", mode), json!({}));
     assert_eq!(
@@ -192,4 +196,71 @@ fn editor_passes_mcp_servers() {
         message,
         "MCP server `old` has the unsupported type `sse`; expected `http` or a `command`"
     );
+}
+
+#[test]
+fn fork_continues_in_a_copy_of_an_open_session() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::with_session(acp(&home), &home);
+    assert_eq!(
+        editor.update("current_mode_update")["currentModeId"],
+        "yolo"
+    );
+    editor.call("session/prompt", prompt(&session, "first"));
+    let fork = json!({"sessionId": session, "cwd": home.work(), "mcpServers": []});
+    let mut forked = editor.call("session/fork", fork);
+    assert_eq!(forked["modes"]["currentModeId"], "yolo");
+    let copy = forked["sessionId"].take();
+    let copy = copy.as_str().unwrap();
+    assert_ne!(copy, session);
+    editor.call("session/prompt", prompt(copy, "second"));
+    editor.call("session/close", json!({"sessionId": copy}));
+    editor.call("session/close", json!({"sessionId": session}));
+    let texts = |editor: &mut Editor, session: &str| {
+        editor.clear_unread();
+        let load = json!({"sessionId": session, "cwd": home.work(), "mcpServers": []});
+        editor.call("session/load", load);
+        let count = editor
+            .unread()
+            .iter()
+            .filter(|kind| **kind == "user_message_chunk")
+            .count();
+        let mut texts = Vec::new();
+        for _ in 0..count {
+            texts.push(editor.update("user_message_chunk")["content"]["text"].take());
+        }
+        json!(texts)
+    };
+    assert_eq!(texts(&mut editor, copy), json!(["first", "second"]));
+    assert_eq!(texts(&mut editor, &session), json!(["first"]));
+    let (code, _) = editor.call_error(
+        "session/fork",
+        json!({"sessionId": "ffff", "cwd": home.work()}),
+    );
+    assert_eq!(code, -32002);
+}
+
+#[test]
+fn logout_deletes_stored_credentials() {
+    let home = Home::new();
+    let ended = home
+        .cli()
+        .args(["login", "openai", "--key"])
+        .stdin("sk-test-0123456789\n")
+        .run();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let stored = || std::fs::read_to_string(home.home().join("auth.json")).unwrap();
+    assert!(stored().contains("sk-test"));
+    let mut editor = Editor::start(acp(&home));
+    let greeting = editor.call("initialize", json!({"protocolVersion": 1}));
+    let capabilities = &greeting["agentCapabilities"];
+    assert_eq!(
+        (
+            &capabilities["auth"]["logout"],
+            &capabilities["sessionCapabilities"]["fork"]
+        ),
+        (&json!({}), &json!({}))
+    );
+    assert_eq!(editor.call("logout", json!({})), json!({}));
+    assert!(!stored().contains("sk-test"), "{}", stored());
 }

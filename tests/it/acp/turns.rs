@@ -141,3 +141,143 @@ fn invalid_message_is_an_error_without_side_effects() {
     let (_, code, errors) = editor.end();
     assert_eq!((code, errors.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn plan_is_approved_with_the_mode_to_continue_in() {
+    let home = Home::new();
+    let (mut editor, session) =
+        Editor::with_session(acp(&home).args(["--permissions", "plan"]), &home);
+    assert_eq!(
+        editor.update("current_mode_update")["currentModeId"],
+        "plan"
+    );
+    let turn = editor.send("session/prompt", prompt(&session, "zzplan"));
+    let asked = editor.request("session/request_permission");
+    let call = &asked["params"]["toolCall"];
+    let path = call["locations"][0]["path"].as_str().unwrap().to_owned();
+    assert_eq!(
+        (&call["title"], &call["kind"], &call["content"]),
+        (
+            &json!("Approve this plan?"),
+            &json!("switch_mode"),
+            &json!([{"type": "content", "content": {"type": "text", "text": "# Plan\n\n1. **Test**"}}]),
+        )
+    );
+    let options = asked["params"]["options"].as_array().unwrap().iter();
+    let options: Vec<_> = options
+        .map(|option| [&option["optionId"], &option["kind"]])
+        .collect();
+    assert_eq!(
+        json!(options),
+        json!([
+            ["ask", "allow_once"],
+            ["auto", "allow_always"],
+            ["yolo", "allow_always"],
+            ["plan", "reject_once"]
+        ])
+    );
+    // The user changes the plan in the editor, then approves it.
+    osier_base::atomic_file::write(path.as_ref(), b"# Plan\n\n1. **Test twice**\n").unwrap();
+    editor.respond(
+        &asked,
+        json!({"outcome": {"outcome": "selected", "optionId": "ask"}}),
+    );
+    assert_eq!(editor.response(turn)["result"]["stopReason"], "end_turn");
+    assert_eq!(editor.update("current_mode_update")["currentModeId"], "ask");
+    let done = editor.wait_for(|line| line["params"]["update"]["status"] == "completed");
+    let details = &done["params"]["update"]["rawOutput"];
+    assert_eq!(
+        *details,
+        json!({"outcome": "approved", "plan": "# Plan\n\n1. **Test twice**", "planPath": path, "mode": "ask"})
+    );
+    // Keep planning: the turn ends, and the mode stays.
+    editor.call(
+        "session/set_mode",
+        json!({"sessionId": session, "modeId": "plan"}),
+    );
+    editor.clear_unread();
+    let turn = editor.send("session/prompt", prompt(&session, "zzplan"));
+    let asked = editor.request("session/request_permission");
+    assert_eq!(asked["params"]["options"][0]["optionId"], "ask");
+    editor.respond(
+        &asked,
+        json!({"outcome": {"outcome": "selected", "optionId": "plan"}}),
+    );
+    assert_eq!(editor.response(turn)["result"]["stopReason"], "end_turn");
+    assert!(!editor.unread().contains(&"current_mode_update"));
+}
+
+#[test]
+fn slash_commands_of_osier_answer_with_a_message() {
+    let home = Home::new();
+    let (mut editor, session) = Editor::with_session(acp(&home), &home);
+    let listed = editor.update("available_commands_update");
+    let listed = listed["availableCommands"].as_array().unwrap().iter();
+    let names: Vec<&str> = listed
+        .map(|command| command["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "compact",
+            "model",
+            "thinking",
+            "permissions",
+            "rename",
+            "usage",
+            "context",
+            "tools",
+            "mcp",
+            "export",
+            "reload",
+            "refresh",
+            "logout",
+            "about"
+        ]
+    );
+    for (command, part) in [
+        (
+            "/permissions",
+            "Permission mode: `yolo` (run everything unless denied). Sandbox: `off`.",
+        ),
+        (
+            "/permissions ask",
+            "Permission mode: `ask` (ask before changes).",
+        ),
+        (
+            "/permissions fly",
+            "unknown mode `fly`; expected one of `yolo`, `auto`, `ask`, `plan`",
+        ),
+        ("/rename", "missing a name: `/rename NAME`"),
+        ("/rename first", "The session is called `first`."),
+        (
+            "/model script/model.json",
+            "Model: `script/model.json`, thinking level",
+        ),
+        ("/model no such model", "no such model"),
+        ("/thinking off", "Thinking level: `off`."),
+        ("/tools", "`read`, `write`, `edit`, `bash`"),
+        ("/mcp", "No MCP servers."),
+        ("/context", "tokens are in use"),
+        ("/usage", "input"),
+        ("/about", "osier 0."),
+        ("/export out.md", "out.md`."),
+        ("/reload", "Done."),
+    ] {
+        let answered = editor.call("session/prompt", prompt(&session, command));
+        assert_eq!(answered["stopReason"], "end_turn", "{command}");
+        let text = editor.update("agent_message_chunk")["content"]["text"].take();
+        assert!(text.as_str().unwrap().contains(part), "{command}: {text}");
+    }
+    assert!(home.work().join("out.md").exists());
+    // A compaction ends when the summary is stored or refused.
+    let answered = editor.call("session/prompt", prompt(&session, "/compact"));
+    assert_eq!(answered["stopReason"], "end_turn");
+    // Other words after a slash are prompts.
+    editor.clear_unread();
+    editor.call("session/prompt", prompt(&session, "/etc/hosts is wrong"));
+    assert_eq!(
+        editor.update("agent_message_chunk")["content"]["text"],
+        "answer"
+    );
+}

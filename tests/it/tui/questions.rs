@@ -1,8 +1,8 @@
 //! Questions that wait above the editor, and their dialogs.
 
 use osier_llm::Script;
-use osier_protocol::Event;
 use osier_protocol::questions::{Answer, Choice, Grant, Question, QuestionKind, Subject};
+use osier_protocol::{Event, PermissionMode};
 use osier_term::input::InputEvent;
 use osier_tui::Effect;
 use serde_json::{Value, json};
@@ -433,6 +433,51 @@ async fn control_sequences_in_questions_are_shown_as_text() {
     screen.press("alt+a");
     let title = "Question from the server ^[]0;x^Gevil";
     assert!(screen.screen().contains(title), "{}", screen.screen());
+}
+
+const PLAN: &str = "# Add retries\n\n1. **Read** `client.rs`.\n2. Test:\n\n```sh\ncargo test\n```";
+
+fn plan() -> Question {
+    let kind = QuestionKind::Plan {
+        call_id: "c1".into(),
+        path: Some("/plans/add-retries.md".into()),
+        modes: vec![
+            PermissionMode::Auto,
+            PermissionMode::Ask,
+            PermissionMode::Yolo,
+        ],
+        before: Some(PermissionMode::Auto),
+    };
+    let text = PLAN.to_owned();
+    Question {
+        title: "Approve this plan?".into(),
+        subject: Some(Subject::Markdown { text }),
+        ..question(kind)
+    }
+}
+
+#[tokio::test]
+async fn plan_is_shown_formatted_and_approved_with_a_mode() {
+    let mut screen = start().await;
+    let answer = asked(&mut screen, plan()).await;
+    insta::assert_snapshot!("plan_waits", screen.screen());
+    screen.press("alt+a");
+    insta::assert_snapshot!("plan_dialog", screen.styled());
+    screen.press("e");
+    let edit = screen.effects.last().cloned();
+    let Some(Effect::EditPlan { text, .. }) = edit else {
+        panic!("{edit:?}");
+    };
+    assert_eq!(text, PLAN);
+    screen.press("2");
+    closed(&mut screen).await;
+    let mode = Some(PermissionMode::Ask);
+    assert_eq!(answer.await.unwrap(), Answer::Approve { mode, plan: None });
+    let reason = Some("ok".to_owned());
+    assert_eq!(
+        answered(plan(), "n o k enter").await,
+        Answer::Refuse { reason }
+    );
 }
 
 /// A session whose model asks `questions` and reads `result`.

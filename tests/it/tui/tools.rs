@@ -89,7 +89,8 @@ async fn disabled_tool_is_not_offered() {
             "ls",
             "todo",
             "ask_user",
-            "web_fetch"
+            "web_fetch",
+            "exit_plan_mode"
         ]
     );
     let prompt = screen.request().context.system_prompt;
@@ -101,7 +102,7 @@ async fn disabled_tool_is_not_offered() {
         .await;
     screen.press("enter").shows("✓ grep").await;
     screen.press("esc").send("again").settled().await;
-    assert_eq!(names(&screen).len(), 9);
+    assert_eq!(names(&screen).len(), 10);
 }
 
 #[tokio::test]

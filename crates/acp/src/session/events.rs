@@ -3,6 +3,7 @@
 use agent_client_protocol_schema::v1 as acp;
 
 use super::{Change, PendingRequest, Session};
+use crate::commands::{self, CommandEnd};
 use crate::jsonrpc::{internal_error, invalid_params};
 use crate::tool_calls;
 use crate::updates::{chunk, commands};
@@ -23,6 +24,7 @@ impl Session {
             self.update(acp::SessionUpdate::ConfigOptionUpdate(options))
                 .await;
         }
+        self.answer_command(&event).await;
         match event {
             Event::Agent(event) => self.on_agent_event(event).await,
             Event::QuestionAsked { question } => self.ask(*question),
@@ -32,7 +34,10 @@ impl Session {
                 self.update(acp::SessionUpdate::CurrentModeUpdate(mode))
                     .await;
             }
-            Event::Commands { commands: list } => self.update(commands(list)).await,
+            Event::Commands { commands: added } => {
+                self.added.clone_from(&added);
+                self.update(commands(commands::list(added))).await;
+            }
             Event::Todo { list } => self.update(plan(list)).await,
             Event::SessionRenamed { name } => {
                 self.titled = true;
@@ -60,6 +65,37 @@ impl Session {
             } => self.on_op_ended(request, with_agent).await,
             _ => {}
         }
+    }
+
+    /// Sends what an event says as the answer of the slash command that runs.
+    async fn answer_command(&mut self, event: &Event) {
+        let Some(prompt) = self.prompt.as_mut() else {
+            return;
+        };
+        let (Some(end), Some(text)) = (prompt.command, commands::describe(event)) else {
+            return;
+        };
+        prompt.notices.push((Severity::Info, text));
+        if end == CommandEnd::Event
+            && let Some(prompt) = self.prompt.take()
+        {
+            self.end_command(prompt).await;
+        }
+    }
+
+    /// Sends the answer of a command, and ends its prompt.
+    async fn end_command(&mut self, prompt: PendingRequest) {
+        let mut texts: Vec<String> = prompt.notices.into_iter().map(|(_, text)| text).collect();
+        texts.dedup();
+        if texts.is_empty() && prompt.command.is_some() {
+            texts.push("Done.".to_owned());
+        }
+        for text in texts {
+            self.update(acp::SessionUpdate::AgentMessageChunk(chunk(&text, None)))
+                .await;
+        }
+        self.end_prompt(prompt.id, Ok(acp::StopReason::EndTurn))
+            .await;
     }
 
     async fn on_agent_event(&mut self, event: osier_agent::Event) {
@@ -217,15 +253,27 @@ impl Session {
 
     /// Responds to the request that started the op. A prompt that started a run ends with the run.
     async fn on_op_ended(&mut self, op: u64, with_agent: bool) {
-        let is_prompt = |pending: &mut PendingRequest| pending.op == op && !with_agent;
-        if let Some(prompt) = self.prompt.take_if(is_prompt) {
-            for (_, text) in &prompt.notices {
-                self.update(acp::SessionUpdate::AgentMessageChunk(chunk(text, None)))
-                    .await;
+        let is_prompt = |pending: &mut PendingRequest| {
+            // What such a command started continues, unless it was refused.
+            let continues =
+                pending.command == Some(CommandEnd::Event) && pending.notices.is_empty();
+            pending.op == op && !with_agent && !continues
+        };
+        if let Some(prompt) = &mut self.prompt
+            && prompt.op == op
+            && with_agent
+            && prompt.command.is_some()
+        {
+            // The event can have come before.
+            if prompt.notices.is_empty() {
+                prompt.command = Some(CommandEnd::Event);
+            } else if let Some(prompt) = self.prompt.take() {
+                self.end_command(prompt).await;
             }
-            return self
-                .end_prompt(prompt.id, Ok(acp::StopReason::EndTurn))
-                .await;
+            return;
+        }
+        if let Some(prompt) = self.prompt.take_if(is_prompt) {
+            return self.end_command(prompt).await;
         }
         let index = self
             .changes

@@ -63,6 +63,7 @@ impl<'a> Run<'a> {
             self.deliver_pending().await?;
             self.make_room(CompactionPoint::BeforeRequest).await?;
             self.core.refresh_tools();
+            self.remind().await?;
             let turn = self.next_turn();
             self.core.publish(Event::TurnStart { turn: turn.number });
             let CallResult {
@@ -94,8 +95,8 @@ impl<'a> Run<'a> {
             if turn.is_last {
                 return Ok(self.last_turn_outcome(answer.as_ref()));
             }
-            let called_tools = !results.is_empty();
-            if !called_tools && !self.deliver_follow_up().await? {
+            let is_answered = results.is_empty() || self.ends_with(&results);
+            if is_answered && !self.deliver_follow_up().await? {
                 self.warn_if_empty(answer.as_ref());
                 self.make_room(CompactionPoint::AfterRun).await?;
                 return Ok(RunOutcome::Completed);
@@ -186,6 +187,25 @@ impl<'a> Run<'a> {
             self.accept(message).await?;
         }
         Ok(())
+    }
+
+    /// Adds the reminders of the interceptors to the conversation.
+    async fn remind(&self) -> Result<(), StopRun> {
+        for interceptor in self.core.interceptors() {
+            for message in interceptor.reminders(self.core) {
+                self.core.commit(message).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether one of the results is what the run was for.
+    fn ends_with(&self, results: &[ToolResultMessage]) -> bool {
+        let tools = self.core.state().tools.clone();
+        results.iter().any(|result| {
+            let tool = tools.get(&result.result.tool_name);
+            tool.is_some_and(|tool| tool.ends_run(result))
+        })
     }
 
     /// Delivers a message that continues the run, if there is one.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use osier_llm::{ContentBlock, ToolSpec};
 
 use super::spellings::Spellings;
-use crate::data::{ToolHints, ToolOrigin, ToolStatus, ToolUpdate};
+use crate::data::{ToolHints, ToolOrigin, ToolResultMessage, ToolStatus, ToolUpdate};
 
 /// Something a model can call.
 pub trait Tool: Send + Sync + fmt::Debug {
@@ -43,6 +43,11 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// How this call can run with the other calls of its message.
     fn concurrency(&self, _arguments: &Value) -> Concurrency {
         Concurrency::Parallel
+    }
+
+    /// Whether the run ends with this result of the tool: the model is not called again.
+    fn ends_run(&self, _result: &ToolResultMessage) -> bool {
+        false
     }
 
     /// Runs one call. Must return soon after `cx.cancel` fires, with its partial result.

@@ -17,7 +17,7 @@ struct Known {
     arguments: &'static [(&'static str, &'static str)],
 }
 
-const TOOLS: [Known; 10] = [
+const TOOLS: [Known; 11] = [
     Known {
         ours: "read",
         theirs: "Read",
@@ -95,6 +95,12 @@ const TOOLS: [Known; 10] = [
         theirs: "AskUserQuestion",
         also: &[],
         arguments: &[("questions", "questions")],
+    },
+    Known {
+        ours: osier_protocol::PLAN_TOOL,
+        theirs: "ExitPlanMode",
+        also: &[],
+        arguments: &[("plan", "plan")],
     },
     Known {
         ours: "task",

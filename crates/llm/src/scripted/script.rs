@@ -269,21 +269,32 @@ impl Turn {
 impl Matcher {
     pub(super) fn fits(&self, request: &Request) -> bool {
         let messages = &request.context.messages;
+        // Reminders of the program follow what the script waits for.
+        let mut messages = messages
+            .iter()
+            .rev()
+            .filter(|message| !is_reminder(message));
         match self {
             Self::User(part) => messages
-                .iter()
-                .rev()
                 .find_map(|message| match message {
                     Message::User(user) => Some(&user.content),
                     _ => None,
                 })
                 .is_some_and(|content| holds(content, part)),
-            Self::ToolResult(part) => match messages.last() {
+            Self::ToolResult(part) => match messages.next() {
                 Some(Message::ToolResult(result)) => holds(&result.content, part),
                 _ => false,
             },
         }
     }
+}
+
+fn is_reminder(message: &Message) -> bool {
+    let Message::User(user) = message else {
+        return false;
+    };
+    let text = user.content.first().and_then(ContentBlock::as_text);
+    text.is_some_and(|text| text.starts_with("<system-reminder>"))
 }
 
 fn holds(content: &[ContentBlock], part: &str) -> bool {

@@ -17,7 +17,7 @@ use osier_base::problem::nearest;
 use osier_llm::Secret;
 use osier_llm::auth::{
     Ambient, Credential, CredentialFile, Environment, FileError, Interaction, KeySource, Method,
-    Progress, SignIn, SignInError, SignIns,
+    Progress, SignIn, SignInError, SignIns, Store,
 };
 use osier_llm::catalogue::{Catalogue, ModelsFile, ProviderEntry};
 use osier_settings::Settings;
@@ -119,6 +119,23 @@ impl Accounts {
             }
         }
         Ok(accounts)
+    }
+
+    /// Deletes the stored credentials of all providers.
+    ///
+    /// # Errors
+    /// The store cannot be read or changed, as a line for the user.
+    pub async fn remove_all(&self) -> Result<(), String> {
+        let remove = |store: &mut Store| {
+            let names: Vec<String> = store.providers().map(str::to_owned).collect();
+            for name in names {
+                store.remove(&name);
+            }
+        };
+        self.file
+            .change(remove)
+            .await
+            .map_err(|error| whole(&error))
     }
 
     /// The account of `provider`.

@@ -149,6 +149,7 @@ impl LaneParts {
             .on_branch(writer)
             .interceptors(&workspace, Role::Lane);
         let mut interceptors = self.rules.clone();
+        interceptors.push(self.policy.plan_reminder());
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         interceptors.push(Arc::new(MessageRecorder::new(writer.clone(), stored)));
         interceptors.push(Arc::new(compactor));

@@ -4,7 +4,7 @@ mod context;
 mod file;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
@@ -18,6 +18,7 @@ use crate::jobs;
 use crate::mcp::{self, is_server_tool};
 use crate::mcp_on_demand::OnDemand;
 use crate::models::{ModelSession, Models};
+use crate::plan::PlanFiles;
 use crate::prompt::session_prompt;
 use crate::secret_warnings::SecretWarnings;
 use crate::setup::{SessionChoice, SessionSetup};
@@ -117,7 +118,7 @@ impl OpenSession {
         let last_stored = messages.last().map(|stored| stored.entry_id.clone());
         let budget = context.budget(setup, &store, last_stored.clone());
         let policy = context.session_policy(setup, &store, &budget);
-        let workspace = workspace(setup, &policy, &context);
+        let workspace = workspace(setup, &policy, &context, &store);
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let mcp = start_servers(setup, &context, &workspace, &policy);
@@ -327,11 +328,19 @@ fn workspace(
     setup: &SessionSetup,
     policy: &ToolPolicy,
     context: &SessionContext,
+    store: &SessionStore,
 ) -> Arc<Workspace> {
+    let files = PlanFiles {
+        folder: store.path().map(|_| setup.folders.plans()),
+        session: store.id().to_owned(),
+        current: Mutex::default(),
+    };
+    let plan_mode = policy.plan_mode(files, context.emitter.detached());
     let workspace = policy
         .workspace(&setup.cwd)
         .within(setup.editor.clone())
-        .with_questions(policy.questions());
+        .with_questions(policy.questions())
+        .with_plan_mode(Some(Arc::new(plan_mode)));
     let changed = context.jobs_changed.clone();
     Arc::new(workspace.with_job_observer(jobs::observer(changed)))
 }
@@ -378,7 +387,8 @@ fn listeners(
     }
     let (hooks, gate) = policy.interceptors(workspace, Role::Main);
     let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
-    let own: [Arc<dyn Interceptor>; 4] = [
+    let own: [Arc<dyn Interceptor>; 5] = [
+        policy.plan_reminder(),
         Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
         Arc::new(MessageRecorder::new(writer, tell_stored)),
         Arc::new(compactor.clone()),

@@ -45,7 +45,7 @@ const TOOLS: [(&str, &str); 10] = [
 ];
 
 /// Tools of Claude Code that belong to another one of osier, or that no subagent has.
-const COVERED: [&str; 8] = [
+const COVERED: [&str; 9] = [
     "BashOutput",
     "KillShell",
     "KillBash",
@@ -54,6 +54,7 @@ const COVERED: [&str; 8] = [
     "Task",
     "Agent",
     "AskUserQuestion",
+    "ExitPlanMode",
 ];
 
 /// All definitions, by name. A definition of the project overrides one of the user, and one of osier the user's of

@@ -146,7 +146,10 @@ impl Subagents {
             kind: kind.map(str::to_owned),
         };
         let (hooks, gate) = self.policy.interceptors(&workspace, role);
-        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![Arc::new(Rules(self.rules.clone()))];
+        let mut interceptors: Vec<Arc<dyn Interceptor>> = vec![
+            Arc::new(Rules(self.rules.clone())),
+            self.policy.plan_reminder(),
+        ];
         interceptors.extend(hooks.map(|hooks| hooks as Arc<dyn Interceptor>));
         interceptors.push(Arc::new(gate));
         interceptors.extend(self.policy.guards());

@@ -92,6 +92,7 @@ const CLAUDE: &[Known] = &[
         &[("prompt", "prompt"), ("subagent_type", "agent")],
     ),
     known("AskUserQuestion", "ask_user", &[("questions", "questions")]),
+    known("ExitPlanMode", "exit_plan_mode", &[("plan", "plan")]),
 ];
 
 const PI: &[Known] = &[

@@ -77,6 +77,9 @@ impl App {
                 }
             }
             Action::LeaveQuestion { id, draft } => self.questions.leave(&id, draft, overlays),
+            Action::ShowEditedPlan { id, plan } => {
+                self.questions.plan_edited(&id, plan, overlays, outbox);
+            }
             Action::ShowServer(name) => {
                 if let Err(text) = self.servers.open_menu(&name, overlays) {
                     outbox.toast(text, true);

@@ -1,5 +1,6 @@
 //! Theme and keymap as the settings ask for them, read from the binary and the user's folders.
 
+pub(crate) mod schema;
 mod themes;
 
 use osier_base::sort;

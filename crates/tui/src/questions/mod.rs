@@ -13,6 +13,7 @@ use crate::surface::Surface;
 use dialog::Dialog;
 use osier_base::text;
 use osier_base::visible::one_line;
+use osier_markdown::plain::first_line;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
 use osier_protocol::{Event, Op};
 use osier_term::face::Token;
@@ -196,6 +197,32 @@ impl Questions {
         }
     }
 
+    /// Opens the dialog of a plan again, with the plan that the user edited.
+    pub(crate) fn plan_edited(
+        &mut self,
+        id: &str,
+        plan: String,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
+        if plan.trim().is_empty() {
+            outbox.toast("the plan is empty, so it stays as it was", true);
+            return;
+        }
+        let waiting = self.waiting.iter_mut();
+        let Some(waiting) = waiting
+            .into_iter()
+            .find(|waiting| waiting.question.id == id)
+        else {
+            return;
+        };
+        waiting.draft = vec![plan];
+        let dialog = Dialog::new(waiting.question.clone(), &waiting.draft);
+        self.close_dialog(overlays);
+        self.open = Some(id.to_owned());
+        overlays.push_modal(dialog::ID, dialog);
+    }
+
     fn close_dialog(&mut self, overlays: &mut Overlays) {
         self.open = None;
         overlays.remove(dialog::ID);
@@ -214,7 +241,10 @@ impl Questions {
 /// What does not fit is counted.
 fn describe(question: &Question, columns: usize) -> String {
     let mut line = text::unticked(&one_line(&question.title, columns));
-    if !matches!(question.kind, QuestionKind::Permission { .. }) {
+    if !matches!(
+        question.kind,
+        QuestionKind::Permission { .. } | QuestionKind::Plan { .. }
+    ) {
         let origin = text::unticked(&one_line(&question.origin, columns));
         line = format!("{origin}: {line}");
     }
@@ -226,6 +256,7 @@ fn describe(question: &Question, columns: usize) -> String {
             format!(" {path} +{added} -{removed}")
         }
         Some(Subject::Text { text }) => format!(" {text}"),
+        Some(Subject::Markdown { text }) => format!(" {}", first_line(text)),
     };
     one_line(&format!("{line}{about}"), columns)
 }
@@ -234,6 +265,7 @@ fn describe(question: &Question, columns: usize) -> String {
 mod tests {
     use super::*;
     use crate::action::Action;
+    use osier_protocol::PermissionMode;
 
     fn question(id: &str) -> Question {
         Question {
@@ -335,6 +367,37 @@ mod tests {
             assert_eq!(outbox.take_notifications().len(), count);
         }
         assert_eq!(questions.height(), 2);
+    }
+
+    #[test]
+    fn an_edited_plan_is_shown_again_and_kept_as_the_draft() {
+        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        let plan = Question {
+            subject: Some(Subject::Markdown {
+                text: "# One".to_owned(),
+            }),
+            kind: QuestionKind::Plan {
+                call_id: "c".to_owned(),
+                path: None,
+                modes: vec![PermissionMode::Ask],
+                before: None,
+            },
+            ..question("a")
+        };
+        let asked = Event::QuestionAsked {
+            question: Box::new(plan),
+        };
+        questions.on_event(&asked, true, &mut overlays, &mut outbox);
+        assert_eq!(questions.first().as_deref(), Some("Continue? One"));
+        assert!(questions.enter(&mut overlays));
+        questions.plan_edited("a", "# Two".to_owned(), &mut overlays, &mut outbox);
+        assert_eq!(questions.waiting[0].draft, ["# Two"]);
+        assert_eq!(questions.open.as_deref(), Some("a"));
+        // An empty file changes nothing.
+        questions.plan_edited("a", " \n".to_owned(), &mut overlays, &mut outbox);
+        assert_eq!(questions.waiting[0].draft, ["# Two"]);
+        assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
     }
 
     #[test]

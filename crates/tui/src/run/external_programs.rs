@@ -24,6 +24,16 @@ impl Screen {
         }
     }
 
+    /// Lets the user edit a plan before they decide about it.
+    pub(super) fn edit_plan(&mut self, id: String, text: &str) {
+        let editor = self.program(Viewer::Editor);
+        if let Some(text) = self.run_on(&editor, &format!("{text}\n")) {
+            let plan = text.trim().to_owned();
+            let app = &mut self.tabs.front.app;
+            app.act(Action::ShowEditedPlan { id, plan }, Instant::now());
+        }
+    }
+
     /// Shows a text; what is changed in it is not taken back.
     pub(super) fn view_externally(&mut self, text: &str, with: Viewer) {
         let program = self.program(with);

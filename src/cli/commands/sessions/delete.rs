@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the sessions by name, id prefix or file
-    #[arg(value_name = "SESSION", required = true)]
+    #[arg(value_name = "SESSION", required = true, add = crate::cli::completion::sessions())]
     pub sessions: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use osier_index::describe;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
     pub session: String,
 
     /// Print one JSON object

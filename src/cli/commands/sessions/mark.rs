@@ -8,7 +8,7 @@ use osier_session::session_index::flags::SessionFlags;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
     pub session: String,
 
     /// Unpin or unarchive the session

@@ -6,7 +6,7 @@ use crate::cli::exit::Exit;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name or id prefix; by default the directory of all sessions
-    #[arg(value_name = "SESSION", conflicts_with_all = ["index", "trash"])]
+    #[arg(value_name = "SESSION", conflicts_with_all = ["index", "trash"], add = crate::cli::completion::sessions())]
     pub session: Option<String>,
 
     /// Print the path of the index

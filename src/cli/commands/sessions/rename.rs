@@ -7,7 +7,7 @@ use osier_store::rename;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
     pub session: String,
 
     /// Set this name; an empty one removes the name

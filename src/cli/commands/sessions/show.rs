@@ -15,7 +15,7 @@ const OUTPUT_LINES: usize = 12;
 #[derive(Debug, Clone, clap::Args)]
 pub(in crate::cli) struct Options {
     /// Select the session by name, id prefix or file
-    #[arg(value_name = "SESSION")]
+    #[arg(value_name = "SESSION", add = crate::cli::completion::sessions())]
     pub session: String,
 
     /// Print the complete output of tools

@@ -9,6 +9,7 @@ use crate::command::Command;
 use crate::effect::Effect;
 use osier_base::text;
 use osier_base::visible::one_line;
+use osier_protocol::PermissionMode;
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind};
 use osier_term::face::{Face, Token};
 use osier_term::row::{Row, Span};
@@ -41,6 +42,7 @@ enum ChoiceAction {
     WriteReason,
     WriteOther,
     EditCall,
+    EditPlan,
     Copy(String),
     Open(String),
 }
@@ -81,6 +83,7 @@ impl Choose {
                     .chain(other)
                     .collect()
             }
+            QuestionKind::Plan { modes, before, .. } => plan(modes, *before),
             QuestionKind::Visit { url } => vec![
                 line('o', "Open in browser", ChoiceAction::Open(url.clone())),
                 line('c', "Copy address", ChoiceAction::Copy(url.clone())),
@@ -209,6 +212,7 @@ impl Choose {
         };
         match &line.action {
             ChoiceAction::Answer(answer) => Step::Answer(answer.clone()),
+            ChoiceAction::EditPlan => Step::EditPlan,
             ChoiceAction::Session => allow(Grant::Session { pattern: pattern() }),
             ChoiceAction::Project => allow(Grant::Project { pattern: pattern() }),
             ChoiceAction::WriteReason => {
@@ -227,6 +231,36 @@ impl Choose {
             ChoiceAction::Open(url) => Step::Act(Action::Effect(Effect::Open(url.clone()))),
         }
     }
+}
+
+/// An approval for each mode, and the other answers.
+fn plan(modes: &[PermissionMode], before: Option<PermissionMode>) -> Vec<Line> {
+    let approvals = modes.iter().enumerate().map(|(place, mode)| Line {
+        key: char::from_digit(place as u32 + 1, 10),
+        label: format!("Approve, continue in mode {}", mode.name()),
+        description: if before == Some(*mode) {
+            format!("{}, as before", mode.meaning())
+        } else {
+            mode.meaning().to_owned()
+        },
+        action: ChoiceAction::Answer(Answer::Approve {
+            mode: Some(*mode),
+            plan: None,
+        }),
+    });
+    let others = [
+        line(
+            'e',
+            "Edit the plan in $VISUAL or $EDITOR",
+            ChoiceAction::EditPlan,
+        ),
+        line(
+            'n',
+            "Keep planning, and tell the model why",
+            ChoiceAction::WriteReason,
+        ),
+    ];
+    approvals.chain(others).collect()
 }
 
 const ALLOW: &str = "Allow ";

@@ -5,14 +5,19 @@ mod choose;
 mod fields;
 mod write;
 
+use std::path::Path;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::accounts::login::address;
 use crate::action::Action;
 use crate::command::Command;
+use crate::effect::Effect;
 use crate::layout::centred;
 use crate::overlays::frame::{self, boxed};
+use crate::overlays::preview_pane::written;
+use osier_base::path;
 use osier_base::text;
 use osier_base::visible::{Visible, grouped, marked, one_line, visible};
 use osier_protocol::questions::{Answer, Question, QuestionKind, Subject};
@@ -43,6 +48,8 @@ const SUBJECT_ROWS: usize = 5000;
 #[derive(Debug)]
 pub(super) struct Dialog {
     question: Question,
+    /// The plan as the user edited it.
+    edited: Option<String>,
     body: Body,
     /// It is on the screen; before that, keys are ignored.
     shown: bool,
@@ -72,6 +79,8 @@ enum Step {
     /// It has no effect here.
     Unused,
     Answer(Answer),
+    /// Opens the plan in the user's editor.
+    EditPlan,
     /// Shows another input.
     Become(Box<Body>),
     Act(Action),
@@ -93,8 +102,15 @@ impl Dialog {
             QuestionKind::Form { schema } => Body::Fields(Fields::new(schema, draft)),
             _ => Body::Choose(Choose::new(&question)),
         };
+        let edited = match (&question.kind, &question.subject) {
+            (QuestionKind::Plan { .. }, Some(Subject::Markdown { text })) => {
+                draft.first().filter(|draft| *draft != text).cloned()
+            }
+            _ => None,
+        };
         Self {
             question,
+            edited,
             body,
             shown: false,
             subject: None,
@@ -107,7 +123,7 @@ impl Dialog {
 
     fn leave(&self, cx: &mut Cx<'_, Action>) {
         let draft = match &self.body {
-            Body::Choose(_) => Vec::new(),
+            Body::Choose(_) => self.edited.iter().cloned().collect(),
             Body::Write(write) => write.draft(),
             Body::Fields(fields) => fields.draft(),
         };
@@ -122,11 +138,33 @@ impl Dialog {
             Step::Stay | Step::Unused => {}
             Step::Become(body) => self.body = *body,
             Step::Act(action) => cx.push(action),
+            Step::EditPlan => {
+                if let Some(text) = self.plan() {
+                    let (id, text) = (self.question.id.clone(), text.to_owned());
+                    cx.push(Action::Effect(Effect::EditPlan { id, text }));
+                }
+            }
+            Step::Answer(Answer::Approve { mode, .. }) => cx.push(Action::Answer {
+                id: self.question.id.clone(),
+                answer: Answer::Approve {
+                    mode,
+                    plan: self.edited.clone(),
+                },
+            }),
             Step::Answer(answer) => cx.push(Action::Answer {
                 id: self.question.id.clone(),
                 answer,
             }),
         }
+    }
+
+    /// The plan that the question is about.
+    fn plan(&self) -> Option<&str> {
+        let shown = match &self.question.subject {
+            Some(Subject::Markdown { text }) => Some(text.as_str()),
+            _ => None,
+        };
+        self.edited.as_deref().or(shown)
     }
 
     /// One step back: from writing a reason to the choices, from those to the editor.
@@ -160,7 +198,23 @@ impl Dialog {
             .as_ref()
             .is_none_or(|(width, _)| *width != inner)
         {
-            let mut rows = subject_rows(&self.question, inner, &self.syntax);
+            let mut rows = match &self.edited {
+                Some(plan) => plan_rows(plan, inner),
+                None => subject_rows(&self.question, inner, &self.syntax),
+            };
+            if let QuestionKind::Plan {
+                path: Some(path), ..
+            } = &self.question.kind
+            {
+                let state = if self.edited.is_some() {
+                    "edited, not saved yet in"
+                } else {
+                    "saved in"
+                };
+                let path = one_line(&path::below_home(Path::new(path)), usize::MAX);
+                rows.push(Row::default());
+                Wrap::new(inner).text(&format!("{state} {path}"), Token::Muted, &mut rows);
+            }
             if let QuestionKind::Visit { url } = &self.question.kind {
                 rows.extend(address(&one_line(url, usize::MAX), inner.saturating_sub(2)));
             }
@@ -240,8 +294,14 @@ fn subject_rows(question: &Question, inner: usize, syntax: &Syntax) -> Vec<Row> 
         Some(Subject::Text { text }) => {
             Wrap::new(inner).text(&visible(text), Token::Text, &mut rows);
         }
+        Some(Subject::Markdown { text }) => rows = plan_rows(text, inner),
     }
     truncate(rows, SUBJECT_ROWS)
+}
+
+/// Markdown, formatted.
+fn plan_rows(text: &str, inner: usize) -> Vec<Row> {
+    written(&visible(text), &[], inner, SUBJECT_ROWS)
 }
 
 /// The subject as text.
@@ -443,6 +503,7 @@ impl Dialog {
     fn top_row(&self, width: usize) -> Row {
         let about = match &self.question.kind {
             QuestionKind::Permission { tool, .. } => format!("Permission: {tool}"),
+            QuestionKind::Plan { .. } => "Plan".to_owned(),
             _ => format!("Question from {}", text::unticked(&self.question.origin)),
         };
         let room = width.saturating_sub(8);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use osier_base::text;
+use osier_markdown::plain::first_line;
 use osier_protocol::TodoList;
 
 /// How a tool is shown.
@@ -49,6 +50,12 @@ const VIEWS: &[ToolView] = &[
         subject: "file_path",
         more: |_| String::new(),
         collapsed: Collapsed::Nothing,
+    },
+    ToolView {
+        name: "exit_plan_mode",
+        subject: "",
+        more: plan_title,
+        collapsed: Collapsed::Start,
     },
     ToolView {
         name: "find",
@@ -113,6 +120,12 @@ fn place(arguments: &Value) -> String {
     let path = text("path").map(|path| format!(" in {path}"));
     let glob = text("glob").map(|glob| format!(" ({glob})"));
     path.unwrap_or_default() + &glob.unwrap_or_default()
+}
+
+/// The first line of the plan.
+fn plan_title(arguments: &Value) -> String {
+    let plan = arguments.get("plan").and_then(Value::as_str);
+    text::single_line(&first_line(plan.unwrap_or_default()))
 }
 
 /// How far the list is.
