@@ -21,6 +21,8 @@ pub enum Form {
     Text,
     /// A whole number from this one on.
     Number(u64),
+    /// A number from 0, with or without a fraction.
+    Amount,
     Texts,
     /// Each part of the footer at most once.
     Parts,
@@ -36,6 +38,7 @@ impl Form {
             Self::Word(words) => json!({"type": "string", "enum": words}),
             Self::Text => json!({"type": "string"}),
             Self::Number(least) => json!({"type": "integer", "minimum": least}),
+            Self::Amount => json!({"type": "number", "minimum": 0}),
             Self::Texts => texts(),
             Self::Parts => {
                 let names = FooterPart::ALL.map(|(name, _)| name);

@@ -2,7 +2,9 @@
 
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
-use super::schema::Form::{Flag, FlagOrText, FlagOrTexts, Number, Parts, Text, Texts, Word};
+use super::schema::Form::{
+    Amount, Flag, FlagOrText, FlagOrTexts, Number, Parts, Text, Texts, Word,
+};
 use super::screen::{ExitOutput, Images};
 use super::value::{
     address, cache_retention, dollars, hosts, network, number, restrictions, rules, text, texts,
@@ -255,6 +257,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_cost",
         default: "",
         accepts: "a number of US dollars",
+        form: Amount,
         description: "Stop a session before the next model call when its calls have cost this much; `/budget` raises it.",
         take: Plain(|settings, value| {
             dollars(value).map(|cost| settings.budget.cost = Some(cost).filter(|cost| *cost > 0.0))
@@ -264,6 +267,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_tokens",
         default: "",
         accepts: "a whole number",
+        form: Number(0),
         description: "Stop a session when its model calls have used this many input and output tokens.",
         take: Plain(|settings, value| {
             number(value)
@@ -274,6 +278,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "max_session_turns",
         default: "",
         accepts: "a whole number",
+        form: Number(0),
         description: "Stop a session after this many model calls, those of subagents and summaries included.",
         take: Plain(|settings, value| {
             number(value)
@@ -284,6 +289,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "loop_guard",
         default: "true",
         accepts: "true or false",
+        form: Flag,
         description: "Whether osier stops a model that repeats the same tool calls with the same results.",
         take: Plain(|settings, value| value.as_bool().map(|value| settings.loop_guard = value)),
     },
@@ -291,6 +297,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "mcp_tools_share",
         default: "10",
         accepts: "a percentage from 0 to 100",
+        form: Number(0),
         description: "The share of the context window that the definitions of MCP tools may fill. Beyond it the model loads them on demand; 100 turns that off.",
         take: Plain(|settings, value| {
             settings.mcp_tools_share = number(value).filter(|percent| *percent <= 100)?;
@@ -518,6 +525,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "web_search",
         default: "\"auto\"",
         accepts: "auto, provider, brave, tavily, exa, off, or the URL of a SearXNG server",
+        form: Text,
         description: "How the model searches the web: `auto` uses the provider of the model, otherwise a service with a key.",
         take: Plain(|settings, value| web_search(value).map(|value| settings.web_search = value)),
     },
@@ -525,6 +533,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "web_private_hosts",
         default: "[]",
         accepts: "a list of hosts, e.g. [\"localhost:3000\", \"10.0.0.0/8\"]",
+        form: Texts,
         description: "Hosts of private networks that `web_fetch` can reach: `localhost`, addresses and networks.",
         take: Safety(
             |settings, value| hosts(value).map(|value| settings.web_private_hosts = value),
