@@ -57,11 +57,11 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
         if is_candidate && !word.is_fixed() && !known.subcommands.is_empty() {
             return None;
         }
-        // git and kubectl run a program of the working directory for a word with a slash.
+        // What git itself does not contain is another program.
         let last = place.checked_sub(1).map(|last| &arguments[last]);
         let is_value = last.is_some_and(|last| git::WITH_VALUE.contains(&last.text.as_str()));
         let is_other = !(known.own.is_empty() || known.own.contains(&text) || is_value)
-            || (!known.subcommands.is_empty() && text.contains('/') && !is_value);
+            || (PLUGINS.contains(&name) && text.contains('/'));
         let is_subcommand = is_candidate && (known.subcommands.contains(&text) || is_other);
         let is_directory = name == "git" && !is_candidate && !text.starts_with('-') && {
             let place = operands::count(&arguments[..place]).saturating_sub(1);
@@ -86,6 +86,9 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
     }
     Some(found)
 }
+
+/// Programs that run a program of the working directory for a subcommand with a slash.
+const PLUGINS: [&str; 3] = ["cargo", "kubectl", "oc"];
 
 fn known(name: &str) -> Option<&'static Program> {
     PROGRAMS.iter().find(|known| known.names.contains(&name))

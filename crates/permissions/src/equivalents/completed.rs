@@ -168,7 +168,7 @@ fn find(words: &[Word]) -> Vec<Word> {
         _ if is_listed => String::new(),
         None => ".".to_owned(),
         Some((first, others)) => {
-            let common = others.iter().fold(first.to_string(), |common, other| {
+            let common = others.iter().fold((*first).to_owned(), |common, other| {
                 let same = common
                     .chars()
                     .zip(other.chars())

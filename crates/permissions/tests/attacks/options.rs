@@ -514,6 +514,7 @@ const PLAIN: &[&str] = &[
     "sort $HOME",
     "cd x && sort $USER.txt",
     "less -N x",
+    "npm -w packages/a test",
 ];
 
 #[test]
@@ -529,6 +530,7 @@ fn wildcards_cover_no_argument_that_another_attack_found() {
         "bash(zip *)",
         "bash(tar *)",
         "bash(less *)",
+        "bash(npm *)",
         "bash(curl *)",
         "bash(gcc *)",
         "bash(gcc-14 *)",
