@@ -1,6 +1,7 @@
 //! Other commands that a command stands for: the one that `sudo` or `xargs` runs, the script of `sh -c`, and the
 //! same without assignments, directories and global options. Deny and ask rules apply to all of them.
 
+mod completed;
 mod inputs;
 mod names;
 mod possible;
@@ -35,13 +36,17 @@ pub(super) struct Equivalent {
 
 /// Adds the commands that `words` stands for; `None` when they cannot be determined.
 pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Option<()> {
-    possible::add_values(words, others);
+    possible::add_values(words, depth, others);
     let is_set = |word: &Word| word.assigns || is_assignment(&word.text);
     let start = words.iter().position(|word| !is_set(word));
     let Some(words) = start.map(|start| &words[start..]) else {
         return Some(());
     };
     let head = &words[0];
+    if head.from_input {
+        others.runs_input = true;
+        return Some(());
+    }
     if !head.is_fixed() || depth > DEPTH_LIMIT {
         return None;
     }
@@ -52,16 +57,25 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Opt
     if is_shell(name) {
         add_scripts(name, arguments, depth, others)?;
     }
+    // What a program that runs another one adds to its arguments.
+    let completed = completed::complete(name, words);
+    let completed = completed.as_deref().unwrap_or(words);
     if names::runs_arguments(name) {
-        for place in 1..words.len() {
-            let rest = &words[place..];
+        for place in 1..completed.len() {
+            let rest = &completed[place..];
+            if rest[0].from_input && rest[0].text.starts_with(shell::HOLE) {
+                let is_given = words.get(place).is_some_and(|word| word.from_input);
+                others.runs_input |= (is_given || name == "parallel")
+                    && inputs::can_be_command(name, &words[1..], place - 1);
+                continue;
+            }
             // An option cannot be a command.
             if !rest[0].text.starts_with('-') && !is_assignment(&rest[0].text) {
                 add_wrapped(rest, depth, others)?;
             }
         }
     }
-    possible::add(words, others);
+    possible::add(words, depth, others);
     Some(())
 }
 
@@ -137,6 +151,13 @@ fn add_scripts(
     depth: usize,
     others: &mut Equivalents,
 ) -> Option<()> {
+    let special = [
+        ' ', ';', '|', '&', '$', '`', '\n', '<', '>', '\'', '"', '\\',
+    ];
+    // A word of the input is an argument of the script, unless it can be the script: see `inputs`.
+    let is_argument = |word: &&Word| !word.from_input || word.text.contains(special);
+    let arguments: Vec<Word> = arguments.iter().filter(is_argument).cloned().collect();
+    let arguments = arguments.as_slice();
     if arguments.iter().any(|word| !word.is_fixed()) {
         return None;
     }
@@ -145,11 +166,10 @@ fn add_scripts(
     let complete = (name == "eval").then(|| texts[skipped..].join(" "));
     // Otherwise a word is the name of a script or an argument.
     let are_commands = name == "trap" || inputs::has_flag(arguments, 'c');
-    let special = [
-        ' ', ';', '|', '&', '$', '`', '\n', '<', '>', '\'', '"', '\\',
-    ];
     let scripts = texts
         .iter()
+        // The end of `find -exec`.
+        .filter(|text| **text != ";")
         .filter(|text| text.contains(special) || (are_commands && !text.starts_with(['-', '+'])))
         .map(|text| (*text).to_owned());
     for script in scripts.chain(complete) {

@@ -1,12 +1,16 @@
 //! What the arguments of well-known programs can do beyond what their name says: run another program, or write to
 //! a file that an option names. A wildcard of an allow rule does not cover such an argument; the rule must name it.
 
+mod compilers;
+mod curl;
+mod git;
+mod operands;
 mod scripts;
 mod table;
 
 use crate::equivalents::{is_wrapper, name_of};
 use crate::shell::Word;
-use table::{PROGRAMS, Program, RUNS_ANYTHING, WITH_SUBCOMMANDS};
+use table::{COMPILERS, PROGRAMS, Program, RUNS_ANYTHING, WITH_SUBCOMMANDS};
 
 /// The arguments of the command `words` that an allow rule must name. `None` when one cannot be known.
 pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
@@ -14,11 +18,11 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
     let Some((program, arguments)) = start.and_then(|start| words[start..].split_first()) else {
         return Some(Vec::new());
     };
-    let name = name_of(&program.text);
+    let name = known_name(name_of(&program.text));
     let is_plain = match name {
         "awk" | "gawk" | "mawk" | "nawk" => scripts::awk_is_plain(arguments),
         "sed" | "gsed" => scripts::sed_scripts_are_plain(arguments),
-        "uniq" | "xxd" => !names_output(arguments),
+        "uniq" | "xxd" => !operands::names_output(name, arguments),
         "xargs" | "parallel" => !can_add_options(arguments),
         _ => true,
     };
@@ -53,7 +57,17 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
         if is_candidate && !word.is_fixed() && !known.subcommands.is_empty() {
             return None;
         }
-        let is_subcommand = is_candidate && known.subcommands.contains(&text);
+        // What git itself does not contain is another program.
+        let last = place.checked_sub(1).map(|last| &arguments[last]);
+        let is_value = last.is_some_and(|last| git::WITH_VALUE.contains(&last.text.as_str()));
+        let is_other = !(known.own.is_empty() || known.own.contains(&text) || is_value)
+            || (PLUGINS.contains(&name) && text.contains('/'));
+        let is_subcommand = is_candidate && (known.subcommands.contains(&text) || is_other);
+        let is_directory = name == "git" && !is_candidate && !text.starts_with('-') && {
+            let place = operands::count(&arguments[..place]).saturating_sub(1);
+            let mut names = subcommands.candidates.iter();
+            names.any(|name| git::names_directory(name, text, place))
+        };
         let letters =
             is_first && matches!(name, "tar" | "gtar" | "bsdtar") && !text.starts_with('-');
         let of_subcommand = known.of_subcommand.iter();
@@ -63,12 +77,9 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
             .iter()
             .chain(of_subcommand.flat_map(|(_, options)| options.iter()));
         if is_subcommand
+            || is_directory
             || options.any(|option| is_given(option, text, letters))
-            || is_special(
-                name,
-                text,
-                place.checked_sub(1).map(|last| &arguments[last]),
-            )
+            || is_special(name, text, last)
         {
             found.push(text);
         }
@@ -76,8 +87,25 @@ pub(super) fn dangerous(words: &[Word]) -> Option<Vec<&str>> {
     Some(found)
 }
 
+/// Programs that run a program of the working directory for a subcommand with a slash.
+const PLUGINS: [&str; 3] = ["cargo", "kubectl", "oc"];
+
 fn known(name: &str) -> Option<&'static Program> {
     PROGRAMS.iter().find(|known| known.names.contains(&name))
+}
+
+/// The name under which a program is known: without a version, and for a compiler without its target, as in
+/// `x86_64-linux-gnu-gcc-14`.
+fn known_name(name: &str) -> &str {
+    if known(name).is_some() {
+        return name;
+    }
+    let version = |char: char| char.is_ascii_digit() || char == '.';
+    let base = name.trim_end_matches(version).trim_end_matches('-');
+    let last = base.rsplit('-').next().unwrap_or(base);
+    let is_tool =
+        COMPILERS.contains(&last) || matches!(last, "ar" | "ld" | "nm" | "objdump" | "ranlib");
+    if is_tool { last } else { base }
 }
 
 /// The words that can be the subcommand: the first one, and one after an option, whose value the words before it can be.
@@ -94,8 +122,8 @@ impl<'a> Subcommands<'a> {
         /// Options before the subcommand that have no value.
         const FLAGS: [&str; 6] = ["-p", "-P", "-q", "-v", "--paginate", "--bare"];
         if text.starts_with('-') {
-            self.after_option =
-                !text.contains('=') && !text.starts_with("--no-") && !FLAGS.contains(&text);
+            let is_flag = FLAGS.contains(&text) || git::FLAGS.contains(&text);
+            self.after_option = !text.contains('=') && !text.starts_with("--no-") && !is_flag;
             return false;
         }
         // `cargo +nightly`.
@@ -119,18 +147,7 @@ impl<'a> Subcommands<'a> {
 /// Arguments that no name of an option describes.
 fn is_special(name: &str, text: &str, before: Option<&Word>) -> bool {
     match name {
-        // Options are also made of variables, files are uploaded with `@` and written by a format.
-        "curl" => {
-            let names_file = before.is_some_and(|option| {
-                is_given("--data-urlencode", &option.text, false)
-                    || is_given("--url-query", &option.text, false)
-            });
-            text.starts_with("--expand-")
-                || text.contains("%output{")
-                || text.starts_with('@')
-                || (text.starts_with('-') && text.get(2..).is_some_and(|at| at.starts_with('@')))
-                || (names_file && text.contains('@'))
-        }
+        "curl" => curl::is_dangerous(text, before),
         // An archive on another computer.
         "tar" | "gtar" => {
             let value = text
@@ -144,35 +161,21 @@ fn is_special(name: &str, text: &str, before: Option<&Word>) -> bool {
         }
         // One letter, but not in a group.
         "go" => matches!(text.split('=').next(), Some("-o" | "--o" | "-C" | "--C")),
-        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => {
-            const OTHERS: [&str; 8] = [
-                "-B", "-fplugin", "-wrapper", "-specs", "--specs", "-load", "-Xclang", "@",
-            ];
-            OTHERS.iter().any(|other| text.starts_with(other))
-        }
+        name if COMPILERS.contains(&name) => compilers::is_dangerous(text),
         // Two letters that are one option, also in a group.
-        "zip" => text.starts_with('-') && text.contains("TT"),
+        "zip" => text.starts_with('-') && (text.contains("TT") || text.contains("lf")),
+        // A command to run at the start.
+        "less" => text.starts_with('+'),
         _ => false,
     }
-}
-
-/// Whether the second operand, which names an output file, can be there. A number can be the value of an option.
-fn names_output(arguments: &[Word]) -> bool {
-    let is_operand = |word: &&Word| {
-        let text = word.text.as_str();
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        text == "-" || !(text.starts_with('-') || is_number) || word.splits
-    };
-    let splits = arguments.iter().any(|word| word.splits);
-    splits || arguments.iter().filter(is_operand).count() > 1
 }
 
 /// Whether the input of `xargs` can be an option of a program with dangerous ones.
 fn can_add_options(arguments: &[Word]) -> bool {
     let has_end = arguments.iter().any(|word| word.text == "--");
     let is_known = |word: &Word| {
-        let name = name_of(&word.text);
-        known(name).is_some() || matches!(name, "awk" | "gawk" | "mawk" | "nawk")
+        let name = known_name(name_of(&word.text));
+        known(name).is_some() || matches!(name, "uniq" | "xxd" | "awk" | "gawk" | "mawk" | "nawk")
     };
     !has_end && arguments.iter().any(is_known)
 }

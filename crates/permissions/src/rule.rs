@@ -361,8 +361,13 @@ fn loose(words: &[Word], open: bool) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     for (place, word) in words.iter().enumerate() {
         // Words that can vanish take the blank with them.
-        let vanishes = open && word.splits && word.text.chars().all(|char| char == HOLE);
-        if place > 0 && !vanishes {
+        let vanishes =
+            open && place > 0 && word.splits && word.text.chars().all(|char| char == HOLE);
+        if vanishes {
+            symbols.push(Symbol::MoreWords);
+            continue;
+        }
+        if place > 0 {
             symbols.push(Symbol::Blank);
         }
         symbols.extend(word.text.chars().map(|char| match char {

@@ -327,6 +327,11 @@ mod tests {
             ("/work/.npmrc", false),
             ("/work/bin/x", false),
             ("/work/.vscode/settings.json", false),
+            ("/work/.agents/skills/x/SKILL.md", false),
+            ("/work/src/.exrc", false),
+            ("/work/opencode.md", false),
+            ("/users/me/.config/app/settings.json", false),
+            ("/users/me/.cargo/registry/x", false),
             ("/etc/hosts", false),
         ] {
             let found = places().runs_code(&[Path::new(path)], cwd);

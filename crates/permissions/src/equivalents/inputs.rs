@@ -1,25 +1,47 @@
 //! Programs that run what they read, or what another program gives them: what that is cannot be known.
 
+use super::completed;
 use super::names::{is_foreign_shell, is_shell, is_wrapper, name_of};
 use crate::shell::{Word, is_assignment};
 
-/// Options of `xargs` whose value is the next word.
-const VALUES: [&str; 8] = ["-I", "-n", "-P", "-L", "-s", "-d", "-a", "-E"];
+/// Programs that run a command after operands of their own, and how many these are at most.
+const WITH_OPERANDS: &[(&str, usize)] = &[
+    ("bwrap", usize::MAX),
+    ("capsh", usize::MAX),
+    ("chroot", 1),
+    ("chrt", 1),
+    ("faketime", 1),
+    ("flock", 1),
+    ("gdb", usize::MAX),
+    ("gtimeout", 1),
+    ("logsave", 1),
+    ("proot", usize::MAX),
+    ("runcon", 1),
+    ("script", usize::MAX),
+    ("setarch", 1),
+    ("sg", 1),
+    ("ssh", 1),
+    ("start-stop-daemon", usize::MAX),
+    ("taskset", 1),
+    ("timeout", 1),
+];
 
 /// Whether the input of the program, or a text that is not read here, decides what it runs.
 pub(super) fn decide(name: &str, arguments: &[Word]) -> bool {
     match name {
-        "at" | "batch" => true,
+        "at" | "batch" | "newgrp" => true,
         "crontab" => arguments.iter().any(|word| word.text == "-"),
         "." | "source" => arguments.first().is_some_and(is_input),
         "env" => splits_text(arguments),
-        "xargs" => xargs(arguments),
+        "xargs" | "gxargs" => xargs(arguments),
         "parallel" => {
             let command = arguments.iter().find(|word| !word.text.starts_with('-'));
             command.is_none_or(|word| word.text.contains('{') || word.text.starts_with(":::"))
         }
         "find" | "gfind" | "fd" | "fdfind" => found_files(arguments),
-        "eval" | "trap" | "su" => false,
+        "eval" | "trap" => false,
+        name if (is_shell(name) || is_foreign_shell(name)) && takes_script(arguments) => true,
+        "su" => false,
         name if is_foreign_shell(name) => {
             arguments.is_empty() || arguments.iter().any(|word| word.text.starts_with('-'))
         }
@@ -75,41 +97,76 @@ fn splits_text(arguments: &[Word]) -> bool {
     false
 }
 
-/// Whether the input of `xargs` can be the name of a program or a text that a shell runs.
-fn xargs(arguments: &[Word]) -> bool {
-    let mut replaced = None;
-    let mut rest = arguments.iter();
-    let mut head = None;
-    while let Some(word) = rest.next() {
+/// Whether a word of the input can be the script of a shell, or the text after `-c`.
+fn takes_script(arguments: &[Word]) -> bool {
+    let Some(input) = arguments.iter().position(|word| word.from_input) else {
+        return false;
+    };
+    let before = &arguments[..input];
+    let is_group = |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--");
+    let flag = before.iter().position(|word| {
+        (is_group(word) && word.text.contains('c')) || word.text.starts_with("--command")
+    });
+    if let Some(flag) = flag {
+        let is_script = |word: &Word| !word.text.starts_with(['-', '+']);
+        return !before[flag..].iter().any(|word| word.text.contains('='))
+            && !before[flag + 1..].iter().any(is_script);
+    }
+    operands(before) == 0
+}
+
+/// Words that are no options, and surely not the value of one.
+fn operands(arguments: &[Word]) -> usize {
+    let mut found = 0;
+    let mut after_option = false;
+    for word in arguments {
         let text = word.text.as_str();
-        if !text.starts_with('-') {
-            head = Some(word);
-            break;
+        if text.starts_with('-') {
+            // `-n5`, `--x=y` and `--` are complete.
+            let is_complete = text == "--"
+                || text.contains('=')
+                || text.ends_with(|last: char| last.is_ascii_digit());
+            after_option = !is_complete;
+            continue;
         }
-        let value = if VALUES.contains(&text) {
-            rest.next().map(|word| word.text.as_str())
-        } else {
-            None
-        };
-        if let Some(given) = text.strip_prefix("-I") {
-            replaced = Some(value.unwrap_or(given));
-        } else if let Some(given) = text.strip_prefix("-i") {
-            replaced = Some(if given.is_empty() { "{}" } else { given });
-        } else if text.starts_with("--rep") {
-            replaced = Some(text.split_once('=').map_or("{}", |(_, given)| given));
+        if !std::mem::take(&mut after_option) && !is_assignment(text) && !word.from_input {
+            found += 1;
         }
     }
-    let Some(head) = head else {
+    found
+}
+
+/// Whether the word at `place` of `arguments`, which comes from the input of another program, can be the command that
+/// `name` runs.
+pub(super) fn can_be_command(name: &str, arguments: &[Word], place: usize) -> bool {
+    let before = &arguments[..place.min(arguments.len())];
+    if is_shell(name) || is_foreign_shell(name) {
+        return false;
+    }
+    match name {
+        // Or `-exec`.
+        "find" | "gfind" | "fd" | "fdfind" => arguments.get(place).is_some_and(|word| word.splits),
+        _ => {
+            let own = WITH_OPERANDS.iter().find(|(known, _)| *known == name);
+            operands(before) <= own.map_or(0, |(_, count)| *count)
+        }
+    }
+}
+
+/// Whether the input of `xargs` can be the name of a program or a text that a shell runs.
+fn xargs(arguments: &[Word]) -> bool {
+    let known = completed::xargs(arguments);
+    let Some(start) = known.command else {
         return false;
     };
     let is_replaced = |word: &Word| {
-        replaced.is_some_and(|replaced| replaced.is_empty() || word.text.contains(replaced))
+        let mark = known.replaced.as_deref();
+        mark.is_some_and(|mark| mark.is_empty() || word.text.contains(mark))
     };
-    let rest: Vec<&Word> = rest.collect();
+    let (head, rest) = (&arguments[start], &arguments[start + 1..]);
     let is_last = rest.iter().all(|word| word.text.starts_with('-'));
     is_replaced(head)
-        || (is_wrapper(name_of(&head.text))
-            && (is_last || rest.iter().any(|word| is_replaced(word))))
+        || (is_wrapper(name_of(&head.text)) && (is_last || rest.iter().any(is_replaced)))
 }
 
 /// Whether the name of a found file can be a program or a part of a script.

@@ -1,13 +1,19 @@
 //! Commands that a program may run: a part of its arguments, the text of an option, the value of a variable. What is not a
 //! command there is no reason to ask.
 
-use super::names::{can_run, name_of, runs_arguments};
+use super::names::{can_run, is_wrapper, name_of, runs_arguments};
 use super::{COUNT_LIMIT, Equivalent, Equivalents};
 use crate::programs;
 use crate::shell::{self, Part, Word, is_assignment};
 
 /// Words among which a command can begin.
 const WORDS_LIMIT: usize = 48;
+
+/// Bytes of a script that are searched for commands.
+const SCRIPT_LIMIT: usize = 2_000;
+
+/// Depth up to which commands in the text of an option are read.
+const NESTED_LIMIT: usize = 2;
 
 /// Variables that name a script or contain commands in a form of their own.
 const SCRIPTS: [&str; 5] = ["BASH_ENV", "ENV", "GIT_CONFIG", "PROMPT_COMMAND", "PS4"];
@@ -27,51 +33,87 @@ const BEFORE: &[&str] = &[
 ];
 
 /// Adds the values of variables that are commands: `PAGER='rm x' git log`.
-pub(super) fn add_values(words: &[Word], others: &mut Equivalents) {
+pub(super) fn add_values(words: &[Word], depth: usize, others: &mut Equivalents) {
     for word in words.iter().filter(|word| is_assignment(&word.text)) {
         let Some((name, value)) = word.text.split_once('=') else {
             continue;
         };
         others.runs_input |= SCRIPTS.contains(&name) || name.starts_with("GIT_CONFIG_");
         if value.contains(' ') {
-            add_text(value, others);
+            add_text(value, depth, others);
         }
     }
 }
 
 /// Adds what the options of `words` may run.
-pub(super) fn add(words: &[Word], others: &mut Equivalents) {
+pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
     let name = name_of(&words[0].text);
-    let is_dangerous = programs::dangerous(words).is_none_or(|found| !found.is_empty());
-    let texts = words[1..].iter().take(WORDS_LIMIT);
-    if runs_arguments(name) {
-        // `script -qc'rm x'`
-        for word in texts.clone().filter(|word| word.text.starts_with('-')) {
-            for start in 2..=4 {
-                add_text(word.text.get(start..).unwrap_or_default(), others);
-            }
-        }
-    }
-    let runs = can_run(name) || (name == "git" && is_dangerous);
-    if !runs {
+    let dangerous = programs::dangerous(words);
+    let is_dangerous = dangerous.as_ref().is_none_or(|found| !found.is_empty());
+    if !(runs_arguments(name) || can_run(name) || is_dangerous) {
         return;
     }
+    let texts = words[1..].iter().take(WORDS_LIMIT);
+    let is_script = matches!(name, "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk");
     for (place, word) in texts.enumerate() {
+        let text = word.text.as_str();
         let (before, rest) = words[1..].split_at(place);
-        if before
-            .iter()
-            .any(|word| BEFORE.contains(&word.text.as_str()))
-        {
+        if text.starts_with('-') && !text.starts_with("--") {
+            // `script -qc'rm x'`
+            for start in 2..=4 {
+                add_text(text.get(start..).unwrap_or_default(), depth, others);
+            }
+        }
+        if text.contains([' ', ';']) || text.starts_with(['!', '+']) {
+            add_text(text, depth, others);
+        }
+        if !(can_run(name) || is_dangerous) {
+            continue;
+        }
+        let last = before.last().map_or("", |last| last.text.as_str());
+        let is_after = |word: &Word| BEFORE.contains(&word.text.as_str());
+        // The input of `xargs` is an argument, unless nothing else can be the command.
+        let skipped = usize::from(matches!(name, "docker" | "podman"));
+        let is_argument = word.from_input && !before.iter().rev().take(skipped + 1).any(is_after);
+        if before.iter().any(is_after) && !is_argument {
             push(rest.to_vec(), others);
         }
-        let value = word.text.split_once('=').map_or("", |(_, value)| value);
-        add_text(value, others);
-        if word.text.contains(' ') || word.text.starts_with('!') {
-            add_text(&word.text, others);
+        // The command of an option: `rg --pre rm x`, `gcc -wrapper rm,x`.
+        let options = dangerous.iter().flatten();
+        if options.clone().any(|option| *option == last) {
+            let mut command = rest.to_vec();
+            let separated: Vec<&str> = text.split(',').collect();
+            command.splice(..1, separated.into_iter().map(Word::literal));
+            push(rest.to_vec(), others);
+            push(command, others);
+        }
+        add_text(
+            text.split_once('=').map_or("", |(_, value)| value),
+            depth,
+            others,
+        );
+        if is_script && is_dangerous {
+            add_script(text, depth, others);
         }
         if name == "git" {
-            add_alias(&word.text, others);
+            add_alias(text, others);
         }
+    }
+}
+
+/// Adds what a script of sed or awk may run: the text after `e`, a part of `s/a/b/e`, and texts in quotes.
+fn add_script(script: &str, depth: usize, others: &mut Equivalents) {
+    let limit = script.len().min(SCRIPT_LIMIT);
+    let script = script.get(..limit).unwrap_or_default();
+    for (at, _) in script.match_indices('e') {
+        let line = script[at + 1..].lines().next().unwrap_or_default();
+        add_text(line, depth, others);
+    }
+    for part in script.split(['/', '|', ',', '#', '"', ';', '\n', '{', '}']) {
+        add_text(part.trim(), depth, others);
+        let address = |char: char| char.is_ascii_digit() || "$,~+! ".contains(char);
+        // It runs the line that it has read.
+        others.runs_input |= part.trim().trim_start_matches(address) == "e";
     }
 }
 
@@ -92,9 +134,9 @@ fn add_alias(text: &str, others: &mut Equivalents) {
     }
 }
 
-/// Adds the commands of `text`, if it is a command line.
-fn add_text(text: &str, others: &mut Equivalents) {
-    let text = ["exec=", "shell ", "!"]
+/// Adds the commands of `text`, if it is a command line, and what they stand for.
+fn add_text(text: &str, depth: usize, others: &mut Equivalents) {
+    let text = ["+", "exec=", ":", ".", "shell ", "!"]
         .iter()
         .fold(text, |text, start| text.strip_prefix(start).unwrap_or(text));
     if others.list.len() >= COUNT_LIMIT / 2 || text.is_empty() {
@@ -102,7 +144,18 @@ fn add_text(text: &str, others: &mut Equivalents) {
     }
     for part in shell::read(text).into_iter().flat_map(|line| line.parts) {
         if let Part::Run(words) = part {
-            push(words, others);
+            let name = words.iter().find(|word| !word.assigns);
+            let runs = name.is_some_and(|name| is_wrapper(name_of(&name.text)));
+            push(words.clone(), others);
+            if runs && depth < NESTED_LIMIT {
+                let mut found = Equivalents::default();
+                // A script that is not understood can be anything.
+                others.runs_input |= super::add(&words, depth + 1, &mut found).is_none();
+                others.runs_input |= found.runs_input;
+                for other in found.list {
+                    push(other.words, others);
+                }
+            }
         }
     }
 }

@@ -9,7 +9,10 @@ pub(super) fn awk_is_plain(arguments: &[Word]) -> bool {
     while let Some(word) = rest.next() {
         let text = word.text.as_str();
         if text == "-F" {
-            rest.next();
+            // What is not quoted can become a separator and a program.
+            if rest.next().is_some_and(|separator| separator.splits) {
+                return false;
+            }
         } else if !word.is_fixed() || !is_plain_awk(text) {
             return false;
         }
@@ -21,6 +24,7 @@ pub(super) fn awk_is_plain(arguments: &[Word]) -> bool {
 fn is_plain_awk(text: &str) -> bool {
     let is_option = text.starts_with('-') && text != "-" && !text.starts_with("-F");
     !is_option
+        && !text.contains("\\\n")
         && !text.contains(['|', '>', '@', '`'])
         && !["system", "getline", "close", "fflush"]
             .iter()

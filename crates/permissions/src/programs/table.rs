@@ -1,5 +1,7 @@
 //! Programs with arguments that run other programs or name an output file.
 
+use super::git;
+
 /// The dangerous arguments of a program.
 pub(super) struct Program {
     pub names: &'static [&'static str],
@@ -9,90 +11,20 @@ pub(super) struct Program {
     pub options: &'static [&'static str],
     /// Options of one subcommand.
     pub of_subcommand: &'static [(&'static str, &'static [&'static str])],
+    /// The only subcommands that are no other programs; none for a program that has no such subcommands.
+    pub own: &'static [&'static str],
 }
 
-const NONE: Program = Program {
+pub(super) const NONE: Program = Program {
     names: &[],
     subcommands: &[],
     options: &[],
     of_subcommand: &[],
+    own: &[],
 };
 
 pub(super) const PROGRAMS: &[Program] = &[
-    Program {
-        names: &["git"],
-        subcommands: &[
-            "archimport",
-            "bisect",
-            "citool",
-            "config",
-            "credential",
-            "credential-cache",
-            "credential-store",
-            "cvsimport",
-            "daemon",
-            "difftool",
-            "filter-branch",
-            "for-each-repo",
-            "gui",
-            "hook",
-            "http-backend",
-            "instaweb",
-            "mailinfo",
-            "maintenance",
-            "merge-index",
-            "mergetool",
-            "p4",
-            "pack-objects",
-            "receive-pack",
-            "remote-ext",
-            "remote-fd",
-            "send-email",
-            "shell",
-            "submodule",
-            "svn",
-            "upload-archive",
-            "upload-pack",
-            "web--browse",
-        ],
-        options: &[
-            "--config-env",
-            "--exec-path",
-            "--exec",
-            "--export-marks",
-            "--ext-diff",
-            "--extcmd",
-            "--index-output",
-            "--object-dir",
-            "--open-files-in-pager",
-            "--output",
-            "--output-directory",
-            "--receive-pack",
-            "--separate-git-dir",
-            "--template",
-            "--textconv",
-            "--upload-pack",
-            "--git-dir",
-            "--work-tree",
-        ],
-        of_subcommand: &[
-            ("", &["-c", "-C"]),
-            ("apply", &["--build-fake-ancestor"]),
-            ("archive", &["-o"]),
-            ("bugreport", &["-o"]),
-            ("bundle", &["create"]),
-            ("checkout-index", &["--prefix"]),
-            ("clone", &["-c", "-u", "--config"]),
-            ("diagnose", &["-o"]),
-            ("fetch-pack", &["--upload-pack"]),
-            ("format-patch", &["-o"]),
-            ("grep", &["-O"]),
-            ("index-pack", &["-o"]),
-            ("init", &["--template"]),
-            ("mailsplit", &["-o"]),
-            ("rebase", &["-x", "-i", "--interactive"]),
-        ],
-    },
+    git::GIT,
     Program {
         names: &["find", "gfind"],
         options: &[
@@ -131,8 +63,11 @@ pub(super) const PROGRAMS: &[Program] = &[
         options: &[
             "-F",
             "-I",
+            // The list can contain options.
+            "-T",
             "-g",
             "--checkpoint-action",
+            "--files-from",
             "--index-file",
             "--info-script",
             "--listed-incremental",
@@ -147,7 +82,17 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["zip"],
-        options: &["-TT", "--unzip-command"],
+        options: &[
+            "-b",
+            "-lf",
+            "-O",
+            "-TT",
+            "--logfile-path",
+            "--log-file-path",
+            "--output-file",
+            "--temp-path",
+            "--unzip-command",
+        ],
         ..NONE
     },
     Program {
@@ -258,7 +203,34 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     // Their options have no names that can be listed: see `is_special`.
     Program {
-        names: &["c++", "cc", "clang", "clang++", "g++", "gcc"],
+        names: COMPILERS,
+        ..NONE
+    },
+    Program {
+        names: &["gold", "ld", "lld", "mold"],
+        options: &[
+            "-o",
+            "-plugin",
+            "--plugin",
+            "-Map",
+            "--Map",
+            "--dependency-file",
+            "--output",
+        ],
+        ..NONE
+    },
+    Program {
+        names: &["less"],
+        options: &[
+            "-k",
+            "-O",
+            "-o",
+            "--lesskey-content",
+            "--lesskey-file",
+            "--lesskey-src",
+            "--log-file",
+            "--LOG-FILE",
+        ],
         ..NONE
     },
     Program {
@@ -313,6 +285,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     },
     Program {
         names: &["kubectl", "oc"],
+        subcommands: &["plugin"],
         options: &["--cache-dir", "--kubeconfig", "--profile-output"],
         ..NONE
     },
@@ -365,6 +338,7 @@ pub(super) const PROGRAMS: &[Program] = &[
         ],
         subcommands: &["rustc", "rustdoc"],
         of_subcommand: &[("", &["-C"])],
+        ..NONE
     },
     Program {
         names: &["go"],
@@ -439,6 +413,12 @@ pub(super) const PROGRAMS: &[Program] = &[
         subcommands: &["alias", "auth", "config", "ext", "extension", "extensions"],
         ..NONE
     },
+];
+
+/// Compilers that run other programs, and their front ends.
+pub(super) const COMPILERS: &[&str] = &[
+    "c++", "c89", "c99", "cc", "clang", "clang++", "cpp", "g++", "gcc", "gccgo", "gdc", "gfortran",
+    "gnat",
 ];
 
 /// Programs whose first argument is a subcommand: a rule for all of them would allow too much.

@@ -88,9 +88,30 @@ impl Found {
     }
 }
 
+/// Variables that bash itself sets to something that a command line can decide. Numbers are not in it.
+const SET_BY_SHELL: &[&str] = &[
+    "_",
+    "@",
+    "*",
+    "COPROC",
+    "DIRSTACK",
+    "FUNCNAME",
+    "MAPFILE",
+    "OLDPWD",
+    "OPTARG",
+    "PIPESTATUS",
+    "PWD",
+    "REPLY",
+    "SHELLOPTS",
+];
+
 /// Whether the variable `name` can contain text of the command line.
 fn names_command_text(name: &str) -> bool {
-    name.starts_with("BASH") || matches!(name, "_" | "@" | "*" | "REPLY" | "PWD" | "OLDPWD")
+    ["BASH", "COMP_", "COMPREPLY", "READLINE_"]
+        .iter()
+        .any(|start| name.starts_with(start))
+        || name.bytes().all(|byte| byte.is_ascii_digit())
+        || SET_BY_SHELL.contains(&name)
 }
 
 impl<'a> Reader<'a> {

@@ -71,6 +71,8 @@ pub struct Word {
     pub assigns: bool,
     /// The line itself or a file name can make an option of this word.
     pub may_be_option: bool,
+    /// `xargs`, `find` or the like makes it, or a part of it, of its input. If it splits, it is any number of words.
+    pub from_input: bool,
     /// The text as written, if nothing in it is quoted or expanded: a keyword is recognised by it.
     plain: bool,
     sources: Vec<Source>,
@@ -89,6 +91,16 @@ impl Word {
         Self {
             text: text.to_owned(),
             ..Self::default()
+        }
+    }
+
+    /// Any number of words from the input of a program.
+    pub(crate) fn input() -> Self {
+        Self {
+            splits: true,
+            may_be_option: true,
+            from_input: true,
+            ..Self::literal(&HOLE.to_string())
         }
     }
 

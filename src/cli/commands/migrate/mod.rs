@@ -64,21 +64,21 @@ pub(super) struct Sources<'a> {
 
 impl Sources<'_> {
     /// The folder of agents, prompts and skills.
-    pub fn config(&self) -> PathBuf {
+    pub(super) fn config(&self) -> PathBuf {
         match self.project {
             Some(root) => root.join(".osier"),
             None => self.folders.config.clone(),
         }
     }
 
-    pub fn servers(&self) -> PathBuf {
+    pub(super) fn servers(&self) -> PathBuf {
         match self.project {
             Some(_) => self.config().join("mcp.json"),
             None => self.folders.servers(),
         }
     }
 
-    pub fn settings(&self) -> PathBuf {
+    pub(super) fn settings(&self) -> PathBuf {
         match self.project {
             Some(_) => self.config().join("settings.toml"),
             None => self.folders.settings(),
@@ -86,7 +86,7 @@ impl Sources<'_> {
     }
 
     /// Whether `path` is no way out of the project by a link. Only its existing part can be one.
-    pub fn is_inside(&self, path: &Path) -> bool {
+    pub(super) fn is_inside(&self, path: &Path) -> bool {
         let Some(root) = self.project else {
             return true;
         };
