@@ -79,6 +79,16 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
         ready(Ok(())).boxed()
     }
 
+    /// Whether [`Interceptor::additions`] may return messages. Must be fast.
+    fn has_additions(&self) -> bool {
+        false
+    }
+
+    /// Messages of the application that enter the conversation before the next request. `messages` is the conversation.
+    fn additions(&self, _messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
+        Vec::new()
+    }
+
     /// Called for every final message. It enters the conversation after every interceptor returned `Ok`.
     fn commit<'a>(&'a self, _message: &'a AgentMessage) -> BoxFuture<'a, Result<(), StopRun>> {
         ready(Ok(())).boxed()

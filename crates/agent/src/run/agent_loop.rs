@@ -56,6 +56,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     async fn drive(&mut self, input: Vec<UserMessage>) -> Result<RunOutcome, StopRun> {
+        self.add_messages().await?;
         for message in input {
             self.accept(message).await?;
         }
@@ -63,6 +64,7 @@ impl<'a> Run<'a> {
             self.deliver_pending().await?;
             self.make_room(CompactionPoint::BeforeRequest).await?;
             self.core.refresh_tools();
+            self.add_messages().await?;
             let turn = self.next_turn();
             self.core.publish(Event::TurnStart { turn: turn.number });
             let CallResult {
@@ -153,6 +155,20 @@ impl<'a> Run<'a> {
             }
         }
         Ok(false)
+    }
+
+    /// Adds the messages of interceptors to the conversation.
+    async fn add_messages(&self) -> Result<(), StopRun> {
+        let interceptors = self.core.interceptors().iter();
+        for interceptor in interceptors.filter(|it| it.has_additions()) {
+            if !self.core.load_history(self.cancel).await? {
+                return Ok(());
+            }
+            for message in interceptor.additions(&self.core.messages()) {
+                self.core.commit(message).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds a message of the user to the conversation.
