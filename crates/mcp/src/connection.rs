@@ -1,215 +1,42 @@
 //! A connection to a server, in both generations of the protocol: requests that can be cancelled, report
 //! progress, and ask the user questions before they are answered.
 
-use std::collections::HashMap;
+#![expect(
+    deprecated,
+    reason = "servers of versions before 2026-07-28 request sampling"
+)]
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ElicitRequest,
-    GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputRequest, InputRequiredResult,
-    InputResponses, ProtocolVersion, ReadResourceRequest, ReadResourceRequestParams,
-    ReadResourceResult, ServerPeerInfo, ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, CreateMessageRequest,
+    ElicitRequest, GetPromptRequest, GetPromptRequestParams, GetPromptResult, InputRequest,
+    InputRequests, InputRequiredResult, InputResponses, ReadResourceRequest,
+    ReadResourceRequestParams, ReadResourceResult, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{
-    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer,
-    PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
+    Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
 };
-use rmcp::transport::streamable_http_client::{
-    AuthRequiredError, InsufficientScopeError, StreamableHttpClientTransport,
-    StreamableHttpClientTransportConfig,
-};
+use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::answers::Answering;
+use super::changes::ToolChanges;
 use super::client::{Client, Followed, Progress};
-use super::config::{Launch, ServerConfig};
-use super::login::Logins;
-use super::stdio::StdioTransport;
+use super::connect::with_causes;
+use super::tasks::{self, Task};
 use osier_agent::{ToolUpdate, UpdateSink};
-use osier_base::private;
-use osier_base::process::Invocation;
 
 /// Maximum rounds of questions per request.
 const ROUNDS: usize = 10;
 /// A request that reports progress can take this many times as long as a silent one.
-const PATIENCE: u32 = 30;
+pub(super) const PATIENCE: u32 = 30;
 
 /// The running service.
 pub(super) type Service = RunningService<RoleClient, Client>;
-
-/// Why a server is unavailable.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ConnectError {
-    #[error("cannot start `{program}`: {source}")]
-    Spawn {
-        program: String,
-        source: std::io::Error,
-    },
-    #[error("it did not answer within {} s", limit.as_secs())]
-    Late { limit: Duration },
-    #[error("it requires a sign-in")]
-    Login,
-    #[error("the header `{name}` is invalid")]
-    Header { name: String },
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl ConnectError {
-    /// Whether a retry may help.
-    pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Self::Late { .. } | Self::Failed(_))
-    }
-}
-
-/// Connects to the server of `config`.
-pub(super) async fn connect(
-    config: &ServerConfig,
-    client: &Client,
-    logins: &Logins,
-    trace: bool,
-) -> Result<Service, ConnectError> {
-    let modern = ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: Some(ProtocolVersion::V_2025_11_25),
-    };
-    let limit = config.start_timeout;
-    let both = async {
-        let first = start(config, client, modern, logins, trace).await;
-        match first {
-            // Some servers answer the new handshake with an invalid message or exit.
-            Err(ConnectError::Failed(message)) => {
-                client.log.line(
-                    "osier",
-                    &format!("retrying with the protocol before 2026: {message}"),
-                );
-                start(
-                    config,
-                    client,
-                    ClientLifecycleMode::Initialize,
-                    logins,
-                    trace,
-                )
-                .await
-            }
-            first => first,
-        }
-    };
-    let connected = tokio::time::timeout(limit, both).await;
-    connected.unwrap_or(Err(ConnectError::Late { limit }))
-}
-
-async fn start(
-    config: &ServerConfig,
-    client: &Client,
-    mode: ClientLifecycleMode,
-    logins: &Logins,
-    trace: bool,
-) -> Result<Service, ConnectError> {
-    let started = match &config.launch {
-        Launch::Command { program, .. } => {
-            let invocation = invocation(config, client);
-            let log = Arc::clone(&client.log);
-            let transport = StdioTransport::start(&invocation, log, trace).map_err(|source| {
-                let program = program.clone();
-                ConnectError::Spawn { program, source }
-            })?;
-            let transport = Answering::new(transport, &client.log);
-            client.clone().serve_with_lifecycle(transport, mode).await
-        }
-        Launch::Url { url, headers, .. } => {
-            let mut http = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-            http.custom_headers = header_map(headers)?;
-            let has_authorization = http.custom_headers.contains_key("authorization");
-            let http_client = logins.client(url, has_authorization).await;
-            let http_client = http_client.map_err(ConnectError::Failed)?;
-            let transport = StreamableHttpClientTransport::with_client(http_client, http);
-            let transport = Answering::new(transport, &client.log);
-            client.clone().serve_with_lifecycle(transport, mode).await
-        }
-    };
-    let service = started.map_err(|error| {
-        if let (Launch::Url { url, .. }, Some(header)) = (&config.launch, error.auth_challenge()) {
-            logins.challenged(url, header);
-        }
-        failure(&error)
-    })?;
-    // The cache would store every page of every list, and every resource.
-    let no_cache = ClientCacheConfig::disabled();
-    service.peer().set_response_cache_config(no_cache).await;
-    Ok(service)
-}
-
-fn failure(error: &ClientInitializeError) -> ConnectError {
-    if error.is_authorization_required() || error.auth_challenge().is_some() {
-        return ConnectError::Login;
-    }
-    let message = match error {
-        ClientInitializeError::ConnectionClosed(_) => "it closed the connection".to_owned(),
-        ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
-        ClientInitializeError::TransportError { error, .. } => with_causes(error.error.as_ref()),
-        error => error.to_string(),
-    };
-    ConnectError::Failed(message)
-}
-
-/// The error with its causes, which contain the details.
-fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
-}
-
-fn invocation(config: &ServerConfig, client: &Client) -> Invocation {
-    let Launch::Command {
-        program,
-        args,
-        env,
-        cwd,
-    } = &config.launch
-    else {
-        return Invocation::default();
-    };
-    let cwd = match cwd {
-        Some(cwd) => client.cwd.join(cwd),
-        None if config.of_project => client.cwd.clone(),
-        None => {
-            // In the project, `npx` would run what the project brings. Starting fails if there is no folder.
-            let _ = private::create_folder(&client.folder);
-            client.folder.clone()
-        }
-    };
-    let env = env.iter().map(|(name, value)| (name.into(), value.into()));
-    Invocation {
-        cwd: Some(cwd),
-        env: env.collect(),
-        ..Invocation::new(program, args.iter().cloned())
-    }
-}
-
-fn header_map(
-    headers: &std::collections::BTreeMap<String, String>,
-) -> Result<HashMap<HeaderName, HeaderValue>, ConnectError> {
-    let header = |(name, value): (&String, &String)| {
-        let fault = || ConnectError::Header { name: name.clone() };
-        let value = HeaderValue::from_str(value).map_err(|_| fault())?;
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| fault())?;
-        Ok((name, value))
-    };
-    headers.iter().map(header).collect()
-}
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
@@ -267,21 +94,44 @@ impl Connection {
         &self.peer
     }
 
+    /// The server has ended, which its task may not know yet.
+    pub(super) fn is_closed(&self) -> bool {
+        self.peer.is_transport_closed()
+    }
+
+    pub(super) fn tool_changes(&self) -> &ToolChanges {
+        &self.client.tool_changes
+    }
+
+    /// Whether the server announces changes of its tools.
+    pub(super) fn announces_tools(&self) -> bool {
+        let tools = self.info().and_then(|info| info.capabilities.tools.clone());
+        tools.and_then(|tools| tools.list_changed) == Some(true)
+    }
+
     pub(super) fn info(&self) -> Option<Arc<ServerPeerInfo>> {
         self.peer.peer_info()
     }
 
+    /// Calls a tool; with `as_task`, as a task that the server keeps.
     pub(super) async fn call_tool(
         &self,
         mut params: CallToolRequestParams,
+        as_task: bool,
         wait: &Wait,
     ) -> Result<CallToolResult, CallError> {
+        let began = Instant::now();
         for _ in 0..ROUNDS {
-            let request = CallToolRequest::new(params.clone());
-            match self
-                .send(ClientRequest::CallToolRequest(request), wait)
-                .await?
-            {
+            let request = if as_task {
+                tasks::call(params.clone())
+            } else {
+                ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()))
+            };
+            let answer = self.send(request, wait).await?;
+            if let Some((task, form)) = Task::started(&answer) {
+                return self.follow_task(task, form, began, wait).await;
+            }
+            match answer {
                 ServerResult::CallToolResult(result) => return Ok(result),
                 ServerResult::InputRequiredResult(result) => {
                     (params.input_responses, params.request_state) =
@@ -340,7 +190,11 @@ impl Connection {
 
     /// Sends a request and waits for its answer. A request that times out or is interrupted is cancelled at
     /// the server.
-    async fn send(&self, request: ClientRequest, wait: &Wait) -> Result<ServerResult, CallError> {
+    pub(super) async fn send(
+        &self,
+        request: ClientRequest,
+        wait: &Wait,
+    ) -> Result<ServerResult, CallError> {
         let followed: &Followed = &self.client.followed;
         let (sender, mut progress) = mpsc::unbounded_channel();
         let mut handle = {
@@ -430,6 +284,16 @@ impl Connection {
             }
             return Ok((None, result.request_state));
         }
+        let answers = self.answer_all(requests, wait).await?;
+        Ok((Some(answers), result.request_state))
+    }
+
+    /// The answers to `requests`, by their keys.
+    pub(super) async fn answer_all(
+        &self,
+        requests: InputRequests,
+        wait: &Wait,
+    ) -> Result<InputResponses, CallError> {
         let mut answers = InputResponses::new();
         for (key, request) in requests {
             let answer = self.answer(request, &wait.cancel).await?;
@@ -438,7 +302,7 @@ impl Connection {
             }
             answers.insert(key, answer);
         }
-        Ok((Some(answers), result.request_state))
+        Ok(answers)
     }
 
     async fn answer(
@@ -452,8 +316,12 @@ impl Connection {
                 serde_json::to_value(answer.map_err(CallError::Server)?)
             }
             InputRequest::ListRoots(_) => serde_json::to_value(self.client.roots()),
+            InputRequest::CreateMessage(CreateMessageRequest { params, .. }) => {
+                let answer = self.client.sample(params, cancel).await;
+                serde_json::to_value(answer.map_err(|error| CallError::Server(error.to_string()))?)
+            }
             _ => {
-                let message = "the server requested sampling, which is not supported";
+                let message = "the server asked for something that osier does not know";
                 return Err(CallError::Server(message.to_owned()));
             }
         };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::changes::ToolChanges;
 use super::config::ServerConfig;
 use super::lists::{Listed, Lists};
 use super::log::ServerLog;
@@ -25,6 +26,7 @@ pub(super) struct Entry {
     commands: mpsc::UnboundedSender<Command>,
     _task: AbortOnDropHandle<()>,
     tools: Vec<Arc<ServerTool>>,
+    tool_changes: ToolChanges,
     /// The server was ready before, so its end is reported.
     was_ready: bool,
 }
@@ -35,6 +37,7 @@ impl Entry {
         link: Arc<Link>,
         log: &ServerLog,
         commands: mpsc::UnboundedSender<Command>,
+        tool_changes: ToolChanges,
         task: AbortOnDropHandle<()>,
     ) -> Self {
         let info = ServerInfo {
@@ -51,6 +54,7 @@ impl Entry {
             log: log.path().display().to_string(),
             version: None,
             protocol: None,
+            instructions: None,
             tools: Vec::new(),
             hidden_tools: 0,
             resources: Vec::new(),
@@ -63,6 +67,7 @@ impl Entry {
             commands,
             _task: task,
             tools: Vec::new(),
+            tool_changes,
             was_ready: false,
         }
     }
@@ -97,6 +102,11 @@ impl Entry {
         tools
             .map(|tool| Arc::clone(tool) as Arc<dyn Tool>)
             .collect()
+    }
+
+    /// The agent has the tools that belong to `changes`.
+    pub(super) fn has_listed(&self, changes: u64) {
+        self.tool_changes.listed(changes);
     }
 
     pub(super) fn take_state(&mut self, state: ServerState, error: Option<String>) -> Notice {
@@ -138,6 +148,9 @@ impl Entry {
         }
         if lists.protocol.is_some() {
             self.info.protocol = lists.protocol;
+        }
+        if let Some(instructions) = lists.instructions {
+            self.info.instructions = (!instructions.is_empty()).then_some(instructions);
         }
         let mut notices = Vec::new();
         if let Some(resources) = lists.resources {

@@ -17,6 +17,8 @@ pub struct NewServer {
     pub command: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub url: Option<String>,
+    /// The URL is that of an event stream (the HTTP protocol of 2024).
+    pub is_sse: bool,
     pub headers: BTreeMap<String, String>,
 }
 
@@ -57,7 +59,8 @@ impl NewServer {
     fn entry(&self) -> Value {
         let mut entry = Map::new();
         if let Some(url) = &self.url {
-            entry.insert("type".to_owned(), json!("http"));
+            let kind = if self.is_sse { "sse" } else { "http" };
+            entry.insert("type".to_owned(), json!(kind));
             entry.insert("url".to_owned(), json!(url));
             if !self.headers.is_empty() {
                 entry.insert("headers".to_owned(), json!(self.headers));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -12,7 +13,9 @@ use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use reqwest::{Response, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::auth::WWWAuthenticateParams;
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
@@ -20,6 +23,8 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 
+use super::messages;
+use super::probe::{ProbeReport, probe_answer, probe_id, unknown_method};
 use super::size::{self, Refusal};
 use osier_base::text;
 
@@ -32,18 +37,65 @@ const EXCERPT: usize = 256;
 /// Milliseconds after which a connection that ended is made again, at least.
 const MIN_RETRY: u64 = 250;
 const JSON: &str = "application/json";
-const EVENT_STREAM: &str = "text/event-stream";
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";
 /// Headers that a configuration cannot set.
 const RESERVED: [&str; 3] = ["accept", SESSION, "last-event-id"];
 
-type HttpError = StreamableHttpError<reqwest::Error>;
-type Events = BoxStream<'static, Result<Sse, SseError>>;
+pub(super) type HttpError = StreamableHttpError<reqwest::Error>;
+pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 #[derive(Debug, Clone)]
-pub(super) struct HttpClient(pub reqwest::Client);
+pub(super) struct HttpClient {
+    pub http: reqwest::Client,
+    pub probe: ProbeReport,
+    /// The time of the probe; not set if the server is known to be one of 2026.
+    pub probe_time: Option<Duration>,
+}
 
 impl HttpClient {
+    /// Sends the probe `id`. A server that does not answer it in time, or answers something else, is an older one.
+    async fn probe(
+        &self,
+        id: RequestId,
+        posting: impl Future<Output = Result<StreamableHttpPostResponse, HttpError>>,
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
+        let answer = async {
+            Ok(match posting.await? {
+                StreamableHttpPostResponse::Json(message, session) => {
+                    let answer = probe_answer(&id, message);
+                    let answer = answer.unwrap_or_else(|_| unknown_method(id.clone()));
+                    StreamableHttpPostResponse::Json(answer, session)
+                }
+                StreamableHttpPostResponse::Sse(mut events, session) => {
+                    let mut answer = None;
+                    while let Some(Ok(event)) = events.next().await {
+                        let data = event.data.unwrap_or_default();
+                        let Ok(message) = serde_json::from_str(&data) else {
+                            continue;
+                        };
+                        if let Ok(message) = probe_answer(&id, message) {
+                            answer = Some(message);
+                            break;
+                        }
+                    }
+                    let answer = answer.unwrap_or_else(|| unknown_method(id.clone()));
+                    StreamableHttpPostResponse::Json(answer, session)
+                }
+                _ => StreamableHttpPostResponse::Json(unknown_method(id.clone()), None),
+            })
+        };
+        let Some(limit) = self.probe_time else {
+            return answer.await;
+        };
+        if let Ok(answer) = tokio::time::timeout(limit, answer).await {
+            return answer;
+        }
+        self.probe.set_older();
+        self.probe.set_slow();
+        Ok(StreamableHttpPostResponse::Json(unknown_method(id), None))
+    }
+
     async fn post(
         &self,
         uri: &str,
@@ -59,7 +111,7 @@ impl HttpClient {
             let name = name.to_string();
             return Err(StreamableHttpError::ReservedHeaderConflict(name));
         }
-        let mut request = self.0.post(uri);
+        let mut request = self.http.post(uri);
         request = request.header(ACCEPT, format!("{EVENT_STREAM}, {JSON}"));
         if let Some(token) = token {
             request = request.bearer_auth(token);
@@ -80,6 +132,15 @@ impl HttpClient {
             return Err(StreamableHttpError::SessionExpired);
         }
         if !status.is_success() {
+            let is_handshake = matches!(&message, ClientJsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::InitializeRequest(_)));
+            let is_refusal = matches!(
+                status,
+                StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
+            );
+            if is_handshake && is_refusal {
+                self.probe.set_refuses_posts();
+            }
             return failure(response, &message, session.is_some()).await;
         }
         answer(response, &message).await
@@ -98,8 +159,12 @@ impl StreamableHttpClient for HttpClient {
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
         let session = session_id.as_deref();
-        self.post(&uri, message, session, auth_header, custom_headers)
-            .await
+        let probe = probe_id(&message);
+        let posting = self.post(&uri, message, session, auth_header, custom_headers);
+        match probe {
+            Some(id) => self.probe(id, posting).await,
+            None => posting.await,
+        }
     }
 
     async fn delete_session(
@@ -110,7 +175,7 @@ impl StreamableHttpClient for HttpClient {
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), HttpError> {
         let deleting = self
-            .0
+            .http
             .delete_session(uri, session_id, auth_header, custom_headers);
         deleting.await
     }
@@ -124,7 +189,7 @@ impl StreamableHttpClient for HttpClient {
         custom_headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<Events, HttpError> {
         let getting =
-            self.0
+            self.http
                 .get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
         Ok(checked(getting.await?))
     }
@@ -132,7 +197,7 @@ impl StreamableHttpClient for HttpClient {
 
 /// The events of a response, without those that are too large to be parsed: the caller gets an error. A server cannot
 /// order to connect again at once.
-fn checked(events: Events) -> Events {
+pub(super) fn checked(events: Events) -> Events {
     let check = |event: Result<Sse, SseError>| {
         let mut event = event?;
         event.retry = event.retry.map(|retry| retry.max(MIN_RETRY));
@@ -145,6 +210,8 @@ fn checked(events: Events) -> Events {
                 }
                 _ => None,
             };
+        } else if let Some(message) = event.data.as_deref().and_then(messages::with_task_support) {
+            event.data = Some(message.to_string());
         }
         Ok(event)
     };
@@ -152,7 +219,7 @@ fn checked(events: Events) -> Events {
 }
 
 /// The events of a response, with limited bytes between the end of one and the end of the next.
-fn events(response: Response) -> Events {
+pub(super) fn events(response: Response) -> Events {
     let unread = Arc::new(AtomicUsize::new(0));
     let complete = Arc::clone(&unread);
     let bytes = response.bytes_stream().map(move |bytes| {
@@ -204,11 +271,14 @@ async fn answer(
             _ => StreamableHttpPostResponse::Accepted,
         });
     }
-    match serde_json::from_slice(&body) {
+    match std::str::from_utf8(&body)
+        .map_err(serde::de::Error::custom)
+        .and_then(messages::parse)
+    {
         Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
         // Only a request needs an answer.
         Err(_) if !is_request => Ok(StreamableHttpPostResponse::Accepted),
-        Err(error) => {
+        Err::<_, serde_json::Error>(error) => {
             let body = String::from_utf8_lossy(&body);
             let excerpt = text::head_bytes(&body, EXCERPT);
             let message = format!("the answer is not a message: {error}: {excerpt}");
@@ -274,7 +344,7 @@ async fn failure(
 }
 
 /// The error of a response that requires a sign-in, or one with more scopes.
-fn challenge(response: &Response) -> Result<Option<HttpError>, HttpError> {
+pub(super) fn challenge(response: &Response) -> Result<Option<HttpError>, HttpError> {
     let Some(header) = response.headers().get(WWW_AUTHENTICATE) else {
         return Ok(None);
     };
@@ -296,7 +366,7 @@ fn challenge(response: &Response) -> Result<Option<HttpError>, HttpError> {
     })
 }
 
-fn content_type(headers: &HeaderMap) -> String {
+pub(super) fn content_type(headers: &HeaderMap) -> String {
     let kind = headers.get(CONTENT_TYPE);
     let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
     kind.unwrap_or_default()
@@ -311,6 +381,12 @@ async fn body(mut response: Response, limit: usize) -> Result<Vec<u8>, HttpError
         body.extend_from_slice(&bytes);
     }
     Ok(body)
+}
+
+/// The JSON of a small response.
+pub(super) async fn json_body(response: Response) -> Option<serde_json::Value> {
+    let body = body(response, ERROR_LIMIT).await.ok()?;
+    serde_json::from_slice(&body).ok()
 }
 
 #[cfg(test)]

@@ -24,8 +24,10 @@
 //! ```
 
 mod answers;
+mod changes;
 mod client;
 pub mod config;
+mod connect;
 mod connection;
 mod elicitation;
 mod entry;
@@ -33,20 +35,29 @@ mod expand;
 mod file;
 mod hidden;
 mod http;
+mod instructions;
 mod lists;
 mod log;
 mod login;
 mod manager;
 mod mentions;
+mod messages;
+mod probe;
 mod result;
+mod root_metadata;
+mod sampling;
 mod server;
 mod size;
+mod sse;
 mod stdio;
+mod tasks;
 mod tools;
 mod working_directory;
 
-pub use config::{Launch, ServerConfig, Servers, load};
+pub use config::{HttpProtocol, Launch, OAuthConfig, SamplingRule, ServerConfig, Servers, load};
 pub use file::{FileError, NewServer, add, remove};
+pub use instructions::Instructions;
 pub use login::{Login, Logins};
 pub use manager::{Mcp, McpSetup, ServerEvent, ServerNames};
 pub use mentions::{Mentions, PROMPT_PREFIX, prompt_command};
+pub use sampling::{Sampler, SamplingAnswer, SamplingRequest};

@@ -31,6 +31,10 @@ pub(super) struct Lists {
     pub tools: Option<Listed<Arc<ServerTool>>>,
     pub resources: Option<Listed<ResourceInfo>>,
     pub prompts: Option<Listed<PromptInfo>>,
+    /// The number of announced changes that `tools` has.
+    pub tool_changes: u64,
+    /// What the server says about the use of its tools; empty if nothing.
+    pub instructions: Option<String>,
     pub version: Option<String>,
     pub protocol: Option<String>,
 }

@@ -1,25 +1,34 @@
 //! Sign-ins to servers over HTTP: OAuth with PKCE and metadata discovery. The credential store contains the
 //! tokens next to the keys; they are refreshed under the store's lock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use reqwest::StatusCode;
+use reqwest::header::{ACCEPT, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
+use rmcp::model::ProtocolVersion;
 use rmcp::transport::auth::{
     AuthClient, AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationRequest,
     AuthorizationSession, CredentialRefreshGuard, CredentialStore, StoredCredentials,
     WWWAuthenticateParams,
 };
 use serde_json::json;
+use tokio::sync::mpsc;
 
-use super::config::{Launch, ServerConfig};
+use super::config::{HttpProtocol, Launch, ServerConfig};
 use super::http::HttpClient;
+use super::probe::ProbeReport;
+use super::root_metadata;
 use osier_llm::auth::{CredentialFile, FileError, LockedFile, Loopback, Page, Store};
 
 /// Maximum redirects of one request.
 const REDIRECTS: usize = 5;
+
+/// Time for the challenge of a server.
+pub(super) const CHALLENGE_TIME: Duration = Duration::from_secs(10);
 
 /// The path that the browser is redirected to.
 const CALLBACK: &str = "/callback";
@@ -83,22 +92,30 @@ impl Logins {
         &self,
         url: &str,
         has_authorization: bool,
+        probe: ProbeReport,
+        probe_time: Option<Duration>,
     ) -> Result<AuthClient<HttpClient>, String> {
         let manager = if has_authorization {
             new_manager(url).await?
         } else {
             let mut manager = self.manager(url).await?;
             // Without a sign-in, this makes no network request.
-            let known = manager.initialize_from_store().await;
+            let mut known = manager.initialize_from_store().await;
+            if matches!(known, Err(AuthError::AuthorizationServerMismatch { .. }))
+                && let Some(metadata) = root_metadata::read(url, &http_client()?).await
+            {
+                manager.set_metadata(metadata);
+                known = manager.initialize_from_store().await;
+            }
             known.map_err(|error| format!("cannot use its sign-in: {error}"))?;
             manager
         };
-        let client = reqwest::Client::builder()
-            .redirect(Policy::custom(follow_within_origin))
-            .connect_timeout(std::time::Duration::from_secs(10))
-            .build();
-        let client = client.map_err(|error| error.to_string())?;
-        Ok(AuthClient::new(HttpClient(client), manager))
+        let client = HttpClient {
+            http: http_client()?,
+            probe,
+            probe_time,
+        };
+        Ok(AuthClient::new(client, manager))
     }
 
     async fn manager(&self, url: &str) -> Result<AuthorizationManager, String> {
@@ -114,10 +131,9 @@ impl Logins {
     pub async fn begin(&self, config: &ServerConfig) -> Result<Login, String> {
         let Launch::Url {
             url,
-            client_id,
-            client_secret,
-            scopes,
-            ..
+            headers,
+            protocol,
+            oauth,
         } = &config.launch
         else {
             return Err(format!(
@@ -126,12 +142,23 @@ impl Logins {
             ));
         };
         let mut manager = self.manager(url).await?;
+        if !self.challenges().contains_key(url)
+            && let Some(header) = read_challenge(url, headers, *protocol).await
+        {
+            self.challenged(url, &header);
+        }
         let challenge = self.challenges().get(url).cloned();
         let metadata = manager
             .resolve_metadata_from_challenge(challenge.as_ref().map(|it| it.header.as_str()))
             .await;
-        let metadata = metadata.map_err(|error| format!("`{url}` offers no sign-in: {error}"))?;
-        manager.set_metadata(metadata.metadata);
+        let metadata = match metadata {
+            Ok(found) => found.metadata,
+            Err(error) => {
+                let older = root_metadata::read(url, &http_client()?).await;
+                older.ok_or_else(|| format!("`{url}` offers no sign-in: {error}"))?
+            }
+        };
+        manager.set_metadata(metadata);
         let loopback = Loopback::bind(0)
             .await
             .map_err(|error| error.message_with_hint())?;
@@ -139,7 +166,7 @@ impl Logins {
         let mut request = AuthorizationRequest::new(redirect)
             .with_initial_scope_selection()
             .with_client_name("osier");
-        let mut scopes = scopes.clone();
+        let mut scopes = oauth.scopes.clone();
         if let Some(challenge) = challenge {
             if scopes.is_empty() {
                 scopes = self.wider(url, &challenge);
@@ -149,9 +176,12 @@ impl Logins {
         if !scopes.is_empty() {
             request = request.with_scopes(scopes);
         }
-        if let Some(id) = client_id {
+        if let Some(address) = &oauth.client_metadata_url {
+            request = request.with_client_metadata_url(address.clone());
+        }
+        if let Some(id) = &oauth.client_id {
             request = request.with_preregistered_client(id.clone());
-            if let Some(secret) = client_secret {
+            if let Some(secret) = &oauth.client_secret {
                 request = request.with_client_secret(secret.clone());
             }
         }
@@ -206,18 +236,106 @@ impl Login {
 
     /// Waits for the browser's redirect, and stores the tokens.
     pub async fn finish(self) -> Result<(), String> {
+        let (_sender, mut pasted) = mpsc::unbounded_channel();
+        self.finish_or_paste(&mut pasted, |_| {}).await
+    }
+
+    /// Waits for the browser's redirect, or for its address in `pasted` if the browser is on another machine, and stores
+    /// the tokens. `refuse` gets the reason why a line is not used.
+    ///
+    /// # Errors
+    /// The sign-in was denied, or a pasted address belongs to another one.
+    pub async fn finish_or_paste(
+        self,
+        pasted: &mut mpsc::UnboundedReceiver<String>,
+        mut refuse: impl FnMut(&str),
+    ) -> Result<(), String> {
         let base = format!("http://127.0.0.1:{}{CALLBACK}", self.loopback.port());
         let state = parameter(self.url(), "state");
         let judge = |query: &str| judge(&format!("{base}?{query}"), state.as_deref());
-        let address = self.loopback.wait(CALLBACK, judge).await?;
+        let mut waiting = std::pin::pin!(self.loopback.wait(CALLBACK, judge));
+        let address = loop {
+            tokio::select! {
+                address = &mut waiting => break address?,
+                Some(line) = pasted.recv() => match judge_pasted(&line, &base, state.as_deref()) {
+                    Ok(outcome) => break outcome?,
+                    Err(reason) => refuse(reason),
+                },
+            }
+        };
         self.redeem(&address).await
     }
 
     /// Completes the sign-in with the URL that the browser was redirected to.
-    pub async fn redeem(&self, address: &str) -> Result<(), String> {
-        let tokens = self.session.handle_callback_url(address.trim()).await;
+    async fn redeem(&self, address: &str) -> Result<(), String> {
+        let tokens = self.session.handle_callback_url(address).await;
         tokens.map(drop).map_err(|error| error.to_string())
     }
+}
+
+/// Evaluates a pasted address. `Err` is why the sign-in still waits.
+fn judge_pasted(
+    line: &str,
+    base: &str,
+    state: Option<&str>,
+) -> Result<Result<String, String>, &'static str> {
+    let line = line.trim();
+    if line.is_empty() {
+        return Err("paste the complete address that the browser shows after the sign-in");
+    }
+    // Some terminals copy only a part of the address.
+    let query = line.split_once('?').map_or(line, |(_, query)| query);
+    let address = format!("{base}?{query}");
+    let is_answer = ["code", "error"]
+        .iter()
+        .any(|name| parameter(&address, name).is_some());
+    if !is_answer {
+        return Err("this is not the address after a sign-in: it has no `code`");
+    }
+    if state.is_none() || parameter(&address, "state").as_deref() != state {
+        let text =
+            "the pasted address belongs to another sign-in: its `state` is wrong; start again";
+        return Ok(Err(text.to_owned()));
+    }
+    match judge(&address, state).1 {
+        Some(outcome) => Ok(outcome),
+        None => Err("this is not the address after a sign-in"),
+    }
+}
+
+/// The challenge of the server at `url`, which gets a request without a sign-in. None if it requires none.
+async fn read_challenge(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    protocol: HttpProtocol,
+) -> Option<String> {
+    osier_llm::http::choose_cryptography();
+    let client = http_client().ok()?;
+    let mut request = match protocol {
+        HttpProtocol::Sse => client.get(url).header(ACCEPT, "text/event-stream"),
+        HttpProtocol::Streamable => {
+            let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+                "protocolVersion": ProtocolVersion::V_2025_11_25.as_str(),
+                "capabilities": {},
+                "clientInfo": {"name": "osier", "version": env!("CARGO_PKG_VERSION")},
+            }});
+            let accepted = "application/json, text/event-stream";
+            client.post(url).header(ACCEPT, accepted).json(&message)
+        }
+    };
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let response = request.timeout(CHALLENGE_TIME).send().await.ok()?;
+    let requires = matches!(
+        response.status(),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN
+    );
+    let header = response
+        .headers()
+        .get(WWW_AUTHENTICATE)
+        .filter(|_| requires);
+    header.and_then(|header| header.to_str().ok().map(str::to_owned))
 }
 
 /// Evaluates a request to the listener: only one with the state of this sign-in completes or ends it. Any page in the
@@ -288,6 +406,14 @@ async fn new_manager(url: &str) -> Result<AuthorizationManager, String> {
     osier_llm::http::choose_cryptography();
     let manager = AuthorizationManager::new(url).await;
     manager.map_err(|error| error.to_string())
+}
+
+fn http_client() -> Result<reqwest::Client, String> {
+    let client = reqwest::Client::builder()
+        .redirect(Policy::custom(follow_within_origin))
+        .connect_timeout(Duration::from_secs(10))
+        .build();
+    client.map_err(|error| error.to_string())
 }
 
 /// Follows redirects that keep the request and its origin, such as from `/mcp` to `/mcp/`. Others would give the
@@ -406,5 +532,32 @@ mod tests {
             assert_eq!(page == Page::done(), outcome == Some(true), "{query}");
         }
         assert_eq!(judge(&format!("{BASE}code=C&state="), None).1, None);
+    }
+
+    #[test]
+    fn a_pasted_address_needs_the_state_of_the_sign_in() {
+        const BASE: &str = "http://127.0.0.1:7/callback";
+        let complete = format!("{BASE}?code=C&state=S1");
+        for (line, expected) in [
+            (complete.as_str(), Ok(true)),
+            ("  http://localhost:9/other?code=C&state=S1\r\n", Ok(true)),
+            ("code=C&state=S1", Ok(true)),
+            ("http://127.0.0.1:7/callback?code=C&state=S2", Ok(false)),
+            ("http://127.0.0.1:7/callback?code=C", Ok(false)),
+            (
+                "http://127.0.0.1:7/callback?error=access_denied&state=S1",
+                Ok(false),
+            ),
+            ("http://127.0.0.1:7/callback", Err(())),
+            ("", Err(())),
+            ("yes", Err(())),
+        ] {
+            let judged = judge_pasted(line, BASE, Some("S1"));
+            let judged = judged.map(|outcome| outcome.is_ok()).map_err(drop);
+            assert_eq!(judged, expected, "{line}");
+        }
+        let judged = judge_pasted("code=C&state=S1", BASE, Some("S1")).unwrap();
+        assert_eq!(judged, Ok(complete));
+        assert!(judge_pasted("code=C&state=", BASE, None).unwrap().is_err());
     }
 }

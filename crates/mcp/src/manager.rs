@@ -12,22 +12,28 @@ use globset::GlobSet;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::changes::ToolChanges;
 use super::client::Client;
 use super::config::{self, Servers};
 use super::entry::Entry;
 use super::log::ServerLog;
 use super::login::Logins;
+use super::sampling::{Sampler, Sampling};
 use super::server::{Command, ServerTask, ServerUpdate};
 use super::tools::Link;
 use osier_agent::{Severity, ToolOrigin, ToolSet, ToolSource};
 use osier_base::config_file::ConfigFile;
 use osier_base::problem::Problem;
 use osier_protocol::questions::{Answer, Question, QuestionKind, Questions};
-use osier_protocol::{ServerAction, ServerInfo};
+use osier_protocol::{ServerAction, ServerInfo, ServerState};
 use osier_tools::Workspace;
 
 /// Time for all servers together to end.
 const END_TIME: Duration = Duration::from_secs(4);
+/// How long a call waits for a server that restarts, where no user watches.
+const CALL_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a run waits for servers that restart before it begins.
+const RESTART_PATIENCE: Duration = Duration::from_secs(5);
 /// Time for the user to sign in.
 const LOGIN_TIME: Duration = Duration::from_mins(15);
 
@@ -55,6 +61,10 @@ pub struct McpSetup {
     pub only: Option<String>,
     /// Write every message to the logs.
     pub trace: bool,
+    /// Calls the model for servers; not set where there is no session.
+    pub sampler: Option<Arc<dyn Sampler>>,
+    /// Whether the user can answer questions. If not, calls wait for servers that restart.
+    pub is_interactive: bool,
 }
 
 /// Events of the servers for their session.
@@ -75,7 +85,7 @@ pub enum ServerEvent {
 pub struct Mcp {
     shared: Arc<Shared>,
     orders: mpsc::UnboundedSender<Order>,
-    settled: watch::Receiver<bool>,
+    progress: watch::Receiver<Progress>,
     _task: Arc<AbortOnDropHandle<()>>,
 }
 
@@ -95,6 +105,15 @@ pub(super) struct Known {
     pub info: ServerInfo,
 }
 
+/// How far the servers are, all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    Starting,
+    /// Servers that failed wait for the next attempt.
+    Restarting,
+    Settled,
+}
+
 #[derive(Debug)]
 enum Order {
     Act(String, ServerAction),
@@ -109,7 +128,7 @@ impl Mcp {
     pub fn start(setup: McpSetup, events: mpsc::UnboundedSender<ServerEvent>) -> Self {
         let shared = Arc::new(Shared::default());
         let (orders, ordered) = mpsc::unbounded_channel();
-        let (settle, settled) = watch::channel(false);
+        let (told, progress) = watch::channel(Progress::Starting);
         let (updates, received) = mpsc::unbounded_channel();
         let manager = Manager {
             setup,
@@ -118,13 +137,13 @@ impl Mcp {
             events,
             updates,
             orders: orders.downgrade(),
-            settle,
+            progress: told,
         };
         let task = osier_base::task::spawn(manager.run(ordered, received));
         Self {
             shared,
             orders,
-            settled,
+            progress,
             _task: Arc::new(AbortOnDropHandle::new(task)),
         }
     }
@@ -148,9 +167,29 @@ impl Mcp {
 
     /// Waits until no server is starting, at most `limit`.
     pub async fn settled(&self, limit: Duration) {
-        let mut settled = self.settled.clone();
-        let over = settled.wait_for(|settled| *settled);
+        let mut progress = self.progress.clone();
+        let over = progress.wait_for(|progress| *progress != Progress::Starting);
         let _ = tokio::time::timeout(limit, over).await;
+    }
+
+    /// Waits until no server is starting, at most `limit`, and a short time for those that restart. Returns the names of the
+    /// servers that are not ready then, but may be later.
+    pub async fn ready(&self, limit: Duration) -> Vec<String> {
+        let mut progress = self.progress.clone();
+        let over = progress.wait_for(|progress| *progress == Progress::Settled);
+        let patience = RESTART_PATIENCE.min(limit);
+        let is_late = tokio::time::timeout(patience, over).await.is_err();
+        if is_late {
+            self.settled(limit.saturating_sub(RESTART_PATIENCE)).await;
+        }
+        let servers = self.servers().into_iter();
+        let late = servers.filter(|server| {
+            matches!(
+                server.state,
+                ServerState::Starting | ServerState::Waiting { .. }
+            )
+        });
+        late.map(|server| server.name).collect()
     }
 
     /// Ends all servers gracefully.
@@ -222,7 +261,7 @@ struct Manager {
     events: mpsc::UnboundedSender<ServerEvent>,
     updates: mpsc::UnboundedSender<(String, ServerUpdate)>,
     orders: mpsc::WeakUnboundedSender<Order>,
-    settle: watch::Sender<bool>,
+    progress: watch::Sender<Progress>,
 }
 
 impl Manager {
@@ -304,18 +343,31 @@ impl Manager {
             config.hidden.clone(),
         ));
         let (changed, changes) = mpsc::unbounded_channel();
+        let tool_changes = ToolChanges::default();
         let (refused, refusals) = mpsc::unbounded_channel();
         let (commands, commanded) = mpsc::unbounded_channel();
-        let link = Arc::new(Link::down("it is disabled"));
+        let patience = if self.setup.is_interactive {
+            Duration::ZERO
+        } else {
+            CALL_PATIENCE
+        };
+        let link = Arc::new(Link::down("it is disabled", patience));
         let client = Client {
             server: config.name.clone(),
             cwd: self.setup.cwd.clone(),
             folder: log.folder_in(&self.setup.folders),
             questions: self.setup.questions.clone(),
             changed,
+            tool_changes: tool_changes.clone(),
             refused,
             followed: Arc::default(),
             asking: super::client::Asking::default(),
+            sampling: Sampling {
+                rule: config.sampling,
+                sampler: self.setup.sampler.clone(),
+                is_interactive: self.setup.is_interactive,
+                spent: Arc::default(),
+            },
             log: Arc::clone(&log),
         };
         let task = ServerTask {
@@ -333,7 +385,7 @@ impl Manager {
         };
         let task = AbortOnDropHandle::new(osier_base::task::spawn(task.run()));
         self.entries
-            .push(Entry::new(config, link, &log, commands, task));
+            .push(Entry::new(config, link, &log, commands, tool_changes, task));
     }
 
     fn obey(&mut self, order: Order) {
@@ -423,14 +475,21 @@ impl Manager {
         else {
             return;
         };
-        let notices = match update {
-            ServerUpdate::State { state, error } => vec![entry.take_state(state, error)],
-            ServerUpdate::Lists(lists) => entry.take_lists(*lists),
+        let (notices, changes) = match update {
+            ServerUpdate::State { state, error } => (vec![entry.take_state(state, error)], None),
+            ServerUpdate::Lists(lists) => {
+                let changes = lists.tools.is_some().then_some(lists.tool_changes);
+                (entry.take_lists(*lists), changes)
+            }
         };
         for (severity, text) in notices.into_iter().flatten() {
             self.notice(severity, text);
         }
         self.publish();
+        let entry = self.entries.iter().find(|entry| entry.info.name == name);
+        if let (Some(entry), Some(changes)) = (entry, changes) {
+            entry.has_listed(changes);
+        }
     }
 
     /// Publishes the state for other tasks, and reports changes.
@@ -468,11 +527,13 @@ impl Manager {
         if !self.entries.is_empty() {
             self.send(ServerEvent::Servers(self.infos()));
         }
-        let settled = self
-            .entries
-            .iter()
-            .all(|entry| entry.info.state.is_settled());
-        self.settle.send_replace(settled);
+        let of_servers = self.entries.iter().map(|entry| match entry.info.state {
+            ServerState::Starting => Progress::Starting,
+            ServerState::Waiting { .. } => Progress::Restarting,
+            _ => Progress::Settled,
+        });
+        let progress = of_servers.min().unwrap_or(Progress::Settled);
+        self.progress.send_replace(progress);
     }
 
     fn infos(&self) -> Vec<ServerInfo> {

@@ -15,6 +15,8 @@ use osier_tools::{Workspace, image};
 const IMAGE_LIMIT: usize = 10;
 /// Maximum number of images and other data per result.
 const DATA_LIMIT: usize = 100;
+/// Bytes of a text from which on it can be an encoded file.
+const ENCODED_LENGTH: usize = 4096;
 /// Maximum bytes of structured content for the interface.
 const STRUCTURED_LIMIT: usize = 64 * 1024;
 
@@ -71,6 +73,11 @@ impl Parts {
         }
     }
 
+    /// The server sent no block that it can be understood by.
+    fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.images.is_empty()
+    }
+
     /// Reports what was left out.
     pub(super) fn end(mut self) -> Self {
         let left_out = self.data.saturating_sub(DATA_LIMIT);
@@ -120,6 +127,50 @@ impl Parts {
     }
 }
 
+/// `value` with the encoded files in it stored: a model cannot read base64.
+async fn without_data(mut value: Value, workspace: &Workspace) -> Value {
+    let mut left = DATA_LIMIT;
+    let mut open = vec![&mut value];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(values) => open.extend(values.iter_mut()),
+            Value::Object(fields) => open.extend(fields.values_mut()),
+            Value::String(text) => {
+                let Some(bytes) = encoded_file(text) else {
+                    continue;
+                };
+                let size = bytes.len();
+                let stored = match left.checked_sub(1) {
+                    Some(rest) => {
+                        left = rest;
+                        let stored = osier_tools::store_output(workspace, &bytes).await;
+                        stored.map(|path| path.display().to_string()).ok()
+                    }
+                    None => None,
+                };
+                *text = match stored {
+                    Some(path) => format!("[{size} bytes: stored in {path}]"),
+                    None => format!("[{size} bytes: not stored]"),
+                };
+            }
+            _ => {}
+        }
+    }
+    value
+}
+
+/// The file that `text` encodes: a long text of base64, also as a `data:` URL.
+fn encoded_file(text: &str) -> Option<Vec<u8>> {
+    if text.len() < ENCODED_LENGTH {
+        return None;
+    }
+    let data = match text.strip_prefix("data:") {
+        Some(rest) => rest.split_once(";base64,")?.1,
+        None => text,
+    };
+    STANDARD.decode(data.trim_ascii()).ok()
+}
+
 /// The output of a call of `tool` of `server`.
 pub(super) async fn output(
     result: CallToolResult,
@@ -132,11 +183,12 @@ pub(super) async fn output(
         parts.add(block, workspace).await;
     }
     let mut parts = parts.end();
-    // Servers send the same content as text; this handles those that do not.
+    // Servers send the same content as blocks; this handles those that do not.
     if let Some(structured) = &result.structured_content
-        && parts.text.is_empty()
+        && parts.is_empty()
     {
-        parts.push(&serde_json::to_string_pretty(structured).unwrap_or_default());
+        let structured = without_data(structured.clone(), workspace).await;
+        parts.push(&serde_json::to_string_pretty(&structured).unwrap_or_default());
     }
     let capped = osier_tools::cap(workspace, &parts.text).await;
     let mut content = Vec::new();
@@ -203,6 +255,53 @@ mod tests {
             shown(json!({"content": [{"type": "text", "text": "no\nway"}], "isError": true}));
         let message = "no⏎way".to_owned();
         assert_eq!(output.await.status, ToolStatus::ExecutionError { message });
+    }
+
+    #[tokio::test]
+    async fn structured_content_beside_an_image_is_not_sent() {
+        let mut png = std::io::Cursor::new(Vec::new());
+        // Noise, which cannot be compressed.
+        let noise = |x: u32, y: u32| {
+            (x * 7919 + y * 104_729)
+                .wrapping_mul(2_654_435_761)
+                .to_be_bytes()
+        };
+        let pixel = |x, y| image_crate::Rgb([noise(x, y)[0], noise(y, x)[1], noise(x, x + y)[0]]);
+        image_crate::RgbImage::from_fn(90, 90, pixel)
+            .write_to(&mut png, image_crate::ImageFormat::Png)
+            .unwrap();
+        let data = STANDARD.encode(png.into_inner());
+        let picture = json!({"type": "image", "data": data, "mimeType": "image/png"});
+        let structured = json!({"image": data, "width": 90});
+        let output =
+            shown(json!({"content": [picture], "structuredContent": structured.clone()})).await;
+        assert!(
+            matches!(output.content.as_slice(), [ContentBlock::Image { .. }]),
+            "{:?}",
+            output.content
+        );
+        // Without the block, the file is stored and named.
+        let output = shown(json!({"content": [], "structuredContent": structured})).await;
+        let text = output.content[0].as_text().unwrap();
+        assert!(text.contains("\"width\": 90"), "{text}");
+        assert!(
+            text.contains(" bytes: stored in ") && text.len() < 300,
+            "{text}"
+        );
+        let path = text.split("stored in ").nth(1).unwrap();
+        let path = path.split(']').next().unwrap();
+        assert_eq!(STANDARD.encode(std::fs::read(path).unwrap()), data);
+    }
+
+    #[test]
+    fn only_long_base64_is_an_encoded_file() {
+        let long = STANDARD.encode([7; 6000]);
+        assert_eq!(encoded_file(&long).unwrap(), [7; 6000]);
+        let url = format!("data:image/png;base64,{long}");
+        assert_eq!(encoded_file(&url).unwrap(), [7; 6000]);
+        for text in ["aGVsbG8=", &"word ".repeat(2000), &format!("{long}."), ""] {
+            assert_eq!(encoded_file(text), None, "{text}");
+        }
     }
 
     #[tokio::test]

@@ -15,10 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{Changed, Client};
 use super::config::{Launch, ServerConfig};
-use super::connection::{ConnectError, Connection, challenge, connect};
+use super::connect::{Approach, ConnectError, connect};
+use super::connection::{Connection, challenge};
+use super::instructions;
 use super::lists::{Listed, Lists, PAGE_LIMIT, listed_prompts, listed_resources};
 use super::login::Logins;
-use super::tools::{Link, ServerTool};
+use super::tools::{Down, Link, ServerTool};
 use osier_base::server_tool::tool_name;
 use osier_protocol::ServerState;
 use osier_tools::Workspace;
@@ -86,6 +88,7 @@ enum Ended {
 impl ServerTask {
     pub(super) async fn run(mut self) {
         let mut attempts = 0;
+        let mut approach = Approach::new(&self.config);
         let mut started = !self.config.disabled;
         loop {
             if !started {
@@ -100,7 +103,7 @@ impl ServerTask {
                 }
             }
             let began = Instant::now();
-            let ended = self.live().await;
+            let ended = self.live(&mut approach).await;
             if began.elapsed() > STABLE {
                 attempts = 0;
             }
@@ -111,6 +114,8 @@ impl ServerTask {
             match next {
                 Ended::Command(Command::Start) => {
                     attempts = 0;
+                    // The program may be another one by now.
+                    approach = Approach::new(&self.config);
                     started = true;
                 }
                 Ended::Lost(_) => started = true,
@@ -154,7 +159,10 @@ impl ServerTask {
     }
 
     fn down(&self, state: ServerState, error: Option<String>, reason: &str) {
-        self.link.set(Err(reason.to_owned()));
+        self.link.set(Err(Down {
+            reason: reason.to_owned(),
+            is_starting: matches!(state, ServerState::Starting | ServerState::Waiting { .. }),
+        }));
         self.update(ServerUpdate::State { state, error });
     }
 
@@ -164,12 +172,12 @@ impl ServerTask {
     }
 
     /// From a start to the next end.
-    async fn live(&mut self) -> Ended {
+    async fn live(&mut self, approach: &mut Approach) -> Ended {
         self.down(ServerState::Starting, None, "it is starting");
         let (config, client) = (Arc::clone(&self.config), self.client.clone());
         let (logins, trace) = (self.logins.clone(), self.trace);
         let connected = tokio::select! {
-            connected = connect(&config, &client, &logins, trace) => connected,
+            connected = connect(&config, &client, &logins, approach, trace) => connected,
             command = self.commands.recv() => {
                 return command.map_or(Ended::Orphaned, Ended::Command);
             }
@@ -252,7 +260,12 @@ impl ServerTask {
                         }
                         listed = source.list(connection, Some(&all)) => match listed {
                             Ok(lists) => self.update(ServerUpdate::Lists(Box::new(lists))),
-                            Err(error) => self.client.log.line("osier", &error.to_string()),
+                            Err(error) => {
+                                self.client.log.line("osier", &error.to_string());
+                                // No call waits for a list that does not come.
+                                let changes = &self.client.tool_changes;
+                                changes.listed(changes.announced());
+                            }
                         },
                     }
                 }
@@ -289,8 +302,14 @@ impl Source {
         let capabilities = capabilities.unwrap_or_default();
         let wanted = |what| changed.is_none_or(|changed| changed.contains(&what));
         let peer = connection.peer();
-        let mut lists = Lists::default();
+        let mut lists = Lists {
+            // Before the list: a later change is listed again.
+            tool_changes: connection.tool_changes().announced(),
+            ..Lists::default()
+        };
         if let Some(info) = &info {
+            let instructions = info.instructions.as_deref().unwrap_or_default();
+            lists.instructions = Some(instructions::cleaned(instructions));
             lists.protocol = Some(info.protocol_version.to_string());
             let named = info.server_info.as_ref();
             lists.version = named.map(|named| format!("{} {}", named.name, named.version));
@@ -391,9 +410,7 @@ async fn subscribe(connection: Connection, client: Client, stop: CancellationTok
                 ServerNotification::ResourceListChangedNotification(_) => Changed::Resources,
                 _ => continue,
             };
-            if client.changed.send(changed).is_err() {
-                return;
-            }
+            client.note(changed);
         }
     };
     tokio::select! {

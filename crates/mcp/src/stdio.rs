@@ -13,6 +13,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
 use super::log::ServerLog;
+use super::messages;
 use super::size::{self, EDGE, Refusal};
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 
@@ -96,7 +97,7 @@ impl StdioTransport {
         if self.trace {
             self.log.line("received", &text);
         }
-        let message = serde_json::from_str(&text).ok();
+        let message = messages::parse(&text).ok();
         if message.is_none() {
             self.log.line("stdout, not a message", &text);
         }

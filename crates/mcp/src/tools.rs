@@ -1,14 +1,17 @@
 //! A server's tool as a tool of the agent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use rmcp::model::{CallToolRequestParams, Tool as Listed};
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::config::ServerConfig;
 use super::connection::{CallError, Connection, Wait};
+use super::messages;
 use super::result;
 use super::size::values;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOrigin, ToolOutput, ToolStatus};
@@ -27,22 +30,53 @@ const VALUE_SIZE: usize = 100;
 
 /// The connection of a tool's server, or why there is none.
 #[derive(Debug)]
-pub(super) struct Link(Mutex<Result<Connection, String>>);
+pub(super) struct Link {
+    current: watch::Sender<Result<Connection, Down>>,
+    /// How long a call waits for a server that starts.
+    patience: Duration,
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone)]
+pub(super) struct Down {
+    pub reason: String,
+    /// The server starts, or will.
+    pub is_starting: bool,
+}
 
 impl Link {
-    pub(super) fn down(reason: &str) -> Self {
-        Self(Mutex::new(Err(reason.to_owned())))
+    pub(super) fn down(reason: &str, patience: Duration) -> Self {
+        let down = Down {
+            reason: reason.to_owned(),
+            is_starting: false,
+        };
+        Self {
+            current: watch::channel(Err(down)).0,
+            patience,
+        }
     }
 
-    pub(super) fn set(&self, connection: Result<Connection, String>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = connection;
+    pub(super) fn set(&self, connection: Result<Connection, Down>) {
+        drop(self.current.send_replace(connection));
     }
 
     pub(super) fn get(&self) -> Result<Connection, String> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.current.borrow().clone().map_err(|down| down.reason)
+    }
+
+    /// The connection, also of a server that is ready soon.
+    async fn wait(&self, cancel: &CancellationToken) -> Result<Connection, String> {
+        let mut current = self.current.subscribe();
+        let ready = current.wait_for(|current| match current {
+            Ok(connection) => !connection.is_closed(),
+            Err(down) => !down.is_starting,
+        });
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {}
+            _ = tokio::time::timeout(self.patience, ready) => {}
+        }
+        self.get()
     }
 }
 
@@ -54,6 +88,7 @@ pub(super) struct ServerTool {
     /// The server's name for it.
     pub tool: String,
     hints: ToolHints,
+    requires_task: bool,
     timeout: Duration,
     link: Arc<Link>,
     workspace: Arc<Workspace>,
@@ -97,6 +132,7 @@ impl ServerTool {
                 idempotent: hint(|annotations| annotations.idempotent_hint),
                 open_world: hint(|annotations| annotations.open_world_hint),
             },
+            requires_task: messages::requires_task(listed),
             timeout: config.timeout,
             link: Arc::clone(link),
             workspace: Arc::clone(workspace),
@@ -115,7 +151,7 @@ impl ServerTool {
 
     async fn call(&self, arguments: Value, cx: ToolContext) -> ToolOutput {
         let server = self.server.clone();
-        let connection = match self.link.get() {
+        let connection = match self.link.wait(&cx.cancel).await {
             Ok(connection) => connection,
             Err(message) => {
                 let text = format!(
@@ -134,7 +170,16 @@ impl ServerTool {
             timeout: self.timeout,
             updates: cx.updates,
         };
-        match connection.call_tool(params, &wait).await {
+        let changes = connection.tool_changes().announced();
+        let answer = connection
+            .call_tool(params, self.requires_task, &wait)
+            .await;
+        let announces = connection.announces_tools();
+        if answer.is_ok() {
+            // The next request offers the tools that the call has changed.
+            connection.tool_changes().settled(changes, announces).await;
+        }
+        match answer {
             Ok(result) => result::output(result, &server, &self.tool, &self.workspace).await,
             Err(error) => failure(server, &error),
         }
@@ -218,7 +263,7 @@ mod tests {
         let text = r#"{"mcpServers": {"s": {"command": "x"}}}"#;
         let servers = parse(Path::new("mcp.json"), text, &BTreeMap::new());
         let (link, workspace) = (
-            Arc::new(Link::down("it is down")),
+            Arc::new(Link::down("it is down", Duration::ZERO)),
             Arc::new(Workspace::new("/")),
         );
         let listed = serde_json::from_value(listed).unwrap();

@@ -140,10 +140,20 @@ impl Spending {
         }
         self.total += review.usage;
         self.reviews.add(review);
-        // Not compared with other calls: the prompt is another one.
-        let model = self.model(&review.model);
+        self.add_outside(&review.model, review.usage);
+    }
+
+    /// Counts a call of `model` outside of the conversation.
+    pub fn outside(&mut self, model: &str, usage: Usage) {
+        self.total += usage;
+        self.add_outside(model, usage);
+    }
+
+    /// Not compared with other calls: the prompt is another one.
+    fn add_outside(&mut self, model: &str, usage: Usage) {
+        let model = self.model(model);
         model.calls += 1;
-        model.usage += review.usage;
+        model.usage += usage;
     }
 
     fn tool(&mut self, success: bool) {

@@ -80,6 +80,7 @@ mod prompt;
 mod questions;
 mod review;
 mod safety;
+mod sampling;
 mod secret_warnings;
 pub mod session_index;
 mod setup;

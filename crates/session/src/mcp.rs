@@ -17,7 +17,7 @@ use osier_protocol::questions::Questions;
 use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, ServerEvent, ServerNames};
+use osier_mcp::{Logins, Mcp, McpSetup, Sampler, ServerEvent, ServerNames};
 use osier_permissions::ServerTools;
 use osier_permissions::trust::ProjectFiles;
 use osier_tools::Workspace;
@@ -30,6 +30,7 @@ pub(crate) fn start(
     setup: &SessionSetup,
     questions: Questions,
     workspace: &Arc<Workspace>,
+    sampler: Arc<dyn Sampler>,
     changed: Callback<ServerEvent>,
 ) -> Mcp {
     let (sender, mut news) = mpsc::unbounded_channel();
@@ -54,6 +55,8 @@ pub(crate) fn start(
         wanted: wanted(setup.tools.as_deref()),
         only: None,
         trace: setup.trace_servers,
+        sampler: Some(sampler),
+        is_interactive: setup.answers_questions,
     };
     Mcp::start(mcp, sender)
 }
@@ -70,6 +73,19 @@ impl ServerTools for NamedTools {
     fn servers(&self) -> Vec<String> {
         self.0.servers()
     }
+}
+
+/// The notice about servers that are not ready when a run begins.
+pub(crate) fn late_servers(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let (what, is, its) = match names.len() {
+        1 => ("server", "is", "its"),
+        _ => ("servers", "are", "their"),
+    };
+    format!(
+        "the MCP {what} {} {is} not ready yet: {its} tools are offered when it restarts; see `osier mcp test`",
+        quoted.join(", ")
+    )
 }
 
 /// The files that configure servers; those of the project only if it is trusted.

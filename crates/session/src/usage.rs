@@ -51,6 +51,11 @@ impl Usage {
         self.since_open.review(review);
     }
 
+    /// Adds a call of `model` outside of the conversation.
+    pub(crate) fn outside(&mut self, model: &str, usage: osier_llm::Usage) {
+        self.since_open.outside(model, usage);
+    }
+
     /// Adds what an event reports. A call of a subagent counts as one of the session, which is published.
     pub(crate) fn on_event(&mut self, event: &Event, emitter: &Emitter) {
         if let Event::Agent(osier_agent::Event::Accounting { entry }) = event {

@@ -1,7 +1,7 @@
 //! `osier mcp`: lists, adds, removes and tests MCP servers, and signs in to them.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,15 @@ use crate::cli::args::{McpAddArgs, McpCommand};
 use crate::cli::exit::{Exit, usage_error};
 use osier_base::config_file::ConfigFile;
 use osier_base::folders::Folders;
+use osier_base::terminal_output;
 use osier_llm::auth::CredentialFile;
-use osier_mcp::{Logins, Mcp, McpSetup, NewServer, Servers};
+use osier_mcp::{Logins, Mcp, McpSetup, NewServer, ServerConfig, Servers};
 use osier_permissions::trust::ProjectFiles;
 use osier_protocol::questions::Questions;
 use osier_protocol::{ServerInfo, ServerState};
 use osier_session::server_files;
 use osier_tools::Workspace;
+use tokio::sync::mpsc;
 
 /// How long `osier mcp test` waits for all servers to start.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
@@ -107,8 +109,13 @@ fn add(args: McpAddArgs, context: &McpContext<'_>, out: &mut dyn Write) -> io::R
             format!("unexpected arguments after the URL `{first}`; flags come before the URL");
         return Ok(usage_error(&message));
     }
+    if !is_url && args.transport.is_some() {
+        let message = "`--transport` is for a server with a URL; a program uses stdio";
+        return Ok(usage_error(message));
+    }
     let server = NewServer {
         name: args.name,
+        is_sse: args.transport.as_deref() == Some("sse"),
         url: is_url.then(|| first.to_owned()),
         command: if is_url { Vec::new() } else { args.command },
         env,
@@ -192,6 +199,8 @@ async fn test(
         wanted: None,
         only: name.map(str::to_owned),
         trace: false,
+        sampler: None,
+        is_interactive: true,
     };
     let servers = Mcp::start(setup, changes);
     servers.settled(TEST_TIMEOUT).await;
@@ -220,6 +229,12 @@ fn describe(server: &ServerInfo, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(error) = &server.error {
         writeln!(out, "  {error}; log: {}", server.log)?;
+    }
+    if let Some(instructions) = &server.instructions {
+        writeln!(out, "  instructions, sent to the model:")?;
+        for line in instructions.lines() {
+            writeln!(out, "    {line}")?;
+        }
     }
     for tool in &server.tools {
         writeln!(out, "  tool {tool}")?;
@@ -250,13 +265,7 @@ async fn login(name: &str, context: &McpContext<'_>, out: &mut dyn Write) -> io:
         let message = format!("unknown MCP server `{name}`; `osier mcp list` lists the servers");
         return Ok(usage_error(&message));
     };
-    let outcome = async {
-        let login = context.logins().begin(config).await?;
-        let printed = writeln!(out, "open this URL to sign in:\n{}", login.url());
-        printed.map_err(|error| error.to_string())?;
-        login.finish().await
-    };
-    match outcome.await {
+    match sign_in(config, context, out).await {
         Ok(()) => {
             writeln!(out, "signed in to `{name}`")?;
             Ok(Exit::Success)
@@ -266,4 +275,42 @@ async fn login(name: &str, context: &McpContext<'_>, out: &mut dyn Write) -> io:
             Ok(Exit::Failure)
         }
     }
+}
+
+/// Opens the browser, and waits for its redirect or for the pasted address of it.
+async fn sign_in(
+    config: &ServerConfig,
+    context: &McpContext<'_>,
+    out: &mut dyn Write,
+) -> Result<(), String> {
+    let login = context.logins().begin(config).await?;
+    let is_set = |name: &str| {
+        let value = context.environment.get(name);
+        value.is_some_and(|value| !value.is_empty())
+    };
+    let is_open = osier_base::browser::open(login.url(), is_set).await;
+    let first = if is_open {
+        "Sign in with the browser. If it shows nothing, open this URL:"
+    } else {
+        "Open this URL in a browser:"
+    };
+    let paste = "If the browser is on another machine, paste the final URL of the browser here.";
+    let printed = writeln!(out, "{first}\n  {}\n{paste}", login.url());
+    printed
+        .and_then(|()| out.flush())
+        .map_err(|error| error.to_string())?;
+    let (send, mut pasted) = mpsc::unbounded_channel();
+    // In a thread: a blocking read cannot be cancelled and must not delay the exit.
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let refuse = |reason: &str| {
+        // A failed write to standard error cannot be reported.
+        let _ = writeln!(terminal_output::stderr(), "! {reason}");
+    };
+    login.finish_or_paste(&mut pasted, refuse).await
 }

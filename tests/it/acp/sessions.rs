@@ -186,15 +186,25 @@ fn editor_passes_mcp_servers() {
     let session = opened["sessionId"].as_str().unwrap().to_owned();
     let ended = editor.call("session/prompt", prompt(&session, "hi"));
     assert_eq!(ended["stopReason"], "end_turn");
-    let old = json!([{"type": "sse", "name": "old", "url": "https://example.com", "headers": []}]);
+    // A server that cannot be reached does not fail the session.
+    for kind in ["http", "sse"] {
+        let url = "http://127.0.0.1:9/mcp";
+        let web = json!([{"type": kind, "name": "web", "url": url, "headers": []}]);
+        let opened = editor.call(
+            "session/new",
+            json!({"cwd": home.work(), "mcpServers": web}),
+        );
+        assert!(opened["sessionId"].is_string(), "{opened}");
+    }
+    let other = json!([{"type": "sse", "name": "old", "url": "ftp://example.com", "headers": []}]);
     let (code, message) = editor.call_error(
         "session/new",
-        json!({"cwd": home.work(), "mcpServers": old}),
+        json!({"cwd": home.work(), "mcpServers": other}),
     );
     assert_eq!(code, -32602);
     assert_eq!(
         message,
-        "MCP server `old` has the unsupported type `sse`; expected `http` or a `command`"
+        "an MCP server needs a `command`, or the type `http` or `sse` with an HTTP `url`"
     );
 }
 

@@ -56,6 +56,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     async fn drive(&mut self, input: Vec<UserMessage>) -> Result<RunOutcome, StopRun> {
+        self.add_messages().await?;
         for message in input {
             self.accept(message).await?;
         }
@@ -192,6 +193,9 @@ impl<'a> Run<'a> {
     /// Adds the reminders of the interceptors to the conversation.
     async fn remind(&self) -> Result<(), StopRun> {
         for interceptor in self.core.interceptors() {
+            if interceptor.needs_history() && !self.core.load_history(self.cancel).await? {
+                return Ok(());
+            }
             for message in interceptor.reminders(self.core) {
                 self.core.commit(message).await?;
             }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use osier_base::sort;
 use serde_json::Value;
 
 use super::argument_schema::{ArgumentSchema, Mistakes};
@@ -30,7 +31,8 @@ impl Toolbox {
         Self::default().with(tools)
     }
 
-    /// A toolbox of `tools`. Tools that are also in this one keep their compiled schemas.
+    /// A toolbox of `tools`. Tools that are also in this one keep their compiled schemas. Names that are in this one keep
+    /// their order, and new ones come last: the definitions of the next request continue those of the earlier ones.
     #[must_use]
     pub fn with(&self, tools: ToolSet) -> Self {
         let known: HashMap<*const (), &Arc<Slot>> = self
@@ -46,11 +48,21 @@ impl Toolbox {
             }),
         };
         let mut names = HashSet::new();
-        let slots = tools
+        let mut slots: Vec<Arc<Slot>> = tools
             .into_iter()
             .filter(|tool| names.insert(tool.spec().name.clone()))
             .map(slot_of)
             .collect();
+        let places: HashMap<&str, usize> = self
+            .slots
+            .iter()
+            .enumerate()
+            .map(|(place, slot)| (slot.tool.spec().name.as_str(), place))
+            .collect();
+        sort::by_key(&mut slots, |slot| {
+            let place = places.get(slot.tool.spec().name.as_str());
+            place.copied().unwrap_or(usize::MAX)
+        });
         Self { slots }
     }
 

@@ -55,14 +55,17 @@ fn each_error_is_one_line_with_its_position_and_the_rest_works() {
 }}"#,
     );
     let names: Vec<&str> = servers.servers.keys().map(String::as_str).collect();
-    assert_eq!(names, ["good", "odd"]);
+    assert_eq!(names, ["good", "odd", "old"]);
+    let Launch::Url { protocol, .. } = &servers.servers["old"].launch else {
+        panic!("a url");
+    };
+    assert_eq!(*protocol, HttpProtocol::Sse);
     assert_eq!(
         problems,
         [
             "mcp.json:3:27: the server `odd` has the unknown key `arg`; did you mean `args`?",
             "mcp.json:4:3: the server `none` has neither `command` nor `url`; set the program to start, or the URL",
             "mcp.json:5:28: the server `both` has both `command` and `url`; remove one of them",
-            "mcp.json:6:11: the server `old` has the type `sse`; the HTTP+SSE protocol of 2024 is not supported: use the streamable HTTP URL, often `/mcp`",
             "mcp.json:7:37: the server `unset` uses the variable `NOT_SET`, which is not set; set it, or write ${NAME:-default}; until then the server is ignored",
             "mcp.json:8:29: the server `shape` has no list of strings in `args`; the server is not used until it is fixed",
             "mcp.json:9:3: the server `list` is not an object; write {\"command\": …} or {\"url\": …}",
@@ -93,6 +96,30 @@ fn values_of_variables_are_not_shown() {
         server.hidden.hide("no program secret"),
         "no program ${TOKEN}"
     );
+}
+
+#[test]
+fn sampling_needs_a_valid_rule_and_no_project_allows_it() {
+    let entry = |rule: &str| format!(r#"{{"mcpServers": {{"a": {{"command": "x"{rule}}}}}}}"#);
+    for (rule, expected, count) in [
+        ("", SamplingRule::Ask, 0),
+        (r#", "sampling": "ask""#, SamplingRule::Ask, 0),
+        (r#", "sampling": "allow""#, SamplingRule::Allow, 0),
+        (r#", "sampling": "deny""#, SamplingRule::Deny, 0),
+        (r#", "sampling": true"#, SamplingRule::Ask, 1),
+        (r#", "sampling": "always""#, SamplingRule::Ask, 1),
+    ] {
+        let (servers, problems) = read(&entry(rule));
+        assert_eq!(servers.servers["a"].sampling, expected, "{rule}");
+        assert_eq!(problems.len(), count, "{problems:?}");
+    }
+    let (mut servers, _) = read(&entry(r#", "sampling": "allow""#));
+    let server = servers.servers.get_mut("a").unwrap();
+    server.of_project = true;
+    let problem = server.limit_project().unwrap().to_string();
+    let expected = "the server `a` of the project may not use the model without a question";
+    assert!(problem.contains(expected), "{problem}");
+    assert_eq!(server.sampling, SamplingRule::Ask);
 }
 
 #[test]

@@ -71,6 +71,7 @@ pub(super) enum Completion {
     Fan(FanOutcome),
     /// What auto review wants.
     Review(ReviewNews),
+    Sampling(crate::sampling::SamplingNews),
     /// What the MCP servers say.
     McpChanged(ServerEvent),
     UsageCounted(EarlierUsage),
@@ -549,6 +550,7 @@ impl Actor {
             Completion::Fan(outcome) => self.finish_fan(outcome),
             Completion::JobsChanged => self.list_jobs(),
             Completion::Review(news) => self.review_news(news),
+            Completion::Sampling(news) => self.sampling_news(news),
             Completion::McpChanged(news) => self.mcp_changed(news),
             Completion::Discovered(found) => self.discovered(found).await,
             Completion::DefaultChanged => self.choose_better_default().await,

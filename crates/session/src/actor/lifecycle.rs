@@ -3,7 +3,7 @@
 use super::dispatch::{Actor, Completion};
 use crate::checkpoints::finish_interrupted;
 use crate::hooks::Source;
-use crate::mcp::FIRST_PROMPT_WAIT;
+use crate::mcp::{self, FIRST_PROMPT_WAIT};
 use crate::open_session::OpenSession;
 use crate::open_session::{OpenError, SessionContext};
 use crate::setup::SessionChoice;
@@ -51,13 +51,23 @@ impl Actor {
                 self.selection
                     .publish_selected(&self.setup.settings, &self.emitter);
                 self.warn_about_temperature();
-                if let Some(session) = &self.session
-                    && self.setup.waits_for_servers
-                {
-                    session.mcp.settled(FIRST_PROMPT_WAIT).await;
-                }
+                self.wait_for_servers().await;
             }
             Err(error) => self.not_opened(&error),
+        }
+    }
+
+    /// Waits for the servers where no user watches. Those that are not ready are named: their tools are missing.
+    async fn wait_for_servers(&self) {
+        let Some(session) = self.session.as_ref() else {
+            return;
+        };
+        if !self.setup.waits_for_servers {
+            return;
+        }
+        let late = session.mcp.ready(FIRST_PROMPT_WAIT).await;
+        if !late.is_empty() {
+            self.notice(Severity::Warning, mcp::late_servers(&late));
         }
     }
 
@@ -147,6 +157,7 @@ impl Actor {
             emitter: self.emitter.detached(),
             mcp_changed: self.detached_callback(Completion::McpChanged),
             review_news: self.detached_callback(Completion::Review),
+            sampling_news: self.detached_callback(Completion::Sampling),
             jobs_changed: self.detached_callback(|()| Completion::JobsChanged),
             questions: self.questions.clone(),
             policy: self.permissions.policy(

@@ -4,6 +4,7 @@ use super::dispatch::{Actor, Completion};
 use crate::hooks::Source;
 use crate::models::{Choice, Models, WAIT, refresh_if_due};
 use crate::review::{self, ReviewNews};
+use crate::sampling::{self, SamplingNews};
 use crate::setup::SessionChoice;
 use osier_agent::Severity;
 use osier_llm::catalogue::discovery::DEADLINE;
@@ -52,6 +53,15 @@ impl Actor {
                 self.permissions.publish(&self.emitter);
                 self.notice(Severity::Warning, text);
             }
+        }
+    }
+
+    pub(super) fn sampling_news(&mut self, news: SamplingNews) {
+        match news {
+            SamplingNews::Model(reply) => {
+                sampling::send_model(&self.selection.models, reply);
+            }
+            SamplingNews::Called(call) => call.publish(&mut self.usage, &self.emitter),
         }
     }
 

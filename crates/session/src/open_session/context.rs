@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::budget::SessionBudget;
 use crate::emitter::{Callback, Emitter};
 use crate::review::{ReviewNews, SessionReviewer};
+use crate::sampling::SamplingNews;
 use crate::setup::SessionSetup;
 use crate::tool_policy::ToolPolicy;
 use osier_extensions::hooks::Hooks;
@@ -21,6 +22,7 @@ pub(crate) struct SessionContext {
     pub mcp_changed: Callback<ServerEvent>,
     pub jobs_changed: Callback<()>,
     pub review_news: Callback<ReviewNews>,
+    pub sampling_news: Callback<SamplingNews>,
     pub questions: Questions,
     pub policy: ToolPolicy,
     pub plugins: Arc<Plugins>,

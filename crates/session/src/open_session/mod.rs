@@ -20,6 +20,7 @@ use crate::mcp_on_demand::OnDemand;
 use crate::models::{ModelSession, Models};
 use crate::plan::PlanFiles;
 use crate::prompt::session_prompt;
+use crate::sampling::SessionSampler;
 use crate::secret_warnings::SecretWarnings;
 use crate::setup::{SessionChoice, SessionSetup};
 use crate::subagents::Subagents;
@@ -33,7 +34,7 @@ use osier_agent::{
 };
 use osier_extensions::hooks::Role;
 use osier_llm::ThinkingLevel;
-use osier_mcp::{Mcp, Mentions};
+use osier_mcp::{Instructions, Mcp, Mentions};
 use osier_protocol::{Event, SessionContents, SessionInfo, StoredMessage};
 use osier_store::recorder::{MessageRecorder, StoredHistory};
 use osier_store::writer::Writer;
@@ -121,7 +122,7 @@ impl OpenSession {
         let workspace = workspace(setup, &policy, &context, &store);
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
-        let mcp = start_servers(setup, &context, &workspace, &policy);
+        let mcp = start_servers(setup, &context, &workspace, &policy, &store);
         let share = setup.settings.mcp_tools_share;
         let on_demand = OnDemand::new(Arc::new(mcp.clone()), share);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
@@ -317,9 +318,14 @@ fn start_servers(
     context: &SessionContext,
     workspace: &Arc<Workspace>,
     policy: &ToolPolicy,
+    store: &SessionStore,
 ) -> Mcp {
     let (questions, changed) = (context.questions.clone(), context.mcp_changed.clone());
-    let mcp = mcp::start(setup, questions, workspace, changed);
+    let sampler = SessionSampler::new(
+        Writer::at_leaf(store.clone()),
+        context.sampling_news.clone(),
+    );
+    let mcp = mcp::start(setup, questions, workspace, Arc::new(sampler), changed);
     policy.set_server_tools(Box::new(mcp::NamedTools(mcp.names())));
     mcp
 }
@@ -387,9 +393,10 @@ fn listeners(
     }
     let (hooks, gate) = policy.interceptors(workspace, Role::Main);
     let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
-    let own: [Arc<dyn Interceptor>; 5] = [
+    let own: [Arc<dyn Interceptor>; 6] = [
         policy.plan_reminder(),
         Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
+        Arc::new(Instructions::new(mcp)),
         Arc::new(MessageRecorder::new(writer, tell_stored)),
         Arc::new(compactor.clone()),
         // After everything that can change a call.

@@ -101,6 +101,7 @@ pub(super) fn menu(server: &ServerInfo) -> Picker {
         .map(|(word, what)| item(word, what, "", false))
         .collect();
     let state = detail(server);
+    let instructions = server.instructions.as_deref().map(text::single_line);
     let how = if server.remote { "URL" } else { "command" };
     let facts = [
         ("state", Some(state.as_str())),
@@ -109,6 +110,7 @@ pub(super) fn menu(server: &ServerInfo) -> Picker {
         ("log", Some(server.log.as_str())),
         ("version", server.version.as_deref()),
         ("protocol", server.protocol.as_deref()),
+        ("instructions", instructions.as_deref()),
     ];
     let facts = facts
         .iter()

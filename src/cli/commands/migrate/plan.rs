@@ -317,6 +317,7 @@ pub(super) fn server_of(name: &str, entry: &Value) -> Option<NewServer> {
         name: name.to_owned(),
         command: if url.is_some() { Vec::new() } else { command },
         url,
+        is_sse: entry["type"] == "sse",
         env: pairs(&["env", "environment"]),
         headers,
     })
