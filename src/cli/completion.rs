@@ -55,11 +55,30 @@ pub(super) fn answer() -> Option<Exit> {
     let completed = if words.is_empty() {
         Ok(())
     } else {
-        completer.write_complete(&mut Args::command(), words, cwd.as_deref(), &mut out)
+        completer.write_complete(
+            &mut with_values(Args::command()),
+            words,
+            cwd.as_deref(),
+            &mut out,
+        )
     };
     let written = completed.and_then(|()| terminal_output::stdout().write_all(&out));
     // A command line that cannot be completed has no completions.
     Some(written.map_or(Exit::Failure, |()| Exit::Success))
+}
+
+/// The command line on which an option with an optional value has one: otherwise everything that can follow the option is
+/// listed with the sessions.
+fn with_values(command: clap::Command) -> clap::Command {
+    let is_resumed = command
+        .get_arguments()
+        .any(|argument| argument.get_id() == "resume");
+    let command = if is_resumed {
+        command.mut_arg("resume", |argument| argument.num_args(1))
+    } else {
+        command
+    };
+    command.mut_subcommands(with_values)
 }
 
 fn completer(shell: &OsStr) -> Option<&'static dyn EnvCompleter> {

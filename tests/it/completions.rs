@@ -281,8 +281,8 @@ fn manual_page_of_a_command_is_found_by_its_words() {
     }
     for (words, error) in [
         (
-            ["man", "sesions"].as_slice(),
-            "osier: no manual page for `osier sesions`; did you mean `sessions`?\n",
+            ["man", "session"].as_slice(),
+            "osier: no manual page for `osier session`; did you mean `sessions`?\n",
         ),
         (
             &["man", "mcp", "zzz"],

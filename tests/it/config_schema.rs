@@ -67,7 +67,7 @@ fn settings_schema_accepts_samples_and_rejects_mistakes() {
         ("mouse = \"yes\"", "/mouse"),
         ("footer_left = [\"clock\"]", "/footer_left/0"),
         ("answer_timeout = 0", "/answer_timeout"),
-        ("thme = \"nord\"", ""),
+        ("themes = \"nord\"", ""),
     ] {
         let found = faults(&schema, mistake);
         let is_there = found.len() == 1 && found[0].starts_with(&format!("{path}: "));

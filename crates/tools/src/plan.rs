@@ -84,7 +84,7 @@ impl ExitPlanModeTool {
     }
 
     async fn present(&self, arguments: Value, cx: &ToolContext) -> ToolOutput {
-        let plan = match arguments::parse(arguments).and_then(check) {
+        let plan = match arguments::parse(arguments).and_then(|given| check(&given)) {
             Ok(plan) => plan,
             Err(refusal) => return refusal.into(),
         };
@@ -95,7 +95,7 @@ impl ExitPlanModeTool {
             return ToolOutput::error(OUTSIDE);
         }
         let decision = mode.present(&plan, &cx.call_id, &cx.cancel).await;
-        if cx.cancel.is_cancelled() {
+        if cx.cancel.is_cancelled() && decision.answer == PlanAnswer::Unanswered {
             return ToolOutput::failed(
                 ToolStatus::Aborted,
                 "interrupted before the user decided about the plan",
@@ -139,7 +139,7 @@ struct Arguments {
 }
 
 /// The plan as it is shown and saved, without hidden characters.
-fn check(arguments: Arguments) -> Result<String, Refusal> {
+fn check(arguments: &Arguments) -> Result<String, Refusal> {
     let plan = visible(arguments.plan.trim()).into_owned();
     if plan.is_empty() {
         return Err(Refusal::invalid(

@@ -80,6 +80,11 @@ fn mcp_servers_ask_and_are_disabled() {
 }
 
 #[test]
+fn plan_is_edited_and_approved() {
+    run_script("plan");
+}
+
+#[test]
 fn two_clients_write_one_at_a_time() {
     run_script("presence");
 }
