@@ -242,15 +242,16 @@ fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<P
             }
         }
         _ => {
-            let applied = match apply(&original.text, edits, false) {
-                // The model saw cells, not the JSON of the file.
-                Err(_) if notebook::is_notebook(&original.target.named) => {
-                    edit_cells(original, edits, is_known)?
-                }
-                _ => apply(&original.text, edits, is_known).map_err(|error| {
+            let in_text = || {
+                apply(&original.text, edits, is_known).map_err(|error| {
                     let message = explain_match(&error, edits, &original.name, &original.text);
                     EditError::Match(message)
-                })?,
+                })
+            };
+            let applied = if is_notebook(original) {
+                edit_cells(original, edits, is_known, in_text)?
+            } else {
+                in_text()?
             };
             let stale = None;
             Planned { applied, stale }
@@ -272,16 +273,38 @@ fn plan(workspace: &Workspace, original: &Original, change: &Change) -> Result<P
     }
 }
 
-/// The notebook with edits of its cells.
-fn edit_cells(original: &Original, edits: &[Edit], is_known: bool) -> Result<Applied, EditError> {
-    notebook::apply_edits(&original.text, edits, is_known).map_err(|error| match error {
-        CellEditError::NotFound(error) => {
-            let sources = Notebook::parse(&original.text).map(|notebook| notebook.sources());
-            let text = sources.as_ref().unwrap_or(&original.text);
-            EditError::Match(explain_match(&error, edits, &original.name, text))
+/// Whether the model saw the cells of the file, not its JSON.
+fn is_notebook(original: &Original) -> bool {
+    notebook::is_notebook(&original.target.named) && Notebook::parse(&original.text).is_some()
+}
+
+/// The notebook with edits of its cells, or of its JSON if the text is in no cell.
+fn edit_cells(
+    original: &Original,
+    edits: &[Edit],
+    is_known: bool,
+    in_text: impl Fn() -> Result<Applied, EditError>,
+) -> Result<Applied, EditError> {
+    let refuse = |text: String| EditError::Match(format!("{text}; nothing was changed"));
+    match notebook::apply_edits(&original.text, edits, is_known) {
+        Ok(applied) => Ok(applied),
+        Err(CellEditError::NotFound(error)) => {
+            let Ok(applied) = in_text() else {
+                let sources = Notebook::parse(&original.text).map(|notebook| notebook.sources());
+                let text = sources.as_ref().unwrap_or(&original.text);
+                let message = explain_match(&error, edits, &original.name, text);
+                return Err(EditError::Match(message));
+            };
+            if Notebook::parse(&applied.text).is_none() {
+                let path = &original.name;
+                return Err(refuse(format!(
+                    "`{path}` would be no valid notebook any more"
+                )));
+            }
+            Ok(applied)
         }
-        error => EditError::Match(format!("{error}; nothing was changed")),
-    })
+        Err(error) => Err(refuse(error.to_string())),
+    }
 }
 
 /// The notebook with one changed, new or deleted cell.

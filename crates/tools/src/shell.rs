@@ -142,17 +142,14 @@ async fn run(
             Ok(job) => return Ok(moved(&job, end)),
             Err(command) => (running, recorder) = (command.running, command.recorder),
         }
-        end = match limit {
+        end = if let Some(limit) = limit {
             // With too many jobs, it must not hang either.
-            Some(limit) => {
-                let stop = std::future::ready(ShellEnd::TimedOut(limit));
-                drive(&mut running, &mut recorder, stop).await
-            }
-            None => {
-                drop(in_foreground);
-                let stop = stopped(request, cancel, None);
-                drive(&mut running, &mut recorder, stop).await
-            }
+            let stop = std::future::ready(ShellEnd::TimedOut(limit));
+            drive(&mut running, &mut recorder, stop).await
+        } else {
+            drop(in_foreground);
+            let stop = stopped(request, cancel, None);
+            drive(&mut running, &mut recorder, stop).await
         };
         if let ShellEnd::MovedToBackground(Some(limit)) = end {
             let stop = std::future::ready(ShellEnd::TimedOut(limit));

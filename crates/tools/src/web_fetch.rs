@@ -102,7 +102,7 @@ impl WebFetchTool {
                     path = Some(stored);
                 }
                 Err(error) => {
-                    note = format!("\n[The rest of the page could not be stored: {error}]")
+                    note = format!("\n[The rest of the page could not be stored: {error}]");
                 }
             }
             text.truncate(shown.len());

@@ -111,7 +111,7 @@ fn declared(body: &[u8]) -> Option<&'static Encoding> {
     let (_, rest) = start.split_once("charset=")?;
     let rest = rest.trim_start_matches(['"', '\'', ' ']);
     let end = rest.find(['"', '\'', ' ', '>', ';', '/'])?;
-    let found = Encoding::for_label(rest[..end].as_bytes())?;
+    let found = Encoding::for_label(&rest.as_bytes()[..end])?;
     // The declaration was read as ASCII, so it cannot be one of these.
     let is_wide = found == encoding_rs::UTF_16LE || found == encoding_rs::UTF_16BE;
     Some(if is_wide { UTF_8 } else { found })

@@ -31,6 +31,7 @@ use crate::usage::StoredPart;
 use crate::web_search::WebSearch;
 use osier_agent::{
     Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, ToolSource,
+    Transport,
 };
 use osier_extensions::hooks::Role;
 use osier_llm::ThinkingLevel;
@@ -105,10 +106,7 @@ impl OpenSession {
     ) -> Result<Self, OpenError> {
         let Opened { store, ending } = open_store(setup, choice).await?;
         let info = describe(setup, &store, ending.as_ref()).await?;
-        let history = ending.as_ref().map(|ending| {
-            let leaf = ending.leaf.clone();
-            Arc::new(StoredHistory::new(store.clone(), leaf)) as Arc<dyn History>
-        });
+        let history = ending.as_ref().map(|ending| history(&store, ending));
         let (messages, at_start, state) = match ending {
             Some(ending) => (ending.messages, ending.at_start, ending.state),
             None => (Vec::new(), true, State::default()),
@@ -123,8 +121,6 @@ impl OpenSession {
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let mcp = start_servers(setup, &context, &workspace, &policy, &store);
-        let share = setup.settings.mcp_tools_share;
-        let on_demand = OnDemand::new(Arc::new(mcp.clone()), share);
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let Listeners {
             interceptors,
@@ -134,16 +130,7 @@ impl OpenSession {
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, &mcp);
         let transport = budget.transport(models.transport());
-        let search = WebSearch::new(
-            wanted_search(setup),
-            models.search_keys(),
-            Arc::clone(&transport),
-            setup.settings.http(),
-            models.call_order().into_iter().next(),
-        );
-        // Before compaction: the interceptors after one that compacts are not called.
-        let followers = [on_demand.interceptor(), search.interceptor()];
-        let interceptors = followers.into_iter().chain(interceptors).collect();
+        let following = Following::new(setup, models, &mcp, &transport);
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
@@ -158,14 +145,11 @@ impl OpenSession {
             thinking,
             system_prompt: session_prompt(setup, "", &names),
             tools,
-            sources: vec![
-                Arc::new(search.clone()),
-                Arc::new(on_demand.clone()),
+            sources: following.sources([
                 Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
                 Arc::clone(&subagents) as Arc<dyn ToolSource>,
-                on_demand.loaded(),
-            ],
-            interceptors,
+            ]),
+            interceptors: following.interceptors(interceptors),
             messages: Vec::new(),
             history,
             retry,
@@ -351,6 +335,11 @@ fn workspace(
     Arc::new(workspace.with_job_observer(jobs::observer(changed)))
 }
 
+/// The messages before the end of the session.
+fn history(store: &SessionStore, ending: &Ending) -> Arc<dyn History> {
+    Arc::new(StoredHistory::new(store.clone(), ending.leaf.clone()))
+}
+
 async fn open_store(setup: &SessionSetup, choice: SessionChoice) -> Result<Opened, OpenError> {
     let place = (setup.folders.data.clone(), setup.cwd.clone());
     let task = osier_base::task::spawn_blocking(move || open_file(&place.0, &place.1, choice));
@@ -421,6 +410,52 @@ fn listeners(
         compactor,
         files,
         stored,
+    }
+}
+
+/// Tools that follow the model of the session.
+struct Following {
+    search: WebSearch,
+    on_demand: OnDemand,
+}
+
+impl Following {
+    fn new(
+        setup: &SessionSetup,
+        models: &Models,
+        mcp: &Mcp,
+        transport: &Arc<dyn Transport>,
+    ) -> Self {
+        let share = setup.settings.mcp_tools_share;
+        Self {
+            on_demand: OnDemand::new(Arc::new(mcp.clone()), share),
+            search: WebSearch::new(
+                wanted_search(setup),
+                models.search_keys(),
+                Arc::clone(transport),
+                setup.settings.http(),
+                models.call_order().into_iter().next(),
+            ),
+        }
+    }
+
+    /// All sources of tools, in the order in which the model gets them.
+    fn sources(&self, others: [Arc<dyn ToolSource>; 2]) -> Vec<Arc<dyn ToolSource>> {
+        let [plugins, subagents] = others;
+        vec![
+            Arc::new(self.search.clone()),
+            Arc::new(self.on_demand.clone()),
+            plugins,
+            subagents,
+            self.on_demand.loaded(),
+        ]
+    }
+
+    /// The interceptors that follow the model, and `others`. They come before compaction: the interceptors after one that
+    /// compacts are not called.
+    fn interceptors(&self, others: Vec<Arc<dyn Interceptor>>) -> Vec<Arc<dyn Interceptor>> {
+        let own = [self.on_demand.interceptor(), self.search.interceptor()];
+        own.into_iter().chain(others).collect()
     }
 }
 

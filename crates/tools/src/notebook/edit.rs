@@ -66,9 +66,8 @@ fn apply_edit(
     edit: &Edit,
     allow_inexact: bool,
 ) -> Result<(String, Match), CellEditError> {
-    let Some(notebook) = Notebook::parse(text) else {
-        return Ok((text.to_owned(), nothing()));
-    };
+    let not_found = || CellEditError::NotFound(MatchError::NotFound { index: 0 });
+    let notebook = Notebook::parse(text).ok_or_else(not_found)?;
     let single = std::slice::from_ref(edit);
     // Exactly in one cell before other ways in another.
     for inexact in [false, true] {
@@ -102,7 +101,7 @@ fn apply_edit(
             return Ok((notebook.with_sources(&changes), found));
         }
     }
-    Err(CellEditError::NotFound(MatchError::NotFound { index: 0 }))
+    Err(not_found())
 }
 
 fn nothing() -> Match {

@@ -67,7 +67,7 @@ pub(crate) fn render(notebook: &Notebook<'_>, first: usize, limit: usize) -> Ren
         let id = sanitize(&cell.id);
         let source = cell.source.strip_suffix('\n').unwrap_or(&cell.source);
         let _ = writeln!(text, "<cell id=\"{id}\"{kind}>\n{source}\n</cell>");
-        let outputs = cell.outputs.map(|outputs| outputs.get());
+        let outputs = cell.outputs.map(serde_json::value::RawValue::get);
         let outputs: Vec<Output> = outputs
             .and_then(|outputs| serde_json::from_str(outputs).ok())
             .unwrap_or_default();

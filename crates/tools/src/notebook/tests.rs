@@ -138,6 +138,18 @@ async fn edit_changes_only_the_source_of_a_cell() {
 }
 
 #[tokio::test]
+async fn edit_of_the_json_leaves_a_notebook() {
+    let bench = bench();
+    read(&bench, json!({})).await;
+    let change = json!({"old_string": "\"nbformat\": 4,", "new_string": "nbformat: 4,"});
+    assert_eq!(
+        text(&edit(&bench, change).await),
+        "`n.ipynb` would be no valid notebook any more; nothing was changed"
+    );
+    assert_eq!(file(&bench), NOTEBOOK);
+}
+
+#[tokio::test]
 async fn text_that_fits_in_several_cells_is_refused() {
     let bench = bench();
     let twice = NOTEBOOK.replace("\"Text.\"", "\"x = 1\\n\"");

@@ -96,14 +96,7 @@ pub(super) fn body(request: &Request) -> Body {
         }
     }
     if request.options.hosted_search {
-        let search =
-            json!({"type": "web_search_20250305", "name": "web_search", "max_uses": SEARCHES});
-        match body.get_mut("tools").and_then(Value::as_array_mut) {
-            Some(tools) => tools.push(search),
-            None => {
-                body.insert("tools".into(), json!([search]));
-            }
-        }
+        add_search(&mut body);
     }
     if !context.system_prompt.trim().is_empty() {
         let mut system = json!({"type": "text", "text": context.system_prompt});
@@ -123,6 +116,15 @@ pub(super) fn body(request: &Request) -> Body {
     Body {
         json: Value::Object(body),
         prefix_hash: prefix.map(|prefix| prefix.hash()),
+    }
+}
+
+/// Adds the search of the provider to the tools.
+fn add_search(body: &mut Map<String, Value>) {
+    let search = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": SEARCHES});
+    let tools = body.entry("tools").or_insert_with(|| json!([]));
+    if let Some(tools) = tools.as_array_mut() {
+        tools.push(search);
     }
 }
 
