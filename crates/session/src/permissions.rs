@@ -13,6 +13,7 @@ use osier_sandbox::Confinement;
 use osier_settings::Settings;
 
 use crate::emitter::Emitter;
+use crate::prompt::additional_directories;
 use crate::setup::SessionSetup;
 use crate::tool_policy::ToolPolicy;
 
@@ -71,7 +72,9 @@ impl PermissionState {
             interactive,
             background_after(setup),
         );
-        policy.with_environment(setup.settings.command_environment.clone())
+        policy
+            .with_environment(setup.settings.command_environment.clone())
+            .with_directories(additional_directories(setup))
     }
 
     pub(crate) fn set_mode(&self, mode: PermissionMode, emitter: &Emitter) {

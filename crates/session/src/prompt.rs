@@ -64,12 +64,17 @@ fn searching(tools: &[String]) -> &'static str {
     }
 }
 
-/// The system prompt of a session that offers `tools`.
-pub(crate) fn session_prompt(setup: &SessionSetup, context: &str, tools: &[String]) -> String {
+/// The additional directories of a session.
+pub(crate) fn additional_directories(setup: &SessionSetup) -> Vec<PathBuf> {
     let settings = &setup.settings;
     let directories = setup.directories.iter().chain(&settings.directories);
     let directories = directories.chain(&settings.project_directories);
-    let directories: Vec<PathBuf> = directories.cloned().collect();
+    directories.cloned().collect()
+}
+
+/// The system prompt of a session that offers `tools`.
+pub(crate) fn session_prompt(setup: &SessionSetup, context: &str, tools: &[String]) -> String {
+    let directories = additional_directories(setup);
     system_prompt(PromptParts {
         cwd: &setup.cwd,
         directories: &directories,

@@ -1,7 +1,7 @@
 //! The policy for tool calls of every agent of a session: hooks, permissions, the sandbox, and questions to the user.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +26,8 @@ pub(crate) struct ToolPolicy {
     background_after: Option<Duration>,
     /// Additional environment variables of commands.
     environment: BTreeMap<String, String>,
+    /// Additional directories of the project.
+    directories: Vec<PathBuf>,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
     /// Not set before a session is open.
@@ -47,6 +49,7 @@ impl ToolPolicy {
             interactive,
             background_after,
             environment: BTreeMap::new(),
+            directories: Vec::new(),
             hooks: None,
             reviewer: None,
         }
@@ -57,6 +60,15 @@ impl ToolPolicy {
     pub(crate) fn with_environment(self, environment: BTreeMap<String, String>) -> Self {
         Self {
             environment,
+            ..self
+        }
+    }
+
+    /// Lets patches change files in these directories, too.
+    #[must_use]
+    pub(crate) fn with_directories(self, directories: Vec<PathBuf>) -> Self {
+        Self {
+            directories,
             ..self
         }
     }
@@ -113,6 +125,7 @@ impl ToolPolicy {
             .confined(self.confinement.at(cwd))
             .with_background_after(self.background_after)
             .with_environment(&self.environment)
+            .with_directories(self.directories.clone())
     }
 
     /// The hooks of an agent in `workspace`, and the gate that decides on its calls. The gate comes after every

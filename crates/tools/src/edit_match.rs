@@ -117,7 +117,7 @@ pub(super) fn apply(
     edits: &[Edit],
     allow_inexact: bool,
 ) -> Result<Applied, MatchError> {
-    let applied = apply_together(original, edits, allow_inexact);
+    let applied = apply_together(original, edits, allow_inexact, None);
     match applied {
         Err(error @ (MatchError::NotFound { .. } | MatchError::Overlap { .. }))
             if edits.len() > 1 =>
@@ -128,13 +128,27 @@ pub(super) fn apply(
     }
 }
 
+/// Like [`apply()`], where `choose` keeps the places that an edit can mean. All edits refer to the original.
+pub(super) fn apply_where(
+    original: &str,
+    edits: &[Edit],
+    allow_inexact: bool,
+    choose: &Choose<'_>,
+) -> Result<Applied, MatchError> {
+    apply_together(original, edits, allow_inexact, Some(choose))
+}
+
+/// Keeps the places that the edit with this index can mean. The places are ranges of bytes of the original.
+pub(super) type Choose<'c> = dyn Fn(usize, &mut Vec<Range<usize>>) + 'c;
+
 /// Applies all `edits` to the original.
 fn apply_together(
     original: &str,
     edits: &[Edit],
     allow_inexact: bool,
+    choose: Option<&Choose<'_>>,
 ) -> Result<Applied, MatchError> {
-    let mut search = Search::new(original);
+    let mut search = Search::new(original, choose);
     let mut changes = Vec::new();
     let mut matches = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
@@ -175,6 +189,7 @@ fn apply_together(
 /// A text in which edits are searched for. Its views are created on demand.
 struct Search<'a> {
     original: &'a str,
+    choose: Option<&'a Choose<'a>>,
     exact: View<'a>,
     line_endings: Option<View<'a>>,
     normalized: Option<View<'a>>,
@@ -208,9 +223,10 @@ struct Seen {
 }
 
 impl<'a> Search<'a> {
-    fn new(original: &'a str) -> Self {
+    fn new(original: &'a str, choose: Option<&'a Choose<'a>>) -> Self {
         Self {
             original,
+            choose,
             exact: View::exact(original),
             line_endings: None,
             normalized: None,
@@ -221,7 +237,7 @@ impl<'a> Search<'a> {
     /// The places of one edit, by the first way that finds any.
     fn find(&mut self, edit: &Edit, index: usize) -> Result<Found, MatchError> {
         for meant in spelling::meanings(edit) {
-            let found = self.whole(&meant.edit);
+            let found = self.whole(&meant.edit, index);
             let Some(Whole { places, way, edge }) = found else {
                 continue;
             };
@@ -239,7 +255,11 @@ impl<'a> Search<'a> {
                 notes,
             });
         }
-        let place = segments::place(self.original, edit).ok_or(MatchError::NotFound { index })?;
+        let place = match self.choose {
+            None => segments::place(self.original, edit),
+            Some(_) => None,
+        };
+        let place = place.ok_or(MatchError::NotFound { index })?;
         let edit = Edit::default();
         let notes = vec![segments::NOTE];
         Ok(Found {
@@ -251,10 +271,11 @@ impl<'a> Search<'a> {
     }
 
     /// The places of the complete old text, and how they were found.
-    fn whole(&mut self, edit: &Edit) -> Option<Whole> {
+    fn whole(&mut self, edit: &Edit, index: usize) -> Option<Whole> {
         for level in [Level::Exact, Level::LineEndings, Level::Normalized] {
             let pattern = self.prepare(level, &edit.old);
-            let seen = self.seen(level, &pattern, edit);
+            let mut seen = self.seen(level, &pattern, edit);
+            chosen(self.choose, index, &mut seen, |seen| &seen.original);
             if seen.is_empty() {
                 continue;
             }
@@ -285,14 +306,18 @@ impl<'a> Search<'a> {
                 edge,
             });
         }
-        let limit = if edit.replace_all {
+        let limit = if edit.replace_all || self.choose.is_some() {
             usize::MAX
         } else {
             MAX_PLACES + 1
         };
         for (rule, lines) in lines::RULES.iter().zip(&mut self.lines) {
             let lines = lines.get_or_insert_with(|| Lines::new(self.original, rule));
-            let places = lines.places(edit, limit);
+            let mut places = lines.places(edit, limit);
+            // A place without known changes makes the text ambiguous and cannot be chosen.
+            if places.iter().all(|place| !place.splices.is_empty()) {
+                chosen(self.choose, index, &mut places, |place| &place.matched);
+            }
             if !places.is_empty() {
                 return Some(Whole {
                     places,
@@ -366,7 +391,7 @@ impl<'a> Search<'a> {
                 }
                 None => next_char(&view.text, offset),
             };
-            if !edit.replace_all && places.len() > MAX_PLACES {
+            if !edit.replace_all && self.choose.is_none() && places.len() > MAX_PLACES {
                 break;
             }
         }
@@ -383,6 +408,20 @@ impl<'a> Search<'a> {
             lines: lines.collect(),
             more: places.len() > MAX_PLACES,
         }
+    }
+}
+
+/// Removes what `choose` does not keep from `found`.
+fn chosen<T>(
+    choose: Option<&Choose<'_>>,
+    index: usize,
+    found: &mut Vec<T>,
+    range: impl Fn(&T) -> &Range<usize>,
+) {
+    if let Some(choose) = choose.filter(|_| !found.is_empty()) {
+        let mut kept: Vec<Range<usize>> = found.iter().map(|one| range(one).clone()).collect();
+        choose(index, &mut kept);
+        found.retain(|one| kept.contains(range(one)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user.
+//! The built-in tools of the agent: read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -31,6 +31,7 @@ pub mod diff;
 mod edit;
 mod edit_closest;
 mod edit_difference;
+mod edit_file;
 mod edit_match;
 mod edit_refusal;
 mod edit_stale;
@@ -56,6 +57,7 @@ mod ordered_jobs;
 mod output;
 mod output_directory;
 mod output_file;
+mod patch;
 mod preview;
 mod prompt_detection;
 mod read;
@@ -71,12 +73,13 @@ mod write;
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use thiserror::Error;
 
 use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
-pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
+pub use file_access::{FileArgument, FileTarget, FileUse, NamedFile, ReadFilter, ReadFilters};
 pub use preview::{link_target, preview};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
@@ -97,6 +100,10 @@ pub struct BuiltIn {
     pub main_argument: &'static str,
     /// The argument that names a file.
     pub file: Option<FileArgument>,
+    /// The files that a call names, for a tool that changes several.
+    pub files: Option<fn(&Value) -> Vec<NamedFile>>,
+    /// The tools that this one is another form of. Models get it instead of them, or not at all.
+    pub replaces: &'static [&'static str],
     make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
 }
 
@@ -114,7 +121,7 @@ const fn file(name: &'static str, purpose: FileUse) -> FileArgument {
 pub const SUBAGENT: &str = "task";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 9] = [
+pub const BUILT_IN: [BuiltIn; 10] = [
     BuiltIn {
         name: "read",
         label: "Read",
@@ -122,6 +129,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Read)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(read::ReadTool::new(workspace)),
     },
     BuiltIn {
@@ -131,6 +140,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Write)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(write::WriteTool::new(workspace)),
     },
     BuiltIn {
@@ -140,7 +151,20 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Edit)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(edit::EditTool::new(workspace)),
+    },
+    BuiltIn {
+        name: patch::NAME,
+        label: "Patch",
+        read_only: false,
+        asks_user: false,
+        main_argument: "input",
+        file: None,
+        files: Some(patch::named_files),
+        replaces: patch::REPLACES,
+        make: |workspace| Arc::new(patch::PatchTool::new(workspace)),
     },
     BuiltIn {
         name: "bash",
@@ -149,6 +173,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "command",
         file: None,
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(bash::BashTool::new(workspace)),
     },
     BuiltIn {
@@ -158,6 +184,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::Search)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(grep::GrepTool::new(workspace)),
     },
     BuiltIn {
@@ -167,6 +195,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::List)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(find::FindTool::new(workspace)),
     },
     BuiltIn {
@@ -176,6 +206,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "path",
         file: Some(file("path", FileUse::List)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(ls::LsTool::new(workspace)),
     },
     BuiltIn {
@@ -185,6 +217,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: false,
         main_argument: "",
         file: None,
+        files: None,
+        replaces: &[],
         make: |_| Arc::new(todo::TodoTool),
     },
     BuiltIn {
@@ -194,6 +228,8 @@ pub const BUILT_IN: [BuiltIn; 9] = [
         asks_user: true,
         main_argument: "",
         file: None,
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
     },
 ];

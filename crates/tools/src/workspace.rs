@@ -40,6 +40,8 @@ pub struct Workspace {
     survivors: Arc<Survivors>,
     editor: Option<Arc<dyn Editor>>,
     questions: Option<Questions>,
+    /// Additional directories of the project.
+    directories: Vec<PathBuf>,
 }
 
 impl Workspace {
@@ -64,7 +66,15 @@ impl Workspace {
             survivors: Arc::default(),
             editor: None,
             questions: None,
+            directories: Vec::new(),
         }
+    }
+
+    /// Adds directories of the project.
+    #[must_use]
+    pub fn with_directories(mut self, directories: Vec<PathBuf>) -> Self {
+        self.directories = directories;
+        self
     }
 
     /// Calls `observer` when a job starts or ends.
@@ -118,6 +128,12 @@ impl Workspace {
 
     pub fn cwd(&self) -> &Path {
         &self.shell.cwd
+    }
+
+    /// The working directory and the additional directories.
+    pub(super) fn roots(&self) -> Vec<&Path> {
+        let directories = self.directories.iter().map(PathBuf::as_path);
+        [self.cwd()].into_iter().chain(directories).collect()
     }
 
     /// `path` for messages.
