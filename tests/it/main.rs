@@ -23,6 +23,7 @@ mod compaction;
 mod completions;
 mod concurrency;
 mod context;
+mod dialects;
 mod discovery;
 mod docs;
 mod eval;

@@ -49,6 +49,7 @@ fn say(name: &str, gate: Option<Arc<Semaphore>>) -> Arc<dyn Tool> {
     });
     Arc::new(Say {
         spec: ToolSpec {
+            freeform: None,
             name: name.into(),
             description: "says".into(),
             parameters,

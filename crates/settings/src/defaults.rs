@@ -56,6 +56,7 @@ impl Default for Settings {
             sandbox_write: Vec::new(),
             pass_environment: Vec::new(),
             secret_warnings: true,
+            model_options: Vec::new(),
             command_environment: BTreeMap::new(),
             directories: Vec::new(),
             project_directories: Vec::new(),

@@ -3,7 +3,9 @@
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
 use super::screen::{ExitOutput, Images};
-use super::value::{address, cache_retention, network, number, restrictions, rules, text, texts};
+use super::value::{
+    address, cache_retention, model_options, network, number, restrictions, rules, text, texts,
+};
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
 use osier_llm::catalogue::refresh::SOURCE;
@@ -40,6 +42,15 @@ pub const SETTINGS: &[Setting] = &[
         accepts: "a list of \"PROVIDER/ID\"",
         description: "Models that lists show first; switching uses them when `models` is empty.",
         take: Plain(|settings, value| texts(value).map(|value| settings.favourites = value)),
+    },
+    Setting {
+        name: "model_options",
+        default: "{}",
+        accepts: "a table of tables by model, e.g. {\"openai/gpt-5*\" = {tools = \"edit\", verbosity = \"low\"}}, with `tools` (\"edit\", \"patch\" or \"gemini\"), `verbosity` (\"low\", \"medium\" or \"high\"), `service_tier` (a text) and `parallel_calls` (true or false)",
+        description: "The tools and request options of models, by \"PROVIDER/ID\", id or pattern.",
+        take: Plain(|settings, value| {
+            model_options(value).map(|value| settings.model_options = value)
+        }),
     },
     Setting {
         name: "plan_model",

@@ -30,6 +30,7 @@ const LISTED_COMMAND: usize = 200;
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
+        freeform: None,
         name: "bash".to_owned(),
         description: "Run a bash command in the working directory, without input. Long output is cut in the middle and stored in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
         parameters: json!({

@@ -29,6 +29,7 @@ use osier_llm::ToolSpec;
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
+        freeform: None,
         name: "edit".to_owned(),
         description: "Replace text in a file. old_string must occur once unless replace_all. For several places give edits; all refer to the original file.".to_owned(),
         parameters: json!({

@@ -7,6 +7,7 @@
 //! anything decides, and more than one place is an error. Only lines that differ between the old and the new text are
 //! rewritten: all other bytes of the file stay, and new lines use the line ending of the surrounding lines.
 
+mod choose;
 mod edges;
 mod indentation;
 mod lines;
@@ -19,6 +20,8 @@ use std::ops::Range;
 
 use osier_base::diff::{DiffTag, compare};
 
+pub(super) use self::choose::apply_where;
+use self::choose::{Choose, chosen};
 use self::lines::{Lines, Place};
 use super::edit_view::View;
 use super::line_window::count_newlines;
@@ -127,19 +130,6 @@ pub(super) fn apply(
         applied => applied,
     }
 }
-
-/// Like [`apply()`], where `choose` keeps the places that an edit can mean. All edits refer to the original.
-pub(super) fn apply_where(
-    original: &str,
-    edits: &[Edit],
-    allow_inexact: bool,
-    choose: &Choose<'_>,
-) -> Result<Applied, MatchError> {
-    apply_together(original, edits, allow_inexact, Some(choose))
-}
-
-/// Keeps the places that the edit with this index can mean. The places are ranges of bytes of the original.
-pub(super) type Choose<'c> = dyn Fn(usize, &mut Vec<Range<usize>>) + 'c;
 
 /// Applies all `edits` to the original.
 fn apply_together(
@@ -408,20 +398,6 @@ impl<'a> Search<'a> {
             lines: lines.collect(),
             more: places.len() > MAX_PLACES,
         }
-    }
-}
-
-/// Removes what `choose` does not keep from `found`.
-fn chosen<T>(
-    choose: Option<&Choose<'_>>,
-    index: usize,
-    found: &mut Vec<T>,
-    range: impl Fn(&T) -> &Range<usize>,
-) {
-    if let Some(choose) = choose.filter(|_| !found.is_empty()) {
-        let mut kept: Vec<Range<usize>> = found.iter().map(|one| range(one).clone()).collect();
-        choose(index, &mut kept);
-        found.retain(|one| kept.contains(range(one)));
     }
 }
 

@@ -42,6 +42,7 @@ mod file_access;
 mod file_states;
 pub mod files;
 mod find;
+pub mod forms;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod grep;

@@ -40,6 +40,7 @@ const MAX_LISTED: usize = 100;
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
     name: "read".to_owned(),
     description: format!(
         "Read a text file with line numbers, or an image. At most {MAX_LINES} lines a call; continue with offset."

@@ -24,6 +24,7 @@ use osier_llm::ToolSpec;
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
     name: "write".to_owned(),
     description: "Create or overwrite a file; creates parent directories.".to_owned(),
     parameters: json!({

@@ -281,6 +281,7 @@ impl TestTool {
     {
         Self {
             spec: ToolSpec {
+                freeform: None,
                 name: name.into(),
                 description: format!("the test tool {name}"),
                 parameters: json!({"type": "object"}),

@@ -216,7 +216,9 @@ pub const PROVIDERS: &[ProviderRow] = &[
         .compat(|| Compat { anthropic_version: Some("2026-10-21".to_owned()), ..Compat::default() }),
     row("openai", "OpenAI", "https://api.openai.com/v1", RESPONSES, &["OPENAI_API_KEY"])
         .base_url_env("OPENAI_BASE_URL")
-        .compat(|| Compat { developer_role: true, prompt_cache_key: true, ..Compat::default() }),
+        .compat(|| Compat {
+            developer_role: true, prompt_cache_key: true, freeform_tools: true, ..Compat::default()
+        }),
     row("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta", GOOGLE,
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
     row("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", CHAT, &["OPENROUTER_API_KEY"])
@@ -266,7 +268,9 @@ pub const PROVIDERS: &[ProviderRow] = &[
     row("azure", "Azure OpenAI", "https://{AZURE_OPENAI_RESOURCE_NAME}.openai.azure.com/openai/v1", RESPONSES,
         &["AZURE_OPENAI_API_KEY"])
         .base_url_env("AZURE_OPENAI_BASE_URL")
-        .compat(|| Compat { key_header: Some(KeyHeader::ApiKey), prompt_cache_key: true, ..Compat::default() }),
+        .compat(|| Compat {
+            key_header: Some(KeyHeader::ApiKey), prompt_cache_key: true, freeform_tools: true, ..Compat::default()
+        }),
     row("google-vertex", "Google Vertex",
         "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/google",
         GOOGLE, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])

@@ -101,7 +101,7 @@ pub(super) fn complete(text: &str) -> String {
     [text, end].concat()
 }
 
-fn joined(lines: &[String]) -> String {
+pub(super) fn joined(lines: &[String]) -> String {
     lines.iter().flat_map(|line| [line, "\n"]).collect()
 }
 

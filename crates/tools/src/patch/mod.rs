@@ -7,6 +7,7 @@ mod command;
 mod hunks;
 mod parse;
 mod paths;
+mod undo;
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,7 +23,7 @@ use super::file_access::{FileTarget, FileUse, NamedFile};
 use super::spellings;
 use super::workspace::Workspace;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
-use osier_llm::ToolSpec;
+use osier_llm::{Freeform, ToolSpec};
 
 pub(super) use self::command::patch_of_command;
 
@@ -36,6 +37,10 @@ pub(super) const REPLACES: &[&str] = &["write", "edit"];
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
+        freeform: Some(Freeform {
+        argument: INPUT.to_owned(),
+        grammar: include_str!("grammar.lark").to_owned(),
+    }),
     name: NAME.to_owned(),
     description: "Change files with a patch: `*** Begin Patch`, sections `*** Add File: PATH` (lines with +), `*** Update File: PATH` (`*** Move to: PATH` to rename; hunks begin with `@@`, optionally `@@ class or function`, and have 3 lines of context with a space around lines with - and +), `*** Delete File: PATH`, then `*** End Patch`. Paths are relative.".to_owned(),
     parameters: json!({
@@ -116,6 +121,44 @@ impl Tool for PatchTool {
             Ok(ToolOutput::success(report.text, to_value(&report.details)))
         };
         Box::pin(arguments::carry_out(arguments, "applying the patch", work))
+    }
+}
+
+/// The definition.
+pub(super) fn spec() -> &'static ToolSpec {
+    &SPEC
+}
+
+/// A patch that changes or creates one file as a call of `edit` or `write`.
+pub(super) fn as_edit(input: &str) -> Option<(&'static str, Value)> {
+    let patch = Patch::parse(input).ok()?;
+    let [section] = &patch.sections[..] else {
+        return None;
+    };
+    let path = &section.path;
+    match &section.action {
+        Action::Add(content) => Some(("write", json!({"file_path": path, "content": content}))),
+        Action::Update {
+            moved_to: None,
+            hunks,
+        } => {
+            let edit = |hunk: &parse::Hunk| {
+                let (old, new) = (hunks::joined(&hunk.old), hunks::joined(&hunk.new));
+                json!({"old_string": old, "new_string": new})
+            };
+            let mut edits: Vec<Value> = hunks.iter().map(edit).collect();
+            let arguments = match &mut edits[..] {
+                [only] => {
+                    let mut arguments = json!({"file_path": path});
+                    arguments["old_string"] = only["old_string"].take();
+                    arguments["new_string"] = only["new_string"].take();
+                    arguments
+                }
+                _ => json!({"file_path": path, "edits": edits}),
+            };
+            Some(("edit", arguments))
+        }
+        _ => None,
     }
 }
 

@@ -48,9 +48,8 @@ pub(super) enum Action {
 pub(super) struct Hunk {
     /// Lines above the hunk, such as the one of a class and the one of its method: hints where it is.
     pub(super) headers: Vec<String>,
-    /// The unchanged and the removed lines.
+    /// The unchanged lines, with the removed and with the added ones.
     pub(super) old: Vec<String>,
-    /// The unchanged and the added lines.
     pub(super) new: Vec<String>,
     /// The hunk is at the end of the file.
     pub(super) at_end: bool,
