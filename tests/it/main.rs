@@ -42,6 +42,7 @@ mod mcp;
 mod mcp_conformance;
 mod model_refresh;
 mod no_model;
+mod patches;
 mod peer_files;
 mod permissions;
 mod plugin_examples;

@@ -30,6 +30,7 @@ fn model(provider: &str) -> Model {
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
         compat: osier_llm::Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }
 

@@ -68,6 +68,7 @@ mod jobs;
 pub mod known_secrets;
 mod mcp;
 pub mod models;
+mod nearby;
 mod open_session;
 mod permissions;
 mod plugins;

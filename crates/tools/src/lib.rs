@@ -266,8 +266,12 @@ pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<Too
     {
         return Err(UnknownTool { name: name.clone() });
     }
-    let is_wanted =
-        |tool: &&BuiltIn| names.is_none_or(|names| names.iter().any(|name| name == tool.name));
+    let is_named = |tool: &str| names.is_none_or(|names| names.iter().any(|name| name == tool));
+    // Another form of tools comes with them.
+    let is_form = |tool: &BuiltIn| {
+        !tool.replaces.is_empty() && tool.replaces.iter().all(|name| is_named(name))
+    };
+    let is_wanted = |tool: &&BuiltIn| is_named(tool.name) || is_form(tool);
     let tools = BUILT_IN.iter().filter(is_wanted);
     Ok(tools
         .map(|tool| (tool.make)(Arc::clone(workspace)))
@@ -289,10 +293,16 @@ mod tests {
         assert_eq!(names(None).unwrap(), BUILT_IN.map(|tool| tool.name));
         let wanted = ["bash".to_owned(), "read".to_owned()];
         assert_eq!(names(Some(&wanted)).unwrap(), ["read", "bash"]);
+        let wanted = ["edit".to_owned(), "write".to_owned()];
+        assert_eq!(
+            names(Some(&wanted)).unwrap(),
+            ["write", "edit", "apply_patch"]
+        );
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user";
+        let hint =
+            "expected one of read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user";
         assert_eq!(error.hint(), hint);
     }
 

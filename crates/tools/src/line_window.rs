@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn bytes_limit_the_window_to_complete_lines() {
-        let scan = scan_all(b"aaa\nbbb\nccc\n", 1, 10, 25);
+        let scan = scan_all(b"aaa\nbbb\nccc\n", 1, 10, 15);
         assert_eq!(scan.text, "1\taaa\n2\tbbb\n");
         assert_eq!((scan.lines_read, scan.total_lines), (2, 3));
     }

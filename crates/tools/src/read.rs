@@ -389,9 +389,9 @@ mod tests {
         let expected = "3\t3\n4\t4\n[lines 3-4 of 6000; continue with offset 5]\n";
         assert_eq!(part, expected);
         let all = read_text(&bench, json!({"file_path": "long", "limit": 9000})).await;
-        assert!(all.ends_with("  5000\t5000\n[lines 1-5000 of 6000; continue with offset 5001]\n"));
+        assert!(all.ends_with("\n5000\t5000\n[lines 1-5000 of 6000; continue with offset 5001]\n"));
         let end = read_text(&bench, json!({"file_path": "long", "offset": 6000})).await;
-        assert_eq!(end, "  6000\t6000\n");
+        assert_eq!(end, "6000\t6000\n");
     }
 
     #[tokio::test]
@@ -399,8 +399,10 @@ mod tests {
         let bench = Bench::new();
         bench.put("wide", format!("{}\n", "x".repeat(1016)).repeat(1000));
         let output = bench.run("read", json!({"file_path": "wide"})).await;
-        assert_eq!(output.details["linesRead"], 256);
-        assert!(text(&output).ends_with("[lines 1-256 of 1000; continue with offset 257]\n"));
+        assert_eq!(output.details["linesRead"], 73);
+        assert!(text(&output).ends_with(
+            "[lines 1-73 of 1000, about 25000 tokens, the limit of one read; continue with offset 74]\n"
+        ));
     }
 
     #[tokio::test]

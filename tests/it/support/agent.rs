@@ -46,6 +46,7 @@ pub(crate) fn model(reference: &str) -> Model {
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
         compat: Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }
 

@@ -371,6 +371,7 @@ mod tests {
                 bound_thinking: true,
                 ..Compat::default()
             },
+            tuning: Tuning::default(),
         };
         assert_eq!(**haiku, expected);
     }

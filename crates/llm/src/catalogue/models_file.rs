@@ -484,6 +484,7 @@ mod tests {
             price: Price::default(),
             headers: BTreeMap::from([("x-team".to_owned(), "a".to_owned())]),
             compat,
+            tuning: Tuning::default(),
         };
         assert_eq!(**catalogue.get("lab/small").unwrap(), small);
         let big = Model {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::emitter::{Callback, Emitter};
+use crate::nearby::Nearby;
 use crate::review::{ReviewNews, SessionReviewer};
 use crate::setup::SessionSetup;
 use crate::tool_policy::ToolPolicy;
@@ -24,6 +25,7 @@ pub(crate) struct SessionContext {
     pub policy: ToolPolicy,
     pub plugins: Arc<Plugins>,
     pub hooks: Arc<Hooks>,
+    pub nearby: Nearby,
 }
 
 impl SessionContext {

@@ -359,12 +359,13 @@ fn listeners(
     }
     let (hooks, gate) = policy.interceptors(workspace, Role::Main);
     let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
-    let own: [Arc<dyn Interceptor>; 4] = [
+    let own: [Arc<dyn Interceptor>; 5] = [
         Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
         Arc::new(MessageRecorder::new(writer, tell_stored)),
         Arc::new(compactor.clone()),
         // After everything that can change a call.
         Arc::new(gate),
+        Arc::new(context.nearby.interceptor(workspace, &context.emitter)),
     ];
     let files = store
         .path()
