@@ -144,6 +144,7 @@ fn model(url: &str) -> Model {
         price: Price::default(),
         headers: BTreeMap::new(),
         compat: Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }
 

@@ -107,6 +107,7 @@ fn model(base: &str, api: Api) -> Model {
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
         compat: Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }
 

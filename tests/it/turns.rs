@@ -30,6 +30,7 @@ fn model(provider: &str) -> Model {
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
         compat: osier_llm::Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }
 
@@ -49,6 +50,7 @@ fn say(name: &str, gate: Option<Arc<Semaphore>>) -> Arc<dyn Tool> {
     });
     Arc::new(Say {
         spec: ToolSpec {
+            freeform: None,
             name: name.into(),
             description: "says".into(),
             parameters,

@@ -81,7 +81,7 @@ fn full_and_read_only_disks_leave_files_unchanged() {
         return;
     };
     let output = home.normal(&output);
-    let read = "     1\tone\n     2\ttwo\n";
+    let read = "1\tone\n2\ttwo\n";
     let expected = [
         read,
         "no space left to write `WORK/small/f`; free some space and try again; nothing was changed",
@@ -181,7 +181,7 @@ fn revoked_permissions_are_respected() {
     let refused = "no permission to write `WORK/lost/f`; change the permissions of the file and its directory, or write elsewhere";
     let unreadable = "cannot read `lost/f`: Permission denied (os error 13)";
     let expected = [
-        "     1\tone\n",
+        "1\tone\n",
         "(no output)",
         refused,
         refused,

@@ -123,6 +123,7 @@ async fn outcome(wire: Wire, fault: Fault) -> io::Result<(String, Option<StreamE
         price: Price::default(),
         headers: BTreeMap::new(),
         compat: Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     };
     let request = Request {
         model: Arc::new(model),

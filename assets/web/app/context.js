@@ -19,7 +19,10 @@ export async function contextTree(conversation) {
     found.set(name, { use, size });
   };
   for (const call of conversation.calls.values()) {
-    if (call.state === "good" && USES[call.name])
+    if (call.state !== "good") continue;
+    for (const file of call.result?.details?.files ?? [])
+      if (call.name === "apply_patch" && file.kind !== "delete") note(file.filePath, "changed");
+    if (USES[call.name])
       note(call.result?.details?.filePath ?? call.arguments?.file_path, USES[call.name]);
   }
   for (const { role, message } of conversation.items) {

@@ -31,8 +31,8 @@ export function rows(patch) {
     } else if (sign === "+") {
       added.push({ kind: "add", number: after++, text });
       rows.push(added.at(-1));
-    } else if (sign === "\\") {
-      rows.push({ kind: "note", text: line });
+    } else if (sign === "\\" || line.startsWith("diff --git ")) {
+      rows.push({ kind: "note", text: line.replace(/^diff --git a\/.* b\//, "") });
     } else {
       rows.push({ kind: "same", number: after, text });
       before++;

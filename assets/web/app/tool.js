@@ -9,6 +9,7 @@ import { imageSource } from "./images.js";
 const TOOLS = {
   read: { now: "Reading", done: "Read", what: (given, cwd) => relative(given.file_path, cwd) },
   write: { now: "Writing", done: "Wrote", what: (given, cwd) => relative(given.file_path, cwd) },
+  apply_patch: { now: "Patching", done: "Patched", what: (given) => patched(given.input) },
   edit: { now: "Editing", done: "Edited", what: (given, cwd) => relative(given.file_path, cwd) },
   bash: { now: "Running", done: "Ran", what: (given) => line(given.command) },
   grep: { now: "Searching", done: "Searched", what: (given) => line(given.pattern) },
@@ -18,6 +19,12 @@ const TOOLS = {
   exit_plan_mode: { now: "Presenting a plan", done: "Presented a plan", what: () => "" },
   task: { now: "Working on", done: "Worked on", what: (given) => line(given.description ?? given.prompt) },
 };
+
+/** The files of a patch. */
+function patched(input) {
+  const names = [...String(input ?? "").matchAll(/^\*\*\* (?:Add File|Update File|Delete File|Move to): *(.+)$/gm)];
+  return line(names.map(([, name]) => name.trim()).join(", "));
+}
 
 function other(name) {
   const what = (given) =>

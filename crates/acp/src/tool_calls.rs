@@ -11,6 +11,8 @@ use osier_base::visible::one_line;
 use osier_llm::ContentBlock;
 use osier_protocol::PLAN_TOOL;
 use osier_protocol::questions::Subject;
+use osier_tools::NamedFile;
+use osier_tools::diff::by_file;
 
 /// How many bytes of the output of a running call are shown. Each update repeats them.
 const OUTPUT_SHOWN: usize = 4096;
@@ -23,7 +25,7 @@ pub(super) fn started(id: &str, name: &str, arguments: &Value, cwd: &Path) -> ac
     acp::ToolCall::new(id.to_owned(), title(name, arguments))
         .kind(kind(name))
         .status(acp::ToolCallStatus::InProgress)
-        .locations(location(arguments, cwd).into_iter().collect())
+        .locations(locations(name, arguments, cwd))
         .raw_input(arguments.clone())
 }
 
@@ -48,6 +50,7 @@ pub(super) fn finished(id: &str, message: &ToolResultMessage, cwd: &Path) -> acp
     let succeeded = message.status == ToolStatus::Success;
     let mut content = match (details["filePath"].as_str(), details["diff"].as_str()) {
         (Some(path), Some(diff)) => hunks(&absolute(cwd, path), diff),
+        (None, Some(diff)) => hunks_of_files(cwd, diff),
         _ => Vec::new(),
     };
     if content.is_empty() || !succeeded {
@@ -76,7 +79,10 @@ pub(super) fn questioned(
     let content = match subject {
         None => Vec::new(),
         Some(Subject::Command { command, .. }) => vec![fenced(command).into()],
-        Some(Subject::Diff { path, diff }) => hunks(&absolute(cwd, path), diff),
+        Some(Subject::Diff { path, diff }) if by_file(diff).len() == 1 => {
+            hunks(&absolute(cwd, path), diff)
+        }
+        Some(Subject::Diff { diff, .. }) => hunks_of_files(cwd, diff),
         Some(Subject::Text { text }) => vec![fenced(text).into()],
         Some(Subject::Markdown { text }) => vec![text.clone().into()],
     };
@@ -94,7 +100,7 @@ fn update(id: &str, fields: acp::ToolCallUpdateFields) -> acp::ToolCallUpdate {
 pub(super) fn kind(tool: &str) -> acp::ToolKind {
     match tool {
         "bash" => acp::ToolKind::Execute,
-        "edit" | "write" => acp::ToolKind::Edit,
+        "apply_patch" | "edit" | "write" => acp::ToolKind::Edit,
         "find" | "grep" | "ls" => acp::ToolKind::Search,
         "read" => acp::ToolKind::Read,
         "task" | "todo" => acp::ToolKind::Think,
@@ -108,10 +114,28 @@ pub(super) fn title(tool: &str, arguments: &Value) -> String {
     let argument = ["command", "file_path", "pattern", "path", "description"]
         .iter()
         .find_map(|name| arguments.get(name)?.as_str());
-    match argument {
+    let files = || {
+        let files = named_files(tool, arguments).into_iter();
+        let names: Vec<String> = files.map(|file| file.path).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    match argument.map(str::to_owned).or_else(files) {
         Some(argument) => one_line(&format!("{tool} {argument}"), TITLE_SHOWN),
         None => tool.to_owned(),
     }
+}
+
+/// The files of a call that changes several.
+fn named_files(tool: &str, arguments: &Value) -> Vec<NamedFile> {
+    let files = osier_tools::find(tool).and_then(|tool| tool.files);
+    files.map_or_else(Vec::new, |files| files(arguments))
+}
+
+/// The files that a call names.
+fn locations(tool: &str, arguments: &Value, cwd: &Path) -> Vec<acp::ToolCallLocation> {
+    let several = named_files(tool, arguments).into_iter();
+    let several = several.map(|file| acp::ToolCallLocation::new(absolute(cwd, &file.path)));
+    several.chain(location(arguments, cwd)).collect()
 }
 
 /// The file that a call names.
@@ -122,6 +146,14 @@ fn location(arguments: &Value, cwd: &Path) -> Option<acp::ToolCallLocation> {
     let line = arguments.get("offset").and_then(Value::as_u64);
     let line = line.and_then(|line| u32::try_from(line).ok());
     Some(acp::ToolCallLocation::new(absolute(cwd, path.as_str()?)).line(line))
+}
+
+/// The hunks of a diff of several files.
+fn hunks_of_files(cwd: &Path, diff: &str) -> Vec<acp::ToolCallContent> {
+    let parts = by_file(diff).into_iter();
+    parts
+        .flat_map(|(name, part)| hunks(&absolute(cwd, name), part))
+        .collect()
 }
 
 /// As text, because the protocol has no other paths.

@@ -69,6 +69,7 @@ mod sigv4;
 pub mod sse;
 mod status;
 mod surrogates;
+mod tuning;
 mod url_template;
 mod usage;
 mod wire;
@@ -84,11 +85,13 @@ pub use message::{
 };
 pub use model::{Api, Compat, KeyHeader, Modality, Model, ThinkingFormat, ThinkingLevel};
 pub use provider::{
-    CacheRetention, CallOptions, Context, EventStream, Provider, Request, ToolChoice, ToolSpec,
+    CacheRetention, CallOptions, Context, EventStream, Freeform, Provider, Request, ToolChoice,
+    ToolSpec,
 };
 pub use providers::Providers;
 pub use scripted::{Script, ScriptedProvider};
 pub use secret::Secret;
 pub use status::TurnStatus;
+pub use tuning::{ModelOptions, Preamble, ToolForm, Tuning, TuningChange, Verbosity};
 pub use usage::{Cost, Price, PriceTier, Tiers, TooManyTiers, Usage};
 pub use wire::ignores_temperature;

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::tuning::Tuning;
 use super::usage::Price;
 
 /// A wire format.
@@ -144,6 +145,9 @@ pub struct Model {
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
     pub compat: Compat,
+    /// What it is trained with, and options of its requests.
+    #[serde(default, skip_serializing_if = "Tuning::is_default")]
+    pub tuning: Tuning,
 }
 
 /// Prints only the names of headers: their values can be keys.
@@ -163,6 +167,7 @@ impl fmt::Debug for Model {
             .field("price", &self.price)
             .field("headers", &Names(&self.headers))
             .field("compat", &self.compat)
+            .field("tuning", &self.tuning)
             .finish()
     }
 }
@@ -279,6 +284,8 @@ pub struct Compat {
     pub signed_calls: bool,
     /// Google: tool results can contain images.
     pub images_in_results: bool,
+    /// Responses: the server has freeform tools with a grammar.
+    pub freeform_tools: bool,
 }
 
 impl Compat {

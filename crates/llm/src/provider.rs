@@ -51,6 +51,20 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of the arguments object.
     pub parameters: Value,
+    /// For APIs with freeform tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freeform: Option<Freeform>,
+}
+
+/// How a tool with one argument, a text, is offered where models can write it without JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Freeform {
+    /// The argument.
+    pub argument: String,
+    /// What the text can be, as a grammar of Lark.
+    pub grammar: String,
 }
 
 /// The options of a call.

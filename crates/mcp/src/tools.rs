@@ -122,6 +122,7 @@ impl ServerTool {
             |read: fn(&rmcp::model::ToolAnnotations) -> Option<bool>| annotations.and_then(read);
         Self {
             spec: ToolSpec {
+                freeform: None,
                 name: tool_name(&server, &tool),
                 description,
                 parameters,

@@ -13,7 +13,7 @@ use super::tool_names::ToolNames;
 use osier_base::real_path::RealPath;
 use osier_base::visible::visible;
 use osier_base::{path, real_path};
-use osier_tools::{FileTarget, WebAddress};
+use osier_tools::{FileTarget, FileUse, WebAddress};
 
 /// Files that accept any output and store nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
@@ -124,7 +124,8 @@ impl Aspect {
 
     /// Whether it writes a file.
     pub(super) fn writes(&self) -> bool {
-        matches!(self.tool.called.as_str(), "write" | "edit") && !self.paths().is_empty()
+        matches!(self.tool.called.as_str(), "write" | "edit" | "apply_patch")
+            && !self.paths().is_empty()
     }
 
     /// The names of its file, the real path first.
@@ -142,8 +143,8 @@ impl Aspect {
 impl Aspects {
     /// What the call of `tool` with `arguments` does in `cwd`.
     pub(super) fn of(tool: ToolNames, arguments: &Value, cwd: &Path) -> Self {
-        let target = FileTarget::of(&tool.called, arguments, cwd);
-        Self::of_target(tool, arguments, target.as_ref(), cwd)
+        let targets = FileTarget::all(&tool.called, arguments, cwd);
+        Self::of_targets(tool, arguments, &targets, cwd)
     }
 
     /// What showing the file at the real path `path` means, which a search has found.
@@ -151,11 +152,11 @@ impl Aspects {
         ["read", "grep"].map(|tool| Aspect::of(tool, What::File(Vec::new(), path.to_owned())))
     }
 
-    /// Like `of` for a call whose file was resolved.
-    pub(super) fn of_target(
+    /// Like `of` for a call whose files were resolved.
+    pub(super) fn of_targets(
         names: ToolNames,
         arguments: &Value,
-        target: Option<&FileTarget>,
+        targets: &[FileTarget],
         cwd: &Path,
     ) -> Self {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str);
@@ -169,6 +170,10 @@ impl Aspects {
             };
         }
         let known = osier_tools::find(tool);
+        if known.is_some_and(|known| known.files.is_some()) {
+            return Self::of_files(names, targets);
+        }
+        let target = targets.first();
         let argument = known.and_then(|known| known.file);
         let is_given = argument.is_some_and(|argument| text(argument.name).is_some());
         let file = target.map(|target| What::File(target.names.clone(), target.real.clone()));
@@ -195,6 +200,26 @@ impl Aspects {
             }],
             tool: names,
             reads: reads.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What a call does that changes several files. Without any, it does nothing.
+    fn of_files(names: ToolNames, targets: &[FileTarget]) -> Self {
+        let file = |target: &FileTarget| What::File(target.names.clone(), target.real.clone());
+        let changed = targets.iter().map(|target| Aspect {
+            tool: names.doing(match target.purpose {
+                FileUse::Edit => &["edit"],
+                _ => &["write"],
+            }),
+            what: file(target),
+        });
+        let shown = targets.iter().filter(|target| target.purpose.shows());
+        let shown = shown.map(|target| Aspect::of("read", file(target)));
+        Self {
+            list: changed.collect(),
+            reads: shown.collect(),
+            tool: names,
             ..Self::default()
         }
     }
@@ -273,7 +298,16 @@ impl Aspects {
             patterns.retain(|pattern| can_be_offered(pattern));
             return patterns;
         }
-        if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
+        if self.list.len() > 1 {
+            // A rule for one of several files would not allow the call.
+            let mut files = self
+                .list
+                .iter()
+                .flat_map(|aspect| aspect.paths().first().copied());
+            if files.all(|file| file.starts_with(cwd)) {
+                patterns.push(format!("{tool}(./**)"));
+            }
+        } else if let Some(What::File(_, meant)) = self.list.first().map(|aspect| &aspect.what) {
             let below = meant.strip_prefix(cwd).ok();
             let shown = below.filter(|path| !path.as_os_str().is_empty());
             let shown = shown.unwrap_or(meant);

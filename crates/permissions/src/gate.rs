@@ -89,12 +89,14 @@ impl Gate {
         let _ = self.workspace.confinement().prepare().await;
         let confined = self.confines(&call.name).await;
         let (tool, arguments) = (&call.name, &call.arguments);
-        let target = self.workspace.file_target(tool, arguments);
-        let verdict = self.verdict(tool, arguments, target.as_ref(), hint.as_ref(), confined);
-        let (verdict, leaves) = match (verdict, &target) {
-            (Verdict::Deny(reason), _) => return ToolDecision::Deny { reason },
-            (verdict, Some(target)) if self.leaves_sandbox(target) => (asked(verdict), true),
-            (verdict, _) => (verdict, false),
+        let targets = self.workspace.file_targets(tool, arguments);
+        let verdict = self.verdict(tool, arguments, &targets, hint.as_ref(), confined);
+        let (verdict, leaves) = match verdict {
+            Verdict::Deny(reason) => return ToolDecision::Deny { reason },
+            verdict if targets.iter().any(|target| self.leaves_sandbox(target)) => {
+                (asked(verdict), true)
+            }
+            verdict => (verdict, false),
         };
         let question = match verdict {
             Verdict::Allow => None,
@@ -107,7 +109,7 @@ impl Gate {
             Some((patterns, why)) => {
                 let open = OpenCall {
                     call,
-                    target: target.as_ref(),
+                    targets: &targets,
                     patterns,
                     leaves,
                     confined,
@@ -115,8 +117,8 @@ impl Gate {
                 self.permission(open, why, cancel).await
             }
         };
-        if let (ToolDecision::Allow, Some(target)) = (&decision, target) {
-            self.workspace.approve(&call.id, tool, arguments, target);
+        if decision == ToolDecision::Allow {
+            self.workspace.approve(&call.id, tool, arguments, targets);
         }
         decision
     }
@@ -128,7 +130,7 @@ impl Gate {
         why: Option<String>,
         cancel: &CancellationToken,
     ) -> ToolDecision {
-        let OpenCall { call, target, .. } = open;
+        let OpenCall { call, targets, .. } = open;
         if let Some(decision) = self.advised(&open, cancel).await {
             return decision;
         }
@@ -148,16 +150,16 @@ impl Gate {
             return ToolDecision::Deny { reason };
         }
         let link =
-            target.and_then(|target| osier_tools::link_target(&self.workspace, &self.root, target));
+            |target: &FileTarget| osier_tools::link_target(&self.workspace, &self.root, target);
         let mut reasons = vec![why.clone()];
-        reasons.extend(link);
+        reasons.extend(targets.iter().filter_map(link));
         reasons.retain(|reason| !reason.is_empty());
         let title = self.title(&call.name, open.leaves, &reasons.join("; "));
         let asked = AskedFor {
             leaves: open.leaves,
             why: Some(why),
         };
-        self.ask(call, title, target, open.patterns, asked, cancel)
+        self.ask(call, title, targets, open.patterns, asked, cancel)
             .await
     }
 
@@ -169,7 +171,11 @@ impl Gate {
     ) -> Result<String, ToolDecision> {
         let request = ReviewRequest {
             call: open.call,
-            file: open.target.map(|target| target.real.as_path()),
+            files: &open
+                .targets
+                .iter()
+                .map(|target| target.real.as_path())
+                .collect::<Vec<_>>(),
             workspace: &self.workspace,
         };
         let deny = |reason| Err(ToolDecision::Deny { reason });
@@ -180,7 +186,7 @@ impl Gate {
         }
         // The mode and the rules can have changed meanwhile.
         let (tool, arguments) = (&open.call.name, &open.call.arguments);
-        match self.verdict(tool, arguments, open.target, None, open.confined) {
+        match self.verdict(tool, arguments, open.targets, None, open.confined) {
             Verdict::Allow | Verdict::Review { .. } => Err(ToolDecision::Allow),
             Verdict::Ask { why, .. } => Ok(why),
             Verdict::Deny(reason) => deny(reason),
@@ -192,13 +198,16 @@ impl Gate {
         &self,
         tool: &str,
         arguments: &Value,
-        target: Option<&FileTarget>,
+        targets: &[FileTarget],
         hint: Option<&Hint>,
         confined: bool,
     ) -> Verdict {
-        let target = target.map(|target| self.permissions.for_rules(target, &self.root));
         let rules = &self.permissions;
-        rules.decide_target(tool, arguments, target.as_ref(), hint, confined)
+        let targets = targets
+            .iter()
+            .map(|target| rules.for_rules(target, &self.root));
+        let targets: Vec<FileTarget> = targets.collect();
+        rules.decide_targets(tool, arguments, &targets, hint, confined)
     }
 
     /// Whether the call writes where the sandbox denies it to commands.
@@ -210,10 +219,12 @@ impl Gate {
         let read_only = self.workspace.confinement().mode() == SandboxMode::ReadOnly;
         let question = match tool {
             _ if leaves && read_only => "The sandbox is read-only. Write anyway?",
+            "apply_patch" if leaves => "The sandbox denies writing these files. Write anyway?",
             _ if leaves => "The sandbox denies writing this file. Write anyway?",
             "bash" => "Run this command?",
             "write" => "Write this file?",
             "edit" => "Make this change?",
+            "apply_patch" => "Apply this patch?",
             "read" => "Read this file?",
             "web_fetch" => "Fetch this page?",
             "web_search" => "Search the web?",
@@ -268,15 +279,15 @@ impl Gate {
         &self,
         call: &ToolCall,
         title: String,
-        target: Option<&FileTarget>,
+        targets: &[FileTarget],
         patterns: Vec<String>,
         asked: AskedFor,
         cancel: &CancellationToken,
     ) -> ToolDecision {
         let workspace = Arc::clone(&self.workspace);
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        let target = target.cloned();
-        let preview = move || osier_tools::preview(&workspace, &name, &arguments, target.as_ref());
+        let targets = targets.to_vec();
+        let preview = move || osier_tools::preview(&workspace, &name, &arguments, &targets);
         let subject = osier_base::task::spawn_blocking(preview)
             .await
             .ok()
@@ -321,12 +332,12 @@ impl Gate {
         &self,
         call: &ToolCall,
         arguments: &Value,
-        target: Option<&FileTarget>,
+        targets: &[FileTarget],
         asked: &AskedFor,
         confined: bool,
     ) -> Option<AskedFor> {
-        let leaves = target.is_some_and(|target| self.leaves_sandbox(target));
-        let why = match self.verdict(&call.name, arguments, target, None, confined) {
+        let leaves = targets.iter().any(|target| self.leaves_sandbox(target));
+        let why = match self.verdict(&call.name, arguments, targets, None, confined) {
             Verdict::Ask { why, .. } => why,
             _ => String::new(),
         };
@@ -345,7 +356,7 @@ impl Gate {
         &self,
         call: &ToolCall,
         arguments: &Value,
-        target: Option<&FileTarget>,
+        targets: &[FileTarget],
         needed: AskedFor,
         cancel: &CancellationToken,
     ) -> ToolDecision {
@@ -363,7 +374,7 @@ impl Gate {
             arguments: arguments.clone(),
             ..call.clone()
         };
-        self.ask(&edited, title, target, Vec::new(), needed, cancel)
+        self.ask(&edited, title, targets, Vec::new(), needed, cancel)
             .await
     }
 
@@ -385,25 +396,21 @@ impl Gate {
                 // Deny rules also apply to arguments that the user edited.
                 let confined = self.confines(&call.name).await;
                 let hint = Some(&Hint::Allow);
-                let target = self.workspace.file_target(&call.name, &arguments);
-                let verdict = self.verdict(&call.name, &arguments, target.as_ref(), hint, confined);
+                let targets = self.workspace.file_targets(&call.name, &arguments);
+                let verdict = self.verdict(&call.name, &arguments, &targets, hint, confined);
                 if let Verdict::Deny(reason) = verdict {
                     return deny(reason);
                 }
-                if let Some(needed) =
-                    self.needs_more(call, &arguments, target.as_ref(), asked, confined)
-                {
+                if let Some(needed) = self.needs_more(call, &arguments, &targets, asked, confined) {
                     let decision =
-                        Box::pin(self.ask_again(call, &arguments, target.as_ref(), needed, cancel));
+                        Box::pin(self.ask_again(call, &arguments, &targets, needed, cancel));
                     match decision.await {
                         ToolDecision::Allow => {}
                         other => return other,
                     }
                 }
-                if let Some(target) = target {
-                    let (id, tool) = (&call.id, &call.name);
-                    self.workspace.approve(id, tool, &arguments, target);
-                }
+                let (id, tool) = (&call.id, &call.name);
+                self.workspace.approve(id, tool, &arguments, targets);
                 ToolDecision::Rewrite { arguments }
             }
             Answer::Refuse {
@@ -429,7 +436,7 @@ struct AskedFor {
 /// A call that needs permission.
 struct OpenCall<'a> {
     call: &'a ToolCall,
-    target: Option<&'a FileTarget>,
+    targets: &'a [FileTarget],
     /// The rules that can be saved.
     patterns: Vec<String>,
     /// It writes where the sandbox denies it to commands.

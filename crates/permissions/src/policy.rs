@@ -265,20 +265,20 @@ impl Permissions {
         hint: Option<&Hint>,
         confined: bool,
     ) -> Verdict {
-        let target = FileTarget::of(tool, arguments, &self.cwd);
-        self.decide_target(tool, arguments, target.as_ref(), hint, confined)
+        let targets = FileTarget::all(tool, arguments, &self.cwd);
+        self.decide_targets(tool, arguments, &targets, hint, confined)
     }
 
-    /// Like [`Self::decide`] for a call whose file was resolved to `target`.
-    pub fn decide_target(
+    /// Like [`Self::decide`] for a call whose files were resolved to `targets`.
+    pub fn decide_targets(
         &self,
         tool: &str,
         arguments: &Value,
-        target: Option<&FileTarget>,
+        targets: &[FileTarget],
         hint: Option<&Hint>,
         confined: bool,
     ) -> Verdict {
-        let aspects = Aspects::of_target(self.names(tool), arguments, target, &self.cwd);
+        let aspects = Aspects::of_targets(self.names(tool), arguments, targets, &self.cwd);
         let command = aspects.command.as_deref().unwrap_or_default();
         if let Some(problem) = osier_tools::control_characters(command) {
             return Verdict::Deny(problem);

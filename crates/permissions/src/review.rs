@@ -26,8 +26,8 @@ pub trait Reviewer: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct ReviewRequest<'a> {
     pub call: &'a ToolCall,
-    /// The real path of the file that the call names.
-    pub file: Option<&'a Path>,
+    /// The real paths of the files that the call names.
+    pub files: &'a [&'a Path],
     pub workspace: &'a Workspace,
 }
 

@@ -26,7 +26,18 @@ pub trait ServerTools: Send + Sync + fmt::Debug {
 pub(super) struct ToolNames {
     /// As models call it.
     pub called: String,
+    /// Other tools whose rules are about the call.
+    also: Also,
     server: Option<ServerTool>,
+}
+
+/// Other tools whose rules are about a call: of a patch, the tools that it is another form of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Also {
+    /// Of allow rules: what it does with a file.
+    allow: &'static [&'static str],
+    /// Of deny and ask rules: every one of them.
+    against: &'static [&'static str],
 }
 
 /// A tool of an MCP server.
@@ -42,7 +53,17 @@ impl From<&str> for ToolNames {
     fn from(called: &str) -> Self {
         Self {
             called: called.to_owned(),
+            also: Also::of(called),
             server: None,
+        }
+    }
+}
+
+impl Also {
+    fn of(called: &str) -> Self {
+        Self {
+            allow: &[],
+            against: osier_tools::find(called).map_or(&[], |tool| tool.replaces),
         }
     }
 }
@@ -61,8 +82,16 @@ impl ToolNames {
         });
         Self {
             called: called.to_owned(),
+            also: Also::of(called),
             server,
         }
+    }
+
+    /// The names for a part of the call that does what `tool` does.
+    pub(super) fn doing(&self, tool: &'static [&'static str]) -> Self {
+        let mut names = self.clone();
+        names.also.allow = tool;
+        names
     }
 
     /// Whether an allow rule with the tool `written` is about this tool: by no other reading of `written`.
@@ -70,7 +99,9 @@ impl ToolNames {
         let Some(server) = &self.server else {
             let begin = written.strip_prefix(PREFIX).unwrap_or(written);
             let is_open = begin.split("__").next().is_some_and(has_wildcard);
-            return (is_open || !is_of_changed_server(&self.called)) && self.is_called(written);
+            let is_called = self.is_called(written)
+                || self.also.allow.iter().any(|name| is_named(written, name));
+            return (is_open || !is_of_changed_server(&self.called)) && is_called;
         };
         let is_called = || written == self.called || written == format!("{PREFIX}{}", self.called);
         server.is_named_by(written) || (server.rule().is_none() && is_called())
@@ -82,7 +113,9 @@ impl ToolNames {
             let real = format!("{}__{}", server.server, server.tool);
             is_named(written, &real) || is_named(written, &format!("{PREFIX}{real}"))
         };
-        self.is_called(written) || self.server.as_ref().is_some_and(is_real)
+        self.is_called(written)
+            || self.also.against.iter().any(|name| is_named(written, name))
+            || self.server.as_ref().is_some_and(is_real)
     }
 
     fn is_called(&self, written: &str) -> bool {

@@ -7,11 +7,12 @@ use tokio::task::JoinHandle;
 
 use osier_agent::{Op, Severity};
 use osier_context::claude::{Expansion, Placeholders};
-use osier_context::{ContextSources, ProjectContext, slash_parts};
+use osier_context::{ContextSources, PathInstructions, ProjectContext, slash_parts};
 use osier_extensions::plugins::{Loaded, Plugins};
 use osier_protocol::{AddedCommand, Event};
 
 use crate::emitter::{Callback, Emitter};
+use crate::nearby::Nearby;
 use crate::plugins;
 use crate::setup::SessionSetup;
 
@@ -24,7 +25,7 @@ pub(crate) enum Scope {
 }
 
 /// The result of reading; no context for `Scope::Plugins`.
-type Read = (Option<ProjectContext>, Loaded);
+type Read = (Option<(ProjectContext, PathInstructions)>, Loaded);
 
 /// What became of a prompt.
 #[derive(Debug)]
@@ -46,9 +47,15 @@ pub(crate) struct ContextState {
     commands: Vec<AddedCommand>,
     /// Requested while a read was running.
     next: Option<Scope>,
+    nearby: Nearby,
 }
 
 impl ContextState {
+    /// The instructions for directories that work moves to.
+    pub(crate) fn nearby(&self) -> &Nearby {
+        &self.nearby
+    }
+
     /// Whether prompts have to wait.
     pub(crate) fn is_reading(&self) -> bool {
         self.reading.is_some()
@@ -77,7 +84,11 @@ impl ContextState {
         // In the background: a plugin can send requests while it loads.
         self.reading = Some(osier_base::task::spawn(async move {
             let context = async {
-                let load = move || ProjectContext::load(&sources);
+                let load = move || {
+                    let context = ProjectContext::load(&sources);
+                    let nearby = PathInstructions::new(&sources, &context);
+                    (context, nearby)
+                };
                 match scope {
                     Scope::Everything => osier_base::task::spawn_blocking(load).await.ok(),
                     Scope::Plugins => None,
@@ -93,7 +104,8 @@ impl ContextState {
     pub(crate) async fn finish(&mut self, emitter: &Emitter) -> Option<(Loaded, bool)> {
         let (context, loaded) = self.reading.take()?.await.unwrap_or_default();
         let is_new = context.is_some();
-        if let Some(context) = context {
+        if let Some((context, nearby)) = context {
+            self.nearby.set(nearby);
             for problem in &context.problems {
                 emitter.notice(Severity::Warning, problem.to_string());
             }

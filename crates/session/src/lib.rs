@@ -71,6 +71,7 @@ mod loop_guard;
 mod mcp;
 mod mcp_on_demand;
 pub mod models;
+mod nearby;
 mod open_session;
 mod permissions;
 mod plan;

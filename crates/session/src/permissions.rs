@@ -15,6 +15,7 @@ use osier_settings::Settings;
 use osier_tools::WebOptions;
 
 use crate::emitter::Emitter;
+use crate::prompt::additional_directories;
 use crate::setup::SessionSetup;
 use crate::tool_policy::ToolPolicy;
 
@@ -77,6 +78,7 @@ impl PermissionState {
             .with_environment(setup.settings.command_environment.clone())
             .with_web(web_options(setup))
             .with_loop_guard(setup.settings.loop_guard)
+            .with_directories(additional_directories(setup))
     }
 
     /// Sets the mode, or `least` if the settings allow no less strict one.

@@ -2,6 +2,7 @@
 //! nothing that changes between turns (no clock), so that provider caches hit.
 
 use crate::setup::SessionSetup;
+use osier_llm::Preamble;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -52,24 +53,50 @@ pub(crate) fn system_prompt(parts: PromptParts<'_>) -> String {
     prompt
 }
 
+/// Adds what a kind of models needs to the built-in text. A prompt of the user stays as it is.
+pub(crate) fn add_preamble(prompt: &mut String, preamble: Preamble) {
+    let added = match preamble {
+        Preamble::None => return,
+        Preamble::Persistence => {
+            "\n- Continue until the task is solved completely; end your turn only then.\n\
+- If you are not sure about files, read them with your tools: do not guess.\n\
+- Plan before each tool call, and think about the result of the one before."
+        }
+        Preamble::Planning => {
+            "\n- Before you act, plan: the constraints, the order of steps, the information that is missing, and the risk of \
+each step. Reading and searching is safe: do it rather than ask.\n\
+- Base what you say on what you read. If an observation contradicts your plan, change the plan.\n\
+- Do not give up early: if a call fails, find the cause and try another way. Check the complete request before you end."
+        }
+    };
+    if prompt.starts_with(PREAMBLE) {
+        prompt.insert_str(PREAMBLE.len(), added);
+    }
+}
+
 /// How to search with the tools.
 fn searching(tools: &[String]) -> &'static str {
     let has = |name: &str| tools.iter().any(|tool| tool == name);
     if has("grep") && has("find") {
-        "\n- Search with grep, find and ls rather than bash: they are faster and skip ignored files."
+        "\n- Search with the search tools rather than with commands: they are faster and skip ignored files."
     } else if has("bash") {
-        "\n- Use bash with rg, find and ls to search."
+        "\n- Search with the commands rg, find and ls."
     } else {
         ""
     }
 }
 
-/// The system prompt of a session that offers `tools`.
-pub(crate) fn session_prompt(setup: &SessionSetup, context: &str, tools: &[String]) -> String {
+/// The additional directories of a session.
+pub(crate) fn additional_directories(setup: &SessionSetup) -> Vec<PathBuf> {
     let settings = &setup.settings;
     let directories = setup.directories.iter().chain(&settings.directories);
     let directories = directories.chain(&settings.project_directories);
-    let directories: Vec<PathBuf> = directories.cloned().collect();
+    directories.cloned().collect()
+}
+
+/// The system prompt of a session that offers `tools`.
+pub(crate) fn session_prompt(setup: &SessionSetup, context: &str, tools: &[String]) -> String {
+    let directories = additional_directories(setup);
     system_prompt(PromptParts {
         cwd: &setup.cwd,
         directories: &directories,
@@ -91,11 +118,55 @@ mod tests {
         bpe_openai::o200k_base().count(text)
     }
 
+    /// The tokens of the prompt and the tool definitions, as each kind of models gets them.
+    #[test]
+    fn no_model_gets_more_than_fifteen_hundred_tokens() {
+        let cwd = Path::new("/home/user/projects/some-project");
+        let tools = osier_tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
+        let tools = tools.iter().filter(|tool| tool.replaces().is_empty());
+        let tools: Vec<osier_llm::ToolSpec> = tools.map(|tool| tool.spec().clone()).collect();
+        let names: Vec<String> = tools.iter().map(|spec| spec.name.clone()).collect();
+        for reference in [
+            "anthropic/claude-opus-5-5",
+            "openai/gpt-6-luna",
+            "openai/gpt-4.1",
+            "google/gemini-3-pro-preview",
+            "moonshot/kimi-k2.5",
+            "qwen/qwen3-coder-plus",
+        ] {
+            let found = osier_llm::Catalogue::default().find(reference, &|_| true);
+            let model = found.unwrap().model;
+            let mut context = osier_llm::Context {
+                system_prompt: system_prompt(PromptParts {
+                    cwd,
+                    directories: &[],
+                    replacement: None,
+                    addition: None,
+                    context: "",
+                    tools: &names,
+                }),
+                tools: tools.clone(),
+                ..osier_llm::Context::default()
+            };
+            osier_tools::forms::translate(&mut context, model.tuning.tools);
+            add_preamble(&mut context.system_prompt, model.tuning.preamble);
+            let prompt = tokens(&context.system_prompt);
+            let sent = |spec: &osier_llm::ToolSpec| tokens(&serde_json::to_string(spec).unwrap());
+            let definitions: usize = context.tools.iter().map(sent).sum();
+            eprintln!("{reference}: prompt {prompt}, tools {definitions}");
+            assert!(
+                prompt + definitions < 1500,
+                "{reference}: {prompt} + {definitions}"
+            );
+        }
+    }
+
     /// The tokens of the prompt and the tool definitions.
     #[test]
     fn prompt_and_tools_cost_less_than_1050_tokens() {
         let cwd = Path::new("/home/user/projects/some-project");
-        let tools = osier_tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
+        let mut tools = osier_tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
+        tools.retain(|tool| tool.replaces().is_empty());
         let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         let prompt = tokens(&system_prompt(PromptParts {
             cwd,
@@ -125,8 +196,8 @@ mod tests {
             searching(&names)
         };
         assert_eq!(told(&["read", "write"]), "");
-        assert!(told(&["bash"]).contains("bash with rg"));
-        assert!(told(&["bash", "grep", "find"]).contains("rather than bash"));
+        assert!(told(&["bash"]).contains("the commands rg"));
+        assert!(told(&["bash", "grep", "find"]).contains("rather than with commands"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The policy for tool calls of every agent of a session: hooks, permissions, the sandbox, and questions to the user.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(crate) struct ToolPolicy {
     web: Web,
     /// Additional environment variables of commands.
     environment: BTreeMap<String, String>,
+    /// Additional directories of the project.
+    directories: Vec<PathBuf>,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
     /// Not set before a session is open.
@@ -60,6 +62,7 @@ impl ToolPolicy {
             guards_loops: false,
             web: Web::default(),
             environment: BTreeMap::new(),
+            directories: Vec::new(),
             hooks: None,
             budget: None,
             reviewer: None,
@@ -87,6 +90,15 @@ impl ToolPolicy {
     pub(crate) fn with_loop_guard(self, guards_loops: bool) -> Self {
         Self {
             guards_loops,
+            ..self
+        }
+    }
+
+    /// Lets patches change files in these directories, too.
+    #[must_use]
+    pub(crate) fn with_directories(self, directories: Vec<PathBuf>) -> Self {
+        Self {
+            directories,
             ..self
         }
     }
@@ -161,6 +173,7 @@ impl ToolPolicy {
             .with_background_after(self.background_after)
             .with_environment(&self.environment)
             .with_web(self.web.clone())
+            .with_directories(self.directories.clone())
     }
 
     /// Sets the budget of the session.

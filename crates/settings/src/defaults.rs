@@ -61,6 +61,7 @@ impl Default for Settings {
             web_private_hosts: Vec::new(),
             pass_environment: Vec::new(),
             secret_warnings: true,
+            model_options: Vec::new(),
             command_environment: BTreeMap::new(),
             directories: Vec::new(),
             project_directories: Vec::new(),

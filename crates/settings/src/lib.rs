@@ -42,7 +42,7 @@ use std::path::PathBuf;
 use toml::de::DeValue;
 
 use osier_base::problem::Problem;
-use osier_llm::{CacheRetention, ThinkingLevel};
+use osier_llm::{CacheRetention, ModelOptions, ThinkingLevel};
 use osier_protocol::{Budget, NetworkAccess, PermissionMode, SandboxMode};
 
 pub use edit::{quoted, set, write};
@@ -140,6 +140,8 @@ pub struct Settings {
     pub pass_environment: Vec<String>,
     /// Whether the user is warned about keys in texts that the model gets.
     pub secret_warnings: bool,
+    /// What models are trained with, and options of their requests.
+    pub model_options: Vec<ModelOptions>,
     /// Environment variables of commands, from settings of Claude Code.
     pub command_environment: BTreeMap<String, String>,
     /// Additional directories from the user's settings of Claude Code.

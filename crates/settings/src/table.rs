@@ -7,8 +7,8 @@ use super::schema::Form::{
 };
 use super::screen::{ExitOutput, Images};
 use super::value::{
-    address, cache_retention, dollars, hosts, network, number, restrictions, rules, text, texts,
-    web_search,
+    address, cache_retention, dollars, hosts, model_options, network, number, restrictions, rules,
+    text, texts, web_search,
 };
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
@@ -50,6 +50,15 @@ pub const SETTINGS: &[Setting] = &[
         form: Texts,
         description: "Models that lists show first; switching uses them when `models` is empty.",
         take: Plain(|settings, value| texts(value).map(|value| settings.favourites = value)),
+    },
+    Setting {
+        name: "model_options",
+        default: "{}",
+        accepts: "a table of tables by model, e.g. {\"openai/gpt-5*\" = {tools = \"edit\", verbosity = \"low\"}}, with `tools` (\"edit\", \"patch\" or \"gemini\"), `verbosity` (\"low\", \"medium\" or \"high\"), `service_tier` (a text) and `parallel_calls` (true or false)",
+        description: "The tools and request options of models, by \"PROVIDER/ID\", id or pattern.",
+        take: Plain(|settings, value| {
+            model_options(value).map(|value| settings.model_options = value)
+        }),
     },
     Setting {
         name: "plan_model",

@@ -2,8 +2,8 @@
 
 use toml::de::DeValue;
 
-use osier_llm::CacheRetention;
 use osier_llm::auth::is_safe;
+use osier_llm::{CacheRetention, ModelOptions, ToolForm, TuningChange, Verbosity};
 use osier_permissions::{Rule, RuleLists};
 use osier_protocol::NetworkAccess;
 use osier_sandbox::network::HostRule;
@@ -28,6 +28,27 @@ pub(super) fn cache_retention(value: &DeValue<'_>) -> Option<CacheRetention> {
         "long" => Some(CacheRetention::Long),
         _ => None,
     }
+}
+
+/// Options by model.
+pub(super) fn model_options(value: &DeValue<'_>) -> Option<Vec<ModelOptions>> {
+    let models = value.as_table()?.iter();
+    let options = models.map(|(models, options)| {
+        let mut change = TuningChange::default();
+        for (name, value) in options.get_ref().as_table()? {
+            let value = value.get_ref();
+            match name.get_ref().as_ref() {
+                "tools" => change.tools = Some(ToolForm::from_name(value.as_str()?)?),
+                "verbosity" => change.verbosity = Some(Verbosity::from_name(value.as_str()?)?),
+                "service_tier" => change.service_tier = Some(text(value)?),
+                "parallel_calls" => change.parallel_calls = Some(value.as_bool()?),
+                _ => return None,
+            }
+        }
+        let models = models.get_ref().to_string();
+        Some(ModelOptions { models, change })
+    });
+    options.collect()
 }
 
 pub(super) fn text(value: &DeValue<'_>) -> Option<String> {

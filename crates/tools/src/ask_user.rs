@@ -28,7 +28,6 @@ const LABEL_BYTES: usize = 100;
 const DESCRIPTION_BYTES: usize = 300;
 /// A longer question is shown below the title of its dialog, where it can be scrolled.
 const TITLE_BYTES: usize = 200;
-
 const UNATTENDED: &str = "Nobody can answer now. Choose yourself, and state your assumption.";
 const DISMISSED: &str = "The user gave no answer. Choose yourself, and state your assumption.";
 const DECLINED: &str = "The user declined to answer";
@@ -50,6 +49,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
         },
     });
     ToolSpec {
+        freeform: None,
         name: NAME.to_owned(),
         description: "Ask the user what only they can decide.".to_owned(),
         parameters: json!({

@@ -12,6 +12,7 @@ use super::adapt;
 use super::arguments::{self, Refusal};
 use super::details::{BashDetails, JobListDetails, to_value};
 use super::jobs::Job;
+use super::patch;
 use super::prompt_detection::asks_for_input;
 use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_outside, run_shell};
 use super::spellings;
@@ -29,6 +30,7 @@ const LISTED_COMMAND: usize = 200;
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
+        freeform: None,
         name: "bash".to_owned(),
         description: "Run a bash command in the working directory, without input. Long output is cut in the middle and stored in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
         parameters: json!({
@@ -197,6 +199,16 @@ impl Tool for BashTool {
 
     fn adapt(&self, arguments: &mut Map<String, Value>) -> Vec<String> {
         adapt::bash(arguments, self.workspace.cwd())
+    }
+
+    fn redirect(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Option<(&'static str, Map<String, Value>)> {
+        let command = arguments.get("command")?.as_str()?;
+        let patch = patch::patch_of_command(command)?;
+        let arguments = Map::from_iter([("input".to_owned(), patch.into())]);
+        Some((patch::NAME, arguments))
     }
 
     fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {

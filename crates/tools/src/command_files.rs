@@ -42,14 +42,13 @@ impl Workspace {
         let _ = osier_base::task::spawn_blocking(work).await;
     }
 
-    /// Records what hooks changed in the file of a call that has written it, for example a formatter.
+    /// Records what hooks changed in the files of a call that has written them, for example a formatter.
     pub fn record_hooks(&self, call_id: &str, tool: &str, arguments: &Value) {
-        let is_write = super::find(tool)
-            .and_then(|tool| tool.file)
-            .is_some_and(|file| file.purpose.writes());
-        let target = || self.approved_file(call_id, tool, arguments);
-        if let Some(target) = is_write.then(target).flatten() {
-            self.ledger.record_command(vec![target.host], &[]);
+        let targets = self.approved_files(call_id, tool, arguments).into_iter();
+        let written = targets.filter(|target| target.purpose.writes());
+        let written: Vec<PathBuf> = written.map(|target| target.host).collect();
+        if !written.is_empty() {
+            self.ledger.record_command(written, &[]);
         }
     }
 

@@ -72,6 +72,41 @@ pub struct SingleEdit {
     pub match_count: u64,
 }
 
+/// Of `apply_patch`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PatchDetails {
+    /// In the order of the patch.
+    pub files: Vec<PatchedFile>,
+    /// Unified diff of all files; long ones are cut. If there are several files, a line `diff --git` is before each, see
+    /// `diff::by_file`.
+    pub diff: String,
+    pub lines_added: u64,
+    pub lines_removed: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PatchedFile {
+    /// Absolute path.
+    pub file_path: String,
+    pub kind: PatchedKind,
+    /// The absolute path before it was moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
+    pub lines_added: u64,
+    pub lines_removed: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PatchedKind {
+    Add,
+    #[default]
+    Update,
+    Delete,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BashDetails {

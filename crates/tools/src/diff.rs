@@ -70,6 +70,63 @@ pub fn unified(name: &str, old: Option<&str>, new: &str) -> FileDiff {
     writer.end()
 }
 
+/// The diff of a deleted file with the content `old`, named `name`.
+pub(super) fn deletion(name: &str, old: &str) -> FileDiff {
+    let mut diff = unified(name, Some(old), "");
+    diff.text = diff
+        .text
+        .replacen(&format!("+++ b/{name}\n"), "+++ /dev/null\n", 1);
+    diff
+}
+
+/// Before the diff of each file, if there are several.
+const FILE_HEADER: &str = "diff --git ";
+
+/// The diffs of several files as one. `names` are the old and the new name of each.
+pub(super) fn combined(diffs: &[(String, String, FileDiff)]) -> String {
+    let mut text = String::new();
+    for (old, new, diff) in diffs {
+        if diffs.len() > 1 || old != new {
+            let _ = writeln!(text, "{FILE_HEADER}a/{old} b/{new}");
+        }
+        if text.len() + diff.text.len() > MAX_BYTES {
+            let (added, removed) = (diff.added, diff.removed);
+            let _ = writeln!(
+                text,
+                "[the change is too large to show: +{added} -{removed} lines]"
+            );
+            continue;
+        }
+        text.push_str(&diff.text);
+    }
+    text
+}
+
+/// The parts of a diff, one per file, with the names of the files. A file that was deleted has its old name.
+pub fn by_file(diff: &str) -> Vec<(&str, &str)> {
+    let mut starts: Vec<usize> = vec![0];
+    let ends = diff.match_indices('\n').map(|(end, _)| end + 1);
+    starts.extend(ends.filter(|start| diff[*start..].starts_with(FILE_HEADER)));
+    starts.push(diff.len());
+    let part = |range: &[usize]| {
+        let part = &diff[range[0]..range[1]];
+        let head = || part.lines().take_while(|line| !line.starts_with("@@"));
+        let new = head().find_map(|line| line.strip_prefix("+++ b/"));
+        let old = || head().find_map(|line| line.strip_prefix("--- a/"));
+        let moved = || {
+            Some(
+                head()
+                    .next()?
+                    .strip_prefix(FILE_HEADER)?
+                    .rsplit_once(" b/")?
+                    .1,
+            )
+        };
+        (new.or_else(old).or_else(moved).unwrap_or_default(), part)
+    };
+    starts.windows(2).map(part).collect()
+}
+
 /// The texts without their common first and last lines, except for some context.
 struct Part<'a> {
     old: &'a str,

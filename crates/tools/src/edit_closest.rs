@@ -179,7 +179,7 @@ fn excerpt(wanted: &[&str], lines: &[&str], alignment: &[(usize, usize)]) -> Str
         .skip(start)
         .take(MAX_LINES)
     {
-        let _ = writeln!(text, "{:>6}\t{}", index + 1, head_bytes(line, MAX_LINE));
+        let _ = writeln!(text, "{}\t{}", index + 1, head_bytes(line, MAX_LINE));
     }
     text
 }
@@ -257,8 +257,7 @@ mod tests {
 
     #[test]
     fn the_only_good_match_is_aligned_and_its_differences_are_named() {
-        let first =
-            "     2\t    let total = sum(1, 2);\n     3\t\n     4\t    println!(\"{total}\");\n";
+        let first = "2\t    let total = sum(1, 2);\n3\t\n4\t    println!(\"{total}\");\n";
         for (old, excerpt, differences) in [
             (
                 "let total = sum(1, 3);\nprintln!(\"{total}\");",
@@ -279,7 +278,7 @@ mod tests {
             ),
             (
                 "fn other() {\n\n    let totals = sums(1, 3);\n    done();\n}",
-                "     7\tfn other() {\n     8\t\tlet totals = sums(1, 3);\n     9\t}\n",
+                "7\tfn other() {\n8\t\tlet totals = sums(1, 3);\n9\t}\n",
                 vec![
                     "old_string has a blank line after line 7 that the file does not have",
                     "the file indents with tabs, old_string with spaces",
@@ -296,7 +295,7 @@ mod tests {
     #[test]
     fn several_similar_matches_are_shown_without_a_choice() {
         let text = "let a = one(1);\nlet b = one(2);\n";
-        let two = ["     1\tlet a = one(1);\n", "     2\tlet b = one(2);\n"];
+        let two = ["1\tlet a = one(1);\n", "2\tlet b = one(2);\n"];
         let found = closest(text, "let c = one(3);");
         assert_eq!(
             (found.excerpts, found.differences),

@@ -7,6 +7,7 @@
 //! anything decides, and more than one place is an error. Only lines that differ between the old and the new text are
 //! rewritten: all other bytes of the file stay, and new lines use the line ending of the surrounding lines.
 
+mod choose;
 mod edges;
 mod indentation;
 mod lines;
@@ -19,6 +20,8 @@ use std::ops::Range;
 
 use osier_base::diff::{DiffTag, compare};
 
+pub(super) use self::choose::apply_where;
+use self::choose::{Choose, chosen};
 use self::lines::{Lines, Place};
 use super::edit_view::View;
 use super::line_window::count_newlines;
@@ -117,7 +120,7 @@ pub(super) fn apply(
     edits: &[Edit],
     allow_inexact: bool,
 ) -> Result<Applied, MatchError> {
-    let applied = apply_together(original, edits, allow_inexact);
+    let applied = apply_together(original, edits, allow_inexact, None);
     match applied {
         Err(error @ (MatchError::NotFound { .. } | MatchError::Overlap { .. }))
             if edits.len() > 1 =>
@@ -133,8 +136,9 @@ fn apply_together(
     original: &str,
     edits: &[Edit],
     allow_inexact: bool,
+    choose: Option<&Choose<'_>>,
 ) -> Result<Applied, MatchError> {
-    let mut search = Search::new(original);
+    let mut search = Search::new(original, choose);
     let mut changes = Vec::new();
     let mut matches = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
@@ -175,6 +179,7 @@ fn apply_together(
 /// A text in which edits are searched for. Its views are created on demand.
 struct Search<'a> {
     original: &'a str,
+    choose: Option<&'a Choose<'a>>,
     exact: View<'a>,
     line_endings: Option<View<'a>>,
     normalized: Option<View<'a>>,
@@ -208,9 +213,10 @@ struct Seen {
 }
 
 impl<'a> Search<'a> {
-    fn new(original: &'a str) -> Self {
+    fn new(original: &'a str, choose: Option<&'a Choose<'a>>) -> Self {
         Self {
             original,
+            choose,
             exact: View::exact(original),
             line_endings: None,
             normalized: None,
@@ -221,7 +227,7 @@ impl<'a> Search<'a> {
     /// The places of one edit, by the first way that finds any.
     fn find(&mut self, edit: &Edit, index: usize) -> Result<Found, MatchError> {
         for meant in spelling::meanings(edit) {
-            let found = self.whole(&meant.edit);
+            let found = self.whole(&meant.edit, index);
             let Some(Whole { places, way, edge }) = found else {
                 continue;
             };
@@ -239,7 +245,11 @@ impl<'a> Search<'a> {
                 notes,
             });
         }
-        let place = segments::place(self.original, edit).ok_or(MatchError::NotFound { index })?;
+        let place = match self.choose {
+            None => segments::place(self.original, edit),
+            Some(_) => None,
+        };
+        let place = place.ok_or(MatchError::NotFound { index })?;
         let edit = Edit::default();
         let notes = vec![segments::NOTE];
         Ok(Found {
@@ -251,10 +261,11 @@ impl<'a> Search<'a> {
     }
 
     /// The places of the complete old text, and how they were found.
-    fn whole(&mut self, edit: &Edit) -> Option<Whole> {
+    fn whole(&mut self, edit: &Edit, index: usize) -> Option<Whole> {
         for level in [Level::Exact, Level::LineEndings, Level::Normalized] {
             let pattern = self.prepare(level, &edit.old);
-            let seen = self.seen(level, &pattern, edit);
+            let mut seen = self.seen(level, &pattern, edit);
+            chosen(self.choose, index, &mut seen, |seen| &seen.original);
             if seen.is_empty() {
                 continue;
             }
@@ -285,14 +296,18 @@ impl<'a> Search<'a> {
                 edge,
             });
         }
-        let limit = if edit.replace_all {
+        let limit = if edit.replace_all || self.choose.is_some() {
             usize::MAX
         } else {
             MAX_PLACES + 1
         };
         for (rule, lines) in lines::RULES.iter().zip(&mut self.lines) {
             let lines = lines.get_or_insert_with(|| Lines::new(self.original, rule));
-            let places = lines.places(edit, limit);
+            let mut places = lines.places(edit, limit);
+            // A place without known changes makes the text ambiguous and cannot be chosen.
+            if places.iter().all(|place| !place.splices.is_empty()) {
+                chosen(self.choose, index, &mut places, |place| &place.matched);
+            }
             if !places.is_empty() {
                 return Some(Whole {
                     places,
@@ -366,7 +381,7 @@ impl<'a> Search<'a> {
                 }
                 None => next_char(&view.text, offset),
             };
-            if !edit.replace_all && places.len() > MAX_PLACES {
+            if !edit.replace_all && self.choose.is_none() && places.len() > MAX_PLACES {
                 break;
             }
         }

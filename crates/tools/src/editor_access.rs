@@ -232,7 +232,7 @@ mod tests {
     async fn unsaved_text_is_read_and_changed() {
         let bench = bench();
         let read = bench.run("read", json!({"file_path": "f"})).await;
-        assert_eq!(text(&read), "     1\tnot stored yet\n");
+        assert_eq!(text(&read), "1\tnot stored yet\n");
         let edit = json!({"file_path": "f", "old_string": "yet", "new_string": "now"});
         let edited = bench.run("edit", edit).await;
         assert!(edited.status.is_success(), "{}", text(&edited));
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(bench.get("new/g"), "made\n");
         // Other files are read from disk.
         let read = bench.run("read", json!({"file_path": "new/g"})).await;
-        assert_eq!(text(&read), "     1\tmade\n");
+        assert_eq!(text(&read), "1\tmade\n");
     }
 
     #[tokio::test]

@@ -72,30 +72,52 @@ pub struct FileTarget {
     pub purpose: FileUse,
 }
 
+/// A file that a call names, before its path is resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    pub path: String,
+    pub purpose: FileUse,
+    /// The file should exist, so that other spellings of its name are tried.
+    pub exists: bool,
+}
+
+impl NamedFile {
+    /// The files that the call of `tool` names, in order.
+    fn all(tool: &str, arguments: &Value) -> Vec<Self> {
+        let Some(tool) = super::find(tool) else {
+            return Vec::new();
+        };
+        if let Some(named) = tool.files {
+            return named(arguments);
+        }
+        let Some(argument) = tool.file else {
+            return Vec::new();
+        };
+        let given = arguments.get(argument.name).and_then(Value::as_str);
+        let given = argument.given(given);
+        given
+            .map(|given| argument.named(given))
+            .into_iter()
+            .collect()
+    }
+}
+
 impl FileTarget {
-    /// The file of the call of `tool` in `cwd`; `None` when the call names none.
+    /// The file of the call of `tool` in `cwd`; `None` when the call names none. The first one of several.
     pub fn of(tool: &str, arguments: &Value, cwd: &Path) -> Option<Self> {
-        Self::in_view(tool, arguments, cwd, None)
+        Self::all(tool, arguments, cwd).into_iter().next()
     }
 
-    fn in_view(
-        tool: &str,
-        arguments: &Value,
-        cwd: &Path,
-        sandbox: Option<&Confinement>,
-    ) -> Option<Self> {
-        let argument = super::find(tool)?.file?;
-        let given = given(tool, arguments)?;
-        Some(Self::resolve(given, argument, cwd, sandbox))
+    /// The files of the call of `tool` in `cwd`, in order.
+    pub fn all(tool: &str, arguments: &Value, cwd: &Path) -> Vec<Self> {
+        let named = NamedFile::all(tool, arguments);
+        let resolve = |named: &NamedFile| Self::resolve(named, cwd, None);
+        named.iter().map(resolve).collect()
     }
 
-    fn resolve(
-        given: &str,
-        argument: FileArgument,
-        cwd: &Path,
-        sandbox: Option<&Confinement>,
-    ) -> Self {
-        let named = if argument.exists {
+    fn resolve(file: &NamedFile, cwd: &Path, sandbox: Option<&Confinement>) -> Self {
+        let given = file.path.as_str();
+        let named = if file.exists {
             path::resolve_existing(cwd, given)
         } else {
             path::resolve(cwd, given)
@@ -119,7 +141,7 @@ impl FileTarget {
             host: host(&found.real),
             real: found.real,
             names,
-            purpose: argument.purpose,
+            purpose: file.purpose,
         }
     }
 
@@ -144,19 +166,20 @@ impl FileTarget {
     }
 }
 
-/// The path in the arguments of a call of `tool`.
-fn given<'a>(tool: &str, arguments: &'a Value) -> Option<&'a str> {
-    let argument = super::find(tool)?.file?;
-    let given = arguments.get(argument.name).and_then(Value::as_str);
-    argument.given(given)
-}
-
 impl FileArgument {
     fn given(self, given: Option<&str>) -> Option<&str> {
         if self.optional {
             return Some(given.filter(|given| !given.is_empty()).unwrap_or("."));
         }
         given
+    }
+
+    fn named(self, given: &str) -> NamedFile {
+        NamedFile {
+            path: given.to_owned(),
+            purpose: self.purpose,
+            exists: self.exists,
+        }
     }
 }
 
@@ -207,49 +230,61 @@ impl Workspace {
         let _ = self.approvals.filters.set(filters);
     }
 
-    /// The file of a call; `None` when it names none.
+    /// The file of a call; `None` when it names none. The first one of several.
     pub fn file_target(&self, tool: &str, arguments: &Value) -> Option<FileTarget> {
-        let sandbox = Some(self.confinement().as_ref());
-        FileTarget::in_view(tool, arguments, self.cwd(), sandbox)
+        self.file_targets(tool, arguments).into_iter().next()
     }
 
-    /// Lets the call use `target`, which was checked.
-    pub fn approve(&self, call_id: &str, tool: &str, arguments: &Value, target: FileTarget) {
-        let Some(given) = given(tool, arguments) else {
-            return;
-        };
+    /// The files of a call, in order.
+    pub fn file_targets(&self, tool: &str, arguments: &Value) -> Vec<FileTarget> {
+        let named = NamedFile::all(tool, arguments);
+        named.iter().map(|named| self.resolve(named)).collect()
+    }
+
+    fn resolve(&self, named: &NamedFile) -> FileTarget {
+        FileTarget::resolve(named, self.cwd(), Some(self.confinement().as_ref()))
+    }
+
+    /// Lets the call use its files `targets`, which were checked, in their order.
+    pub fn approve(&self, call_id: &str, tool: &str, arguments: &Value, targets: Vec<FileTarget>) {
         let mut approved = self.approvals.lock();
-        if approved.len() >= MAX_APPROVED {
-            approved.remove(0);
+        for (named, target) in NamedFile::all(tool, arguments).into_iter().zip(targets) {
+            if approved.len() >= MAX_APPROVED {
+                approved.remove(0);
+            }
+            approved.push(Approval {
+                call_id: call_id.to_owned(),
+                given: named.path,
+                target,
+            });
         }
-        approved.push(Approval {
-            call_id: call_id.to_owned(),
-            given: given.to_owned(),
-            target,
-        });
     }
 
     /// Forgets an approved call, which has ended.
     pub fn forget_approval(&self, call_id: &str, tool: &str, arguments: &Value) {
-        let Some(given) = given(tool, arguments) else {
-            return;
-        };
         let mut approved = self.approvals.lock();
-        let found = approved.iter().position(|call| call.is_of(call_id, given));
-        found.map(|index| approved.remove(index));
+        for named in NamedFile::all(tool, arguments) {
+            let mut calls = approved.iter();
+            let found = calls.position(|call| call.is_of(call_id, &named.path));
+            found.map(|index| approved.remove(index));
+        }
     }
 
-    /// The approved file of a call.
-    pub(super) fn approved_file(
+    /// The approved files of a call.
+    pub(super) fn approved_files(
         &self,
         call_id: &str,
         tool: &str,
         arguments: &Value,
-    ) -> Option<FileTarget> {
-        let given = given(tool, arguments)?;
+    ) -> Vec<FileTarget> {
         let approved = self.approvals.lock();
-        let call = approved.iter().find(|call| call.is_of(call_id, given))?;
-        Some(call.target.clone())
+        let target = |named: NamedFile| {
+            let mut calls = approved.iter();
+            let call = calls.find(|call| call.is_of(call_id, &named.path))?;
+            Some(call.target.clone())
+        };
+        let named = NamedFile::all(tool, arguments);
+        named.into_iter().filter_map(target).collect()
     }
 
     /// The file that a call of `tool` with the path `given` may use.
@@ -260,10 +295,16 @@ impl Workspace {
         given: Option<&str>,
     ) -> Result<FileTarget, Refusal> {
         let argument = super::find(tool).and_then(|tool| tool.file);
-        let found = argument.and_then(|argument| Some((argument, argument.given(given)?)));
-        let (argument, given) = found.ok_or_else(|| Refusal::invalid("the path is missing"))?;
+        let named = argument.and_then(|argument| Some(argument.named(argument.given(given)?)));
+        let named = named.ok_or_else(|| Refusal::invalid("the path is missing"))?;
+        self.approved(call_id, &named)
+    }
+
+    /// The file that the call may use by this name.
+    pub(super) fn approved(&self, call_id: &str, named: &NamedFile) -> Result<FileTarget, Refusal> {
         let approved = self.approvals.lock();
-        if let Some(call) = approved.iter().find(|call| call.is_of(call_id, given)) {
+        let mut calls = approved.iter();
+        if let Some(call) = calls.find(|call| call.is_of(call_id, &named.path)) {
             return Ok(call.target.clone());
         }
         drop(approved);
@@ -271,8 +312,7 @@ impl Workspace {
             let text = "the path was not checked; call the tool again".to_owned();
             return Err(Refusal::Failed(text));
         }
-        let sandbox = Some(self.confinement().as_ref());
-        Ok(FileTarget::resolve(given, argument, self.cwd(), sandbox))
+        Ok(self.resolve(named))
     }
 
     /// Whether a search may show the contents of a file that it has found.

@@ -264,6 +264,15 @@ impl Ledger {
         self.insert(target, known);
     }
 
+    /// Forgets a file that no longer exists.
+    pub(super) fn forget(&self, target: &FileTarget) {
+        let mut seen = self.lock();
+        if let Some(known) = seen.states.remove(&target.host) {
+            seen.text_bytes -= known.text_bytes();
+        }
+        seen.places.retain(|_, host| *host != target.host);
+    }
+
     /// Compares the state `now` with the last known one. A path with another target now, because a link
     /// replaced a file or a directory, has changed.
     pub(super) fn freshness(&self, target: &FileTarget, now: &Stamp) -> Freshness {

@@ -27,6 +27,7 @@ const TICK: usize = 1024;
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
     name: "find".to_owned(),
     description:
         "Find files by glob: *.rs by name, src/**/*.rs by path. Skips the same files as grep."

@@ -32,6 +32,7 @@ const MAX_CONTEXT: u64 = 50;
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
+        freeform: None,
         name: "grep".to_owned(),
         description: "Search file contents for a regex. Skips ignored and hidden files unless path or glob names them.".to_owned(),
         parameters: json!({

@@ -1,5 +1,5 @@
-//! The built-in tools of the agent: read, write, edit, bash, grep, find, ls, todo, ask_user,
-//! web_fetch, exit_plan_mode.
+//! The built-in tools of the agent: read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user, web_fetch,
+//! exit_plan_mode.
 //!
 //! Start at [`build`], which creates the tools; [`Workspace`], the state that the tools of a session share; and
 //! [`BUILT_IN`], the table from which the `--tools` flag, permissions and the interface are derived. Every
@@ -33,6 +33,7 @@ mod edit;
 mod edit_arguments;
 mod edit_closest;
 mod edit_difference;
+mod edit_file;
 mod edit_match;
 mod edit_refusal;
 mod edit_stale;
@@ -44,6 +45,7 @@ mod file_states;
 pub mod files;
 mod find;
 mod foreground;
+pub mod forms;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod grep;
@@ -60,6 +62,7 @@ mod ordered_jobs;
 mod output;
 mod output_directory;
 mod output_file;
+mod patch;
 pub mod pdf;
 mod plan;
 mod preview;
@@ -78,12 +81,13 @@ mod write;
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use thiserror::Error;
 
 use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
-pub use file_access::{FileArgument, FileTarget, FileUse, ReadFilter, ReadFilters};
+pub use file_access::{FileArgument, FileTarget, FileUse, NamedFile, ReadFilter, ReadFilters};
 pub use osier_web::helper as html_helper;
 pub use osier_web::{
     RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
@@ -111,6 +115,10 @@ pub struct BuiltIn {
     pub main_argument: &'static str,
     /// The argument that names a file.
     pub file: Option<FileArgument>,
+    /// The files that a call names, for a tool that changes several.
+    pub files: Option<fn(&Value) -> Vec<NamedFile>>,
+    /// The tools that this one is another form of. Models get it instead of them, or not at all.
+    pub replaces: &'static [&'static str],
     make: fn(Arc<Workspace>) -> Arc<dyn Tool>,
 }
 
@@ -134,7 +142,7 @@ pub const TOOL_SEARCH: &str = "tool_search";
 pub const WEB_SEARCH: &str = "web_search";
 
 /// Every tool, in the order that models see.
-pub const BUILT_IN: [BuiltIn; 11] = [
+pub const BUILT_IN: [BuiltIn; 12] = [
     BuiltIn {
         name: "read",
         label: "Read",
@@ -143,6 +151,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Read)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(read::ReadTool::new(workspace)),
     },
     BuiltIn {
@@ -153,6 +163,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Write)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(write::WriteTool::new(workspace)),
     },
     BuiltIn {
@@ -163,7 +175,20 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "file_path",
         file: Some(file("file_path", FileUse::Edit)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(edit::EditTool::new(workspace)),
+    },
+    BuiltIn {
+        name: patch::NAME,
+        label: "Patch",
+        read_only: false,
+        asks_user: false,
+        main_argument: "input",
+        file: None,
+        files: Some(patch::named_files),
+        replaces: patch::REPLACES,
+        make: |workspace| Arc::new(patch::PatchTool::new(workspace)),
     },
     BuiltIn {
         name: "bash",
@@ -173,6 +198,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "command",
         file: None,
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(bash::BashTool::new(workspace)),
     },
     BuiltIn {
@@ -183,6 +210,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::Search)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(grep::GrepTool::new(workspace)),
     },
     BuiltIn {
@@ -193,6 +222,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "pattern",
         file: Some(file("path", FileUse::List)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(find::FindTool::new(workspace)),
     },
     BuiltIn {
@@ -203,6 +234,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "path",
         file: Some(file("path", FileUse::List)),
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(ls::LsTool::new(workspace)),
     },
     BuiltIn {
@@ -213,6 +246,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "",
         file: None,
+        files: None,
+        replaces: &[],
         make: |_| Arc::new(todo::TodoTool),
     },
     BuiltIn {
@@ -223,6 +258,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: true,
         main_argument: "",
         file: None,
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(ask_user::AskUserTool::new(workspace)),
     },
     BuiltIn {
@@ -233,6 +270,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: false,
         main_argument: "url",
         file: None,
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(web_fetch::WebFetchTool::new(workspace)),
     },
     BuiltIn {
@@ -243,6 +282,8 @@ pub const BUILT_IN: [BuiltIn; 11] = [
         asks_user: true,
         main_argument: "",
         file: None,
+        files: None,
+        replaces: &[],
         make: |workspace| Arc::new(plan::ExitPlanModeTool::new(workspace)),
     },
 ];
@@ -283,8 +324,12 @@ pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<Too
     {
         return Err(UnknownTool { name: name.clone() });
     }
-    let is_wanted =
-        |tool: &&BuiltIn| names.is_none_or(|names| names.iter().any(|name| name == tool.name));
+    let is_named = |tool: &str| names.is_none_or(|names| names.iter().any(|name| name == tool));
+    // Another form of tools comes with them.
+    let is_form = |tool: &BuiltIn| {
+        !tool.replaces.is_empty() && tool.replaces.iter().all(|name| is_named(name))
+    };
+    let is_wanted = |tool: &&BuiltIn| is_named(tool.name) || is_form(tool);
     let tools = BUILT_IN.iter().filter(is_wanted);
     Ok(tools
         .map(|tool| (tool.make)(Arc::clone(workspace)))
@@ -306,10 +351,15 @@ mod tests {
         assert_eq!(names(None).unwrap(), BUILT_IN.map(|tool| tool.name));
         let wanted = ["bash".to_owned(), "read".to_owned()];
         assert_eq!(names(Some(&wanted)).unwrap(), ["read", "bash"]);
+        let wanted = ["edit".to_owned(), "write".to_owned()];
+        assert_eq!(
+            names(Some(&wanted)).unwrap(),
+            ["write", "edit", "apply_patch"]
+        );
         assert_eq!(names(Some(&[])).unwrap(), [""; 0]);
         let error = names(Some(&["rg".to_owned()])).unwrap_err();
         assert_eq!(error.to_string(), "unknown tool `rg`");
-        let hint = "expected one of read, write, edit, bash, grep, find, ls, todo, ask_user, web_fetch, exit_plan_mode";
+        let hint = "expected one of read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user, web_fetch, exit_plan_mode";
         assert_eq!(error.hint(), hint);
     }
 

@@ -24,12 +24,14 @@ pub(super) struct Window {
 /// The result of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// The window, as `cat -n` prints it.
+    /// The window: each line after its number and a tab.
     pub(super) text: String,
     pub(super) lines_read: u64,
     pub(super) total_lines: u64,
     /// Lines of the window that were cut.
     pub(super) cut_lines: u64,
+    /// The next line did not fit.
+    pub(super) is_full: bool,
     pub(super) hash: ContentHash,
 }
 
@@ -127,9 +129,10 @@ impl Scanner {
     }
 
     fn keep_line(&mut self) {
-        let text = format!("{:>6}\t{}\n", self.scan.total_lines, self.line_text());
+        let text = format!("{}\t{}\n", self.scan.total_lines, self.line_text());
         if self.scan.text.len() + text.len() > self.window.max_bytes {
             self.closed = true;
+            self.scan.is_full = true;
             return;
         }
         self.scan.text.push_str(&text);
@@ -205,12 +208,12 @@ mod tests {
     fn the_window_is_numbered_and_the_rest_counted() {
         for (bytes, offset, limit, text, total) in [
             ("", 1, 10, "", 0),
-            ("a", 1, 10, "     1\ta\n", 1),
-            ("a\n\nb", 1, 10, "     1\ta\n     2\t\n     3\tb\n", 3),
-            ("a\r\nb\r\n", 1, 10, "     1\ta\n     2\tb\n", 2),
-            ("a\nb\nc\nd\n", 2, 2, "     2\tb\n     3\tc\n", 4),
-            ("a\nb\nc\nlong tail", 1, 1, "     1\ta\n", 4),
-            ("\u{feff}é漢\n", 1, 10, "     1\té漢\n", 1),
+            ("a", 1, 10, "1\ta\n", 1),
+            ("a\n\nb", 1, 10, "1\ta\n2\t\n3\tb\n", 3),
+            ("a\r\nb\r\n", 1, 10, "1\ta\n2\tb\n", 2),
+            ("a\nb\nc\nd\n", 2, 2, "2\tb\n3\tc\n", 4),
+            ("a\nb\nc\nlong tail", 1, 1, "1\ta\n", 4),
+            ("\u{feff}é漢\n", 1, 10, "1\té漢\n", 1),
             ("a\n", 5, 10, "", 1),
         ] {
             let scan = scan_all(bytes.as_bytes(), offset, limit, 1000);
@@ -224,8 +227,8 @@ mod tests {
 
     #[test]
     fn bytes_limit_the_window_to_complete_lines() {
-        let scan = scan_all(b"aaa\nbbb\nccc\n", 1, 10, 25);
-        assert_eq!(scan.text, "     1\taaa\n     2\tbbb\n");
+        let scan = scan_all(b"aaa\nbbb\nccc\n", 1, 10, 15);
+        assert_eq!(scan.text, "1\taaa\n2\tbbb\n");
         assert_eq!((scan.lines_read, scan.total_lines), (2, 3));
     }
 
@@ -234,7 +237,7 @@ mod tests {
         let line = format!("{}漢{}\nnext\n", "x".repeat(MAX_LINE - 1), "y".repeat(100));
         let scan = scan_all(line.as_bytes(), 1, 10, 100_000);
         let shown = format!(
-            "     1\t{}… [102 more bytes in this line]\n     2\tnext\n",
+            "1\t{}… [102 more bytes in this line]\n2\tnext\n",
             "x".repeat(MAX_LINE - 1)
         );
         assert_eq!(scan.text, shown);

@@ -25,6 +25,7 @@ const DEFAULT_LIMIT: u64 = 500;
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
     name: "ls".to_owned(),
     description: "List a directory, hidden files included.".to_owned(),
     parameters: json!({

@@ -1,6 +1,7 @@
 //! The output of a command in bounded memory: its start and its end, of which a model gets a part. The raw
 //! bytes are stored; they are converted to text without control sequences when they are shown.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -13,6 +14,26 @@ const TAIL: usize = 512 * 1024;
 /// Limits of the output for a model.
 pub(super) const MODEL_BYTES: usize = 50 * 1024;
 pub(super) const MODEL_LINES: usize = 2_000;
+/// Bytes of a line for a model. A minified file or a progress bar would fill the context window.
+const MODEL_LINE: usize = 2 * 1024;
+/// Of these, the bytes from its start.
+const MODEL_LINE_HEAD: usize = 1536;
+/// Lines of the omitted middle that look like errors: their number, and the bytes of each and of all.
+const ERROR_LINES: usize = 30;
+const ERROR_LINE: usize = 300;
+const ERROR_BYTES: usize = 4 * 1024;
+/// What lines about errors contain, in lower case.
+const ERROR_WORDS: [&str; 9] = [
+    "error",
+    "failed",
+    "failure",
+    "fatal",
+    "panic",
+    "exception",
+    "traceback",
+    "undefined",
+    "not found",
+];
 /// The share of the start. Errors are more often at the end.
 const MODEL_HEAD_BYTES: usize = 20 * 1024;
 const MODEL_HEAD_LINES: usize = 800;
@@ -24,18 +45,36 @@ pub(super) struct Capture {
     tail: VecDeque<u8>,
     total: u64,
     newlines: u64,
+    /// Bytes of the last line so far.
+    line: usize,
+    /// There is a line that is too long for a model.
+    has_long_line: bool,
 }
 
 impl Capture {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         self.newlines += count_newlines(bytes);
+        self.measure_lines(bytes);
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
         self.head.extend_from_slice(head);
         let rest = &rest[rest.len().saturating_sub(TAIL)..];
         let surplus = (self.tail.len() + rest.len()).saturating_sub(TAIL);
         self.tail.drain(..surplus);
         self.tail.extend(rest);
+    }
+
+    fn measure_lines(&mut self, bytes: &[u8]) {
+        if self.has_long_line {
+            return;
+        }
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line += part.len();
+            self.has_long_line |= self.line > MODEL_LINE;
+            if part.ends_with(b"\n") {
+                self.line = 0;
+            }
+        }
     }
 
     /// Number of bytes captured.
@@ -45,7 +84,7 @@ impl Capture {
 
     /// Whether the output exceeds the limit for a model, so that it must be stored in a file.
     pub(super) fn exceeds_model(&self) -> bool {
-        self.total > MODEL_BYTES as u64 || self.newlines > MODEL_LINES as u64
+        self.total > MODEL_BYTES as u64 || self.newlines > MODEL_LINES as u64 || self.has_long_line
     }
 
     /// The stored start.
@@ -113,22 +152,37 @@ impl Excerpt {
         let (bytes, newlines) = (self.bytes, self.newlines);
         let (head, tail) = if self.is_complete {
             let text = to_text(&[self.head, self.tail].concat());
-            if text.len() <= MODEL_BYTES && text.lines().count() <= MODEL_LINES {
+            let short = with_short_lines(&text);
+            if short.len() <= MODEL_BYTES && short.lines().count() <= MODEL_LINES {
+                let truncated = matches!(short, Cow::Owned(_));
+                let note = match full.describe() {
+                    place if truncated && !place.is_empty() => {
+                        format!("\n[long lines were cut{place}]")
+                    }
+                    _ => String::new(),
+                };
                 return Shown {
-                    text,
-                    truncated: false,
+                    text: format!(
+                        "{}{note}",
+                        short.trim_end_matches(if truncated { "\n" } else { "" })
+                    ),
+                    truncated,
                 };
             }
-            (text.clone(), text)
+            let short = short.into_owned();
+            (short.clone(), short)
         } else {
+            let head = to_text(complete_characters(&self.head));
+            let tail = to_text(from_line_start(&self.tail));
             (
-                to_text(complete_characters(&self.head)),
-                to_text(from_line_start(&self.tail)),
+                with_short_lines(&head).into_owned(),
+                with_short_lines(&tail).into_owned(),
             )
         };
-        let head = cut_end(&head, MODEL_HEAD_LINES, MODEL_HEAD_BYTES);
+        let (all_head, all_tail) = (head, tail);
+        let head = cut_end(&all_head, MODEL_HEAD_LINES, MODEL_HEAD_BYTES);
         let tail = cut_start(
-            &tail,
+            &all_tail,
             MODEL_LINES - MODEL_HEAD_LINES,
             MODEL_BYTES - MODEL_HEAD_BYTES,
         );
@@ -138,9 +192,21 @@ impl Excerpt {
         let lines = newlines.saturating_sub(shown_lines as u64);
         let newline = if head.ends_with('\n') { "" } else { "\n" };
         let place = full.describe();
+        let errors = if self.is_complete {
+            error_lines(&[&all_head[head.len()..all_head.len() - tail.len()]])
+        } else {
+            let before_tail = &all_tail[..all_tail.len() - tail.len()];
+            error_lines(&[&all_head[head.len()..], before_tail])
+        };
+        let mark = if errors.is_empty() {
+            " …]"
+        } else {
+            "; of these, lines that look like errors:]"
+        };
+        let end = if errors.is_empty() { "" } else { "[…]\n" };
         Shown {
             text: format!(
-                "{head}{newline}[… {lines} lines, {left_out} bytes omitted{place} …]\n{tail}"
+                "{head}{newline}[… {lines} lines, {left_out} bytes omitted{place}{mark}\n{errors}{end}{tail}"
             ),
             truncated: true,
         }
@@ -181,6 +247,48 @@ impl FullOutput<'_> {
             Self::Failed(error) => format!("; the full output could not be stored: {error}"),
         }
     }
+}
+
+/// `text` with the start and the end of lines that are too long.
+fn with_short_lines(text: &str) -> Cow<'_, str> {
+    if text.lines().all(|line| line.len() <= MODEL_LINE) {
+        return Cow::Borrowed(text);
+    }
+    let mut short = String::new();
+    for line in text.split_inclusive('\n') {
+        let content = line.strip_suffix('\n').unwrap_or(line);
+        if content.len() <= MODEL_LINE {
+            short.push_str(line);
+            continue;
+        }
+        let head = head_bytes(content, MODEL_LINE_HEAD);
+        let tail = tail_bytes(content, MODEL_LINE - MODEL_LINE_HEAD - 64);
+        let left_out = content.len() - head.len() - tail.len();
+        short.push_str(&format!(
+            "{head}[… {left_out} bytes of this line omitted …]{tail}"
+        ));
+        short.push_str(&line[content.len()..]);
+    }
+    Cow::Owned(short)
+}
+
+/// The lines that look like errors, the first ones of the omitted `parts`.
+fn error_lines(parts: &[&str]) -> String {
+    let lines = parts.iter().flat_map(|part| part.lines());
+    let is_error = |line: &&str| {
+        let line = line.to_lowercase();
+        ERROR_WORDS.iter().any(|word| line.contains(word))
+    };
+    let mut text = String::new();
+    for line in lines.filter(is_error).take(ERROR_LINES) {
+        let line = head_bytes(line, ERROR_LINE);
+        if text.len() + line.len() > ERROR_BYTES {
+            break;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
 }
 
 fn to_text(bytes: &[u8]) -> String {
@@ -287,10 +395,41 @@ mod tests {
 
     #[test]
     fn one_long_line_is_cut_between_characters() {
-        let output = shown("漢".repeat(1_000_000).as_bytes());
-        assert!(output.text.len() <= MODEL_BYTES + 200);
-        assert!(!output.text.contains('\u{fffd}'));
-        assert!(output.text.contains("[… 0 lines, "));
+        for count in [1_000, 100_000, 1_000_000] {
+            let output = shown("漢".repeat(count).as_bytes());
+            assert!(
+                output.text.len() <= 2 * MODEL_LINE + 200,
+                "{}",
+                output.text.len()
+            );
+            assert!(!output.text.contains('\u{fffd}'));
+            assert!(output.text.contains(" bytes of this line omitted …]"));
+            assert!(output.truncated);
+        }
+        let mut capture = Capture::default();
+        capture.push(&[b'x'; 1025]);
+        assert!(!capture.exceeds_model());
+        capture.push(&[b'y'; 1025]);
+        assert!(capture.exceeds_model());
+    }
+
+    #[test]
+    fn errors_of_the_omitted_middle_are_shown() {
+        let middle =
+            "error[E0308]: mismatched types\n  --> src/a.rs:3\nTest FAILED: one\n0 errors\n";
+        let text = [numbered(1..=2000), middle.to_owned(), numbered(1..=2000)].concat();
+        let output = shown(text.as_bytes()).text;
+        let (_, rest) = output
+            .split_once("; of these, lines that look like errors:]\n")
+            .unwrap();
+        assert!(
+            rest.starts_with("error[E0308]: mismatched types\nTest FAILED: one\n0 errors\n[…]\n"),
+            "{}",
+            &rest[..200]
+        );
+        let many = "an error\n".repeat(100_000);
+        let output = shown([numbered(1..=2000), many].concat().as_bytes()).text;
+        assert_eq!(output.matches("an error\n").count(), 1200 + ERROR_LINES);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::file_access::FileTarget;
 use super::workspace::Workspace;
-use super::{edit, write};
+use super::{edit, patch, write};
 use osier_protocol::questions::Subject;
 
 /// What the file of a call really is when its path leads through symbolic links below the working directory, whose real
@@ -26,10 +26,17 @@ pub fn preview(
     workspace: &Workspace,
     tool: &str,
     arguments: &Value,
-    target: Option<&FileTarget>,
+    targets: &[FileTarget],
 ) -> Option<Subject> {
+    let target = targets.first();
     let text = |name: &str| arguments.get(name)?.as_str();
     let diff = match tool {
+        patch::NAME => {
+            if let Some((path, diff)) = patch::preview(workspace, targets, arguments) {
+                return Some(Subject::Diff { path, diff });
+            }
+            None
+        }
         "bash" => {
             return Some(Subject::Command {
                 command: text("command")?.to_owned(),
@@ -41,6 +48,10 @@ pub fn preview(
         _ => None,
     };
     match (diff, target) {
+        // A patch that cannot be applied is shown as it is.
+        (None, _) if tool == patch::NAME => Some(Subject::Text {
+            text: text("input")?.to_owned(),
+        }),
         (Some(diff), Some(target)) => Some(Subject::Diff {
             path: workspace.display(&target.named),
             diff,

@@ -32,9 +32,10 @@ use osier_base::path::nearest;
 use osier_base::text::counted;
 use osier_llm::{ContentBlock, ToolSpec};
 
-/// Limits of one call.
+/// Limits of one call. Code has about three bytes per token, with the numbers of its lines.
 pub(super) const MAX_LINES: u64 = 5_000;
-pub(super) const MAX_BYTES: usize = 256 * 1024;
+const MAX_TOKENS: usize = 25_000;
+pub(super) const MAX_BYTES: usize = MAX_TOKENS * 3;
 /// Bytes at the start of a file in which a NUL byte means binary.
 const SNIFFED: usize = 8 * 1024;
 const BUFFER: usize = 128 * 1024;
@@ -43,6 +44,7 @@ const MAX_LISTED: usize = 100;
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
     name: "read".to_owned(),
     description: format!(
         "Read a text file with line numbers, an image, a notebook or a PDF. At most {MAX_LINES} lines a call; continue with offset."
@@ -254,9 +256,14 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
     let mut text = scan.text;
     if more {
         let (last, total) = (next - 1, scan.total_lines);
+        let limit = if scan.is_full {
+            format!(", about {MAX_TOKENS} tokens, the limit of one read")
+        } else {
+            String::new()
+        };
         let _ = writeln!(
             text,
-            "[lines {offset}-{last} of {total}; continue with offset {next}]"
+            "[lines {offset}-{last} of {total}{limit}; continue with offset {next}]"
         );
     }
     if scan.total_lines == 0 {
@@ -429,7 +436,7 @@ mod tests {
         let bench = Bench::new();
         bench.put("a.txt", "one\r\ntwo\n");
         let output = bench.run("read", json!({"file_path": "a.txt"})).await;
-        assert_eq!(text(&output), "     1\tone\n     2\ttwo\n");
+        assert_eq!(text(&output), "1\tone\n2\ttwo\n");
         let expected = json!({
             "filePath": bench.path("a.txt").to_str(),
             "totalLines": 2,
@@ -454,12 +461,12 @@ mod tests {
             json!({"file_path": "long", "offset": 3, "limit": 2}),
         )
         .await;
-        let expected = "     3\t3\n     4\t4\n[lines 3-4 of 6000; continue with offset 5]\n";
+        let expected = "3\t3\n4\t4\n[lines 3-4 of 6000; continue with offset 5]\n";
         assert_eq!(part, expected);
         let all = read_text(&bench, json!({"file_path": "long", "limit": 9000})).await;
-        assert!(all.ends_with("  5000\t5000\n[lines 1-5000 of 6000; continue with offset 5001]\n"));
+        assert!(all.ends_with("\n5000\t5000\n[lines 1-5000 of 6000; continue with offset 5001]\n"));
         let end = read_text(&bench, json!({"file_path": "long", "offset": 6000})).await;
-        assert_eq!(end, "  6000\t6000\n");
+        assert_eq!(end, "6000\t6000\n");
     }
 
     #[tokio::test]
@@ -467,8 +474,10 @@ mod tests {
         let bench = Bench::new();
         bench.put("wide", format!("{}\n", "x".repeat(1016)).repeat(1000));
         let output = bench.run("read", json!({"file_path": "wide"})).await;
-        assert_eq!(output.details["linesRead"], 256);
-        assert!(text(&output).ends_with("[lines 1-256 of 1000; continue with offset 257]\n"));
+        assert_eq!(output.details["linesRead"], 73);
+        assert!(text(&output).ends_with(
+            "[lines 1-73 of 1000, about 25000 tokens, the limit of one read; continue with offset 74]\n"
+        ));
     }
 
     #[tokio::test]

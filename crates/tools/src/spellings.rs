@@ -215,6 +215,20 @@ pub(super) static EDIT: Spellings = Spellings {
     ..Spellings::NONE
 };
 
+pub(super) static PATCH: Spellings = Spellings {
+    names: &[
+        OtherName::of("apply_diff"),
+        OtherName::of("applypatch"),
+        OtherName::of("patch"),
+    ],
+    arguments: &[(
+        "input",
+        &["patch", "patch_text", "diff", "content", "command", "cmd"],
+    )],
+    without_effect: DESCRIPTIONS,
+    ..Spellings::NONE
+};
+
 pub(super) static BASH: Spellings = Spellings {
     names: &[
         OtherName::of("shell"),

@@ -31,6 +31,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
         "required": ["text", "state"],
     });
     ToolSpec {
+        freeform: None,
         name: osier_protocol::TOOL.to_owned(),
         description: description.to_owned(),
         parameters: json!({

@@ -46,6 +46,8 @@ pub struct Workspace {
     questions: Option<Questions>,
     web: Web,
     plan_mode: Option<Arc<dyn PlanMode>>,
+    /// Additional directories of the project.
+    directories: Vec<PathBuf>,
 }
 
 impl Workspace {
@@ -73,7 +75,15 @@ impl Workspace {
             questions: None,
             web: Web::default(),
             plan_mode: None,
+            directories: Vec::new(),
         }
+    }
+
+    /// Adds directories of the project.
+    #[must_use]
+    pub fn with_directories(mut self, directories: Vec<PathBuf>) -> Self {
+        self.directories = directories;
+        self
     }
 
     /// Calls `observer` when a job starts or ends.
@@ -149,6 +159,12 @@ impl Workspace {
 
     pub fn cwd(&self) -> &Path {
         &self.shell.cwd
+    }
+
+    /// The working directory and the additional directories.
+    pub(super) fn roots(&self) -> Vec<&Path> {
+        let directories = self.directories.iter().map(PathBuf::as_path);
+        [self.cwd()].into_iter().chain(directories).collect()
     }
 
     /// `path` for messages.

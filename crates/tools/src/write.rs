@@ -24,6 +24,7 @@ use osier_llm::ToolSpec;
 
 /// Shared by all sessions.
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
+    freeform: None,
     name: "write".to_owned(),
     description: "Create or overwrite a file; creates parent directories.".to_owned(),
     parameters: json!({
@@ -162,7 +163,11 @@ fn refusal(workspace: &Workspace, target: &FileTarget, old: &Old) -> Option<fn(&
     }
 }
 
-fn store(path: &Path, old: Option<&Old>, content: &[u8]) -> Result<Replaced, WriteError> {
+pub(super) fn store(
+    path: &Path,
+    old: Option<&Old>,
+    content: &[u8],
+) -> Result<Replaced, WriteError> {
     let parents = Options {
         parents: true,
         no_links: true,
@@ -193,15 +198,15 @@ pub(super) fn preview(
 }
 
 /// The file to replace.
-struct Old {
-    stamp: Stamp,
+pub(super) struct Old {
+    pub(super) stamp: Stamp,
     /// Number of hard links.
     links: u64,
     /// Not set when the file is too large to compare.
-    bytes: Option<Vec<u8>>,
+    pub(super) bytes: Option<Vec<u8>>,
 }
 
-fn old_contents(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Old>> {
+pub(super) fn old_contents(workspace: &Workspace, target: &FileTarget) -> io::Result<Option<Old>> {
     let (mut file, metadata) = match target.open() {
         Ok((Some(file), metadata)) => (file, metadata),
         // The write reports an obstacle.

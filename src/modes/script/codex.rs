@@ -1,6 +1,7 @@
 //! The lines of `codex exec --json`, for `osier exec --json`: a thread, its turns, and items that start and complete.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -8,6 +9,7 @@ use super::{Format, RunEnd};
 use osier_agent::{AccountingEntry, AgentMessage, RunOutcome, ToolResultMessage};
 use osier_llm::{AssistantBlock, ContentBlock, Usage};
 use osier_protocol::{Event, Prompt, final_text};
+use osier_tools::{FileTarget, FileUse};
 
 /// What the lines need of earlier events.
 #[derive(Debug, Default)]
@@ -51,6 +53,15 @@ impl CodexFormat {
             "edit" | "write" => {
                 let kind = if tool == "write" { "add" } else { "update" };
                 let changes = json!([{"path": arguments["file_path"], "kind": kind}]);
+                json!({"type": "file_change", "changes": changes, "status": "in_progress"})
+            }
+            "apply_patch" => {
+                let targets = FileTarget::all(tool, arguments, Path::new(""));
+                let change = |target: &FileTarget| {
+                    let is_new = target.purpose == FileUse::Write;
+                    json!({"path": target.named, "kind": if is_new { "add" } else { "update" }})
+                };
+                let changes: Vec<Value> = targets.iter().map(change).collect();
                 json!({"type": "file_change", "changes": changes, "status": "in_progress"})
             }
             "todo" => {

@@ -46,6 +46,7 @@ pub(crate) fn model(reference: &str) -> Model {
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
         compat: Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }
 
@@ -281,6 +282,7 @@ impl TestTool {
     {
         Self {
             spec: ToolSpec {
+                freeform: None,
                 name: name.into(),
                 description: format!("the test tool {name}"),
                 parameters: json!({"type": "object"}),

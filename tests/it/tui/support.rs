@@ -81,6 +81,7 @@ pub(super) fn model() -> Model {
         price: Price::default(),
         headers: BTreeMap::new(),
         compat: Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }
 

@@ -40,6 +40,27 @@ pub trait Tool: Send + Sync + fmt::Debug {
         (self.spellings().adapt)(arguments)
     }
 
+    /// The tools that this one is another form of. If the agent has them, models get it instead of them or not at all.
+    fn replaces(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Checks valid arguments further, before permissions and hooks see the call.
+    ///
+    /// # Errors
+    /// What is wrong, for the model.
+    fn check(&self, _arguments: &Value) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Another call that this one means: the name of the tool and its arguments. Only for tools of the program.
+    fn redirect(
+        &self,
+        _arguments: &Map<String, Value>,
+    ) -> Option<(&'static str, Map<String, Value>)> {
+        None
+    }
+
     /// How this call can run with the other calls of its message.
     fn concurrency(&self, _arguments: &Value) -> Concurrency {
         Concurrency::Parallel

@@ -30,31 +30,47 @@ impl ToolSelection {
         &self.toolbox
     }
 
-    /// The offered tool `name`.
+    /// The tool `name`, if calls of it can run.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let tool = self.toolbox.get(name);
-        tool.filter(|_| !self.withheld.contains(name))
+        tool.filter(|tool| self.can_run(tool))
     }
 
-    pub(super) fn offered_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+    /// The tools whose calls can run: those that are offered and other forms of them.
+    pub(super) fn callable(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         let tools = self.toolbox.iter();
-        tools.filter(|tool| !self.withheld.contains(&tool.spec().name))
+        tools.filter(|tool| self.can_run(tool))
+    }
+
+    fn offered_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.callable().filter(|tool| !self.is_form(tool))
+    }
+
+    /// Whether the tool is another form of tools that the agent has. It is not selected on its own.
+    fn is_form(&self, tool: &Arc<dyn Tool>) -> bool {
+        let mut replaced = tool.replaces().iter();
+        replaced.any(|name| self.toolbox.get(name).is_some())
+    }
+
+    fn can_run(&self, tool: &Arc<dyn Tool>) -> bool {
+        let is_selected =
+            |name: &str| self.toolbox.get(name).is_some() && !self.withheld.contains(name);
+        if self.is_form(tool) {
+            return tool.replaces().iter().all(|name| is_selected(name));
+        }
+        !self.withheld.contains(&tool.spec().name)
     }
 
     /// Names of the offered tools, in the order the model sees them.
     pub(crate) fn offered(&self) -> Vec<String> {
-        let mut names = self.toolbox.names();
-        names.retain(|name| !self.withheld.contains(name));
-        names
+        let names = self.offered_tools().map(|tool| tool.spec().name.clone());
+        names.collect()
     }
 
     /// The specifications of the offered tools. Their order is stable, which preserves the provider's cache.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
-        let specs = self.toolbox.iter().map(|tool| tool.spec());
-        specs
-            .filter(|spec| !self.withheld.contains(&spec.name))
-            .cloned()
-            .collect()
+        let specs = self.offered_tools().map(|tool| tool.spec().clone());
+        specs.collect()
     }
 
     /// Descriptions of all tools for a list.
@@ -70,7 +86,8 @@ impl ToolSelection {
                 bytes: serde_json::to_string(spec).map_or(0, |json| json.len()),
             }
         };
-        self.toolbox.iter().map(info).collect()
+        let tools = self.toolbox.iter().filter(|tool| !self.is_form(tool));
+        tools.map(info).collect()
     }
 
     /// Offers only the tools in `names`; returns the known names.

@@ -88,7 +88,7 @@ impl Toolbox {
         self.iter().find(|tool| tool.spec().name == name)
     }
 
-    /// Checks `arguments` against the schema of the tool `name`.
+    /// Checks `arguments` against the schema of the tool `name`, then by the tool itself.
     ///
     /// # Errors
     /// `ToolStatus::InvalidParameters` with the schema path of the first failure and every message.
@@ -104,6 +104,11 @@ impl Toolbox {
                 message: format!("the argument schema of `{name}` is invalid: {error}"),
             }),
         };
+        let checked = checked.and_then(|()| {
+            let path = String::new();
+            let checked = slot.tool.check(arguments);
+            checked.map_err(|message| Mistakes { path, message })
+        });
         checked
             .map_err(|Mistakes { path, message }| ToolStatus::InvalidParameters { path, message })
     }

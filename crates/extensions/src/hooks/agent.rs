@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Advice, Decision, HookAnswer};
-use super::names::{GENERAL, ours, seen};
+use super::names::{GENERAL, ScriptCall, ours, seen};
 use super::response::{response, text_in, text_of};
 use super::session::{EventInput, SessionHooks, question};
 use osier_agent::{
@@ -104,21 +104,36 @@ impl AgentHooks {
         self.session.fire(input).await
     }
 
-    /// Runs the hooks of an event about a call; `more` are additional fields.
+    /// Runs the hooks of an event about a call, for each of its files; `more` are additional fields.
     async fn fire_call(
         &self,
         event: HookEvent,
         call: &ToolCall,
-        more: impl FnOnce(&super::names::ScriptCall) -> Value,
+        more: impl Fn(&ScriptCall) -> Value,
         cancel: Option<&CancellationToken>,
     ) -> HookAnswer {
-        let seen = seen(call, &self.cwd);
+        let mut answers = Vec::new();
+        for seen in seen(call, &self.cwd) {
+            let answer = self.fire_file(event, call, &seen, more(&seen), cancel);
+            answers.push(answer.await);
+        }
+        HookAnswer::of_files(answers)
+    }
+
+    async fn fire_file(
+        &self,
+        event: HookEvent,
+        call: &ToolCall,
+        seen: &ScriptCall,
+        more: Value,
+        cancel: Option<&CancellationToken>,
+    ) -> HookAnswer {
         let mut fields = json!({
             "tool_name": seen.name,
             "tool_input": seen.input,
             "tool_use_id": call.id,
         });
-        if let (Value::Object(all), Value::Object(more)) = (&mut fields, more(&seen)) {
+        if let (Value::Object(all), Value::Object(more)) = (&mut fields, more) {
             all.extend(more);
         }
         self.mark(&mut fields);
@@ -238,7 +253,7 @@ impl AgentHooks {
             HookEvent::PostToolUseFailure
         };
         if self.session.has(event) {
-            let more = |seen: &super::names::ScriptCall| match event {
+            let more = |seen: &ScriptCall| match event {
                 HookEvent::PostToolUse => json!({
                     "tool_response": response(call, seen, output),
                     "duration_ms": duration_ms,

@@ -261,6 +261,25 @@ impl HookAnswer {
         self.interrupted |= later.interrupted;
     }
 
+    /// The answer about a call from those about each of its files: it is allowed if all of them are.
+    pub(super) fn of_files(answers: Vec<Self>) -> Self {
+        let is_decided = answers.iter().all(|answer| answer.decision.is_some());
+        let is_advised = answers.iter().all(|answer| answer.advice.is_some());
+        let mut all = Self::default();
+        for answer in answers {
+            all.merge(answer);
+        }
+        if !is_decided {
+            all.decision
+                .take_if(|(decision, _)| *decision == Decision::Allow);
+        }
+        if !is_advised {
+            all.advice
+                .take_if(|advice| matches!(advice, Advice::Allow(_)));
+        }
+        all
+    }
+
     /// The outcome in a word.
     pub(super) fn word(&self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use osier_base::{path, text};
 use osier_llm::ToolCall;
+use osier_tools::NamedFile;
 
 /// A tool of osier and its Claude Code name.
 struct Known {
@@ -45,6 +46,12 @@ const TOOLS: [Known; 11] = [
             ("replace_all", "replace_all"),
             ("edits", "edits"),
         ],
+    },
+    Known {
+        ours: "apply_patch",
+        theirs: "apply_patch",
+        also: &["Edit", "Write", "MultiEdit", "edit", "write"],
+        arguments: &[("input", "input")],
     },
     Known {
         ours: "bash",
@@ -132,8 +139,24 @@ pub(super) struct ScriptCall {
     pub input: Value,
 }
 
-/// `call`, made in `cwd`, as scripts see it.
-pub(super) fn seen(call: &ToolCall, cwd: &Path) -> ScriptCall {
+/// `call`, made in `cwd`, as scripts see it: a call that changes several files once for each, so that a script that checks
+/// or formats one file does so with all.
+pub(super) fn seen(call: &ToolCall, cwd: &Path) -> Vec<ScriptCall> {
+    let seen = seen_as_one(call, cwd);
+    let several = osier_tools::find(&call.name).and_then(|tool| tool.files);
+    let files = several.map_or_else(Vec::new, |files| files(&call.arguments));
+    if files.is_empty() {
+        return vec![seen];
+    }
+    let of_file = |file: &NamedFile| {
+        let mut seen = seen.clone();
+        seen.input["file_path"] = json!(path::resolve(cwd, &file.path));
+        seen
+    };
+    files.iter().map(of_file).collect()
+}
+
+fn seen_as_one(call: &ToolCall, cwd: &Path) -> ScriptCall {
     let Some(known) = TOOLS.iter().find(|known| known.ours == call.name) else {
         let mut names = vec![call.name.clone()];
         // MCP tools have a prefix in Claude Code.
@@ -192,7 +215,7 @@ pub fn theirs(tool: &str) -> String {
         arguments: json!({"command": ""}),
         ..ToolCall::default()
     };
-    seen(&call, Path::new("")).name
+    seen_as_one(&call, Path::new("")).name
 }
 
 /// The Claude Code name of a call of `tool`, and its input there.
@@ -202,7 +225,7 @@ pub fn claude_call(tool: &str, arguments: &Value) -> (String, Value) {
         arguments: arguments.clone(),
         ..ToolCall::default()
     };
-    let seen = seen(&call, Path::new(""));
+    let seen = seen_as_one(&call, Path::new(""));
     (seen.name, seen.input)
 }
 
@@ -305,7 +328,9 @@ mod tests {
     }
 
     fn both(name: &str, arguments: &Value) -> (String, Value) {
-        let seen = seen(&call(name, arguments.clone()), Path::new("/work"));
+        let mut all = seen(&call(name, arguments.clone()), Path::new("/work"));
+        assert_eq!(all.len(), 1);
+        let seen = all.remove(0);
         assert!(seen.names.iter().any(|known| known == name));
         let mut back = ours(name, &seen.input);
         // Paths are absolute.
@@ -395,6 +420,34 @@ mod tests {
         for tool in BUILT_IN {
             assert!(TOOLS.iter().any(|known| known.ours == tool.name));
         }
+    }
+
+    /// A script that checks the path of an edit checks every file of a patch.
+    #[test]
+    fn a_patch_is_seen_once_for_each_file() {
+        let input = "*** Begin Patch\n*** Update File: a\n*** Move to: b/c\n-x\n*** Delete File: d\n*** End Patch";
+        let all = seen(
+            &call("apply_patch", json!({"input": input})),
+            Path::new("/work"),
+        );
+        let files: Vec<&Value> = all.iter().map(|seen| &seen.input["file_path"]).collect();
+        assert_eq!(files, ["/work/a", "/work/b/c", "/work/d"]);
+        for seen in &all {
+            assert_eq!(seen.input["input"], input);
+            assert_eq!(
+                seen.names,
+                [
+                    "apply_patch",
+                    "apply_patch",
+                    "Edit",
+                    "Write",
+                    "MultiEdit",
+                    "edit",
+                    "write"
+                ]
+            );
+        }
+        assert_eq!(ours("apply_patch", &all[1].input), json!({"input": input}));
     }
 
     #[test]

@@ -43,6 +43,12 @@ pub(super) fn response(call: &ToolCall, seen: &ScriptCall, output: &ToolOutput) 
             "diff": details["diff"],
             "success": success,
         }),
+        "apply_patch" => json!({
+            "filePath": input["file_path"],
+            "files": details["files"],
+            "diff": details["diff"],
+            "success": success,
+        }),
         "read" => json!({
             "type": "text",
             "file": {
@@ -207,7 +213,7 @@ mod tests {
             arguments,
             ..ToolCall::default()
         };
-        response(&call, &seen(&call, Path::new("/w")), output)
+        response(&call, &seen(&call, Path::new("/w"))[0], output)
     }
 
     #[test]

@@ -249,6 +249,7 @@ fn tool(lua: &Lua, cx: &PluginCx, given: &Table) -> Result<()> {
         ));
     }
     let spec = ToolSpec {
+        freeform: None,
         description: text_of(given, "description", "a tool")?,
         parameters: without_empty_maps(parameters),
         name: name.clone(),

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use super::providers::{PROVIDERS, ProviderEntry};
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
+use crate::tuning::Tuning;
 use crate::usage::{Price, PriceTier, Tiers};
 
 const TABLE: &str = include_str!("bundled.txt");
@@ -115,6 +116,7 @@ impl<'a> Section<'a> {
             price,
             headers: self.entry.headers.clone(),
             compat,
+            tuning: Tuning::of(id),
         })
     }
 
@@ -201,6 +203,7 @@ fn tour() -> Model {
         price: Price::default(),
         headers: BTreeMap::new(),
         compat: Compat::default(),
+        tuning: Tuning::default(),
     }
 }
 
@@ -368,6 +371,7 @@ mod tests {
                 bound_thinking: true,
                 ..Compat::default()
             },
+            tuning: Tuning::default(),
         };
         assert_eq!(**haiku, expected);
     }

@@ -249,6 +249,7 @@ fn model(probe: &Probe, id: &str, row: &Value) -> Model {
             thinking_format: ThinkingFormat::None,
             ..Compat::default()
         },
+        tuning: crate::tuning::Tuning::of(id),
     }
 }
 

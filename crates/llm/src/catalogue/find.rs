@@ -219,14 +219,21 @@ impl Catalogue {
         let error = near.iter().any(|(similarity, reference)| {
             *similarity >= TYPING_ERROR_SIMILARITY && own(reference)
         });
-        (!error && entry.api != Api::Scripted).then(|| unlisted(entry, id))
+        (!error && entry.api != Api::Scripted).then(|| self.with_options_of(unlisted(entry, id)))
     }
 
     /// `script/FILE`.
     fn script(&self, name: &str) -> Option<Model> {
         let (provider, file) = name.split_once('/')?;
         let entry = self.provider(provider).filter(|_| !file.is_empty())?;
-        (entry.api == Api::Scripted && provider == "script").then(|| unlisted(entry, file))
+        (entry.api == Api::Scripted && provider == "script")
+            .then(|| self.with_options_of(unlisted(entry, file)))
+    }
+
+    fn with_options_of(&self, model: Model) -> Model {
+        let mut model = Arc::new(model);
+        self.change_options(&mut model);
+        Arc::unwrap_or_clone(model)
     }
 
     /// The names most similar to `name`, with their similarity.
@@ -305,7 +312,7 @@ fn similarity(one: &str, other: &str) -> usize {
 }
 
 /// Whether `glob` matches `text` completely. `*` matches any text and `?` any character.
-fn is_match(glob: &str, text: &str) -> bool {
+pub(super) fn is_match(glob: &str, text: &str) -> bool {
     let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
     let (mut at_glob, mut at_text) = (0, 0);
     // Where to continue when the text after the last star does not match.

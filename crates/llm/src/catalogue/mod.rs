@@ -17,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::auth::{Environment, KeyStatus, Keys};
 use super::model::{Api, Model};
+use super::tuning::ModelOptions;
 
 pub use find::{FindError, Found};
 pub use models_file::{ModelsFile, ModelsFileError};
@@ -37,6 +38,7 @@ pub struct Catalogue {
     file: ModelsFile,
     published: Published,
     environment: Option<Variables>,
+    options: Vec<ModelOptions>,
     local: Vec<Model>,
     /// The models of an LLM proxy. If set, only these and scripts can be called.
     served: Option<Vec<Model>>,
@@ -90,6 +92,25 @@ impl Catalogue {
         self.environment = Some(Variables(environment));
         self.built = OnceLock::new();
         self
+    }
+
+    /// Changes what models are trained with and the options of their requests, after everything else.
+    #[must_use]
+    pub fn with_options(mut self, options: Vec<ModelOptions>) -> Self {
+        self.options = options;
+        self.built = OnceLock::new();
+        self
+    }
+
+    /// `model` with the options of the settings.
+    fn change_options(&self, model: &mut Arc<Model>) {
+        for option in &self.options {
+            let pattern = option.models.to_lowercase();
+            let names = [model.reference().to_lowercase(), model.id.to_lowercase()];
+            if names.iter().any(|name| find::is_match(&pattern, name)) {
+                option.change.apply(&mut Arc::make_mut(model).tuning);
+            }
+        }
     }
 
     /// Replaces the models of local servers.
@@ -223,7 +244,9 @@ impl Catalogue {
         models.get_or_init(|| {
             if let Some(served) = self.served.as_ref().filter(|_| entry.api != Api::Scripted) {
                 let own = served.iter().filter(|model| model.provider == entry.name);
-                return own.cloned().map(Arc::new).collect();
+                let mut own: Vec<Arc<Model>> = own.cloned().map(Arc::new).collect();
+                own.iter_mut().for_each(|model| self.change_options(model));
+                return own;
             }
             let mut models = bundled::models(entry);
             self.published.change_models(entry, &mut models);
@@ -237,6 +260,9 @@ impl Catalogue {
                     models.push(Arc::new(model.clone()));
                 }
             }
+            models
+                .iter_mut()
+                .for_each(|model| self.change_options(model));
             models
         })
     }

@@ -17,6 +17,7 @@ use super::discovery::LOCAL_WINDOW;
 use super::providers::ProviderEntry;
 use crate::auth::KeySource;
 use crate::model::{Api, Compat, Modality, Model, ThinkingLevel};
+use crate::tuning::{Tuning, TuningChange};
 use crate::usage::Price;
 
 const DEFAULT_WINDOW: u64 = 128_000;
@@ -88,6 +89,7 @@ struct FileModel {
     cost: Option<Price>,
     headers: BTreeMap<String, String>,
     compat: Map<String, Value>,
+    tuning: TuningChange,
 }
 
 /// Hides headers and keys.
@@ -285,6 +287,12 @@ impl FileModel {
             cost: fields.take("cost", "dollars per million tokens"),
             headers: fields.take("headers", "texts by name").unwrap_or_default(),
             compat: fields.compat(),
+            tuning: TuningChange {
+                tools: fields.take("tools", "one of `edit`, `patch` and `gemini`"),
+                verbosity: fields.take("verbosity", "one of `low`, `medium` and `high`"),
+                service_tier: fields.take("serviceTier", "a text"),
+                parallel_calls: fields.take("parallelCalls", "true or false"),
+            },
         };
         fields.warn_of_rest(".");
         let named = !model.id.trim().is_empty();
@@ -315,6 +323,11 @@ impl FileModel {
             price: Price::default(),
             headers: entry.headers.clone(),
             compat: entry.compat.clone(),
+            tuning: match entry.api {
+                // The name of a script says nothing.
+                Api::Scripted => Tuning::default(),
+                _ => Tuning::of(&self.id),
+            },
         };
         self.change(&mut model);
         model
@@ -336,6 +349,7 @@ impl FileModel {
         model.price = self.cost.unwrap_or(model.price);
         model.headers.extend(self.headers.clone());
         apply_compat(&mut model.compat, &self.compat);
+        self.tuning.apply(&mut model.tuning);
     }
 }
 
@@ -352,6 +366,7 @@ pub(super) fn unlisted(entry: &ProviderEntry, id: &str) -> Model {
         cost: None,
         headers: BTreeMap::new(),
         compat: Map::new(),
+        tuning: TuningChange::default(),
     };
     known.build(entry)
 }
@@ -469,6 +484,7 @@ mod tests {
             price: Price::default(),
             headers: BTreeMap::from([("x-team".to_owned(), "a".to_owned())]),
             compat,
+            tuning: Tuning::default(),
         };
         assert_eq!(**catalogue.get("lab/small").unwrap(), small);
         let big = Model {

@@ -241,6 +241,7 @@ pub const PROVIDERS: &[ProviderRow] = &[
         .compat(|| Compat {
             developer_role: true,
             prompt_cache_key: true,
+            freeform_tools: true,
             hosted_search: true,
             ..Compat::default()
         }),
@@ -294,7 +295,9 @@ pub const PROVIDERS: &[ProviderRow] = &[
     row("azure", "Azure OpenAI", "https://{AZURE_OPENAI_RESOURCE_NAME}.openai.azure.com/openai/v1", RESPONSES,
         &["AZURE_OPENAI_API_KEY"])
         .base_url_env("AZURE_OPENAI_BASE_URL")
-        .compat(|| Compat { key_header: Some(KeyHeader::ApiKey), prompt_cache_key: true, ..Compat::default() }),
+        .compat(|| Compat {
+            key_header: Some(KeyHeader::ApiKey), prompt_cache_key: true, freeform_tools: true, ..Compat::default()
+        }),
     row("google-vertex", "Google Vertex",
         "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT|GCLOUD_PROJECT}/locations/{GOOGLE_CLOUD_LOCATION}/publishers/google",
         GOOGLE, &["GOOGLE_VERTEX_ACCESS_TOKEN", "CLOUDSDK_AUTH_ACCESS_TOKEN"])

@@ -234,6 +234,7 @@ impl PublishedModel {
             price: Price::default(),
             headers: entry.headers.clone(),
             compat: kin.map_or(&entry.compat, |model| &model.compat).clone(),
+            tuning: crate::tuning::Tuning::of(&self.id),
         };
         self.change(&mut model);
         model

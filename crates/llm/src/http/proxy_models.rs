@@ -105,6 +105,7 @@ impl ServedModel {
             price: self.cost,
             headers: BTreeMap::new(),
             compat: Compat::default(),
+            tuning: crate::tuning::Tuning::of(&self.id),
         })
     }
 }

@@ -47,6 +47,7 @@ pub(crate) fn model(api: Api) -> Model {
         },
         headers: std::collections::BTreeMap::new(),
         compat: Compat::default(),
+        tuning: crate::tuning::Tuning::default(),
     }
 }
 
@@ -57,6 +58,7 @@ pub(crate) fn request(model: Model, messages: Vec<Message>) -> Request {
             system_prompt: "Be brief.".to_owned(),
             messages,
             tools: vec![ToolSpec {
+                freeform: None,
                 name: "read".to_owned(),
                 description: "Reads a file".to_owned(),
                 parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),

@@ -168,6 +168,7 @@ impl Actor {
             ),
             plugins: Arc::clone(self.plugins.loaded_plugins()),
             hooks: Arc::clone(self.hooks.configured()),
+            nearby: self.context.nearby().clone(),
         }
     }
 

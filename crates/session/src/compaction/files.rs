@@ -29,6 +29,11 @@ impl FileLists {
             return;
         };
         for call in answer.tool_calls() {
+            let several = osier_tools::find(&call.name).and_then(|tool| tool.files);
+            for file in several.map_or_else(Vec::new, |files| files(&call.arguments)) {
+                self.read_files.remove(&file.path);
+                self.modified_files.insert(file.path);
+            }
             let Some(path) = call.arguments.get("file_path").and_then(Value::as_str) else {
                 continue;
             };

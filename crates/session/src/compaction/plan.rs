@@ -207,6 +207,7 @@ mod tests {
             price: osier_llm::Price::default(),
             headers: std::collections::BTreeMap::new(),
             compat: osier_llm::Compat::default(),
+            tuning: osier_llm::Tuning::default(),
         };
         let limits = Limits::of(&model);
         assert_eq!((limits.trigger(), limits.keep), (Some(183_616), 20_000));

@@ -1,5 +1,6 @@
 //! The models of a session: the catalogue, the keys, the current model, and the models to cycle through.
 
+mod dialect;
 mod files;
 mod local;
 mod peer_names;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
+use self::dialect::DialectTransport;
 use self::files::{read_keys, read_models_file, withhold_keys};
 pub(crate) use self::local::WAIT;
 pub use self::local::{NO_MODEL, find_local};
@@ -182,7 +184,8 @@ impl Models {
         let environment = Arc::new(move |name: &str| variables.get(name).cloned());
         let mut catalogue = Catalogue::new(file)
             .with_published(refresh::read(&setup.folders.published(), &mut problems))
-            .with_environment(environment);
+            .with_environment(environment)
+            .with_options(setup.settings.model_options.clone());
         if let Some(local) = &setup.local_models {
             catalogue.set_local(local.clone());
         }
@@ -417,10 +420,11 @@ impl Models {
     pub fn transport(&self) -> Arc<dyn Transport> {
         let here = ProviderTransport::new(self.provider(), Some(self.keys()));
         let own = self.embedded.as_ref().map(|(model, _)| model.reference());
-        match &self.server {
+        let plain = match &self.server {
             Some(server) => server.transport(here, own),
             None => Arc::new(here),
-        }
+        };
+        Arc::new(DialectTransport::new(plain))
     }
 
     fn provider(&self) -> Arc<dyn Provider> {
@@ -584,5 +588,6 @@ fn unknown_model() -> Model {
         price: Price::default(),
         headers: std::collections::BTreeMap::new(),
         compat: osier_llm::Compat::default(),
+        tuning: osier_llm::Tuning::default(),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::budget::SessionBudget;
 use crate::emitter::{Callback, Emitter};
+use crate::nearby::Nearby;
 use crate::review::{ReviewNews, SessionReviewer};
 use crate::sampling::SamplingNews;
 use crate::setup::SessionSetup;
@@ -27,6 +28,7 @@ pub(crate) struct SessionContext {
     pub policy: ToolPolicy,
     pub plugins: Arc<Plugins>,
     pub hooks: Arc<Hooks>,
+    pub nearby: Nearby,
 }
 
 impl SessionContext {

@@ -390,6 +390,7 @@ fn listeners(
         Arc::new(compactor.clone()),
         // After everything that can change a call.
         Arc::new(gate),
+        Arc::new(context.nearby.interceptor(workspace, &context.emitter)),
     ];
     let files = store
         .path()

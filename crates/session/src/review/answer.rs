@@ -19,6 +19,7 @@ pub(super) struct Judgement {
 /// The definition of the tool.
 pub(super) fn tool() -> ToolSpec {
     ToolSpec {
+        freeform: None,
         name: TOOL.to_owned(),
         description: "Give your judgement about the call.".to_owned(),
         parameters: json!({

@@ -67,7 +67,7 @@ impl Input {
         let typed = bounded(reading.await.unwrap_or_default());
         let ReviewRequest {
             call,
-            file,
+            files,
             workspace,
         } = request;
         let session = json!({
@@ -76,8 +76,10 @@ impl Input {
             "sandbox": sandbox(workspace.confinement()),
         });
         let mut judged = json!({"tool": call.name, "arguments": call.arguments});
-        if let Some(file) = file {
-            judged["file"] = json!(file);
+        match files {
+            [] => {}
+            [file] => judged["file"] = json!(file),
+            files => judged["files"] = json!(files),
         }
         Self {
             model: model.to_owned(),

@@ -155,7 +155,12 @@ fn tools(path: &Path, document: &Document<'_>, problems: &mut Vec<Problem>) -> O
     };
     let mut offered = match named {
         Some(named) => map(named),
-        None => BUILT_IN.iter().map(|tool| tool.name.to_owned()).collect(),
+        // Other forms of tools come with them: without them, they would be tools of their own.
+        None => BUILT_IN
+            .iter()
+            .filter(|tool| tool.replaces.is_empty())
+            .map(|tool| tool.name.to_owned())
+            .collect(),
     };
     let denied = map(denied);
     offered.retain(|tool| !denied.contains(tool));

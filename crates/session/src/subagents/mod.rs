@@ -265,6 +265,7 @@ fn spec(definitions: &[(Definition, Option<Arc<Model>>)]) -> ToolSpec {
         properties["agent"] = json!({"type": "string", "enum": names});
     }
     ToolSpec {
+        freeform: None,
         name: osier_tools::SUBAGENT.to_owned(),
         description,
         parameters: json!({

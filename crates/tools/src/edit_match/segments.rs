@@ -40,7 +40,7 @@ pub(super) fn place(original: &str, edit: &Edit) -> Option<Place> {
             new,
             replace_all: false,
         };
-        let found = Search::new(&original[from..]).whole(&part)?;
+        let found = Search::new(&original[from..], None).whole(&part, 0)?;
         let [place] = <[Place; 1]>::try_from(found.places).ok()?;
         let start = matched.map_or(place.matched.start, |matched| matched.start);
         matched = Some(start..from + place.matched.end);

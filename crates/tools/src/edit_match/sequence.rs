@@ -14,7 +14,8 @@ pub(super) fn apply(original: &str, edits: &[Edit], allow_inexact: bool) -> Opti
         } else if edits.iter().any(|other| contains(other, edit)) {
             matches.push(skipped("another edit contains it"));
         } else {
-            let applied = apply_together(&text, std::slice::from_ref(edit), allow_inexact).ok()?;
+            let applied =
+                apply_together(&text, std::slice::from_ref(edit), allow_inexact, None).ok()?;
             text = applied.text;
             matches.extend(applied.matches);
         }

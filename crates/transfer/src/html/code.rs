@@ -107,6 +107,11 @@ impl Painter {
             }
             Some(b'-') => return self.replacement(lines),
             Some(b'+') => self.added(&escape_clean(&line[1..])),
+            // The next of several files.
+            Some(b'd') if line.starts_with("diff --git ") => {
+                let name = line.rsplit_once(" b/").map_or(line, |(_, name)| name);
+                let _ = write!(self.html, "<span class=hunk>{}</span>", escape_clean(name));
+            }
             Some(b'\\') => {
                 let _ = write!(self.html, "<span class=note>{}</span>", escape_clean(line));
             }

@@ -76,6 +76,12 @@ fn repair_call(call: &mut ToolCall, tools: &ToolSelection, is_complete: bool) ->
     if is_own {
         if let Value::Object(arguments) = &mut call.arguments {
             notes = found.tool.adapt(arguments);
+            let meant = found.tool.redirect(arguments);
+            if let Some((name, arguments)) = meant.filter(|(name, _)| tools.get(name).is_some()) {
+                name.clone_into(&mut call.name);
+                call.arguments = Value::Object(arguments);
+                return notes;
+            }
         }
         notes.extend(unknown::note(&**found.tool, &call.arguments));
     }

@@ -37,7 +37,7 @@ pub(super) fn resolve<'t>(
     let wanted = plain(name);
     let only = |mut found: Vec<Found<'t>>| (found.len() == 1).then(|| found.remove(0));
     let same = tools
-        .offered_tools()
+        .callable()
         .filter(|tool| plain(&tool.spec().name) == wanted);
     let same: Vec<Found<'t>> = same.map(|tool| Found { tool, other: None }).collect();
     if !same.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn resolve<'t>(
     let means = |other: &&OtherName| {
         plain(other.name) == wanted && (other.command.is_none() || other.command == command)
     };
-    let others = tools.offered_tools().filter_map(|tool| {
+    let others = tools.callable().filter_map(|tool| {
         let other = tool.spellings().names.iter().find(means)?;
         Some(Found {
             tool,

@@ -60,6 +60,7 @@ impl Tool for FakeTool {
 
 fn tool(name: &str, origin: ToolOrigin, properties: &Value, required: &[&str]) -> Arc<dyn Tool> {
     let spec = ToolSpec {
+        freeform: None,
         name: name.to_owned(),
         description: String::new(),
         parameters: json!({"type": "object", "properties": properties, "required": required}),

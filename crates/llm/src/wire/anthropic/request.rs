@@ -91,8 +91,14 @@ pub(super) fn body(request: &Request) -> Body {
             ToolChoice::None => Some("none"),
             ToolChoice::Auto | ToolChoice::Required => None,
         };
-        if let Some(choice) = choice {
-            body.insert("tool_choice".into(), json!({"type": choice}));
+        let is_single =
+            request.model.tuning.parallel_calls == Some(false) && choice != Some("none");
+        if choice.is_some() || is_single {
+            let mut choice = json!({"type": choice.unwrap_or("auto")});
+            if is_single {
+                choice["disable_parallel_tool_use"] = true.into();
+            }
+            body.insert("tool_choice".into(), choice);
         }
     }
     if request.options.hosted_search {
@@ -104,6 +110,9 @@ pub(super) fn body(request: &Request) -> Body {
             mark(&mut system, &control);
         }
         body.insert("system".into(), Value::Array(vec![system]));
+    }
+    if let Some(tier) = &request.model.tuning.service_tier {
+        body.insert("service_tier".into(), tier.clone().into());
     }
     let prepared = handover::prepare(&context.messages, &request.model);
     let bound = request.model.compat.bound_thinking;

@@ -46,6 +46,16 @@ pub(super) fn body(request: &Request) -> Value {
             }
         }
     }
+    let tuning = &request.model.tuning;
+    if let Some(parallel) = tuning.parallel_calls.filter(|_| !context.tools.is_empty()) {
+        body.insert("parallel_tool_calls".into(), parallel.into());
+    }
+    if let Some(verbosity) = tuning.verbosity {
+        body.insert("verbosity".into(), verbosity.name().into());
+    }
+    if let Some(tier) = &tuning.service_tier {
+        body.insert("service_tier".into(), tier.clone().into());
+    }
     add_extra(request, &mut body);
     body.insert("messages".into(), messages(request).into());
     Value::Object(body)

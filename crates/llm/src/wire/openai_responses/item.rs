@@ -35,6 +35,8 @@ pub(super) enum Kind {
     Call {
         index: usize,
         raw: String,
+        /// The call has a text instead of arguments.
+        is_freeform: bool,
     },
     /// Ended, or of an unknown kind.
     Closed,
@@ -95,10 +97,14 @@ impl OpenItem {
                     self.kind.close(Some(replayed(raw)), out);
                 }
             }
-            Kind::Call { index, raw } => {
+            Kind::Call {
+                index,
+                raw,
+                is_freeform,
+            } => {
                 let arguments = fields.arguments.as_ref().or(fields.input.as_ref());
                 if let Some(arguments) = arguments.filter(|arguments| !arguments.is_empty()) {
-                    complete(*index, raw, arguments, out);
+                    complete(*index, raw, arguments, *is_freeform, out);
                 }
                 self.kind.close(None, out);
             }
@@ -124,8 +130,15 @@ impl Kind {
             .unwrap_or_else(|| osier_base::ids::prefixed("call"));
         let name = fields.name.clone().unwrap_or_default();
         let index = answer.open_call(id, name, out);
-        let raw = String::new();
-        Self::Call { index, raw }
+        let is_freeform = fields.r#type == "custom_tool_call";
+        if is_freeform {
+            send(index, FREEFORM_START.to_owned(), out);
+        }
+        Self::Call {
+            index,
+            raw: String::new(),
+            is_freeform,
+        }
     }
 
     pub(super) fn say(&mut self, delta: String, answer: &mut Answer, out: &mut Vec<StreamEvent>) {
@@ -151,21 +164,28 @@ impl Kind {
     }
 
     pub(super) fn argue(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
-        if let Self::Call { index, raw } = self
+        if let Self::Call {
+            index,
+            raw,
+            is_freeform,
+        } = self
             && !delta.is_empty()
         {
             raw.push_str(&delta);
-            let index = *index;
-            out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
+            send_part(*index, &delta, *is_freeform, out);
         }
     }
 
     /// Sets the complete arguments, which have precedence over their deltas.
     pub(super) fn set_arguments(&mut self, arguments: &str, out: &mut Vec<StreamEvent>) {
-        if let Self::Call { index, raw } = self
+        if let Self::Call {
+            index,
+            raw,
+            is_freeform,
+        } = self
             && !arguments.is_empty()
         {
-            complete(*index, raw, arguments, out);
+            complete(*index, raw, arguments, *is_freeform, out);
         }
     }
 
@@ -177,8 +197,15 @@ impl Kind {
                 signature,
                 redacted: false,
             },
-            Self::Call { index, raw } => {
-                return Answer::close_call(index, raw, None, out);
+            Self::Call {
+                index,
+                raw,
+                is_freeform: false,
+            } => return Answer::close_call(index, raw, None, out),
+            Self::Call { index, raw, .. } => {
+                send(index, FREEFORM_END.to_owned(), out);
+                let arguments = json!({ FREEFORM_ARGUMENT: raw }).to_string();
+                return Answer::close_call(index, arguments, None, out);
             }
             Self::Message { index: None } | Self::Closed => return,
         };
@@ -193,15 +220,39 @@ fn think(index: usize, delta: String, out: &mut Vec<StreamEvent>) {
 }
 
 /// Sets the complete arguments, and emits the part that was not emitted.
-fn complete(index: usize, raw: &mut String, arguments: &str, out: &mut Vec<StreamEvent>) {
+fn complete(
+    index: usize,
+    raw: &mut String,
+    arguments: &str,
+    is_freeform: bool,
+    out: &mut Vec<StreamEvent>,
+) {
     if let Some(rest) = arguments
         .strip_prefix(raw.as_str())
         .filter(|rest| !rest.is_empty())
     {
-        let delta = rest.to_owned();
-        out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
+        send_part(index, rest, is_freeform, out);
     }
     arguments.clone_into(raw);
+}
+
+/// The argument of a freeform call. Its deltas are those of the JSON object that the call becomes.
+const FREEFORM_ARGUMENT: &str = "input";
+const FREEFORM_START: &str = "{\"input\":\"";
+const FREEFORM_END: &str = "\"}";
+
+fn send_part(index: usize, part: &str, is_freeform: bool, out: &mut Vec<StreamEvent>) {
+    let delta = if is_freeform {
+        let quoted = Value::from(part).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    } else {
+        part.to_owned()
+    };
+    send(index, delta, out);
+}
+
+fn send(index: usize, delta: String, out: &mut Vec<StreamEvent>) {
+    out.push(StreamEvent::Delta(Delta::ToolcallDelta { index, delta }));
 }
 
 /// The phase of a message, stored as the signature of its text.

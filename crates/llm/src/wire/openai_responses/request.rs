@@ -4,12 +4,16 @@
 //! items. Reasoning is sent back unchanged, directly before the item that follows it. Reasoning at the end of
 //! an interrupted answer is omitted.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::handover;
-use crate::message::{AssistantBlock, AssistantMessage, ContentBlock, Message, ToolResult};
+use crate::message::{
+    AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult,
+};
 use crate::model::ThinkingLevel;
-use crate::provider::{CacheRetention, Request, ToolChoice, ToolSpec};
+use crate::provider::{CacheRetention, Freeform, Request, ToolChoice, ToolSpec};
 use crate::wire::format::{add_extra, cache_key, decimal, or_note};
 use crate::wire::limit::output_limit;
 
@@ -41,8 +45,10 @@ pub(super) fn body(request: &Request) -> Value {
         body.insert("instructions".into(), context.system_prompt.clone().into());
     }
     if !context.tools.is_empty() {
-        body.insert("tools".into(), context.tools.iter().map(tool).collect());
-        body.insert("parallel_tool_calls".into(), true.into());
+        let tools = context.tools.iter().map(|spec| tool(spec, request));
+        body.insert("tools".into(), tools.collect());
+        let parallel = request.model.tuning.parallel_calls.unwrap_or(true);
+        body.insert("parallel_tool_calls".into(), parallel.into());
         match options.tool_choice {
             ToolChoice::Auto => {}
             ToolChoice::Required => {
@@ -62,6 +68,12 @@ pub(super) fn body(request: &Request) -> Value {
         if let Some(include) = include.as_array_mut() {
             include.push("web_search_call.action.sources".into());
         }
+    }
+    if let Some(verbosity) = request.model.tuning.verbosity {
+        body.insert("text".into(), json!({"verbosity": verbosity.name()}));
+    }
+    if let Some(tier) = &request.model.tuning.service_tier {
+        body.insert("service_tier".into(), tier.clone().into());
     }
     add_extra(request, &mut body);
     body.insert("input".into(), input(request).into());
@@ -84,7 +96,15 @@ fn ask_for_thinking(request: &Request, body: &mut Map<String, Value>) {
 }
 
 /// Not strict: strict mode accepts only some schemas.
-fn tool(spec: &ToolSpec) -> Value {
+fn tool(spec: &ToolSpec, request: &Request) -> Value {
+    if let Some(freeform) = freeform(spec, request) {
+        return json!({
+            "type": "custom",
+            "name": spec.name,
+            "description": spec.description,
+            "format": {"type": "grammar", "syntax": "lark", "definition": freeform.grammar},
+        });
+    }
     json!({
         "type": "function",
         "name": spec.name,
@@ -94,8 +114,24 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
+/// How the tool is called without JSON, if the server can do that.
+fn freeform<'s>(spec: &'s ToolSpec, request: &Request) -> Option<&'s Freeform> {
+    let freeform = spec.freeform.as_ref();
+    freeform.filter(|_| request.model.compat.freeform_tools)
+}
+
+/// The text of a call of a tool that is offered as a freeform one.
+fn freeform_input<'c>(call: &'c ToolCall, request: &Request) -> Option<&'c str> {
+    let mut tools = request.context.tools.iter();
+    let spec = tools.find(|spec| spec.name == call.name)?;
+    call.arguments
+        .get(&freeform(spec, request)?.argument)?
+        .as_str()
+}
+
 fn input(request: &Request) -> Vec<Value> {
     let mut sent = Vec::new();
+    let mut freeform_calls = HashSet::new();
     for message in handover::prepare(&request.context.messages, &request.model) {
         match message {
             Message::User(user) => sent.push(json!({
@@ -103,9 +139,18 @@ fn input(request: &Request) -> Vec<Value> {
                 "role": "user",
                 "content": user.content.iter().map(part).collect::<Value>(),
             })),
-            Message::Assistant(answer) => add_answer(&answer, &mut sent),
+            Message::Assistant(answer) => {
+                let calls = answer.tool_calls();
+                let freeform = calls.filter(|call| freeform_input(call, request).is_some());
+                freeform_calls.extend(freeform.map(|call| call.id.clone()));
+                add_answer(&answer, request, &mut sent);
+            }
             Message::ToolResult(result) => sent.push(json!({
-                "type": "function_call_output",
+                "type": if freeform_calls.contains(&result.tool_call_id) {
+                    "custom_tool_call_output"
+                } else {
+                    "function_call_output"
+                },
                 "call_id": result.tool_call_id,
                 "output": output(&result),
             })),
@@ -135,7 +180,7 @@ fn output(result: &ToolResult) -> Value {
     or_note(&texts.collect::<Vec<_>>().join("\n")).into()
 }
 
-fn add_answer(answer: &AssistantMessage, sent: &mut Vec<Value>) {
+fn add_answer(answer: &AssistantMessage, request: &Request, sent: &mut Vec<Value>) {
     let mut reasoning = Vec::new();
     for block in &answer.content {
         let item = match block {
@@ -145,12 +190,20 @@ fn add_answer(answer: &AssistantMessage, sent: &mut Vec<Value>) {
                 continue;
             }
             AssistantBlock::Text { text, signature } => text_item(text, signature.as_deref()),
-            AssistantBlock::ToolCall(call) => json!({
-                "type": "function_call",
-                "call_id": call.id,
-                "name": call.name,
-                "arguments": call.arguments.to_string(),
-            }),
+            AssistantBlock::ToolCall(call) => match freeform_input(call, request) {
+                Some(input) => json!({
+                    "type": "custom_tool_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "input": input,
+                }),
+                None => json!({
+                    "type": "function_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": call.arguments.to_string(),
+                }),
+            },
         };
         sent.append(&mut reasoning);
         sent.push(item);

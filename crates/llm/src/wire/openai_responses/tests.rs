@@ -1,8 +1,10 @@
 use serde_json::{Value, json};
 
-use crate::message::{AssistantBlock, AssistantMessage, ContentBlock, StopReason, ToolCall};
+use crate::message::{
+    AssistantBlock, AssistantMessage, ContentBlock, Message, StopReason, ToolCall, ToolResult,
+};
 use crate::model::{Api, Model, ThinkingLevel};
-use crate::provider::ToolChoice;
+use crate::provider::{Freeform, ToolChoice, ToolSpec};
 use crate::status::TurnStatus;
 use crate::usage::Usage;
 use crate::wire::testing::{
@@ -172,22 +174,89 @@ fn changing_item_ids_are_ignored() {
 }
 
 #[test]
-fn freeform_call_is_an_error() {
+fn freeform_call_has_its_text_as_an_argument() {
     let tool = json!({"type": "custom_tool_call", "id": "ct", "call_id": "c", "name": "read", "input": ""});
-    let piece = json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "item_id": "ct", "delta": "*** Begin"});
-    let whole = json!({"type": "response.custom_tool_call_input.done", "output_index": 0, "item_id": "ct", "input": "*** Begin Patch"});
+    let piece = json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "item_id": "ct", "delta": "*** \"Begin"});
+    let whole = json!({"type": "response.custom_tool_call_input.done", "output_index": 0, "item_id": "ct", "input": "*** \"Begin\n Patch"});
     let (message, status) = play_data(
         &gpt(),
         &[added(0, &tool), piece, whole, completed(&json!([]))],
     );
     assert_eq!(status, SUCCESS_TOOLS);
-    let told = ToolCall {
+    let expected = ToolCall {
         id: "c".to_owned(),
         name: "read".to_owned(),
-        arguments_error: Some("*** Begin Patch".to_owned()),
+        arguments: json!({"input": "*** \"Begin\n Patch"}),
         ..ToolCall::default()
     };
-    assert_eq!(message.content, [AssistantBlock::ToolCall(told)]);
+    assert_eq!(message.content, [AssistantBlock::ToolCall(expected)]);
+}
+
+#[test]
+fn freeform_tool_is_sent_where_the_server_has_them() {
+    let mut model = gpt();
+    let freeform = Freeform {
+        argument: "input".to_owned(),
+        grammar: "start: /.+/".to_owned(),
+    };
+    let spec = ToolSpec {
+        name: "apply_patch".to_owned(),
+        description: "Change files.".to_owned(),
+        parameters: json!({"type": "object"}),
+        freeform: Some(freeform),
+    };
+    let made = ToolCall {
+        id: "c".to_owned(),
+        name: "apply_patch".to_owned(),
+        arguments: json!({"input": "*** x"}),
+        ..ToolCall::default()
+    };
+    let answer = AssistantMessage {
+        content: vec![AssistantBlock::ToolCall(made)],
+        ..AssistantMessage::default()
+    };
+    let result = ToolResult {
+        tool_call_id: "c".to_owned(),
+        tool_name: "apply_patch".to_owned(),
+        content: vec![ContentBlock::text("done")],
+        ..ToolResult::default()
+    };
+    let body = |model: &Model| {
+        let mut request = request(model.clone(), Vec::new());
+        request.context.tools = vec![spec.clone()];
+        request.context.messages = vec![
+            Message::Assistant(answer.clone()),
+            Message::ToolResult(result.clone()),
+        ];
+        let body = super::request::body(&request);
+        let items: Vec<Value> = body["input"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+        (body["tools"][0].clone(), items)
+    };
+    let (tool, items) = body(&model);
+    assert_eq!(tool["type"], "function");
+    assert_eq!(
+        (&items[0]["type"], &items[1]["type"]),
+        (&json!("function_call"), &json!("function_call_output"))
+    );
+    model.compat.freeform_tools = true;
+    let (tool, items) = body(&model);
+    assert_eq!(
+        tool,
+        json!({"type": "custom", "name": "apply_patch", "description": "Change files.",
+            "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}})
+    );
+    assert_eq!(
+        items,
+        [
+            json!({"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "*** x"}),
+            json!({"type": "custom_tool_call_output", "call_id": "c", "output": "done"}),
+        ]
+    );
 }
 
 #[test]

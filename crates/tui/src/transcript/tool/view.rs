@@ -34,6 +34,12 @@ pub(super) enum Collapsed {
 
 const VIEWS: &[ToolView] = &[
     ToolView {
+        name: "apply_patch",
+        subject: "",
+        more: patched,
+        collapsed: Collapsed::Nothing,
+    },
+    ToolView {
         name: "ask_user",
         subject: "",
         more: asked,
@@ -100,6 +106,14 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::Nothing,
     },
 ];
+
+/// The files of a patch.
+fn patched(arguments: &Value) -> String {
+    let files = osier_tools::find("apply_patch").and_then(|tool| tool.files);
+    let files = files.map_or_else(Vec::new, |files| files(arguments));
+    let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    text::single_line(&names.join(", "))
+}
 
 /// The first question, and how many follow.
 fn asked(arguments: &Value) -> String {

@@ -1,0 +1,191 @@
+//! What models are trained with, and options of their requests. A row of the catalogue has them; `models.json` and the
+//! settings can change them.
+
+use serde::{Deserialize, Serialize};
+
+/// The tools for changing files, and the names of all tools, that a model is trained with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ToolForm {
+    /// `edit` and `write`, with the arguments of Claude Code.
+    #[default]
+    Edit,
+    /// `apply_patch`, which replaces both.
+    Patch,
+    /// The tools of Gemini CLI.
+    Gemini,
+}
+
+/// Beginnings of ids, without the part before a slash, and what models with such ids are trained with. The first row that
+/// fits counts.
+const FORMS: [(&str, ToolForm); 6] = [
+    ("gpt-oss", ToolForm::Edit),
+    ("gpt-3", ToolForm::Edit),
+    ("gpt-4", ToolForm::Edit),
+    ("gpt-", ToolForm::Patch),
+    ("codex", ToolForm::Patch),
+    ("gemini-", ToolForm::Gemini),
+];
+
+/// What the system prompt says in addition, where public evidence shows that models of a kind work better with it. See
+/// `docs/models.md`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Preamble {
+    #[default]
+    None,
+    /// Continue until the task is done, look instead of guessing, plan before calls.
+    Persistence,
+    /// Plan, weigh risks, adapt the plan, check the result.
+    Planning,
+}
+
+/// Beginnings of ids of models that get a preamble.
+const PREAMBLES: [(&str, Preamble); 2] = [
+    ("gpt-4.1", Preamble::Persistence),
+    ("gemini-", Preamble::Planning),
+];
+
+impl ToolForm {
+    pub const ALL: [Self; 3] = [Self::Edit, Self::Patch, Self::Gemini];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Edit => "edit",
+            Self::Patch => "patch",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|form| form.name() == name)
+    }
+
+    /// The form for the model `id`, such as `openai/gpt-5` of a router.
+    fn of(id: &str) -> Self {
+        of_id(&FORMS, id)
+    }
+}
+
+/// What the first row says whose text `id` begins with, without the part before a slash.
+fn of_id<T: Copy + Default>(rows: &[(&str, T)], id: &str) -> T {
+    let id = id.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let row = rows.iter().find(|(start, _)| id.starts_with(start));
+    row.map_or_else(T::default, |(_, value)| *value)
+}
+
+/// How long answers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Verbosity {
+    Low,
+    Medium,
+    High,
+}
+
+impl Verbosity {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Low, Self::Medium, Self::High];
+        all.into_iter().find(|verbosity| verbosity.name() == name)
+    }
+}
+
+/// What a model is trained with, and options of its requests. APIs without an option ignore it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tuning {
+    pub tools: ToolForm,
+    pub preamble: Preamble,
+    /// OpenAI's formats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbosity: Option<Verbosity>,
+    /// OpenAI's formats, Anthropic: `flex` or `priority`, `standard_only`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_tier: Option<String>,
+    /// OpenAI's formats, Anthropic: whether an answer can have several tool calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel_calls: Option<bool>,
+}
+
+impl Tuning {
+    /// For the model `id`.
+    pub(crate) fn of(id: &str) -> Self {
+        Self {
+            tools: ToolForm::of(id),
+            preamble: of_id(&PREAMBLES, id),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What the user changes of a [`Tuning`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TuningChange {
+    pub tools: Option<ToolForm>,
+    pub verbosity: Option<Verbosity>,
+    pub service_tier: Option<String>,
+    pub parallel_calls: Option<bool>,
+}
+
+impl TuningChange {
+    pub(crate) fn apply(&self, tuning: &mut Tuning) {
+        tuning.tools = self.tools.unwrap_or(tuning.tools);
+        tuning.verbosity = self.verbosity.or(tuning.verbosity);
+        tuning.parallel_calls = self.parallel_calls.or(tuning.parallel_calls);
+        if let Some(tier) = &self.service_tier {
+            tuning.service_tier = Some(tier.clone());
+        }
+    }
+}
+
+/// Changes of the settings for the models whose `PROVIDER/ID` or id matches `models`, which can contain `*`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelOptions {
+    pub models: String,
+    pub change: TuningChange,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_decide_about_the_form() {
+        for (id, expected) in [
+            ("gpt-5", ToolForm::Patch),
+            ("gpt-6.1-sol", ToolForm::Patch),
+            ("gpt-5.3-codex-spark", ToolForm::Patch),
+            ("codex-mini-latest", ToolForm::Patch),
+            ("openai/GPT-5.4", ToolForm::Patch),
+            ("gpt-4.1", ToolForm::Edit),
+            ("gpt-oss-120b", ToolForm::Edit),
+            ("o4-mini", ToolForm::Edit),
+            ("gemini-3-pro", ToolForm::Gemini),
+            ("google/gemini-2.5-flash", ToolForm::Gemini),
+            ("claude-opus-5-5", ToolForm::Edit),
+            ("qwen3-coder", ToolForm::Edit),
+            ("my-gpt-5", ToolForm::Edit),
+        ] {
+            assert_eq!(ToolForm::of(id), expected, "{id}");
+        }
+        for form in ToolForm::ALL {
+            assert_eq!(ToolForm::from_name(form.name()), Some(form));
+        }
+    }
+}

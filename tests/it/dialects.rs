@@ -1,0 +1,99 @@
+//! The requests that models of five families get, as they are sent: tools, names and the system prompt.
+
+use serde_json::{Value, json};
+
+use crate::support::cli::Home;
+use crate::support::model_server::{Answer, Server};
+
+/// The first request to a model with this id, without what depends on the machine.
+fn request(id: &str, api: &str, settings: &str) -> Value {
+    let refused = Answer::plain("400 Bad Request", "", "{}");
+    let server = Server::start([refused]);
+    let home = Home::new();
+    let model = json!({"id": id, "compat": {"freeformTools": api == "openai-responses"}});
+    let models = json!({"providers": {"here": {
+        "baseUrl": server.url(), "api": api, "apiKey": "sk-test-key", "models": [model],
+    }}});
+    home.config("models.json", models.to_string());
+    home.config("settings.toml", settings);
+    let model = format!("here/{id}");
+    home.cli()
+        .args(["--model", &model, "--max-retries", "0", "-p", "hello"])
+        .run();
+    server.requests().remove(0)
+}
+
+/// The system prompt up to what describes the session, and the tools.
+fn shown(request: &Value) -> String {
+    let system = [
+        "/instructions",
+        "/system/0/text",
+        "/systemInstruction/parts/0/text",
+        "/messages/0/content",
+    ];
+    let system = system
+        .iter()
+        .find_map(|place| request.pointer(place)?.as_str());
+    let system = system.unwrap_or_default();
+    let system = system
+        .split("\n\nWorking directory")
+        .next()
+        .unwrap_or_default();
+    let tools = request.pointer("/tools/0/functionDeclarations");
+    let tools = serde_json::to_string_pretty(tools.unwrap_or(&request["tools"])).unwrap();
+    format!("{system}\n\n{tools}")
+}
+
+fn names(request: &Value) -> Vec<String> {
+    let tools = request.pointer("/tools/0/functionDeclarations");
+    let tools = tools.unwrap_or(&request["tools"]).as_array();
+    let name = |tool: &Value| {
+        let name = tool.get("name").or_else(|| tool.pointer("/function/name"));
+        name.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    tools.into_iter().flatten().map(name).collect()
+}
+
+#[test]
+fn every_family_gets_the_tools_that_it_is_trained_with() {
+    for (family, id, api) in [
+        ("claude", "claude-opus-5-5", "anthropic-messages"),
+        ("gpt", "gpt-6-luna", "openai-responses"),
+        ("gpt_as_functions", "gpt-6-luna", "openai-chat-completions"),
+        ("gemini", "gemini-3-pro", "google-generative-ai"),
+        ("qwen", "qwen3-coder", "openai-chat-completions"),
+        ("gpt_4_1", "gpt-4.1", "openai-responses"),
+    ] {
+        let request = request(id, api, "");
+        insta::assert_snapshot!(format!("dialect_{family}"), shown(&request));
+    }
+}
+
+#[test]
+fn settings_change_the_tools_and_options_of_a_model() {
+    let settings = "[model_options]\n\"here/gpt-*\" = {tools = \"edit\", verbosity = \"low\", service_tier = \"flex\", parallel_calls = false}\n\"qwen*\" = {tools = \"patch\"}\n";
+    let gpt = request("gpt-5", "openai-responses", settings);
+    assert_eq!(names(&gpt)[..3], ["read", "write", "edit"]);
+    assert_eq!(
+        (
+            &gpt["text"],
+            &gpt["service_tier"],
+            &gpt["parallel_tool_calls"]
+        ),
+        (&json!({"verbosity": "low"}), &json!("flex"), &json!(false))
+    );
+    let qwen = request("qwen3-coder", "openai-chat-completions", settings);
+    assert_eq!(names(&qwen)[..3], ["read", "apply_patch", "bash"]);
+}
+
+#[test]
+fn an_invalid_option_is_named() {
+    let home = Home::new();
+    home.config(
+        "settings.toml",
+        "[model_options]\n\"gpt-5\" = {tools = \"diff\"}\n",
+    );
+    let ended = home.cli().args(["models", "tour"]).run();
+    assert!(ended.stderr.contains("`model_options`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("\"patch\""), "{}", ended.stderr);
+}
