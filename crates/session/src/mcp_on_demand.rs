@@ -304,6 +304,7 @@ fn spec(tools: &ToolSet) -> ToolSpec {
             "properties": {"query": {"type": "string"}},
             "required": ["query"],
         }),
+        freeform: None,
     }
 }
 
@@ -403,6 +404,7 @@ mod tests {
             name: format!("{server}__{tool}"),
             description: description.to_owned(),
             parameters,
+            freeform: None,
         };
         Arc::new(Listed(spec, server))
     }

@@ -46,6 +46,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "properties": {"query": {"type": "string"}},
         "required": ["query"],
     }),
+    freeform: None,
 });
 
 /// The keys of search services.

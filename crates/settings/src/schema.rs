@@ -28,6 +28,8 @@ pub enum Form {
     Parts,
     FlagOrText,
     FlagOrTexts,
+    /// Options by model.
+    ModelTables,
 }
 
 impl Form {
@@ -46,6 +48,16 @@ impl Form {
             }
             Self::FlagOrText => json!({"type": ["boolean", "string"]}),
             Self::FlagOrTexts => json!({"anyOf": [{"type": "boolean"}, texts()]}),
+            Self::ModelTables => json!({"type": "object", "additionalProperties": {
+                "type": "object",
+                "properties": {
+                    "tools": {"type": "string", "enum": ["edit", "patch", "gemini"]},
+                    "verbosity": {"type": "string", "enum": ["low", "medium", "high"]},
+                    "service_tier": {"type": "string"},
+                    "parallel_calls": {"type": "boolean"},
+                },
+                "additionalProperties": false,
+            }}),
         }
     }
 }

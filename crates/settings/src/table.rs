@@ -3,7 +3,7 @@
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
 use super::schema::Form::{
-    Amount, Flag, FlagOrText, FlagOrTexts, Number, Parts, Text, Texts, Word,
+    Amount, Flag, FlagOrText, FlagOrTexts, ModelTables, Number, Parts, Text, Texts, Word,
 };
 use super::screen::{ExitOutput, Images};
 use super::value::{
@@ -55,6 +55,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "model_options",
         default: "{}",
         accepts: "a table of tables by model, e.g. {\"openai/gpt-5*\" = {tools = \"edit\", verbosity = \"low\"}}, with `tools` (\"edit\", \"patch\" or \"gemini\"), `verbosity` (\"low\", \"medium\" or \"high\"), `service_tier` (a text) and `parallel_calls` (true or false)",
+        form: ModelTables,
         description: "The tools and request options of models, by \"PROVIDER/ID\", id or pattern.",
         take: Plain(|settings, value| {
             model_options(value).map(|value| settings.model_options = value)

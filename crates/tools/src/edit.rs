@@ -232,7 +232,7 @@ fn edit_cells(
             let Ok(applied) = in_text() else {
                 let sources = Notebook::parse(&original.text).map(|notebook| notebook.sources());
                 let text = sources.as_ref().unwrap_or(&original.text);
-                let message = explain_match(&error, edits, &original.name, text);
+                let message = explain_match(&error, edits, &original.name, text, Terms::EDIT);
                 return Err(EditError::Match(message));
             };
             if Notebook::parse(&applied.text).is_none() {

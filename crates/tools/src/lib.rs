@@ -183,6 +183,7 @@ pub const BUILT_IN: [BuiltIn; 12] = [
         name: patch::NAME,
         label: "Patch",
         read_only: false,
+        reads_web: false,
         asks_user: false,
         main_argument: "input",
         file: None,

@@ -71,6 +71,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "properties": {"plan": {"type": "string"}},
         "required": ["plan"],
     }),
+    freeform: None,
 });
 
 #[derive(Debug)]

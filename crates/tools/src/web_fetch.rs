@@ -29,6 +29,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
         "properties": {"url": {"type": "string"}},
         "required": ["url"],
     }),
+    freeform: None,
 });
 
 #[derive(Debug)]

@@ -56,7 +56,6 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     async fn drive(&mut self, input: Vec<UserMessage>) -> Result<RunOutcome, StopRun> {
-        self.add_messages().await?;
         for message in input {
             self.accept(message).await?;
         }

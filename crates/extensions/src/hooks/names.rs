@@ -18,7 +18,7 @@ struct Known {
     arguments: &'static [(&'static str, &'static str)],
 }
 
-const TOOLS: [Known; 11] = [
+const TOOLS: [Known; 12] = [
     Known {
         ours: "read",
         theirs: "Read",
