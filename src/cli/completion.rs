@@ -2,6 +2,7 @@
 //! sessions are completed as well as commands and options.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -200,7 +201,7 @@ fn complete_sessions(
                 let mut help = format!("{title} · {age}");
                 if is_elsewhere {
                     let place = path::below_home(Path::new(&session.cwd));
-                    help.push_str(&format!(" · {}", plain(&place)));
+                    let _ = write!(help, " · {}", plain(&place));
                 }
                 CompletionCandidate::new(value).help(Some(help.into()))
             })

@@ -5,8 +5,13 @@ use serde_json::{Value, json};
 use crate::support::cli::Home;
 use crate::support::model_server::{Answer, Server};
 
-/// The first request to a model with this id, without what depends on the machine.
+/// The first request to a model with this id.
 fn request(id: &str, api: &str, settings: &str) -> Value {
+    ask(id, api, settings).0
+}
+
+/// The first request, and the errors.
+fn ask(id: &str, api: &str, settings: &str) -> (Value, String) {
     let refused = Answer::plain("400 Bad Request", "", "{}");
     let server = Server::start([refused]);
     let home = Home::new();
@@ -17,10 +22,11 @@ fn request(id: &str, api: &str, settings: &str) -> Value {
     home.config("models.json", models.to_string());
     home.config("settings.toml", settings);
     let model = format!("here/{id}");
-    home.cli()
+    let ended = home
+        .cli()
         .args(["--model", &model, "--max-retries", "0", "-p", "hello"])
         .run();
-    server.requests().remove(0)
+    (server.requests().remove(0), ended.stderr)
 }
 
 /// The system prompt up to what describes the session, and the tools.
@@ -88,12 +94,12 @@ fn settings_change_the_tools_and_options_of_a_model() {
 
 #[test]
 fn an_invalid_option_is_named() {
-    let home = Home::new();
-    home.config(
-        "settings.toml",
-        "[model_options]\n\"gpt-5\" = {tools = \"diff\"}\n",
+    let settings = "[model_options]\n\"gpt-5\" = {tools = \"diff\"}\n";
+    let (_, stderr) = ask("gpt-5", "openai-responses", settings);
+    let expected = "for `model_options`; expected a table of tables by model";
+    assert!(stderr.contains(expected), "{stderr}");
+    assert!(
+        stderr.contains("`tools` (\"edit\", \"patch\" or \"gemini\")"),
+        "{stderr}"
     );
-    let ended = home.cli().args(["models", "tour"]).run();
-    assert!(ended.stderr.contains("`model_options`"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("\"patch\""), "{}", ended.stderr);
 }

@@ -1,6 +1,8 @@
 //! The slash commands of osier that make sense without its screen. Prompt templates, skills and plugins add their own.
 
-use osier_agent::{CompactionOutcome, Op as AgentOp};
+use std::fmt::Write as _;
+
+use osier_agent::{CompactionOutcome, Event as AgentEvent, Op as AgentOp};
 use osier_base::path;
 use osier_llm::ThinkingLevel;
 use osier_protocol::{
@@ -190,7 +192,7 @@ pub(super) fn describe(event: &Event) -> Option<String> {
             );
             for rule in rules {
                 let effect = format!("{:?}", rule.effect).to_lowercase();
-                text.push_str(&format!("\n- {effect} `{}`", rule.rule));
+                let _ = write!(text, "\n- {effect} `{}`", rule.rule);
             }
             text
         }
@@ -207,15 +209,11 @@ pub(super) fn describe(event: &Event) -> Option<String> {
                 report.used, report.window, report.reserve
             );
             for part in &report.parts {
-                text.push_str(&format!("\n- {}: {} tokens", part.kind.name(), part.tokens));
+                let _ = write!(text, "\n- {}: {} tokens", part.kind.name(), part.tokens);
             }
             text
         }
-        Event::Agent(osier_agent::Event::Tools { tools }) => {
-            let offered = tools.iter().filter(|tool| tool.offered);
-            let names: Vec<String> = offered.map(|tool| format!("`{}`", tool.name)).collect();
-            format!("Tools: {}", names.join(", "))
-        }
+        Event::Agent(event) => return describe_agent(event),
         Event::McpServers { servers } if servers.is_empty() => "No MCP servers.".to_owned(),
         Event::McpServers { servers } => {
             let lines = servers.iter().map(|server| {
@@ -235,14 +233,26 @@ pub(super) fn describe(event: &Event) -> Option<String> {
                 level.name()
             )
         }
-        Event::Agent(osier_agent::Event::ThinkingLevelChanged { effective, .. }) => {
-            format!("Thinking level: `{}`.", effective.name())
-        }
         Event::SessionRenamed { name: Some(name) } => format!("The session is called `{name}`."),
         Event::Transfer(TransferEvent::SessionExported { exported }) => {
             format!("Exported to `{}`.", path::below_home(&exported.path))
         }
-        Event::Agent(osier_agent::Event::CompactionEnd { outcome, .. }) => match outcome {
+        _ => return None,
+    })
+}
+
+/// The same for an event of the agent.
+fn describe_agent(event: &AgentEvent) -> Option<String> {
+    Some(match event {
+        AgentEvent::Tools { tools } => {
+            let offered = tools.iter().filter(|tool| tool.offered);
+            let names: Vec<String> = offered.map(|tool| format!("`{}`", tool.name)).collect();
+            format!("Tools: {}", names.join(", "))
+        }
+        AgentEvent::ThinkingLevelChanged { effective, .. } => {
+            format!("Thinking level: `{}`.", effective.name())
+        }
+        AgentEvent::CompactionEnd { outcome, .. } => match outcome {
             CompactionOutcome::Done {
                 tokens_before,
                 tokens_after,

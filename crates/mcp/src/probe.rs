@@ -259,7 +259,6 @@ mod tests {
 
     /// The messages that the client gets after a probe with the id 0, as far as there are `count`.
     async fn received(sent: Vec<Value>, count: usize) -> (Vec<Value>, bool) {
-        tokio::time::pause();
         let folder = tempfile::tempdir().unwrap();
         let log = Arc::new(ServerLog::new(folder.path(), "s", Hidden::default()));
         let report = ProbeReport::default();
@@ -289,13 +288,13 @@ mod tests {
         serde_json::to_value(unknown_method(RequestId::Number(0))).unwrap()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_ignored_probe_ends_after_its_time() {
         let (messages, was_slow) = received(Vec::new(), 1).await;
         assert_eq!((messages, was_slow), (vec![unknown()], false));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_late_answer_is_dropped_and_reported() {
         let note = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
         let sent = vec![Value::Null, discovered(&json!(0)), note.clone()];
@@ -303,7 +302,7 @@ mod tests {
         assert_eq!((messages, was_slow), (vec![unknown(), note], true));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn an_answer_of_another_kind_is_that_of_an_older_server() {
         for answer in [
             json!({"jsonrpc": "2.0", "id": 0, "result": {}}),
@@ -319,7 +318,7 @@ mod tests {
         assert_eq!(received(vec![other], 1).await.0, [expected]);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_valid_answer_and_other_messages_pass() {
         let note = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
         let (messages, _) = received(vec![note.clone(), discovered(&json!(0))], 2).await;

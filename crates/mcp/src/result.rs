@@ -281,7 +281,10 @@ mod tests {
             output.content
         );
         // Without the block, the file is stored and named.
-        let output = shown(json!({"content": [], "structuredContent": structured})).await;
+        let workspace = Workspace::new("/");
+        let result = json!({"content": [], "structuredContent": structured});
+        let result = serde_json::from_value(result).unwrap();
+        let output = super::output(result, "s", "t", &workspace).await;
         let text = output.content[0].as_text().unwrap();
         assert!(text.contains("\"width\": 90"), "{text}");
         assert!(

@@ -139,16 +139,18 @@ fn files(workspace: &Workspace, call: &ToolCall) -> Vec<PathBuf> {
 /// The directories of `cd` in a command, as far as they are plain words.
 fn folders(command: &str) -> Vec<&Path> {
     let parts = command.split(['\n', ';', '&', '|', '(', ')']);
-    let folder = |part: &'_ str| {
-        let word = part.trim().strip_prefix("cd ")?.trim();
-        let inner = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
-        let word = inner('"').or_else(|| inner('\'')).unwrap_or(word);
-        let is_plain = !word.starts_with(['-', '~']) && !word.contains(['$', '`', '*', '?', '\\']);
-        is_plain.then_some(word)
-    };
     parts
         .filter_map(|part| folder(part).map(Path::new))
         .collect()
+}
+
+/// The directory of a command that is only `cd`.
+fn folder(command: &str) -> Option<&str> {
+    let word = command.trim().strip_prefix("cd ")?.trim();
+    let inner = |quote: char| word.strip_prefix(quote)?.strip_suffix(quote);
+    let word = inner('"').or_else(|| inner('\'')).unwrap_or(word);
+    let is_plain = !word.starts_with(['-', '~']) && !word.contains(['$', '`', '*', '?', '\\']);
+    is_plain.then_some(word)
 }
 
 #[cfg(test)]

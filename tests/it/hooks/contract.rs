@@ -411,7 +411,7 @@ async fn what_a_hook_changes_in_an_edited_file_is_no_conflict() {
     let mut open = open(&place, script).await;
     let results = results(&open.run("go").await);
     let starts = [
-        "     1",
+        "1\t",
         "Changed 1 place in `f` (+1 -1 lines)\n",
         "Changed 1 place in `f` (+1 -1 lines); whitespace",
         "a command changed `f` since it was last read; nothing was written.",

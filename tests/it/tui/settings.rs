@@ -10,7 +10,7 @@ const SETTINGS: &str = "# mine\nmouse = false   # selects with the terminal\nthe
 
 #[tokio::test]
 async fn settings_are_listed_with_their_source_and_changed_in_place() {
-    let mut screen = Screen::new(120, 34)
+    let mut screen = Screen::new(120, 44)
         .home_file("settings.toml", SETTINGS)
         .start()
         .await;

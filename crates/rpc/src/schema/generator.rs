@@ -190,6 +190,10 @@ fn inputs(input: &mut SchemaGenerator) -> BTreeMap<&'static str, Value> {
         ("AgentMessage", json!(input.subschema_for::<AgentMessage>())),
         ("Answer", json!(input.subschema_for::<Reply>())),
         ("Attachment", json!(input.subschema_for::<Attachment>())),
+        (
+            "Budget",
+            json!(input.subschema_for::<osier_protocol::Budget>()),
+        ),
         ("DiffRange", json!(input.subschema_for::<DiffRange>())),
         ("FilesAt", json!(input.subschema_for::<FilesAt>())),
         ("Reviewed", json!(input.subschema_for::<Reviewed>())),

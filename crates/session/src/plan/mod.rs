@@ -53,16 +53,13 @@ impl PlanMode {
     ) -> PlanDecision {
         let path = self.save(plan).await;
         let shown_path = path.as_ref().map(|path| path.display().to_string());
-        let answer = match &self.questions {
-            Some(questions) => {
-                let question = self.question(plan, call_id, shown_path.clone());
-                questions.ask(question, cancel).await
-            }
-            None => {
-                self.emitter
-                    .notice(Severity::Warning, unattended(shown_path.as_deref()));
-                Answer::Dismissed
-            }
+        let answer = if let Some(questions) = &self.questions {
+            let question = self.question(plan, call_id, shown_path.clone());
+            questions.ask(question, cancel).await
+        } else {
+            let text = unattended(shown_path.as_deref());
+            self.emitter.notice(Severity::Warning, text);
+            Answer::Dismissed
         };
         let answer = match answer {
             Answer::Approve { mode, plan: edited } => {

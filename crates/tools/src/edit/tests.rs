@@ -1,9 +1,12 @@
-use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 
 use proptest::prelude::*;
 
 use super::super::testing::{Bench, patched, text};
 use super::*;
+use crate::file_states::Stamp;
+use crate::write::changed_on_disk;
 
 /// A bench with the file `f`, which the model has already read.
 async fn known(contents: &str) -> Bench {
@@ -70,7 +73,7 @@ async fn failures_show_the_closest_lines() {
     for (old, expected) in [
         (
             "    let totals = 1;",
-            "old_string was not found in `f`. The closest match:\n     2\t\tlet total = 1;\nDifferences: line 2 has `total` where old_string has `totals`; the file indents with tabs, old_string with spaces",
+            "old_string was not found in `f`. The closest match:\n2\t\tlet total = 1;\nDifferences: line 2 has `total` where old_string has `totals`; the file indents with tabs, old_string with spaces",
         ),
         (
             "zzzqqq",

@@ -265,7 +265,7 @@ mod tests {
             ("@@\n", Err(vec![3, 10, 13])),
             ("@@ class A:\n", Ok(vec![3])),
             ("@@ class A\n", Ok(vec![3])),
-            ("@@ class B:\n", Err(vec![10, 13])),
+            ("@@ class B:\n", Err(vec![3, 10, 13])),
             ("@@ class B:\n@@     def g(self):\n", Ok(vec![13])),
             ("@@ class B:\n@@ def f\n", Ok(vec![10])),
             ("@@ def g(self):\n", Ok(vec![13])),

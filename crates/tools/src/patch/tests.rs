@@ -101,7 +101,7 @@ async fn nothing_is_changed_if_one_file_cannot_be() {
         ),
         (
             "*** Delete File: gone.txt\n",
-            "`gone.txt` does not exist; nothing was changed",
+            "`gone.txt` does not exist; did you mean `a.txt` or `b.txt` or `twice.txt`?; nothing was changed",
         ),
         (
             "*** Delete File: dir\n",
