@@ -382,7 +382,7 @@ fn listeners(
     }
     let (hooks, gate) = policy.interceptors(workspace, Role::Main);
     let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
-    let own: [Arc<dyn Interceptor>; 6] = [
+    let own: [Arc<dyn Interceptor>; 7] = [
         policy.plan_reminder(),
         Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
         Arc::new(Instructions::new(mcp)),
