@@ -306,7 +306,7 @@ mod tests {
                 "bash(git log, x)",
                 "read",
                 "edit(src/a)",
-                "edit(**/src/a/**)",
+                "edit(src/a/**)",
                 "write(src/a)",
                 "write(src/a/**)",
                 "ls",
@@ -314,7 +314,10 @@ mod tests {
         );
         assert_eq!(allow(" , "), Vec::<String>::new());
         assert_eq!(allow("*"), ["*"]);
-        assert_eq!(allow("mcp__srv WebSearch"), ["mcp__srv__*", "WebSearch"]);
+        assert_eq!(
+            allow("mcp__srv WebSearch Monitor"),
+            ["mcp__srv__*", "web_search", "Monitor"]
+        );
     }
 
     #[test]

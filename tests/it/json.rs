@@ -186,7 +186,7 @@ fn an_invalid_input_line_causes_an_error_event_only() {
         ),
         (
             r#"{"type":"answer","id":"q","answer":{"type":"maybe"}}"#,
-            "`answer`: unknown variant `maybe`, expected one of `allow`, `refuse`, `yes`",
+            "`answer`: unknown variant `maybe`, expected one of `allow`, `approve`, `refuse`, `yes`",
         ),
     ] {
         running.say(line);

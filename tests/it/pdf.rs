@@ -48,7 +48,7 @@ fn pdf(contents: &[Vec<u8>], extra: &str) -> Vec<u8> {
     let size = places.len() + 1;
     let mut end = format!("xref\n0 {size}\n0000000000 65535 f \n");
     for place in &places {
-        let _ = write!(end, "{place:010} 00000 n \n");
+        let _ = writeln!(end, "{place:010} 00000 n ");
     }
     let _ = write!(
         end,

@@ -1,5 +1,7 @@
 //! Files of other agents in a home and in a project: what osier reads in place, what it asks, and `osier migrate`.
 
+#![expect(clippy::disallowed_methods, reason = "tests create their files")]
+
 use serde_json::{Value, json};
 
 use crate::support::cli::{Home, ProgramOutput, lines_of};

@@ -222,7 +222,7 @@ fn failures_have_an_exit_code_and_one_line() {
         (
             vec!["-p", "--tools", "bash,saw", "go"],
             None,
-            "osier: unknown tool `saw`: expected one of read, write, edit, bash, grep, find, ls, todo, ask_user, exit_plan_mode\n",
+            "osier: unknown tool `saw`: expected one of read, write, edit, apply_patch, bash, grep, find, ls, todo, ask_user, web_fetch, exit_plan_mode\n",
         ),
         (
             vec!["-p", "--thinking", "hard", "go"],

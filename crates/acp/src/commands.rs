@@ -41,6 +41,8 @@ const fn command(
 pub(super) enum CommandEnd {
     /// With its request.
     Request,
+    /// With its request. What changes meanwhile is no answer.
+    RequestAlone,
     /// With the event that answers it: the agent continues after the request.
     Event,
 }
@@ -49,6 +51,7 @@ impl CommandEnd {
     pub(super) fn of(op: &Op) -> Self {
         match op {
             Op::Agent(_) | Op::Tree(TreeOp::Compact { .. }) => Self::Event,
+            Op::Reload => Self::RequestAlone,
             _ => Self::Request,
         }
     }

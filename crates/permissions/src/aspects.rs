@@ -303,7 +303,7 @@ impl Aspects {
             let mut files = self
                 .list
                 .iter()
-                .flat_map(|aspect| aspect.paths().first().copied());
+                .filter_map(|aspect| aspect.paths().first().copied());
             if files.all(|file| file.starts_with(cwd)) {
                 patterns.push(format!("{tool}(./**)"));
             }

@@ -126,7 +126,7 @@ osier_base::requests! {
             /// the job; `null` stops sending
             id: Option<String>,
         },
-        /// Continue the running commands of the model as background jobs; the model is told so.
+        /// Continue the running commands of the model as background jobs, and tell the model.
         #[request(Tools, Change => Jobs)]
         MoveToBackground,
         /// Kill a background job with all its processes.

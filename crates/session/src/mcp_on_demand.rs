@@ -42,7 +42,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The context window of the model in tokens; 0 until the first request.
+    /// The context window of the model in tokens; 0 if it is not known.
     window: u64,
     /// The definitions are too large. It stays so: the tools of a session do not change back and forth.
     is_deferred: bool,
@@ -55,11 +55,16 @@ struct State {
 }
 
 impl OnDemand {
-    pub(crate) fn new(servers: Arc<dyn ToolSource>, percent: u64) -> Self {
+    /// `window` is the context window of the model in tokens.
+    pub(crate) fn new(servers: Arc<dyn ToolSource>, percent: u64, window: u64) -> Self {
+        let state = State {
+            window,
+            ..State::default()
+        };
         Self(Arc::new(Shared {
             servers,
             percent,
-            state: Mutex::default(),
+            state: Mutex::new(state),
         }))
     }
 
@@ -419,9 +424,7 @@ mod tests {
     }
 
     fn deferred(tools: ToolSet) -> OnDemand {
-        let on_demand = OnDemand::new(Arc::new(Fixed(tools)), 10);
-        on_demand.state().window = 1_000;
-        on_demand
+        OnDemand::new(Arc::new(Fixed(tools)), 10, 1_000)
     }
 
     fn names(source: &dyn ToolSource) -> Vec<String> {
@@ -461,8 +464,7 @@ mod tests {
             tools.iter().map(count).sum()
         };
         let all = tokens(&tools);
-        let on_demand = OnDemand::new(Arc::new(Fixed(tools)), 10);
-        on_demand.state().window = 200_000;
+        let on_demand = OnDemand::new(Arc::new(Fixed(tools)), 10, 200_000);
         let (first, loaded) = (on_demand.tools(), on_demand.loaded().tools());
         let cost = tokens(&first) + tokens(&loaded);
         eprintln!("300 tools: {all} tokens, on demand {cost}");
@@ -477,15 +479,14 @@ mod tests {
 
     #[test]
     fn few_tools_are_offered_at_once() {
-        let on_demand = OnDemand::new(Arc::new(Fixed(some())), 10);
+        let on_demand = OnDemand::new(Arc::new(Fixed(some())), 10, 0);
         let all: Vec<String> = some().iter().map(|tool| tool.spec().name.clone()).collect();
         assert_eq!(names(&on_demand), all);
         on_demand.state().window = 200_000;
         assert_eq!(names(&on_demand), all);
         assert_eq!(names(&*on_demand.loaded()), [""; 0]);
         // 100 turns loading on demand off.
-        let never = OnDemand::new(Arc::new(Fixed(some())), 100);
-        never.state().window = 10;
+        let never = OnDemand::new(Arc::new(Fixed(some())), 100, 10);
         assert_eq!(names(&never), all);
     }
 

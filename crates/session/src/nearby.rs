@@ -1,6 +1,7 @@
 //! Instructions of directories that work moves to: those of nested `AGENTS.md` and similar files, and rules for paths. The
 //! model reads them at the end of the result of the call that moves there, so that cached prompts stay valid.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -88,14 +89,17 @@ impl AgentState {
             for file in found {
                 let (path, content) = (file.path.display(), file.text.trim());
                 if text.len() + content.len() > LIMIT {
-                    text.push_str(&format!(
-                        "[read `{path}`: it has instructions for this directory]\n"
-                    ));
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(
+                        text,
+                        "[read `{path}`: it has instructions for this directory]"
+                    );
                     continue;
                 }
-                text.push_str(&format!(
-                    "<instructions from=\"{path}\">\n{content}\n</instructions>\n"
-                ));
+                let _ = writeln!(
+                    text,
+                    "<instructions from=\"{path}\">\n{content}\n</instructions>"
+                );
             }
         }
         text

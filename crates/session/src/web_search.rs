@@ -352,9 +352,8 @@ impl Hosted {
         match known {
             // A citation has the title, which a list of sources lacks.
             Some(known) if known.title == known.url => known.title = found.title,
-            Some(_) => {}
             None if has_room => self.sources.push(found),
-            None => {}
+            Some(_) | None => {}
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::line_window::{complete_characters, count_newlines};
@@ -264,9 +265,11 @@ fn with_short_lines(text: &str) -> Cow<'_, str> {
         let head = head_bytes(content, MODEL_LINE_HEAD);
         let tail = tail_bytes(content, MODEL_LINE - MODEL_LINE_HEAD - 64);
         let left_out = content.len() - head.len() - tail.len();
-        short.push_str(&format!(
+        // Writing to a string cannot fail.
+        let _ = write!(
+            short,
             "{head}[… {left_out} bytes of this line omitted …]{tail}"
-        ));
+        );
         short.push_str(&line[content.len()..]);
     }
     Cow::Owned(short)

@@ -316,7 +316,7 @@ fn a_command_or_skill_of_a_project_never_selects_a_script() {
         let home = Home::new();
         evil_script(&home.work());
         let own = json!({"turns": [{"repeat": true, "steps": [{"text": "own"}]}]});
-        home.file("own.json", &own.to_string());
+        home.file("own.json", own.to_string());
         let text = "---\nname: go\ndescription: d\nmodel: script/evil.json\n---\nhi";
         std::fs::write(parent(&home.work().join(path)), text).unwrap();
         for is_trusted in [false, true] {

@@ -29,7 +29,7 @@ fn sent(open: &OpenSession) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn instructions_of_a_server_are_sent_once_before_the_prompt() {
+async fn instructions_of_a_server_are_sent_once_with_the_prompt() {
     let place = TestProject::new();
     config(&place, &json!({"fake": fake("instruct")}));
     let choice = SessionChoice::New;
@@ -40,9 +40,9 @@ async fn instructions_of_a_server_are_sent_once_before_the_prompt() {
         .await;
     state(&mut first, |state| state == ServerState::Ready).await;
     first.run("one").await;
-    assert_eq!(sent(&first), [EXPECTED, "user: one"]);
+    assert_eq!(sent(&first), ["user: one", EXPECTED]);
     first.run("two").await;
-    let all = [EXPECTED, "user: one", "assistant: ok", "user: two"];
+    let all = ["user: one", EXPECTED, "assistant: ok", "user: two"];
     assert_eq!(sent(&first), all);
     let path = first.path();
     first.close().await;
@@ -79,7 +79,7 @@ async fn instructions_of_a_late_server_come_after_what_was_sent() {
     open.run("two").await;
     assert_eq!(
         sent(&open),
-        ["user: one", "assistant: ok", EXPECTED, "user: two"]
+        ["user: one", "assistant: ok", "user: two", EXPECTED]
     );
     assert_eq!(system(&open), before);
     open.close().await;

@@ -344,6 +344,11 @@ fn use_tools(wire: &mut RpcProcess) {
     wire.call("abort_bash", json!({}));
     assert_eq!(wire.answer(slow)["data"]["cancelled"], true);
     assert_eq!(wire.call("list_jobs", json!({})), json!({"jobs": []}));
+    // No command of the model is running.
+    wire.refused("move_to_background", json!({}));
+    let raised = wire.call("set_budget", json!({"budget": {"turns": 1000}}));
+    assert_eq!(raised["budget"]["limits"], json!({"turns": 1000}));
+    assert_eq!(wire.call("get_budget", json!({})), raised);
     let refused = wire.refused("follow_job", json!({"jobId": "1"}));
     assert_eq!(refused, "no background job with the id `1`");
     wire.call("follow_job", json!({}));

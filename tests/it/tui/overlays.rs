@@ -66,8 +66,9 @@ async fn favourites_are_first_and_cycled() {
         screen.press("esc");
     }
     let kept = std::fs::read_to_string(screen.home().join("settings.toml")).unwrap();
+    let schema = osier_settings::schema::SETTINGS_SCHEMA;
     let line = "favourites = [\"acme/anvil-small\", \"acme/anvil-large\"]\n";
-    assert_eq!(kept, line);
+    assert_eq!(kept, format!("#:schema {schema}\n{line}"));
     // The list has its own order, the key uses the order in which they were added.
     screen.press("ctrl+l");
     let listed = screen.screen();

@@ -51,7 +51,8 @@ async fn invalid_value_stays_in_its_input() {
     insta::assert_snapshot!("setting_fault", screen.screen());
     screen.press("ctrl+u").type_text("7").press("enter");
     let text = fs::read_to_string(screen.home().join("settings.toml")).unwrap();
-    assert_eq!(text, "max_retries = 7\n");
+    let schema = osier_settings::schema::SETTINGS_SCHEMA;
+    assert_eq!(text, format!("#:schema {schema}\nmax_retries = 7\n"));
     screen.press("ctrl+u").type_text("models").press("enter");
     screen.press("ctrl+u").type_text("[\"a/*\"]").press("enter");
     let text = fs::read_to_string(screen.home().join("settings.toml")).unwrap();

@@ -102,7 +102,7 @@ async fn disabled_tool_is_not_offered() {
         .await;
     screen.press("enter").shows("✓ grep").await;
     screen.press("esc").send("again").settled().await;
-    assert_eq!(names(&screen).len(), 10);
+    assert_eq!(names(&screen).len(), 11);
 }
 
 #[tokio::test]

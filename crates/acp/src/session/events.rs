@@ -75,6 +75,9 @@ impl Session {
         let (Some(end), Some(text)) = (prompt.command, commands::describe(event)) else {
             return;
         };
+        if end == CommandEnd::RequestAlone {
+            return;
+        }
         prompt.notices.push((Severity::Info, text));
         if end == CommandEnd::Event
             && let Some(prompt) = self.prompt.take()

@@ -245,7 +245,9 @@ impl Catalogue {
             if let Some(served) = self.served.as_ref().filter(|_| entry.api != Api::Scripted) {
                 let own = served.iter().filter(|model| model.provider == entry.name);
                 let mut own: Vec<Arc<Model>> = own.cloned().map(Arc::new).collect();
-                own.iter_mut().for_each(|model| self.change_options(model));
+                for model in &mut own {
+                    self.change_options(model);
+                }
                 return own;
             }
             let mut models = bundled::models(entry);
@@ -260,9 +262,9 @@ impl Catalogue {
                     models.push(Arc::new(model.clone()));
                 }
             }
-            models
-                .iter_mut()
-                .for_each(|model| self.change_options(model));
+            for model in &mut models {
+                self.change_options(model);
+            }
             models
         })
     }

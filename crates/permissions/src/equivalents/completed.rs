@@ -92,9 +92,8 @@ pub(super) fn xargs(arguments: &[Word]) -> Xargs {
         let takes_next = rest.is_empty() && VALUES.contains(letter);
         match letter {
             'I' | 'J' if takes_next => found.replaced = next,
-            'I' | 'J' => found.replaced = Some(rest.to_owned()),
             'i' if rest.is_empty() => found.replaced = Some("{}".to_owned()),
-            'i' => found.replaced = Some(rest.to_owned()),
+            'I' | 'J' | 'i' => found.replaced = Some(rest.to_owned()),
             _ => {}
         }
         at += usize::from(takes_next);

@@ -374,7 +374,7 @@ const LATEST: &[&str] = &[
     "git rebase -s x/y main",
     "git rebase -qs x/y main",
     "git rebase --strategy=x/y main",
-    "git rebase --strat x/y main",
+    "git rebase --strateg x/y main",
     "git merge -s x/y side",
     "git merge --strategy x/y side",
     "git pull -s x/y . side",
@@ -424,7 +424,7 @@ const LATEST: &[&str] = &[
     "tar cf x -T list",
     "tar cTf list x",
     "tar -c --files-from=list -f x",
-    "less -oout x",
+    "less -olog x",
     "less --log-file=out x",
     "less +'!{C}' x",
     // Uploads.

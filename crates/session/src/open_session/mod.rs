@@ -429,7 +429,7 @@ impl Following {
     ) -> Self {
         let share = setup.settings.mcp_tools_share;
         Self {
-            on_demand: OnDemand::new(Arc::new(mcp.clone()), share),
+            on_demand: OnDemand::new(Arc::new(mcp.clone()), share, models.chosen().context_window),
             search: WebSearch::new(
                 wanted_search(setup),
                 models.search_keys(),

@@ -64,7 +64,13 @@ fn hunk(old: &str, new: &str) -> String {
     let end = old_rest.iter().rev().zip(new_rest.iter().rev());
     let end = end.take_while(same).count();
     let signed = |sign: char, lines: &[&str]| -> String {
-        lines.iter().map(|line| format!("{sign}{line}\n")).collect()
+        let mut text = String::new();
+        for line in lines {
+            text.push(sign);
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
     };
     [
         signed(' ', &old[..start]),

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use osier_agent::Tool;
 use osier_llm::{AssistantMessage, ToolResult, ToolSpec};
 use serde_json::json;
 

@@ -1,5 +1,6 @@
 //! The changes of a patch: planned completely, then written. If a file cannot be written, those before it are restored.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::io::Read as _;
@@ -307,7 +308,8 @@ impl Change {
                 for (index, found) in update.applied.matches.iter().enumerate() {
                     if !found.notes.is_empty() {
                         let notes = found.notes.join(", ");
-                        line.push_str(&format!("; hunk {}: {notes}", index + 1));
+                        // Writing to a string cannot fail.
+                        let _ = write!(line, "; hunk {}: {notes}", index + 1);
                     }
                 }
                 line
@@ -501,7 +503,7 @@ fn apply(workspace: &Workspace, original: &Original, hunks: &[Hunk]) -> Result<P
             if !edits.are_aligned(&now) {
                 return Err(changed_on_disk(name));
             }
-            let mut merged = merge(&then, &now, &edits.edits).map_err(conflict)?;
+            let mut merged = merge(&then, &now, &edits.list).map_err(conflict)?;
             merged.applied.text = edits.finished(&original.text, &merged.applied.text);
             let then = edits.finished(&known, &merged.known);
             let changes = unified(name, Some(&known), &original.text);
@@ -510,7 +512,7 @@ fn apply(workspace: &Workspace, original: &Original, hunks: &[Hunk]) -> Result<P
         freshness => {
             let is_known = matches!(freshness, Freshness::Fresh | Freshness::ByCommand);
             let applied = edits.apply(&original.text, is_known).map_err(|error| {
-                explain_match(&error, &edits.edits, name, &original.text, Terms::HUNK)
+                explain_match(&error, &edits.list, name, &original.text, Terms::HUNK)
             })?;
             Ok((applied, None))
         }

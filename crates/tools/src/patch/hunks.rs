@@ -9,7 +9,7 @@ use crate::edit_match::{Applied, Edit, MatchError, apply_where};
 /// The hunks of one file as edits.
 #[derive(Debug, Default)]
 pub(super) struct Edits {
-    pub(super) edits: Vec<Edit>,
+    pub(super) list: Vec<Edit>,
     /// The hunk of each edit.
     hunks: Vec<Hunk>,
     /// Lines for the end of the file.
@@ -40,7 +40,7 @@ impl Edits {
             // A hunk that is written as often as its lines occur changes each of them.
             let (old, new) = (joined(&hunk.old), joined(&hunk.new));
             let replace_all = same > 1 && occurrences(&text, &old) == same;
-            edits.edits.push(Edit {
+            edits.list.push(Edit {
                 old,
                 new,
                 replace_all,
@@ -55,7 +55,7 @@ impl Edits {
     pub(super) fn are_aligned(&self, now: &str) -> bool {
         let now = now.replace("\r\n", "\n");
         let is_aligned = |edit: &Edit| occurrences(&now, &edit.old) > 0;
-        self.edits.iter().all(is_aligned)
+        self.list.iter().all(is_aligned)
     }
 
     /// Applies all hunks to the text, or none.
@@ -63,11 +63,11 @@ impl Edits {
         let text = complete(original);
         let choose = |index: usize, places: &mut Vec<Range<usize>>| {
             places.retain(|place| is_line_start(&text, place.start));
-            if !self.edits[index].replace_all {
+            if !self.list[index].replace_all {
                 self.hunks[index].choose(&text, places);
             }
         };
-        let mut applied = apply_where(&text, &self.edits, allow_inexact, &choose)?;
+        let mut applied = apply_where(&text, &self.list, allow_inexact, &choose)?;
         applied.text = self.finished(original, &applied.text);
         Ok(applied)
     }

@@ -589,11 +589,11 @@ mod tests {
             Patch::parse(&large).unwrap_err().to_string(),
             "the patch has 10485760 bytes, and the limit is 1048576; make smaller patches, or write large files with a command"
         );
-        let many: String = (0..101)
+        let many: Vec<String> = (0..101)
             .map(|n| format!("*** Delete File: {n}\n"))
             .collect();
         assert_eq!(
-            parsed(&many),
+            parsed(&many.concat()),
             Err("the patch names more than 100 files; split it".to_owned())
         );
     }

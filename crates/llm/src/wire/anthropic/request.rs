@@ -81,23 +81,9 @@ pub(super) fn body(request: &Request) -> Body {
         body.insert("temperature".into(), decimal(temperature));
     }
     if !context.tools.is_empty() {
-        body.insert(
-            "tools".into(),
-            tools(&context.tools, marks.tools.then_some(&control)),
-        );
-        let choice = match request.options.tool_choice {
-            // A tool call cannot be required from a model that thinks.
-            ToolChoice::Required if !thinks => Some("any"),
-            ToolChoice::None => Some("none"),
-            ToolChoice::Auto | ToolChoice::Required => None,
-        };
-        let is_single =
-            request.model.tuning.parallel_calls == Some(false) && choice != Some("none");
-        if choice.is_some() || is_single {
-            let mut choice = json!({"type": choice.unwrap_or("auto")});
-            if is_single {
-                choice["disable_parallel_tool_use"] = true.into();
-            }
+        let offered = tools(&context.tools, marks.tools.then_some(&control));
+        body.insert("tools".into(), offered);
+        if let Some(choice) = tool_choice(request, thinks) {
             body.insert("tool_choice".into(), choice);
         }
     }
@@ -126,6 +112,25 @@ pub(super) fn body(request: &Request) -> Body {
         json: Value::Object(body),
         prefix_hash: prefix.map(|prefix| prefix.hash()),
     }
+}
+
+/// How tools are called, if it differs from the default.
+fn tool_choice(request: &Request, thinks: bool) -> Option<Value> {
+    let choice = match request.options.tool_choice {
+        // A tool call cannot be required from a model that thinks.
+        ToolChoice::Required if !thinks => Some("any"),
+        ToolChoice::None => Some("none"),
+        ToolChoice::Auto | ToolChoice::Required => None,
+    };
+    let is_single = request.model.tuning.parallel_calls == Some(false) && choice != Some("none");
+    if choice.is_none() && !is_single {
+        return None;
+    }
+    let mut choice = json!({"type": choice.unwrap_or("auto")});
+    if is_single {
+        choice["disable_parallel_tool_use"] = true.into();
+    }
+    Some(choice)
 }
 
 /// Adds the search of the provider to the tools.

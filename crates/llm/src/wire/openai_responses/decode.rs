@@ -111,7 +111,7 @@ impl ResponsesDecoder {
                 .think(&frame, delta, out),
             Step::Argue => {
                 if let Some(call) = items.call(&frame) {
-                    call.argue(delta, out);
+                    call.argue(&delta, out);
                 }
             }
             Step::Argued => {

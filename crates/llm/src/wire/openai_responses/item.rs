@@ -163,7 +163,7 @@ impl Kind {
         think(*index, delta, out);
     }
 
-    pub(super) fn argue(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
+    pub(super) fn argue(&mut self, delta: &str, out: &mut Vec<StreamEvent>) {
         if let Self::Call {
             index,
             raw,
@@ -171,8 +171,8 @@ impl Kind {
         } = self
             && !delta.is_empty()
         {
-            raw.push_str(&delta);
-            send_part(*index, &delta, *is_freeform, out);
+            raw.push_str(delta);
+            send_part(*index, delta, *is_freeform, out);
         }
     }
 
