@@ -20,8 +20,9 @@ export async function contextTree(conversation) {
   };
   for (const call of conversation.calls.values()) {
     if (call.state !== "good") continue;
-    for (const file of call.result?.details?.files ?? [])
-      if (call.name === "apply_patch" && file.kind !== "delete") note(file.filePath, "changed");
+    // In details of other tools, `files` is a number.
+    for (const file of (call.name === "apply_patch" && call.result?.details?.files) || [])
+      if (file.kind !== "delete") note(file.filePath, "changed");
     if (USES[call.name])
       note(call.result?.details?.filePath ?? call.arguments?.file_path, USES[call.name]);
   }

@@ -1,4 +1,4 @@
-//! The system prompt. Short on purpose: with the tool definitions it stays under 1,060 tokens. Holds
+//! The system prompt. Short on purpose: with the tool definitions it stays under 1,100 tokens. Holds
 //! nothing that changes between turns (no clock), so that provider caches hit.
 
 use crate::setup::SessionSetup;
@@ -163,7 +163,7 @@ mod tests {
 
     /// The tokens of the prompt and the tool definitions.
     #[test]
-    fn prompt_and_tools_cost_less_than_1060_tokens() {
+    fn prompt_and_tools_cost_less_than_1100_tokens() {
         let cwd = Path::new("/home/user/projects/some-project");
         let mut tools = osier_tools::build(&Arc::new(Workspace::new(cwd)), None).unwrap();
         tools.retain(|tool| tool.replaces().is_empty());
@@ -186,7 +186,7 @@ mod tests {
             .collect();
         let total = prompt + costs.iter().map(|(_, cost)| cost).sum::<usize>();
         eprintln!("prompt {prompt}, {costs:?}, together {total}");
-        assert!(total < 1060, "prompt {prompt}, {costs:?}, together {total}");
+        assert!(total < 1100, "prompt {prompt}, {costs:?}, together {total}");
     }
 
     #[test]

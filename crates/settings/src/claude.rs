@@ -405,12 +405,17 @@ mod tests {
                 &["mcp__github__get"],
             ),
             ("Agent(Explore)", &["task(Explore)"], &["task(Explore)"]),
+            (
+                "WebFetch(domain:x.org)",
+                &["web_fetch(domain:x.org)"],
+                &["web_fetch(domain:x.org)"],
+            ),
         ] {
             assert_eq!(mapped(text, Effect::Deny), rules(deny), "{text}");
             assert_eq!(mapped(text, Effect::Allow), rules(allow), "{text}");
         }
         assert_eq!(
-            mapped("WebFetch(domain:x.org)", Effect::Deny),
+            mapped("Monitor(domain:x.org)", Effect::Deny),
             MappedRule::NoTool
         );
         for text in ["Bash(", "Read([)", "Read(a) x"] {
@@ -452,7 +457,7 @@ mod tests {
                     Effect::Deny,
                     &["read(.env)", "read(**/.env/**)"]
                 ),
-                rule("WebSearch", Effect::Allow, &[]),
+                rule("WebSearch", Effect::Allow, &["web_search"]),
             ]
         );
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());

@@ -147,7 +147,7 @@ mod tests {
         let page = to_markdown(html, None).await.unwrap();
         assert_eq!(page.title.as_deref(), Some("A & page"));
         let expected = "# Hi\n\nOne **bold** [link](/x)\n\n```\nlet x = 1;\n```\n\n*   a\n*   b\n\n\
-            | k   | v   |\n| --- | --- |\n| 1   | 2   |";
+            | k | v |\n| - | - |\n| 1 | 2 |";
         assert_eq!(page.markdown, expected);
     }
 

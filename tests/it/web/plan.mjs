@@ -34,7 +34,9 @@ await play(async (stage, serve) => {
     await dialog.getByLabel("Reason").fill("name the test");
     await dialog.getByRole("button", { name: "Keep planning" }).click();
     // The model presents it again.
-    await dialog.waitFor({ state: "detached" });
+    await page.waitForFunction(
+      () => document.querySelector("dialog.question input[aria-label=Reason]")?.value === "",
+    );
     await dialog.getByText("Edit the plan").click();
     assert.deepEqual(await faults(page), []);
     await dialog.getByRole("textbox", { name: "Plan" }).fill("# Add a file\n\n1. Test it\n");

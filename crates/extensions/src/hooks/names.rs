@@ -18,7 +18,7 @@ struct Known {
     arguments: &'static [(&'static str, &'static str)],
 }
 
-const TOOLS: [Known; 12] = [
+const TOOLS: [Known; 14] = [
     Known {
         ours: "read",
         theirs: "Read",
@@ -102,6 +102,18 @@ const TOOLS: [Known; 12] = [
         theirs: "AskUserQuestion",
         also: &[],
         arguments: &[("questions", "questions")],
+    },
+    Known {
+        ours: "web_fetch",
+        theirs: "WebFetch",
+        also: &[],
+        arguments: &[("url", "url")],
+    },
+    Known {
+        ours: "web_search",
+        theirs: "WebSearch",
+        also: &[],
+        arguments: &[("query", "query")],
     },
     Known {
         ours: osier_protocol::PLAN_TOOL,

@@ -369,6 +369,7 @@ mod tests {
                 anthropic_version: Some("2026-10-21".to_owned()),
                 adaptive_thinking: true,
                 bound_thinking: true,
+                hosted_search: true,
                 ..Compat::default()
             },
             tuning: Tuning::default(),

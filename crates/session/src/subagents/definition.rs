@@ -258,7 +258,11 @@ mod tests {
             found,
             [
                 ("all", None, None),
-                ("denied", Some("read grep find ask_user".into()), None),
+                (
+                    "denied",
+                    Some("read grep find ask_user web_fetch exit_plan_mode".into()),
+                    None
+                ),
                 ("list", Some("read bash".into()), None),
                 ("web", Some("read find grep".into()), Some("sonnet")),
             ]

@@ -16,6 +16,7 @@ const CONTEXTS: &[&str] = &[
 
 const ACTIONS: &[&str] = &[
     "interrupt",
+    "background",
     "clear_or_exit",
     "exit",
     "suspend",

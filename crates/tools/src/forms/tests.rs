@@ -60,7 +60,17 @@ fn names(form: ToolForm) -> Vec<String> {
 #[test]
 fn every_form_has_its_tools() {
     let own = [
-        "read", "write", "edit", "bash", "grep", "find", "ls", "todo", "ask_user",
+        "read",
+        "write",
+        "edit",
+        "bash",
+        "grep",
+        "find",
+        "ls",
+        "todo",
+        "ask_user",
+        "web_fetch",
+        "exit_plan_mode",
     ];
     assert_eq!(names(ToolForm::Edit), own);
     assert_eq!(
@@ -73,7 +83,9 @@ fn every_form_has_its_tools() {
             "find",
             "ls",
             "todo",
-            "ask_user"
+            "ask_user",
+            "web_fetch",
+            "exit_plan_mode"
         ]
     );
     assert_eq!(
@@ -87,7 +99,9 @@ fn every_form_has_its_tools() {
             "glob",
             "list_directory",
             "write_todos",
-            "ask_user"
+            "ask_user",
+            "web_fetch",
+            "exit_plan_mode"
         ]
     );
     // Without one of the tools that a patch does the work of, there are no patches.

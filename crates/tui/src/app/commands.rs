@@ -102,7 +102,6 @@ impl App {
                 self.permissions
                     .open(self.footer.permissions, overlays, outbox);
             }
-            Command::Budget => budget::show(&self.footer.budget, &mut self.transcript),
             Command::ToggleTodo => self.todo.toggle(),
             Command::Jobs => jobs::open(overlays, outbox, now),
             _ => return None,
@@ -124,6 +123,7 @@ impl App {
                 sessions::open(open, joins, overlays);
             }
             Command::ShowSession => sessions::describe(outbox),
+            Command::Budget => budget::show(&self.footer.budget, &mut self.transcript),
             Command::TakeOver => self.footer.presence.take_over(outbox),
             Command::Keymap => keymap::open(&self.keymap, self.plugins.keys(), overlays),
             Command::Tools => self.tools.open(overlays, outbox),
