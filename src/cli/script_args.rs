@@ -329,6 +329,7 @@ mod tests {
             ("mcp__srv(*)", &["mcp__srv__*"]),
             ("mcp__srv__ping", &["mcp__srv__ping"]),
             ("Write", &["edit", "write"]),
+            ("Bash(:*)", &["bash"]),
             ("Read(sub/)", &["read(**/sub/**)"]),
             ("Read(/.env)", &["read(/w/.env)", "read(/w/.env/**)"]),
             ("bash(rm *)", &["bash(rm *)"]),

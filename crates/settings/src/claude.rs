@@ -184,6 +184,8 @@ pub fn map_rule(text: &str, effect: Effect, root: &Path) -> MappedRule {
         },
     };
     let pattern = pattern.filter(|pattern| !matches!(*pattern, "" | "*"));
+    // An empty prefix is every command.
+    let pattern = pattern.filter(|pattern| effect == Effect::Allow || *pattern != ":*");
     let mapped = if let Some(server) = tool.strip_prefix("mcp__") {
         let is_server = !server.trim_end_matches('_').contains("__");
         vec![if is_server {

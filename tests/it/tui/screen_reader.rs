@@ -150,7 +150,7 @@ async fn screens_have_no_decoration() {
         screen.press("esc esc");
     }
     screen.type_text("/");
-    screen.press("down down down");
+    screen.press("down down down down");
     assert!(
         read(&mut screen).starts_with("clone"),
         "{}",

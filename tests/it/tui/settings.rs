@@ -56,7 +56,8 @@ async fn invalid_value_stays_in_its_input() {
     screen.press("ctrl+u").type_text("models").press("enter");
     screen.press("ctrl+u").type_text("[\"a/*\"]").press("enter");
     let text = fs::read_to_string(screen.home().join("settings.toml")).unwrap();
-    assert_eq!(text, "max_retries = 7\nmodels = [\"a/*\"]\n");
+    let lines = "max_retries = 7\nmodels = [\"a/*\"]\n";
+    assert_eq!(text, format!("#:schema {schema}\n{lines}"));
 }
 
 #[tokio::test]
