@@ -119,6 +119,7 @@ mod tests {
     /// Events for every client, although a query returns them. The last one never leaves this machine.
     const SHARED: &[&str] = &[
         "models",
+        "budget",
         "jobs",
         "permissions",
         "mcp_servers",

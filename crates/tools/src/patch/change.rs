@@ -187,7 +187,7 @@ impl Change {
         match &section.action {
             Action::Add(text) => Self::add(workspace, name, target, text),
             Action::Delete => Self::delete(workspace, name, target),
-            Action::Update { hunks, .. } => Self::update(workspace, name, target, moved_to, hunks),
+            Action::Update { hunks, .. } => Self::update(workspace, &name, target, moved_to, hunks),
         }
     }
 
@@ -253,15 +253,15 @@ impl Change {
 
     fn update(
         workspace: &Workspace,
-        name: String,
+        name: &str,
         target: FileTarget,
         moved_to: Option<FileTarget>,
         hunks: &[Hunk],
     ) -> Result<Self, String> {
         let original = edit_file::load(workspace, target).map_err(|error| error.to_string())?;
-        let mut new_name = name.clone();
+        let mut new_name = name.to_owned();
         if let Some(moved_to) = &moved_to {
-            check_no_link(&name, &original.target)?;
+            check_no_link(name, &original.target)?;
             check_parent(workspace, moved_to)?;
             new_name = workspace.display(&moved_to.named);
             if moved_to.host.symlink_metadata().is_ok() {
