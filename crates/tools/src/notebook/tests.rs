@@ -167,7 +167,7 @@ async fn text_that_fits_in_several_cells_is_refused() {
     assert_eq!(output.status, ToolStatus::Success, "{}", text(&output));
     // The source of a changed cell is written again, without escapes.
     let changed = twice.replace("x = 1", "x = 5");
-    assert_eq!(file(&bench), changed.replace("Caf\\u00e9", "Café"));
+    assert_eq!(file(&bench), changed.replace(r"Caf\u00e9", "Café"));
     let output = edit(
         &bench,
         json!({"old_string": "missing text", "new_string": "x"}),
