@@ -105,11 +105,10 @@ async fn run_stops_before_the_call_beyond_the_budget_and_continues_after_a_raise
     open.host.send(Op::SetBudget {
         budget: tokens(700),
     });
-    let seen = open
-        .until(|event| matches!(event, Event::Budget { .. }))
-        .await;
     let limits = tokens(700);
-    assert_eq!(last_budget(&seen), BudgetState { limits, used });
+    let raised = BudgetState { limits, used };
+    let is_raised = |event: &Event| matches!(event, Event::Budget { budget } if *budget == raised);
+    open.until(is_raised).await;
     let seen = open.run("continue").await;
     assert!(matches!(outcome(&seen), RunOutcome::Stopped { .. }));
     assert_eq!(open.provider.requests().len(), 7);

@@ -102,8 +102,10 @@ impl SessionBudget {
         let budget = self.clone();
         osier_base::task::spawn(async move {
             budget.count_stored().await;
-            let budget = budget.current();
-            emitter.post(Event::Budget { budget });
+            // At once and under the lock: no older state may follow a newer one.
+            let state = budget.state();
+            let budget = state.budget;
+            emitter.publish(Event::Budget { budget });
         });
     }
 
@@ -140,14 +142,15 @@ impl SessionBudget {
                 tokens: usage.total_tokens(),
                 turns: 1,
             });
-            let warns = state.budget.is_nearly_used_up() && !state.is_warned;
+            let budget = state.budget;
+            if budget.limits.is_empty() {
+                return;
+            }
+            let warns = budget.is_nearly_used_up() && !state.is_warned;
             state.is_warned |= warns;
-            (state.budget, warns)
+            self.0.emitter.publish(Event::Budget { budget });
+            (budget, warns)
         };
-        if budget.limits.is_empty() {
-            return;
-        }
-        self.0.emitter.publish(Event::Budget { budget });
         if warns && !budget.is_used_up() {
             let text = format!(
                 "{} of the budget of this session is used: {}",
