@@ -263,7 +263,10 @@ impl Aspects {
                         && program.is_some_and(|program| {
                             program.text.contains('/') && !program.text.starts_with(['/', '~'])
                         });
-                    let mut others = Equivalents::default();
+                    let mut others = Equivalents {
+                        feeds_input: line.feeds_input,
+                        ..Equivalents::default()
+                    };
                     self.unclear |= equivalents::add(&words, 0, &mut others).is_none();
                     self.runs_input |= others.runs_input;
                     let command = What::Command(words, others.list);

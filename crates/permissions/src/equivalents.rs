@@ -5,6 +5,7 @@ mod completed;
 mod inputs;
 mod names;
 mod possible;
+mod readers;
 
 use crate::shell::{self, Part, Word, is_assignment};
 
@@ -21,6 +22,8 @@ const OPTIONS_LIMIT: usize = 24;
 /// The commands that another one stands for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Equivalents {
+    /// The line connects the input of a command to a file, a text or another command.
+    pub feeds_input: bool,
     pub list: Vec<Equivalent>,
     /// It also runs what it reads, or a text in another language.
     pub runs_input: bool,
@@ -53,7 +56,7 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) -> Opt
     add_spellings(words, others)?;
     let name = name_of(&head.text);
     let arguments = &words[1..];
-    others.runs_input |= inputs::decide(name, arguments);
+    others.runs_input |= runs_input(name, arguments, others.feeds_input);
     if is_shell(name) {
         add_scripts(name, arguments, depth, others)?;
     }
@@ -173,7 +176,9 @@ fn add_scripts(
         .filter(|text| text.contains(special) || (are_commands && !text.starts_with(['-', '+'])))
         .map(|text| (*text).to_owned());
     for script in scripts.chain(complete) {
-        for part in shell::read(&script)?.parts {
+        let line = shell::read(&script)?;
+        others.feeds_input |= line.feeds_input;
+        for part in line.parts {
             if let Part::Run(words) = part {
                 push(words.clone(), true, others)?;
                 add(&words, depth + 1, others)?;
@@ -193,6 +198,13 @@ fn add_wrapped(words: &[Word], depth: usize, others: &mut Equivalents) -> Option
     if head.is_fixed() && is_wrapper(name) && !is_foreign_shell(name) {
         return add(words, depth + 1, others);
     }
-    others.runs_input |= is_foreign_shell(name) && inputs::decide(name, &words[1..]);
+    others.runs_input |= runs_input(name, &words[1..], others.feeds_input);
     add_spellings(words, others)
+}
+
+/// Whether the program runs its input, which is empty unless something is connected to it.
+fn runs_input(name: &str, arguments: &[Word], feeds_input: bool) -> bool {
+    // Some file systems find programs without regard to case.
+    let name = name.to_ascii_lowercase();
+    inputs::decide(&name, arguments) || (feeds_input && readers::decide(&name, arguments))
 }

@@ -17,6 +17,7 @@ const WITH_OPERANDS: &[(&str, usize)] = &[
     ("logsave", 1),
     ("proot", usize::MAX),
     ("runcon", 1),
+    ("runuser", usize::MAX),
     ("script", usize::MAX),
     ("setarch", 1),
     ("sg", 1),
@@ -42,6 +43,7 @@ pub(super) fn decide(name: &str, arguments: &[Word]) -> bool {
         "eval" | "trap" => false,
         name if (is_shell(name) || is_foreign_shell(name)) && takes_script(arguments) => true,
         "su" => false,
+        "mapfile" | "readarray" => has_flag(arguments, 'C'),
         name if is_foreign_shell(name) => {
             arguments.is_empty() || arguments.iter().any(|word| word.text.starts_with('-'))
         }
@@ -72,7 +74,7 @@ fn shell(arguments: &[Word]) -> bool {
 }
 
 /// Whether a script is not a file that lies somewhere.
-fn is_input(word: &Word) -> bool {
+pub(super) fn is_input(word: &Word) -> bool {
     let folders = ["/dev/", "/proc/"];
     folders.iter().any(|folder| word.text.starts_with(folder))
         || word.text == "-"
@@ -116,11 +118,15 @@ fn takes_script(arguments: &[Word]) -> bool {
 }
 
 /// Words that are no options, and surely not the value of one.
-fn operands(arguments: &[Word]) -> usize {
+pub(super) fn operands(arguments: &[Word]) -> usize {
     let mut found = 0;
     let mut after_option = false;
     for word in arguments {
         let text = word.text.as_str();
+        // The end of `find -exec`.
+        if matches!(text, ";" | "+") {
+            continue;
+        }
         if text.starts_with('-') {
             // `-n5`, `--x=y` and `--` are complete.
             let is_complete = text == "--"
@@ -140,6 +146,10 @@ fn operands(arguments: &[Word]) -> usize {
 /// `name` runs.
 pub(super) fn can_be_command(name: &str, arguments: &[Word], place: usize) -> bool {
     let before = &arguments[..place.min(arguments.len())];
+    // `su` takes options also after the name of the user.
+    if name == "su" {
+        return true;
+    }
     if is_shell(name) || is_foreign_shell(name) {
         return false;
     }

@@ -76,6 +76,11 @@ pub(super) fn add(words: &[Word], depth: usize, others: &mut Equivalents) {
         let skipped = usize::from(matches!(name, "docker" | "podman"));
         let is_argument = word.from_input && !before.iter().rev().take(skipped + 1).any(is_after);
         if before.iter().any(is_after) && !is_argument {
+            let given = &rest[0];
+            let is_container = matches!(name, "docker" | "podman" | "kubectl" | "oc");
+            let reads = others.feeds_input
+                && super::runs_input(name_of(&given.text), &rest[1..], others.feeds_input);
+            others.runs_input |= reads || (is_container && given.from_input);
             push(rest.to_vec(), others);
         }
         // The command of an option: `rg --pre rm x`, `gcc -wrapper rm,x`.
@@ -142,13 +147,18 @@ fn add_text(text: &str, depth: usize, others: &mut Equivalents) {
     if others.list.len() >= COUNT_LIMIT / 2 || text.is_empty() {
         return;
     }
-    for part in shell::read(text).into_iter().flat_map(|line| line.parts) {
+    let line = shell::read(text).unwrap_or_default();
+    others.feeds_input |= line.feeds_input;
+    for part in line.parts {
         if let Part::Run(words) = part {
             let name = words.iter().find(|word| !word.assigns);
             let runs = name.is_some_and(|name| is_wrapper(name_of(&name.text)));
             push(words.clone(), others);
             if runs && depth < NESTED_LIMIT {
-                let mut found = Equivalents::default();
+                let mut found = Equivalents {
+                    feeds_input: others.feeds_input,
+                    ..Equivalents::default()
+                };
                 // A script that is not understood can be anything.
                 others.runs_input |= super::add(&words, depth + 1, &mut found).is_none();
                 others.runs_input |= found.runs_input;

@@ -227,6 +227,7 @@ impl<'a> Reader<'a> {
         self.take("!")?;
         self.command()?;
         while self.is_at_any(&["|", "|&"])? {
+            self.found.line.feeds_input = true;
             self.next = None;
             self.newlines()?;
             self.command()?;
@@ -427,6 +428,7 @@ impl<'a> Reader<'a> {
             Token::Operator(operator) if operator.contains(['<', '>']) => *operator,
             _ => return Some(false),
         };
+        self.found.line.feeds_input |= operator.starts_with('<');
         self.next = None;
         if matches!(operator, "<<" | "<<-") {
             self.document(operator == "<<-")?;

@@ -45,6 +45,8 @@ pub struct CommandLine {
     pub changes_shell: bool,
     /// A builtin such as `cd` changes what a relative path means.
     pub changes_directory: bool,
+    /// A command reads from a pipe, a here-document, a text or a file.
+    pub feeds_input: bool,
 }
 
 /// A part of a command.

@@ -7,6 +7,7 @@ use serde_json::json;
 
 mod allowed;
 mod files;
+mod inputs;
 mod options;
 mod prefixes;
 mod runners;
