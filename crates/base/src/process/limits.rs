@@ -1,4 +1,4 @@
-//! Limits of a process that reads what somebody built to do harm.
+//! Limits of a process that reads what someone built to do harm.
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
