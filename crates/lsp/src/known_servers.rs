@@ -1,0 +1,208 @@
+//! The servers that are known without configuration.
+
+use serde_json::Value;
+
+use crate::server_config::ServerConfig;
+
+/// A server: its name, languages, markers and program.
+struct Row {
+    name: &'static str,
+    /// Ends of file names, and the protocol's name of their language.
+    languages: &'static [(&'static str, &'static str)],
+    markers: &'static [&'static str],
+    needs_marker: bool,
+    command: &'static [&'static str],
+    install: &'static str,
+    in_parts: bool,
+}
+
+const NODE_MARKERS: &[&str] = &["package.json", "tsconfig.json", "jsconfig.json"];
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "rust-analyzer",
+        languages: &[("rs", "rust")],
+        markers: &["Cargo.toml", "rust-project.json"],
+        needs_marker: true,
+        command: &["rust-analyzer"],
+        install: "rustup component add rust-analyzer",
+        in_parts: false,
+    },
+    Row {
+        name: "typescript-language-server",
+        languages: &[
+            ("ts", "typescript"),
+            ("tsx", "typescriptreact"),
+            ("mts", "typescript"),
+            ("cts", "typescript"),
+            ("js", "javascript"),
+            ("jsx", "javascriptreact"),
+            ("mjs", "javascript"),
+            ("cjs", "javascript"),
+        ],
+        markers: NODE_MARKERS,
+        needs_marker: true,
+        command: &["typescript-language-server", "--stdio"],
+        install: "npm install -g typescript-language-server typescript",
+        in_parts: true,
+    },
+    Row {
+        name: "pyright",
+        languages: &[("py", "python"), ("pyi", "python")],
+        markers: &[
+            "pyrightconfig.json",
+            "pyproject.toml",
+            "setup.py",
+            "requirements.txt",
+        ],
+        needs_marker: false,
+        command: &["pyright-langserver", "--stdio"],
+        install: "npm install -g pyright",
+        in_parts: false,
+    },
+    Row {
+        name: "gopls",
+        languages: &[("go", "go"), ("go.mod", "go.mod")],
+        markers: &["go.work", "go.mod"],
+        needs_marker: true,
+        command: &["gopls"],
+        install: "go install golang.org/x/tools/gopls@latest",
+        in_parts: false,
+    },
+    Row {
+        name: "clangd",
+        languages: &[
+            ("c", "c"),
+            ("h", "c"),
+            ("cc", "cpp"),
+            ("cpp", "cpp"),
+            ("cxx", "cpp"),
+            ("hh", "cpp"),
+            ("hpp", "cpp"),
+        ],
+        markers: &["compile_commands.json", "compile_flags.txt", ".clangd"],
+        needs_marker: true,
+        command: &["clangd"],
+        install: "apt install clangd, or brew install llvm",
+        in_parts: false,
+    },
+    Row {
+        name: "bash-language-server",
+        languages: &[("sh", "shellscript"), ("bash", "shellscript")],
+        markers: &[],
+        needs_marker: false,
+        command: &["bash-language-server", "start"],
+        install: "npm install -g bash-language-server",
+        in_parts: false,
+    },
+    Row {
+        name: "lua-language-server",
+        languages: &[("lua", "lua")],
+        markers: &[".luarc.json", ".luarc.jsonc"],
+        needs_marker: true,
+        command: &["lua-language-server"],
+        install: "brew install lua-language-server",
+        in_parts: false,
+    },
+    Row {
+        name: "zls",
+        languages: &[("zig", "zig")],
+        markers: &["build.zig"],
+        needs_marker: true,
+        command: &["zls"],
+        install: "see https://zigtools.org/zls/install/",
+        in_parts: false,
+    },
+    Row {
+        name: "ruby-lsp",
+        languages: &[("rb", "ruby")],
+        markers: &["Gemfile"],
+        needs_marker: true,
+        command: &["ruby-lsp"],
+        install: "gem install ruby-lsp",
+        in_parts: false,
+    },
+    Row {
+        name: "intelephense",
+        languages: &[("php", "php")],
+        markers: &["composer.json"],
+        needs_marker: true,
+        command: &["intelephense", "--stdio"],
+        install: "npm install -g intelephense",
+        in_parts: false,
+    },
+    Row {
+        name: "jdtls",
+        languages: &[("java", "java")],
+        markers: &["pom.xml", "build.gradle", "build.gradle.kts"],
+        needs_marker: true,
+        command: &["jdtls"],
+        install: "brew install jdtls",
+        in_parts: false,
+    },
+    Row {
+        name: "elixir-ls",
+        languages: &[("ex", "elixir"), ("exs", "elixir")],
+        markers: &["mix.exs"],
+        needs_marker: true,
+        command: &["elixir-ls"],
+        install: "brew install elixir-ls",
+        in_parts: false,
+    },
+    Row {
+        name: "haskell-language-server",
+        languages: &[("hs", "haskell")],
+        markers: &["stack.yaml", "cabal.project", "hie.yaml"],
+        needs_marker: true,
+        command: &["haskell-language-server-wrapper", "--lsp"],
+        install: "ghcup install hls",
+        in_parts: false,
+    },
+    Row {
+        name: "ocamllsp",
+        languages: &[("ml", "ocaml"), ("mli", "ocaml.interface")],
+        markers: &["dune-project"],
+        needs_marker: true,
+        command: &["ocamllsp"],
+        install: "opam install ocaml-lsp-server",
+        in_parts: false,
+    },
+    Row {
+        name: "dart",
+        languages: &[("dart", "dart")],
+        markers: &["pubspec.yaml"],
+        needs_marker: true,
+        command: &["dart", "language-server"],
+        install: "it is part of the Dart SDK",
+        in_parts: false,
+    },
+    Row {
+        name: "svelte",
+        languages: &[("svelte", "svelte")],
+        markers: NODE_MARKERS,
+        needs_marker: true,
+        command: &["svelteserver", "--stdio"],
+        install: "npm install -g svelte-language-server",
+        in_parts: true,
+    },
+];
+
+/// The servers that are known without configuration.
+pub fn table() -> Vec<ServerConfig> {
+    let texts = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
+    let rows = ROWS.iter().map(|row| ServerConfig {
+        name: row.name.to_owned(),
+        languages: row
+            .languages
+            .iter()
+            .map(|(end, language)| ((*end).to_owned(), (*language).to_owned()))
+            .collect(),
+        markers: texts(row.markers),
+        needs_marker: row.needs_marker,
+        command: texts(row.command),
+        install: row.install.to_owned(),
+        options: Value::Null,
+        in_parts: row.in_parts,
+    });
+    rows.collect()
+}
