@@ -20,6 +20,8 @@ mod budget;
 mod call_repair;
 mod checkpoints;
 mod cloud_providers;
+mod code_intelligence;
+mod code_servers;
 mod compaction;
 mod completions;
 mod concurrency;

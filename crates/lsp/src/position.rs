@@ -128,6 +128,19 @@ impl<'t> Lines<'t> {
         }
     }
 
+    /// The byte of a line and a column, both from 1; the column counts characters.
+    pub fn start(&self, line: usize, column: usize) -> Option<usize> {
+        let range = self.ranges.get(line.checked_sub(1)?)?;
+        let mut chars = self.text.get(range.clone())?.char_indices();
+        match column.checked_sub(1)? {
+            0 => Some(range.start),
+            before => {
+                let (at, char) = chars.nth(before - 1)?;
+                Some(range.start + at + char.len_utf8())
+            }
+        }
+    }
+
     /// Line and column of a byte, both from 1; the column counts characters.
     pub fn place(&self, offset: usize) -> (usize, usize) {
         let line = self

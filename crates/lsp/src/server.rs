@@ -29,6 +29,8 @@ const ERRORS_KEPT: usize = 4 * 1024;
 const ERRORS_WAIT: Duration = Duration::from_millis(300);
 /// Other open files whose diagnostics are requested after a change.
 const OTHERS: usize = 8;
+/// Changes in a row without a report after which nobody waits.
+const MISSES: usize = 3;
 /// Pause after which a server has reported on the other files, too.
 const OTHERS_PAUSE: Duration = Duration::from_millis(15);
 /// Pause after which a server that reports a file in parts has reported it.
@@ -99,6 +101,8 @@ struct State {
     documents: Documents,
     diagnostics: Store,
     reports: u64,
+    /// How many changes in a row it did not report on in time.
+    misses: usize,
 }
 
 impl Shared {
@@ -297,6 +301,18 @@ impl Server {
         self.shared.state().documents.recent()
     }
 
+    /// Whether waiting for reports is likely to be in vain: the server never reports, or is busy for long.
+    pub fn is_quiet(&self) -> bool {
+        let state = self.shared.state();
+        let allowed = if state.reports == 0 { 1 } else { MISSES };
+        !self.capabilities.pulls && state.misses >= allowed
+    }
+
+    /// Records that a change was not reported on in time.
+    pub fn missed(&self) {
+        self.shared.state().misses += 1;
+    }
+
     /// Waits until the server has reported on this version of a file.
     pub async fn reported(&self, change: &Change) -> Result<(), Problem> {
         if self.capabilities.pulls {
@@ -437,7 +453,7 @@ impl Shared {
     }
 
     fn count(&self, state: &mut State, path: &Path, version: Option<i64>) {
-        state.reports += 1;
+        (state.reports, state.misses) = (state.reports + 1, 0);
         let report = state.reports;
         state.documents.reported(path, version, report);
         self.reports.send_modify(|number| *number += 1);

@@ -269,6 +269,18 @@ async fn a_server_that_crashes_is_restarted_twice() {
 }
 
 #[tokio::test]
+async fn nobody_waits_for_a_server_that_never_reports() {
+    let Some(bench) = Bench::new("silent", "utf-16", LIMITS) else {
+        return;
+    };
+    let server = bench.slot.server().await.unwrap();
+    bench.set(&server, "a.toy", "x\n");
+    assert!(!server.is_quiet());
+    server.missed();
+    assert!(server.is_quiet());
+}
+
+#[tokio::test]
 async fn a_missing_program_is_final() {
     let Some(bench) = Bench::new("good", "utf-16", LIMITS) else {
         return;

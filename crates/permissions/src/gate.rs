@@ -219,12 +219,15 @@ impl Gate {
         let read_only = self.workspace.confinement().mode() == SandboxMode::ReadOnly;
         let question = match tool {
             _ if leaves && read_only => "The sandbox is read-only. Write anyway?",
-            "apply_patch" if leaves => "The sandbox denies writing these files. Write anyway?",
+            "apply_patch" | "rename" if leaves => {
+                "The sandbox denies writing these files. Write anyway?"
+            }
             _ if leaves => "The sandbox denies writing this file. Write anyway?",
             "bash" => "Run this command?",
             "write" => "Write this file?",
             "edit" => "Make this change?",
             "apply_patch" => "Apply this patch?",
+            "rename" => "Rename this symbol?",
             "read" => "Read this file?",
             "web_fetch" => "Fetch this page?",
             "web_search" => "Search the web?",

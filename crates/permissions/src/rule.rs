@@ -12,7 +12,7 @@ use crate::shell::{GLOB, HOLE, Word, is_assignment};
 use crate::tool_names::ToolNames;
 use osier_base::path;
 use osier_base::problem::nearest;
-use osier_tools::{BUILT_IN, WebAddress};
+use osier_tools::WebAddress;
 
 /// A tool and a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Rule {
 
     /// Whether the rule names a built-in tool.
     pub fn is_built_in(&self) -> bool {
-        BUILT_IN.iter().any(|tool| tool.name == self.tool)
+        osier_tools::all().any(|tool| tool.name == self.tool)
             || ["task", "web_search"].contains(&self.tool.as_str())
     }
 
@@ -62,7 +62,7 @@ impl Rule {
         let is_other = self.tool.contains("__") || self.tool.contains('*');
         let theirs = OTHER_NAMES.iter().find(|(theirs, _)| *theirs == self.tool);
         let found = theirs.map(|(_, ours)| *ours);
-        let found = found.or_else(|| nearest(&self.tool, BUILT_IN.iter().map(|tool| tool.name)));
+        let found = found.or_else(|| nearest(&self.tool, osier_tools::all().map(|tool| tool.name)));
         found.filter(|_| !self.is_built_in() && !is_other)
     }
 
@@ -84,7 +84,7 @@ impl Rule {
     /// False for a pattern of paths that is no glob, and for a built-in tool in other letters, as in `BASH`.
     fn can_match(&self) -> bool {
         let lower = self.tool.to_lowercase();
-        let is_built_in = BUILT_IN.iter().any(|tool| tool.name == lower);
+        let is_built_in = osier_tools::all().any(|tool| tool.name == lower);
         let is_about_files = ["read", "write", "edit", "apply_patch", "grep", "find", "ls"].iter();
         let mut is_about_files = is_about_files.filter(|tool| self.is_about(tool));
         let pattern = self.pattern.as_deref().unwrap_or_default();

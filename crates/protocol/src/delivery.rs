@@ -68,6 +68,7 @@ impl Event {
             | Self::SessionRenamed { .. }
             | Self::ModelSelected { .. }
             | Self::McpServers { .. }
+            | Self::CodeServers { .. }
             | Self::Jobs { .. }
             | Self::Budget { .. }
             | Self::Todo { .. } => Delivery::RetainedForSession,

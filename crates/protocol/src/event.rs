@@ -1,10 +1,11 @@
 //! Events that a session sends to its clients.
 
 use crate::{
-    About, Account, AddedCommand, BudgetState, CheckpointEvent, Client, ContextPart, HookInfo,
-    HookRun, IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey, Question, Review, Role,
-    RuleInfo, SandboxMode, SearchHit, ServerInfo, SessionContents, SessionInfo, SessionSummary,
-    Spending, Stashed, Status, StoredMessage, StyledLine, TodoList, TransferEvent, TreeEvent,
+    About, Account, AddedCommand, BudgetState, CheckpointEvent, Client, CodeServerInfo,
+    ContextPart, HookInfo, HookRun, IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey,
+    Question, Review, Role, RuleInfo, SandboxMode, SearchHit, ServerInfo, SessionContents,
+    SessionInfo, SessionSummary, Spending, Stashed, Status, StoredMessage, StyledLine, TodoList,
+    TransferEvent, TreeEvent,
 };
 use osier_agent::{Attachment, Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;
@@ -176,6 +177,8 @@ pub enum Event {
     ProjectTrusted,
     /// Answer to `list_mcp_servers`, sorted by name. Sent again when a server changes.
     McpServers { servers: Vec<ServerInfo> },
+    /// Answer to `list_code_servers`: the language servers, sorted by name. Sent again when one changes or reports errors.
+    CodeServers { servers: Vec<CodeServerInfo> },
     /// The slash commands of skills, templates and plugins. Sent when they were loaded. A prompt that begins
     /// with one is expanded before it is sent.
     Commands { commands: Vec<AddedCommand> },

@@ -266,6 +266,9 @@ osier_base::requests! {
         /// List the MCP servers of the session.
         #[request(Extensions, None => McpServers)]
         ListMcpServers,
+        /// List the language servers that the session uses.
+        #[request(Extensions, None => CodeServers)]
+        ListCodeServers,
         /// Restart, enable or disable an MCP server, or sign in to it. `mcp_servers` reports the progress.
         #[request(Extensions, Change)]
         McpServer {

@@ -99,6 +99,55 @@ pub(crate) fn ask(
     });
 }
 
+/// Asks about a project whose only reason to ask is a program that would start in it.
+pub(crate) type AskTrust = Box<dyn Fn(&str) + Send + Sync>;
+
+/// Asks once before a language server or a formatter starts in a project that the user has not decided about. Where nobody
+/// can answer, it does not start.
+pub(crate) fn asker(
+    setup: &SessionSetup,
+    questions: Questions,
+    emitter: Emitter,
+    decided: Callback<TrustDecision>,
+) -> AskTrust {
+    let (trust, cwd) = (Trust::new(&setup.folders), setup.cwd.clone());
+    let interactive = setup.answers_questions;
+    Box::new(move |program| {
+        if !interactive {
+            return;
+        }
+        let (trust, cwd) = (trust.clone(), cwd.clone());
+        let (questions, decided) = (questions.clone(), decided.clone());
+        let (emitter, program) = (emitter.clone(), program.to_owned());
+        osier_base::task::spawn(async move {
+            let read = osier_base::task::spawn_blocking(move || {
+                let files = ProjectFiles::read(&cwd);
+                (trust.decision(&files), files)
+            });
+            let Ok((state, files)) = read.await else {
+                return;
+            };
+            // About files the user is asked when the session opens.
+            let is_open = matches!(state, TrustState::Undecided(_) | TrustState::Changed(_));
+            if !is_open || !files.is_empty() {
+                return;
+            }
+            let question = question(program.clone(), PROGRAMS_START);
+            let answer = questions.ask(question, &CancellationToken::new()).await;
+            let trusted = match answer {
+                Answer::Yes => true,
+                Answer::Refuse { .. } => false,
+                _ => return,
+            };
+            if trusted {
+                let text = format!("{program} starts with the next file that the model uses");
+                emitter.post_notice(Severity::Info, text);
+            }
+            decided.call(TrustDecision { files, trusted });
+        });
+    })
+}
+
 /// Stores the decision on the project. Whether that worked.
 pub(crate) fn decide(decision: &TrustDecision, setup: &SessionSetup, emitter: &Emitter) -> bool {
     let stored = Trust::new(&setup.folders).decide(&decision.files, decision.trusted);
@@ -115,6 +164,9 @@ const CHANGED: &str = "Its files that can run code have changed. Trust this fold
 const NEW: &str = "It has files that can run code: settings, hooks, plugins, servers or agents. Trust this folder?";
 const SERVERS_START: &str =
     "MCP servers of your configuration start in it and can run its files. Trust this folder?";
+
+const PROGRAMS_START: &str =
+    "Language servers and formatters start in it and can run its files. Trust this folder?";
 
 fn question(subject: String, title: &str) -> Question {
     Question {

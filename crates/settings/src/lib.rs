@@ -31,6 +31,7 @@ mod load;
 mod misspelt;
 mod parse;
 mod project;
+mod rows;
 pub mod schema;
 mod screen;
 mod table;
@@ -49,7 +50,7 @@ pub use edit::{quoted, set, write};
 pub use list::{SettingInfo, Source, list, literal};
 pub use screen::{ExitOutput, FooterPart, Images, READING, wants_reading};
 pub use table::SETTINGS;
-pub use value::WebSearch;
+pub use value::{LanguageServer, WebSearch};
 
 /// All settings, resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,6 +99,13 @@ pub struct Settings {
     pub budget: Budget,
     /// Whether a model that repeats its tool calls is stopped.
     pub loop_guard: bool,
+    /// Whether language servers run.
+    pub lsp: bool,
+    pub lsp_servers: Vec<LanguageServer>,
+    /// Milliseconds that the result of a change waits for language servers.
+    pub lsp_wait: u64,
+    /// Whether changed files are formatted.
+    pub format: bool,
     /// The percentage of the context window that the definitions of MCP tools may fill.
     pub mcp_tools_share: u64,
     /// Whether a nearly full context window is compacted automatically.

@@ -30,6 +30,8 @@ pub enum Form {
     FlagOrTexts,
     /// Options by model.
     ModelTables,
+    /// Language servers by name.
+    ServerTables,
 }
 
 impl Form {
@@ -55,6 +57,17 @@ impl Form {
                     "verbosity": {"type": "string", "enum": ["low", "medium", "high"]},
                     "service_tier": {"type": "string"},
                     "parallel_calls": {"type": "boolean"},
+                },
+                "additionalProperties": false,
+            }}),
+            Self::ServerTables => json!({"type": "object", "additionalProperties": {
+                "type": "object",
+                "properties": {
+                    "command": texts(),
+                    "extensions": texts(),
+                    "markers": texts(),
+                    "options": {"type": "object"},
+                    "disabled": {"type": "boolean"},
                 },
                 "additionalProperties": false,
             }}),

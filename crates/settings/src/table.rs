@@ -2,13 +2,15 @@
 
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
+use super::rows::{flag, list};
 use super::schema::Form::{
-    Amount, Flag, FlagOrText, FlagOrTexts, ModelTables, Number, Parts, Text, Texts, Word,
+    Amount, Flag, FlagOrText, FlagOrTexts, ModelTables, Number, Parts, ServerTables, Text, Texts,
+    Word,
 };
 use super::screen::{ExitOutput, Images};
 use super::value::{
-    address, cache_retention, dollars, hosts, model_options, network, number, restrictions, rules,
-    text, texts, web_search,
+    address, cache_retention, dollars, hosts, language_servers, model_options, network, number,
+    restrictions, rules, text, texts, web_search,
 };
 use super::{Setting, hold, screen};
 use osier_llm::ThinkingLevel;
@@ -27,30 +29,24 @@ pub const SETTINGS: &[Setting] = &[
         description: "The model to start with.",
         take: Plain(|settings, value| text(value).map(|value| settings.model = Some(value))),
     },
-    Setting {
-        name: "models",
-        default: "[]",
-        accepts: "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
-        form: Texts,
-        description: "Models for switching with a key.",
-        take: Plain(|settings, value| texts(value).map(|value| settings.models = value)),
-    },
-    Setting {
-        name: "fallback",
-        default: "[]",
-        accepts: "a list of names",
-        form: Texts,
-        description: "Fallback models for failed calls, in order.",
-        take: Plain(|settings, value| texts(value).map(|value| settings.fallback = value)),
-    },
-    Setting {
-        name: "favourites",
-        default: "[]",
-        accepts: "a list of \"PROVIDER/ID\"",
-        form: Texts,
-        description: "Models that lists show first; switching uses them when `models` is empty.",
-        take: Plain(|settings, value| texts(value).map(|value| settings.favourites = value)),
-    },
+    list(
+        "models",
+        "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
+        "Models for switching with a key.",
+        |settings, value| texts(value).map(|value| settings.models = value),
+    ),
+    list(
+        "fallback",
+        "a list of names",
+        "Fallback models for failed calls, in order.",
+        |settings, value| texts(value).map(|value| settings.fallback = value),
+    ),
+    list(
+        "favourites",
+        "a list of \"PROVIDER/ID\"",
+        "Models that lists show first; switching uses them when `models` is empty.",
+        |settings, value| texts(value).map(|value| settings.favourites = value),
+    ),
     Setting {
         name: "model_options",
         default: "{}",
@@ -116,14 +112,12 @@ pub const SETTINGS: &[Setting] = &[
         description: "Keymap: `default`, `vim`, `emacs`, or a file in `keymaps/` that extends the default.",
         take: Plain(|settings, value| text(value).map(|value| settings.keymap = value)),
     },
-    Setting {
-        name: "mouse",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Enable the mouse: the wheel scrolls, a click expands or collapses.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.mouse = value)),
-    },
+    flag(
+        "mouse",
+        "true",
+        "Enable the mouse: the wheel scrolls, a click expands or collapses.",
+        |settings, value| value.as_bool().map(|value| settings.mouse = value),
+    ),
     Setting {
         name: "exit_output",
         default: "\"answer\"",
@@ -140,30 +134,24 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         }),
     },
-    Setting {
-        name: "show_thinking",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Whether thinking is expanded at first.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.show_thinking = value)),
-    },
-    Setting {
-        name: "reduced_motion",
-        default: "false",
-        accepts: "true or false",
-        form: Flag,
-        description: "No spinner: the status line changes only on events.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.reduced_motion = value)),
-    },
-    Setting {
-        name: "screen_reader",
-        default: "false",
-        accepts: "true or false",
-        form: Flag,
-        description: "Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.screen_reader = value)),
-    },
+    flag(
+        "show_thinking",
+        "true",
+        "Whether thinking is expanded at first.",
+        |settings, value| value.as_bool().map(|value| settings.show_thinking = value),
+    ),
+    flag(
+        "reduced_motion",
+        "false",
+        "No spinner: the status line changes only on events.",
+        |settings, value| value.as_bool().map(|value| settings.reduced_motion = value),
+    ),
+    flag(
+        "screen_reader",
+        "false",
+        "Screen reader mode: one column, words instead of symbols and lines, the cursor on the selection. Also `--screen-reader` and `OSIER_SCREEN_READER=1`.",
+        |settings, value| value.as_bool().map(|value| settings.screen_reader = value),
+    ),
     Setting {
         name: "images",
         default: "\"auto\"",
@@ -183,22 +171,18 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         }),
     },
-    Setting {
-        name: "notifications",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Send a terminal notification when a turn ends while the terminal is not focused.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.notifications = value)),
-    },
-    Setting {
-        name: "title",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Show the session and its state in the terminal title.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.title = value)),
-    },
+    flag(
+        "notifications",
+        "true",
+        "Send a terminal notification when a turn ends while the terminal is not focused.",
+        |settings, value| value.as_bool().map(|value| settings.notifications = value),
+    ),
+    flag(
+        "title",
+        "true",
+        "Show the session and its state in the terminal title.",
+        |settings, value| value.as_bool().map(|value| settings.title = value),
+    ),
     Setting {
         name: "footer_left",
         default: screen::LEFT,
@@ -295,14 +279,42 @@ pub const SETTINGS: &[Setting] = &[
                 .map(|turns| settings.budget.turns = Some(turns).filter(|turns| *turns > 0))
         }),
     },
+    flag(
+        "loop_guard",
+        "true",
+        "Whether osier stops a model that repeats the same tool calls with the same results.",
+        |settings, value| value.as_bool().map(|value| settings.loop_guard = value),
+    ),
+    flag(
+        "lsp",
+        "true",
+        "Whether language servers of trusted projects report errors after changes and give the model tools such as `definition`.",
+        |settings, value| value.as_bool().map(|value| settings.lsp = value),
+    ),
     Setting {
-        name: "loop_guard",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Whether osier stops a model that repeats the same tool calls with the same results.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.loop_guard = value)),
+        name: "lsp_servers",
+        default: "{}",
+        accepts: "a table of tables by server, e.g. {gopls = {disabled = true}, nixd = {command = [\"nixd\"], extensions = [\"nix\"], markers = [\"flake.nix\"], options = {}}}",
+        form: ServerTables,
+        description: "Changes of the known language servers, and further ones.",
+        take: Plain(|settings, value| {
+            language_servers(value).map(|value| settings.lsp_servers = value)
+        }),
     },
+    Setting {
+        name: "lsp_wait",
+        default: "1500",
+        accepts: "a number of milliseconds",
+        form: Number(0),
+        description: "How long the result of a change waits for language servers. Errors that come later follow in a reminder.",
+        take: Plain(|settings, value| number(value).map(|value| settings.lsp_wait = value)),
+    },
+    flag(
+        "format",
+        "true",
+        "Whether formatters of trusted projects format files after the model changed them.",
+        |settings, value| value.as_bool().map(|value| settings.format = value),
+    ),
     Setting {
         name: "mcp_tools_share",
         default: "10",
@@ -314,14 +326,12 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         }),
     },
-    Setting {
-        name: "auto_compact",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Whether the conversation is compacted when the context window is nearly full.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.auto_compact = value)),
-    },
+    flag(
+        "auto_compact",
+        "true",
+        "Whether the conversation is compacted when the context window is nearly full.",
+        |settings, value| value.as_bool().map(|value| settings.auto_compact = value),
+    ),
     Setting {
         name: "discover_local_models",
         default: "true",
@@ -334,22 +344,18 @@ pub const SETTINGS: &[Setting] = &[
                 .map(|value| settings.discover_local_models = value)
         }),
     },
-    Setting {
-        name: "checkpoints",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Whether checkpoints record files before they change, so that they can be restored.",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.checkpoints = value)),
-    },
-    Setting {
-        name: "subagents",
-        default: "false",
-        accepts: "true or false",
-        form: Flag,
-        description: "Whether the model can start subagents (the tool `task`).",
-        take: Plain(|settings, value| value.as_bool().map(|value| settings.subagents = value)),
-    },
+    flag(
+        "checkpoints",
+        "true",
+        "Whether checkpoints record files before they change, so that they can be restored.",
+        |settings, value| value.as_bool().map(|value| settings.checkpoints = value),
+    ),
+    flag(
+        "subagents",
+        "false",
+        "Whether the model can start subagents (the tool `task`).",
+        |settings, value| value.as_bool().map(|value| settings.subagents = value),
+    ),
     Setting {
         name: "checkpoints_limit",
         default: "5000",

@@ -51,6 +51,68 @@ pub(super) fn model_options(value: &DeValue<'_>) -> Option<Vec<ModelOptions>> {
     options.collect()
 }
 
+/// A change of a language server, or a further one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LanguageServer {
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Option<Vec<String>>,
+    /// Ends of file names.
+    pub extensions: Option<Vec<String>>,
+    /// Files that mark the root of a project.
+    pub markers: Option<Vec<String>>,
+    /// Options for the server.
+    pub options: Option<serde_json::Value>,
+    pub disabled: bool,
+}
+
+pub(super) fn language_servers(value: &DeValue<'_>) -> Option<Vec<LanguageServer>> {
+    let servers = value.as_table()?.iter();
+    let servers = servers.map(|(server, fields)| {
+        let mut change = LanguageServer {
+            name: server.get_ref().to_string(),
+            ..LanguageServer::default()
+        };
+        for (name, value) in fields.get_ref().as_table()? {
+            let value = value.get_ref();
+            match name.get_ref().as_ref() {
+                "command" => change.command = Some(texts(value)?),
+                "extensions" => change.extensions = Some(texts(value)?),
+                "markers" => change.markers = Some(texts(value)?),
+                "options" => change.options = Some(json(value).filter(|it| it.is_object())?),
+                "disabled" => change.disabled = value.as_bool()?,
+                _ => return None,
+            }
+        }
+        Some(change)
+    });
+    servers.collect()
+}
+
+/// A value as JSON; `None` for a date or a number that JSON does not have.
+fn json(value: &DeValue<'_>) -> Option<serde_json::Value> {
+    Some(match value {
+        DeValue::String(text) => text.as_ref().into(),
+        DeValue::Boolean(flag) => (*flag).into(),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .ok()?
+            .into(),
+        DeValue::Float(number) => number.as_str().parse::<f64>().ok()?.into(),
+        DeValue::Datetime(_) => return None,
+        DeValue::Array(list) => {
+            let items = list.iter().map(|item| json(item.get_ref()));
+            items.collect::<Option<Vec<_>>>()?.into()
+        }
+        DeValue::Table(table) => {
+            let fields = table.iter();
+            let fields = fields
+                .map(|(name, value)| Some((name.get_ref().to_string(), json(value.get_ref())?)));
+            let fields: Option<serde_json::Map<_, _>> = fields.collect();
+            fields?.into()
+        }
+    })
+}
+
 pub(super) fn text(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(str::to_owned)
 }

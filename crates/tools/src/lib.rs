@@ -26,6 +26,7 @@ mod arguments;
 mod ask_user;
 pub mod attachment;
 mod bash;
+pub mod code;
 mod command_files;
 pub mod details;
 pub mod diff;
@@ -68,6 +69,7 @@ mod plan;
 mod preview;
 mod prompt_detection;
 mod read;
+mod reformat;
 mod shell;
 pub mod spellings;
 #[cfg(any(test, fuzzing))]
@@ -94,6 +96,7 @@ pub use osier_web::{
 };
 pub use plan::{PLAN_BYTES, PlanAnswer, PlanDecision, PlanMode};
 pub use preview::{link_target, preview};
+pub use reformat::{Reformatted, reformat};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
 pub use truncation::{Capped, cap, store as store_output};
 pub use workspace::{JobObserver, Workspace};
@@ -304,10 +307,16 @@ impl UnknownTool {
     }
 }
 
-/// The built-in tool `name`.
-pub fn find(name: &str) -> Option<&'static BuiltIn> {
+/// The built-in tools, and those that a session offers with a language server.
+pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
     const TABLE: &[BuiltIn] = &BUILT_IN;
-    TABLE.iter().find(|tool| tool.name == name)
+    const CODE: &[BuiltIn] = &code::TOOLS;
+    TABLE.iter().chain(CODE)
+}
+
+/// The tool `name` of [`all`].
+pub fn find(name: &str) -> Option<&'static BuiltIn> {
+    all().find(|tool| tool.name == name)
 }
 
 /// Whether `name` is a tool that only reads, but from the network.
@@ -321,7 +330,7 @@ pub fn build(workspace: &Arc<Workspace>, names: Option<&[String]>) -> Result<Too
     if let Some(name) = names
         .into_iter()
         .flatten()
-        .find(|name| find(name).is_none())
+        .find(|name| !BUILT_IN.iter().any(|tool| tool.name == **name))
     {
         return Err(UnknownTool { name: name.clone() });
     }

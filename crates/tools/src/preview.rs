@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::file_access::FileTarget;
 use super::workspace::Workspace;
-use super::{edit, patch, write};
+use super::{code, edit, patch, write};
 use osier_protocol::questions::Subject;
 
 /// What the file of a call really is when its path leads through symbolic links below the working directory, whose real
@@ -33,6 +33,12 @@ pub fn preview(
     let diff = match tool {
         patch::NAME => {
             if let Some((path, diff)) = patch::preview(workspace, targets, arguments) {
+                return Some(Subject::Diff { path, diff });
+            }
+            None
+        }
+        code::RENAME => {
+            if let Some((path, diff)) = code::preview_rename(workspace, targets, arguments) {
                 return Some(Subject::Diff { path, diff });
             }
             None

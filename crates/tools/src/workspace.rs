@@ -16,6 +16,7 @@ use super::file_states::Ledger;
 use super::foreground::Foreground;
 use super::jobs::Jobs;
 use super::output_directory::OutputDirectory;
+use crate::code::CodeServers;
 use crate::editor::Editor;
 use crate::plan::PlanMode;
 use osier_agent::{Concurrency, UpdateSink};
@@ -46,6 +47,7 @@ pub struct Workspace {
     questions: Option<Questions>,
     web: Web,
     plan_mode: Option<Arc<dyn PlanMode>>,
+    code: Option<Arc<dyn CodeServers>>,
     /// Additional directories of the project.
     directories: Vec<PathBuf>,
 }
@@ -75,6 +77,7 @@ impl Workspace {
             questions: None,
             web: Web::default(),
             plan_mode: None,
+            code: None,
             directories: Vec::new(),
         }
     }
@@ -130,6 +133,17 @@ impl Workspace {
     pub fn with_plan_mode(mut self, mode: Option<Arc<dyn PlanMode>>) -> Self {
         self.plan_mode = mode;
         self
+    }
+
+    /// Uses the language servers of `code`.
+    #[must_use]
+    pub fn with_code(mut self, code: Option<Arc<dyn CodeServers>>) -> Self {
+        self.code = code;
+        self
+    }
+
+    pub(super) fn code_servers(&self) -> Option<&Arc<dyn CodeServers>> {
+        self.code.as_ref()
     }
 
     pub(super) fn plan_mode(&self) -> Option<&Arc<dyn PlanMode>> {

@@ -443,6 +443,7 @@ impl Actor {
             }
             Op::ListQuestions => self.pending_questions.list(&self.emitter),
             Op::ListMcpServers => self.list_mcp_servers(),
+            Op::ListCodeServers => self.list_code_servers(),
             Op::McpServer { name, action } => {
                 if let Some(session) = &self.session {
                     session.mcp.act(&name, action);

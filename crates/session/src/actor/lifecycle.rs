@@ -159,6 +159,7 @@ impl Actor {
             review_news: self.detached_callback(Completion::Review),
             sampling_news: self.detached_callback(Completion::Sampling),
             jobs_changed: self.detached_callback(|()| Completion::JobsChanged),
+            trust_decided: self.detached_callback(Completion::Trusted),
             questions: self.questions.clone(),
             policy: self.permissions.policy(
                 &self.questions,

@@ -97,6 +97,13 @@ impl Actor {
         }
     }
 
+    pub(super) fn list_code_servers(&self) {
+        if let Some(session) = &self.session {
+            let servers = session.code.infos();
+            self.publish(Event::CodeServers { servers });
+        }
+    }
+
     pub(super) fn mcp_changed(&self, news: ServerEvent) {
         if mcp::publish(news, &self.emitter)
             && let Some(session) = &self.session
@@ -109,6 +116,7 @@ impl Actor {
     pub(super) fn load_servers(&self) {
         if let Some(session) = &self.session {
             let (files, trusted) = mcp::files(&self.setup);
+            session.code.set_trusted(trusted);
             session.mcp.load(files, trusted);
         }
     }

@@ -9,6 +9,7 @@ use crate::review::{ReviewNews, SessionReviewer};
 use crate::sampling::SamplingNews;
 use crate::setup::SessionSetup;
 use crate::tool_policy::ToolPolicy;
+use crate::trust::TrustDecision;
 use osier_extensions::hooks::Hooks;
 use osier_extensions::plugins::Plugins;
 use osier_mcp::ServerEvent;
@@ -22,6 +23,7 @@ pub(crate) struct SessionContext {
     pub emitter: Emitter,
     pub mcp_changed: Callback<ServerEvent>,
     pub jobs_changed: Callback<()>,
+    pub trust_decided: Callback<TrustDecision>,
     pub review_news: Callback<ReviewNews>,
     pub sampling_news: Callback<SamplingNews>,
     pub questions: Questions,

@@ -13,6 +13,7 @@ pub(crate) use self::file::copy;
 use self::file::open_file;
 use crate::budget::SessionBudget;
 use crate::checkpoints::SessionFiles;
+use crate::code::CodeIntelligence;
 use crate::compaction::Compactor;
 use crate::jobs;
 use crate::mcp::{self, is_server_tool};
@@ -42,7 +43,7 @@ use osier_store::writer::Writer;
 use osier_store::{
     Ending, EntryIndex, Findings, SessionDirectory, SessionError, SessionStore, State,
 };
-use osier_tools::{UnknownTool, WEB_SEARCH, Workspace};
+use osier_tools::{BUILT_IN, UnknownTool, WEB_SEARCH, Workspace};
 
 /// An open session.
 #[derive(Debug)]
@@ -52,6 +53,7 @@ pub(crate) struct OpenSession {
     pub events: Subscription<osier_agent::Event>,
     pub workspace: Arc<Workspace>,
     pub mcp: Mcp,
+    pub code: CodeIntelligence,
     pub transcript: Transcript,
     pub tree: TreeState,
     /// Model and level of the session before one was selected in it.
@@ -117,7 +119,7 @@ impl OpenSession {
         let last_stored = messages.last().map(|stored| stored.entry_id.clone());
         let budget = context.budget(setup, &store, last_stored.clone());
         let policy = context.session_policy(setup, &store, &budget);
-        let workspace = workspace(setup, &policy, &context, &store);
+        let (workspace, code) = workspace(setup, &policy, &context, &store);
         let tools = osier_tools::build(&workspace, built_in(setup).as_deref())
             .map_err(|error| OpenError::Tools(error.to_string()))?;
         let mcp = start_servers(setup, &context, &workspace, &policy, &store);
@@ -128,7 +130,7 @@ impl OpenSession {
             compactor,
             files,
             stored,
-        } = listeners(setup, &context, &policy, &store, &workspace, &mcp);
+        } = listeners(setup, &context, &policy, &store, &workspace, (&mcp, &code));
         let transport = budget.transport(models.transport());
         let following = Following::new(setup, models, &mcp, &transport);
         let retry = retry(setup);
@@ -148,6 +150,7 @@ impl OpenSession {
             sources: following.sources([
                 Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
                 Arc::clone(&subagents) as Arc<dyn ToolSource>,
+                Arc::new(code.clone()),
             ]),
             interceptors: following.interceptors(interceptors),
             messages: Vec::new(),
@@ -172,6 +175,7 @@ impl OpenSession {
             workspace,
             files,
             mcp,
+            code,
             subagents,
             indexed: info.contents.is_some(),
             stored,
@@ -319,7 +323,7 @@ fn workspace(
     policy: &ToolPolicy,
     context: &SessionContext,
     store: &SessionStore,
-) -> Arc<Workspace> {
+) -> (Arc<Workspace>, CodeIntelligence) {
     let files = PlanFiles {
         folder: store.path().map(|_| setup.folders.plans()),
         session: store.id().to_owned(),
@@ -332,7 +336,10 @@ fn workspace(
         .with_questions(policy.questions())
         .with_plan_mode(Some(Arc::new(plan_mode)));
     let changed = context.jobs_changed.clone();
-    Arc::new(workspace.with_job_observer(jobs::observer(changed)))
+    let workspace = workspace.with_job_observer(jobs::observer(changed));
+    let code = CodeIntelligence::of_session(setup, context, workspace.confinement());
+    let workspace = workspace.with_code(Some(Arc::new(code.clone())));
+    (Arc::new(workspace), code)
 }
 
 /// The messages before the end of the session.
@@ -369,7 +376,7 @@ fn listeners(
     policy: &ToolPolicy,
     store: &SessionStore,
     workspace: &Arc<Workspace>,
-    mcp: &Mcp,
+    (mcp, code): (&Mcp, &CodeIntelligence),
 ) -> Listeners {
     let (tell_stored, stored) = mpsc::unbounded_channel();
     let writer = Writer::at_leaf(store.clone());
@@ -399,9 +406,9 @@ fn listeners(
     // Last: a denied call changes no files.
     let last = files.iter().map(SessionFiles::interceptor);
     Listeners {
-        interceptors: rules
-            .iter()
-            .cloned()
+        // First: everything else sees the files of a rename, and the checkpoint formatted files.
+        interceptors: std::iter::once(code.feedback(setup, workspace))
+            .chain(rules.iter().cloned())
             .chain(hooks)
             .chain(own)
             .chain(policy.guards())
@@ -441,14 +448,15 @@ impl Following {
     }
 
     /// All sources of tools, in the order in which the model gets them.
-    fn sources(&self, others: [Arc<dyn ToolSource>; 2]) -> Vec<Arc<dyn ToolSource>> {
-        let [plugins, subagents] = others;
+    fn sources(&self, others: [Arc<dyn ToolSource>; 3]) -> Vec<Arc<dyn ToolSource>> {
+        let [plugins, subagents, code] = others;
         vec![
             Arc::new(self.search.clone()),
             Arc::new(self.on_demand.clone()),
             plugins,
             subagents,
             self.on_demand.loaded(),
+            code,
         ]
     }
 
@@ -475,7 +483,7 @@ fn built_in(setup: &SessionSetup) -> Option<Vec<String>> {
     let names = setup.tools.as_ref()?.iter();
     Some(
         names
-            .filter(|name| !is_server_tool(name) && *name != WEB_SEARCH)
+            .filter(|name| BUILT_IN.iter().any(|tool| tool.name == **name))
             .cloned()
             .collect(),
     )

@@ -26,19 +26,19 @@ use osier_base::text::counted;
 const UNCHANGED: &str = "; nothing was changed";
 
 /// What a patch changes.
-pub(super) struct Changes {
-    files: Vec<Change>,
+pub(crate) struct Changes {
+    pub(super) files: Vec<Change>,
 }
 
 /// The change of one file.
-struct Change {
+pub(super) struct Change {
     /// The name for messages, after the change.
-    name: String,
-    diff: FileDiff,
-    kind: Kind,
+    pub(super) name: String,
+    pub(super) diff: FileDiff,
+    pub(super) kind: Kind,
 }
 
-enum Kind {
+pub(super) enum Kind {
     Add {
         target: FileTarget,
         old: Option<write::Old>,
@@ -53,18 +53,18 @@ enum Kind {
     Update(Box<Update>),
 }
 
-struct Update {
-    original: Original,
-    applied: Applied,
+pub(super) struct Update {
+    pub(super) original: Original,
+    pub(super) applied: Applied,
     /// The text that the model knew, after the hunks, and what another program changed in it.
-    stale: Option<(String, FileDiff)>,
-    moved_to: Option<FileTarget>,
+    pub(super) stale: Option<(String, FileDiff)>,
+    pub(super) moved_to: Option<FileTarget>,
 }
 
 /// The result of a call.
-pub(super) struct Report {
-    pub(super) text: String,
-    pub(super) details: PatchDetails,
+pub(crate) struct Report {
+    pub(crate) text: String,
+    pub(crate) details: PatchDetails,
 }
 
 impl Changes {
@@ -87,7 +87,7 @@ impl Changes {
     }
 
     /// A name for all files.
-    pub(super) fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match &self.files[..] {
             [only] => only.name.clone(),
             [first, rest @ ..] => {
@@ -98,7 +98,7 @@ impl Changes {
         }
     }
 
-    pub(super) fn diff(&self) -> String {
+    pub(crate) fn diff(&self) -> String {
         let named = |change: &Change| {
             let old = change.moved_from().unwrap_or_else(|| change.name.clone());
             (old, change.name.clone(), change.diff.clone())
@@ -107,7 +107,7 @@ impl Changes {
     }
 
     /// Writes all files. New and changed files come first, so that nothing is deleted before everything else succeeded.
-    pub(super) fn carry_out(self, workspace: &Workspace) -> Result<Report, String> {
+    pub(crate) fn carry_out(self, workspace: &Workspace) -> Result<Report, String> {
         let mut done: Vec<Done> = Vec::new();
         let mut notes: Vec<String> = vec![String::new(); self.files.len()];
         let is_last = |change: &Change| matches!(change.kind, Kind::Delete { .. });
@@ -469,7 +469,10 @@ impl Update {
                 edit_file::record(workspace, original, known, !changes.is_complete);
                 changes.text
             }
-            None if original.freshness == Freshness::Unread => String::new(),
+            // What the model does not know, it still does not know.
+            None if matches!(original.freshness, Freshness::Unread | Freshness::Changed) => {
+                String::new()
+            }
             None => {
                 edit_file::record(workspace, original, text, false);
                 String::new()

@@ -7,6 +7,7 @@ mod command;
 mod hunks;
 mod parse;
 mod paths;
+mod placed;
 mod undo;
 
 use std::sync::{Arc, LazyLock};
@@ -26,6 +27,7 @@ use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolOutput, ToolSta
 use osier_llm::{Freeform, ToolSpec};
 
 pub(super) use self::command::patch_of_command;
+pub(super) use self::placed::{PlacedEdit, PlacedFile, placed};
 
 /// The name of the tool.
 pub(super) const NAME: &str = "apply_patch";

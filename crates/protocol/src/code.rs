@@ -1,0 +1,63 @@
+//! Language servers, and what they report.
+
+use serde::{Deserialize, Serialize};
+
+/// A language server that the session uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CodeServerInfo {
+    pub name: String,
+    /// The folder that it works in.
+    pub root: String,
+    pub state: CodeServerState,
+    /// Why it does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it reports of all files that it has checked.
+    pub diagnostics: DiagnosticCounts,
+}
+
+/// The lifecycle state of a language server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CodeServerState {
+    /// It starts when it is used.
+    Stopped,
+    Starting,
+    Ready,
+    /// It is not started again.
+    Failed,
+}
+
+impl CodeServerState {
+    /// One word for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// How many errors and warnings there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct DiagnosticCounts {
+    pub errors: u64,
+    pub warnings: u64,
+}
+
+impl DiagnosticCounts {
+    /// The sum over all servers.
+    pub fn of(servers: &[CodeServerInfo]) -> Self {
+        Self {
+            errors: servers.iter().map(|one| one.diagnostics.errors).sum(),
+            warnings: servers.iter().map(|one| one.diagnostics.warnings).sum(),
+        }
+    }
+}
