@@ -4,13 +4,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use osier_agent::{Event as AgentEvent, ToolStatus};
 use osier_llm::Script;
 use osier_permissions::trust::{ProjectFiles, Trust};
 use osier_protocol::questions::{Answer, QuestionKind};
-use osier_protocol::{CodeServerState, DiagnosticCounts, Event, Op, PermissionMode};
+use osier_protocol::{CodeServerState, DiagnosticCounts, Event, Op, PermissionMode, SandboxMode};
+use osier_sandbox::Confinement;
 use osier_session::{SessionChoice, SessionSetup};
 use osier_settings::LanguageServer;
 use osier_testing::skip;
@@ -450,16 +451,11 @@ fn formatted_project() -> TestProject {
     place
 }
 
-async fn format(
-    place: &TestProject,
-    calls: &[(&str, Value)],
-    change: impl FnOnce(&mut SessionSetup),
-) -> OpenSession {
+async fn format(place: &TestProject, calls: &[(&str, Value)]) -> OpenSession {
     place
         .open_with(SessionChoice::Unstored, script(calls), |setup| {
             trust(place, setup);
             setup.permissions = Some(PermissionMode::Yolo);
-            change(setup);
         })
         .await
 }
@@ -485,7 +481,7 @@ async fn changed_files_are_formatted_and_the_model_knows_it() {
         edit("other.js", "not", "still  not"),
         write("text.txt", "a  b\n"),
     ];
-    let mut session = format(&place, &calls, |_| ()).await;
+    let mut session = format(&place, &calls).await;
     let events = session.run("go").await;
     let statuses: Vec<ToolStatus> = results(&events)
         .into_iter()
@@ -555,11 +551,58 @@ async fn a_broken_formatter_changes_nothing() {
         let place = formatted_project();
         fs::write(place.work().join("node_modules/.bin/prettier"), program).unwrap();
         let calls = [write("new.js", "a  b\n")];
-        let mut session = format(&place, &calls, |_| ()).await;
+        let mut session = format(&place, &calls).await;
         session.run("go").await;
         assert_eq!(
             fs::read_to_string(place.work().join("new.js")).unwrap(),
             "a  b\n"
         );
     }
+}
+
+/// Whether the sandbox works here.
+async fn has_sandbox(helper: &Path) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Confinement::new(folder.path(), Some(helper.to_owned()));
+    match sandbox.ready().await {
+        Ok(_) => true,
+        Err(error) => {
+            skip::unsupported("sandbox", &error.to_string());
+            false
+        }
+    }
+}
+
+#[tokio::test]
+async fn servers_and_formatters_run_in_the_sandbox() {
+    let helper = PathBuf::from(env!("CARGO_BIN_EXE_osier"));
+    let Some(server) = toy("good") else { return };
+    if !has_sandbox(&helper).await {
+        return;
+    }
+    let place = formatted_project();
+    let program = "#!/bin/sh\ncat >/dev/null\necho \"sandbox $OSIER_SANDBOX\"\n";
+    fs::write(place.work().join("node_modules/.bin/prettier"), program).unwrap();
+    let starts = place.work().join("starts");
+    fs::write(&starts, "").unwrap();
+    let calls = [write("a.toy", "BAD\n"), write("new.js", "x\n")];
+    let mut session = place
+        .open_with(SessionChoice::Unstored, script(&calls), |setup| {
+            trust(&place, setup);
+            setup.permissions = Some(PermissionMode::Yolo);
+            setup.sandbox = Some(SandboxMode::Workspace);
+            setup.helper = Some(helper);
+            setup.settings.lsp_servers = vec![server];
+            setup.settings.lsp_wait = LONG;
+        })
+        .await;
+    let events = session.run("go").await;
+    assert!(
+        texts(&events)[0].contains("this is BAD"),
+        "{:?}",
+        texts(&events)
+    );
+    assert_eq!(fs::read_to_string(&starts).unwrap(), "workspace\n");
+    let formatted = fs::read_to_string(place.work().join("new.js")).unwrap();
+    assert_eq!(formatted, "sandbox workspace\n");
 }

@@ -6,7 +6,7 @@
 
 use std::env;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use osier_agent::Event as AgentEvent;
 use osier_llm::Script;
@@ -125,9 +125,12 @@ const CASES: &[Case] = &[
 
 impl Case {
     fn command(&self) -> Option<Vec<String>> {
-        let program = if self.program.contains('/') {
+        let is_elsewhere = self.program.starts_with('/') && !Path::new(self.program).is_file();
+        let program = if is_elsewhere {
+            // Not a Debian package: the one of rustup, for example.
+            skip::program(&[self.server], self.install)?
+        } else if self.program.contains('/') {
             let folder = env::var_os("OSIER_TEST_LSP").map(PathBuf::from);
-            // rust-analyzer of Debian: that of rustup may be a proxy without a program.
             let program = folder.unwrap_or_default().join(self.program);
             let program = Some(program);
             let program = program.filter(|program| program.is_file());

@@ -95,6 +95,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "fan",
     "usage",
     "budget",
+    "code_servers",
     "app",
     "run",
 ];

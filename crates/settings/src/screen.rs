@@ -45,6 +45,8 @@ pub enum FooterPart {
     Plugins,
     /// Running background jobs.
     Jobs,
+    /// Errors and warnings of language servers.
+    Diagnostics,
     /// The permission mode, if it is not the default, and whether the session is read-only.
     Permissions,
     /// The sandbox mode.
@@ -61,7 +63,7 @@ pub enum FooterPart {
 }
 
 impl FooterPart {
-    pub const ALL: [(&'static str, Self); 14] = [
+    pub const ALL: [(&'static str, Self); 15] = [
         ("sessions", Self::Sessions),
         ("cwd", Self::Cwd),
         ("branch", Self::Branch),
@@ -69,6 +71,7 @@ impl FooterPart {
         ("connection", Self::Connection),
         ("plugins", Self::Plugins),
         ("jobs", Self::Jobs),
+        ("diagnostics", Self::Diagnostics),
         ("permissions", Self::Permissions),
         ("sandbox", Self::Sandbox),
         ("tokens", Self::Tokens),
@@ -78,10 +81,11 @@ impl FooterPart {
         ("thinking", Self::Thinking),
     ];
     pub const LEFT: [Self; 4] = [Self::Sessions, Self::Cwd, Self::Branch, Self::Session];
-    pub const RIGHT: [Self; 10] = [
+    pub const RIGHT: [Self; 11] = [
         Self::Connection,
         Self::Plugins,
         Self::Jobs,
+        Self::Diagnostics,
         Self::Permissions,
         Self::Sandbox,
         Self::Tokens,
@@ -99,10 +103,10 @@ impl FooterPart {
 
 /// The possible parts of the footer.
 pub(super) const PARTS: &str = "a list of sessions, cwd, branch, session, connection, plugins, jobs, \
-                                permissions, sandbox, tokens, cost, context, model, thinking";
+                                diagnostics, permissions, sandbox, tokens, cost, context, model, thinking";
 
 pub(super) const LEFT: &str = r#"["sessions", "cwd", "branch", "session"]"#;
-pub(super) const RIGHT: &str = r#"["connection", "plugins", "jobs", "permissions", "sandbox", "tokens", "cost", "context", "model", "thinking"]"#;
+pub(super) const RIGHT: &str = r#"["connection", "plugins", "jobs", "diagnostics", "permissions", "sandbox", "tokens", "cost", "context", "model", "thinking"]"#;
 
 /// Parses a list of parts; each is used once.
 pub(super) fn parts(value: &DeValue<'_>) -> Option<Vec<FooterPart>> {

@@ -6,7 +6,8 @@ use osier_base::text;
 use osier_llm::{ThinkingLevel, Usage};
 use osier_protocol::budget::{BudgetState, WARNING_SHARE};
 use osier_protocol::{
-    ConnectionState, ModelInfo, PermissionMode, Review, Role, SandboxMode, Spending,
+    CodeServerInfo, ConnectionState, DiagnosticCounts, ModelInfo, PermissionMode, Review, Role,
+    SandboxMode, Spending,
 };
 use osier_settings::FooterPart;
 use osier_term::face::Token;
@@ -39,6 +40,8 @@ pub struct Footer {
     pub context_tokens: u64,
     /// Background jobs that run.
     pub jobs: usize,
+    /// The language servers, and what they report.
+    pub code_servers: Vec<CodeServerInfo>,
     /// Texts of plugins.
     pub plugins: String,
     /// The tabs, when there are several: which is shown, and the state of the others.
@@ -73,6 +76,7 @@ impl Default for Footer {
             budget: BudgetState::default(),
             context_tokens: 0,
             jobs: 0,
+            code_servers: Vec::new(),
             plugins: String::new(),
             sessions: Vec::new(),
             connection: None,
@@ -96,6 +100,7 @@ const SHOWN: &[(FooterPart, Show, u8)] = &[
     (FooterPart::Connection, Footer::connection, 8),
     (FooterPart::Plugins, Footer::plugins, 0),
     (FooterPart::Jobs, Footer::jobs, 5),
+    (FooterPart::Diagnostics, Footer::diagnostics, 4),
     (FooterPart::Permissions, Footer::permissions, 9),
     (FooterPart::Sandbox, Footer::sandbox, 4),
     (FooterPart::Tokens, Footer::tokens, 1),
@@ -298,6 +303,22 @@ impl Footer {
         match self.jobs {
             0 => Vec::new(),
             jobs => spans_of(text::counted(jobs, "job", "jobs"), Token::Working),
+        }
+    }
+
+    fn diagnostics(&self) -> Vec<Span> {
+        let counts = DiagnosticCounts::of(&self.code_servers);
+        let errors = text::counted(counts.errors, "error", "errors");
+        let warnings = text::counted(counts.warnings, "warning", "warnings");
+        match (counts.errors, counts.warnings) {
+            (0, 0) => Vec::new(),
+            (0, _) => spans_of(warnings, Token::Warning),
+            (_, 0) => spans_of(errors, Token::Error),
+            _ => vec![
+                Span::new(errors, Token::Error),
+                Span::new(if self.linear { ", " } else { " " }, Token::Footer),
+                Span::new(warnings, Token::Warning),
+            ],
         }
     }
 

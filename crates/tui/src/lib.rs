@@ -13,6 +13,7 @@ mod app;
 mod appearance;
 mod budget;
 mod checkpoints;
+mod code_servers;
 mod command;
 mod compaction;
 mod context;

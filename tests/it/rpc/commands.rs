@@ -394,6 +394,10 @@ fn give_permissions(wire: &mut RpcProcess) {
 
 fn look_around(wire: &mut RpcProcess) {
     wire.call("list_mcp_servers", json!({}));
+    assert_eq!(
+        wire.call("list_code_servers", json!({})),
+        json!({"servers": []})
+    );
     wire.call("mcp_server", json!({"name": "none", "action": "restart"}));
     wire.call("list_hooks", json!({}));
     wire.call("list_context", json!({}));

@@ -19,6 +19,7 @@ const QUERIES: &[(&str, &str)] = &[
     ("list_hooks", "hooks"),
     ("list_context", "context"),
     ("list_accounts", "accounts"),
+    ("list_code_servers", "code_servers"),
     ("list_questions", "questions"),
     ("get_context", "context_report"),
     ("describe_session", "session_described"),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::command::{Category, Command, Run};
-use crate::{accounts, budget, help, hooks, jobs, keymap, sessions, skills, tabs};
+use crate::{accounts, budget, code_servers, help, hooks, jobs, keymap, sessions, skills, tabs};
 use osier_agent::Op as AgentOp;
 use osier_term::component::Handled;
 
@@ -124,6 +124,9 @@ impl App {
             }
             Command::ShowSession => sessions::describe(outbox),
             Command::Budget => budget::show(&self.footer.budget, &mut self.transcript),
+            Command::CodeServers => {
+                code_servers::show(&self.footer.code_servers, &mut self.transcript);
+            }
             Command::TakeOver => self.footer.presence.take_over(outbox),
             Command::Keymap => keymap::open(&self.keymap, self.plugins.keys(), overlays),
             Command::Tools => self.tools.open(overlays, outbox),

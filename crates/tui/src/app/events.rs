@@ -119,6 +119,7 @@ impl App {
         self.activity.end();
         self.footer.context_tokens = 0;
         self.footer.budget = BudgetState::default();
+        self.footer.code_servers = Vec::new();
         for stored in messages {
             self.footer.count(&stored.message);
         }
@@ -167,6 +168,7 @@ impl App {
             Event::Context { parts } => skills::refresh(parts, overlays),
             Event::About { about } => about::open(about, overlays),
             Event::Budget { budget } => self.footer.budget = *budget,
+            Event::CodeServers { servers } => self.footer.code_servers.clone_from(servers),
             Event::Usage { spending } => usage::show(spending, &mut self.transcript),
             Event::Accounts { accounts } => accounts::refresh(accounts, overlays),
             Event::LoginStarted { .. } => accounts::open_login(event, overlays),

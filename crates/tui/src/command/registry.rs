@@ -146,6 +146,8 @@ commands! {
         Budget "budget" "Show or change the budget of the session"
             .feature()
             .slash_with("budget", "[USD|N tokens|N turns|off]", arguments::budget);
+        CodeServers "language_servers" "Show the language servers and what they report"
+            .feature().slash("lsp");
         Context "context" "Show what fills the context window"
             .op(|| Op::Tree(TreeOp::GetContext)).slash("context");
         Pin "pin" "Pin the session in the list, or unpin it"

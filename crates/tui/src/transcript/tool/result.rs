@@ -1,14 +1,18 @@
 //! The rows of what a call gave.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::view::{Collapsed, ToolView};
 use super::{FOLDED_ROWS, ToolCell, result_text};
 use crate::transcript::output::{Painted, head_rows, tail_rows};
 use osier_agent::ToolResultMessage;
+use osier_base::text;
 use osier_term::face::Token;
 use osier_term::row::{Row, Span};
 use osier_term::widgets::diff;
+use osier_tools::code::report::FoundDiagnostic;
 
 /// Rows of a diff shown while collapsed.
 const FOLDED_DIFF_ROWS: usize = 16;
@@ -16,6 +20,35 @@ const FOLDED_DIFF_ROWS: usize = 16;
 const EXPANDED_DIFF_ROWS: usize = 1000;
 /// Bytes of a result that are laid out when unfolded.
 const EXPANDED_LIMIT: usize = 256 * 1024;
+
+/// What language servers report after a change.
+fn diagnostic_rows(details: &Value, width: u16, expanded: bool) -> Vec<Row> {
+    let found = details.get("diagnostics").cloned();
+    let found = found.and_then(|found| serde_json::from_value(found).ok());
+    let found: Vec<FoundDiagnostic> = found.unwrap_or_default();
+    let limit = if expanded { usize::MAX } else { FOLDED_ROWS };
+    let mut rows: Vec<Row> = Vec::new();
+    for one in found.iter().take(limit) {
+        let token = if one.severity == "error" {
+            Token::Error
+        } else {
+            Token::Warning
+        };
+        let name = Path::new(&one.file_path).file_name();
+        let name = name.map(|name| name.to_string_lossy()).unwrap_or_default();
+        let line = format!(
+            "  {name}:{}:{} {}: {}",
+            one.line, one.column, one.severity, one.message
+        );
+        let line = text::single_line(&line);
+        let line = text::truncate(&line, usize::from(width));
+        rows.push(Row::plain(line.into_owned(), token));
+    }
+    if let Some(more @ 1..) = found.len().checked_sub(rows.len()) {
+        rows.push(Row::plain(format!("  … {more} more"), Token::Muted));
+    }
+    rows
+}
 
 impl ToolCell {
     /// Rows of what the call gave: its diff, else its text.
@@ -37,6 +70,7 @@ impl ToolCell {
             let layout = diff::DiffLayout::Unified;
             let shown = diff::highlighted_rows(patch, width, limit, layout, &self.syntax);
             rows.extend(shown);
+            rows.extend(diagnostic_rows(&result.details, width, expanded));
             return;
         }
         let failed = !result.status.is_success();

@@ -52,6 +52,18 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::End,
     },
     ToolView {
+        name: "definition",
+        subject: "symbol",
+        more: in_file,
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
+        name: "diagnostics",
+        subject: "file_path",
+        more: |_| String::new(),
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
         name: "edit",
         subject: "file_path",
         more: |_| String::new(),
@@ -76,6 +88,12 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::Start,
     },
     ToolView {
+        name: "hover",
+        subject: "symbol",
+        more: in_file,
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
         name: "ls",
         subject: "path",
         more: |_| String::new(),
@@ -86,6 +104,24 @@ const VIEWS: &[ToolView] = &[
         subject: "file_path",
         more: range,
         collapsed: Collapsed::Nothing,
+    },
+    ToolView {
+        name: "references",
+        subject: "symbol",
+        more: in_file,
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
+        name: "rename",
+        subject: "symbol",
+        more: renamed,
+        collapsed: Collapsed::Nothing,
+    },
+    ToolView {
+        name: "symbols",
+        subject: "",
+        more: outlined,
+        collapsed: Collapsed::Start,
     },
     ToolView {
         name: "task",
@@ -106,6 +142,27 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::Nothing,
     },
 ];
+
+/// The file in which a symbol occurs: ` in src/a.rs`.
+fn in_file(arguments: &Value) -> String {
+    let path = arguments.get("file_path").and_then(Value::as_str);
+    path.map(|path| text::single_line(&format!(" in {path}")))
+        .unwrap_or_default()
+}
+
+/// The new name of a symbol.
+fn renamed(arguments: &Value) -> String {
+    let name = arguments.get("new_name").and_then(Value::as_str);
+    name.map(|name| text::single_line(&format!(" → {name}")))
+        .unwrap_or_default()
+}
+
+/// The file whose symbols are listed, or what is searched for.
+fn outlined(arguments: &Value) -> String {
+    let given = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let given = given("file_path").or_else(|| given("query"));
+    given.map(text::single_line).unwrap_or_default()
+}
 
 /// The files of a patch.
 fn patched(arguments: &Value) -> String {
