@@ -136,21 +136,21 @@ pub(crate) enum Origin {
 
 impl Store {
     /// Replaces the diagnostics of a file. Those of further files than the limit are not stored.
-    pub(crate) fn set(&mut self, path: PathBuf, origin: Origin, found: FileDiagnostics) {
-        if found.counts.is_empty() && !self.files.contains_key(&path) {
+    pub(crate) fn set(&mut self, path: &Path, origin: Origin, found: FileDiagnostics) {
+        if found.counts.is_empty() && !self.files.contains_key(path) {
             return;
         }
-        if self.files.len() >= FILES && !self.files.contains_key(&path) {
+        if self.files.len() >= FILES && !self.files.contains_key(path) {
             return;
         }
-        let known = self.files.entry(path.clone()).or_default();
+        let known = self.files.entry(path.to_owned()).or_default();
         let part = match origin {
             Origin::Pushed => &mut known.pushed,
             Origin::Pulled => &mut known.pulled,
         };
         *part = Arc::new(found);
         if known.pushed.counts.is_empty() && known.pulled.counts.is_empty() {
-            self.files.remove(&path);
+            self.files.remove(path);
         }
     }
 
@@ -316,21 +316,13 @@ mod tests {
         let mut store = Store::default();
         let read = |list: Value| read(&list.to_string(), None, Encoding::Utf8);
         let path = PathBuf::from("/a");
-        store.set(
-            path.clone(),
-            Origin::Pushed,
-            read(json!([at(5, 1, "pushed")])),
-        );
-        store.set(
-            path.clone(),
-            Origin::Pulled,
-            read(json!([at(1, 2, "pulled")])),
-        );
+        store.set(&path, Origin::Pushed, read(json!([at(5, 1, "pushed")])));
+        store.set(&path, Origin::Pulled, read(json!([at(1, 2, "pulled")])));
         let found = store.of(&path);
         let messages: Vec<&str> = found.worst.iter().map(|one| one.message.as_str()).collect();
         assert_eq!(messages, ["pulled", "pushed"]);
-        store.set(path.clone(), Origin::Pushed, read(json!([])));
-        store.set(path.clone(), Origin::Pulled, read(json!([])));
+        store.set(&path, Origin::Pushed, read(json!([])));
+        store.set(&path, Origin::Pulled, read(json!([])));
         assert_eq!(store.all(), []);
     }
 }

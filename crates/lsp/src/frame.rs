@@ -75,10 +75,10 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             let line = self.line().await?;
             let text = String::from_utf8_lossy(&line);
             let text = text.trim_end_matches(['\r', '\n']);
-            if text.is_empty() {
-                if let Some(length) = length {
-                    return Ok(length);
-                }
+            if text.is_empty()
+                && let Some(length) = length
+            {
+                return Ok(length);
             }
             let start = text.get(..LENGTH.len()).unwrap_or_default();
             if start.eq_ignore_ascii_case(LENGTH) {

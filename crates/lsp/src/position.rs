@@ -76,9 +76,8 @@ impl<'t> Lines<'t> {
         while index < bytes.len() {
             let end = index;
             let length = match bytes[index] {
-                b'\n' => 1,
                 b'\r' if bytes.get(index + 1) == Some(&b'\n') => 2,
-                b'\r' => 1,
+                b'\n' | b'\r' => 1,
                 _ => 0,
             };
             if length == 0 {
@@ -91,6 +90,11 @@ impl<'t> Lines<'t> {
         }
         ranges.push(start..bytes.len());
         Self { text, ranges }
+    }
+
+    /// How many lines there are.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
     }
 
     /// The text of a line, from 0.

@@ -364,10 +364,10 @@ impl Server {
         let Ok(report) = serde_json::from_str::<Report<'_>>(answer.get()) else {
             return Ok(());
         };
-        self.shared.take_pulled(path.to_owned(), report.items);
+        self.shared.take_pulled(path, report.items);
         for (uri, related) in report.related() {
             if let Some(path) = uri::to_path(&uri) {
-                self.shared.take_pulled(path, related);
+                self.shared.take_pulled(&path, related);
             }
         }
         Ok(())
@@ -424,17 +424,14 @@ impl<'m> Report<'m> {
 }
 
 impl Shared {
-    fn take_pulled(&self, path: PathBuf, items: Option<&RawValue>) {
+    fn take_pulled(&self, path: &Path, items: Option<&RawValue>) {
         let Some(items) = items else { return };
         let mut state = self.state();
-        let text = state
-            .documents
-            .get(&path)
-            .map(|open| Arc::clone(&open.text));
+        let text = state.documents.get(path).map(|open| Arc::clone(&open.text));
         let encoding = state.capabilities.encoding;
         let found = crate::diagnostics::read(items.get(), text.as_deref(), encoding);
-        state.diagnostics.set(path.clone(), Origin::Pulled, found);
-        self.count(&mut state, &path, None);
+        state.diagnostics.set(path, Origin::Pulled, found);
+        self.count(&mut state, path, None);
     }
 
     fn take_pushed(&self, params: &str) {
@@ -448,7 +445,7 @@ impl Shared {
             .get(&path)
             .map(|open| Arc::clone(&open.text));
         let found = published.diagnostics(text.as_deref(), state.capabilities.encoding);
-        state.diagnostics.set(path.clone(), Origin::Pushed, found);
+        state.diagnostics.set(&path, Origin::Pushed, found);
         self.count(&mut state, &path, published.version);
     }
 

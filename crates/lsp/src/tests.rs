@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Longer than any test.
-const LONG: Duration = Duration::from_secs(300);
+const LONG: Duration = Duration::from_mins(5);
 const LIMITS: Limits = Limits {
     start: LONG,
     answer: LONG,

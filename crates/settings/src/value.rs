@@ -79,7 +79,9 @@ pub(super) fn language_servers(value: &DeValue<'_>) -> Option<Vec<LanguageServer
                 "command" => change.command = Some(texts(value)?),
                 "extensions" => change.extensions = Some(texts(value)?),
                 "markers" => change.markers = Some(texts(value)?),
-                "options" => change.options = Some(json(value).filter(|it| it.is_object())?),
+                "options" => {
+                    change.options = Some(json(value).filter(serde_json::Value::is_object)?);
+                }
                 "disabled" => change.disabled = value.as_bool()?,
                 _ => return None,
             }

@@ -15,8 +15,7 @@ use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{Interceptor, Severity, ToolSet, ToolSource};
 use osier_base::regular_file;
 use osier_lsp::{
-    Capability, Change, Counts, Override, Server, ServerConfig, Servers, Slot, Status, configured,
-    program,
+    Capability, Counts, Override, Server, ServerConfig, Servers, Slot, Status, configured, program,
 };
 use osier_permissions::trust::project_root;
 use osier_protocol::{CodeServerInfo, CodeServerState, DiagnosticCounts, Event};
@@ -24,7 +23,7 @@ use osier_sandbox::Confinement;
 use osier_settings::{LanguageServer, Settings};
 use osier_tools::Workspace;
 use osier_tools::code::report::Findings;
-use osier_tools::code::{CodeServers, code_tools};
+use osier_tools::code::{CodeServers, Opened, code_tools};
 
 use self::feedback::CodeFeedback;
 use crate::emitter::Emitter;
@@ -268,7 +267,7 @@ impl CodeIntelligence {
     }
 
     /// Gives the servers of a file its text as it is on disk.
-    async fn open_file(&self, path: &Path) -> Result<Vec<(Arc<Server>, Change)>, String> {
+    async fn open_file(&self, path: &Path) -> Result<Vec<Opened>, String> {
         let slots = self.slots(path);
         if slots.is_empty() {
             return Err(self.no_server(path));
@@ -437,10 +436,7 @@ impl CodeIntelligence {
 }
 
 impl CodeServers for CodeIntelligence {
-    fn open<'a>(
-        &'a self,
-        path: &'a Path,
-    ) -> BoxFuture<'a, Result<Vec<(Arc<Server>, Change)>, String>> {
+    fn open<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Vec<Opened>, String>> {
         self.open_file(path).boxed()
     }
 

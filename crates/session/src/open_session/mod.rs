@@ -147,11 +147,7 @@ impl OpenSession {
             thinking,
             system_prompt: session_prompt(setup, "", &names),
             tools,
-            sources: following.sources([
-                Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
-                Arc::clone(&subagents) as Arc<dyn ToolSource>,
-                Arc::new(code.clone()),
-            ]),
+            sources: following.sources(&context, &subagents, &code),
             interceptors: following.interceptors(interceptors),
             messages: Vec::new(),
             history,
@@ -448,15 +444,19 @@ impl Following {
     }
 
     /// All sources of tools, in the order in which the model gets them.
-    fn sources(&self, others: [Arc<dyn ToolSource>; 3]) -> Vec<Arc<dyn ToolSource>> {
-        let [plugins, subagents, code] = others;
+    fn sources(
+        &self,
+        context: &SessionContext,
+        subagents: &Arc<Subagents>,
+        code: &CodeIntelligence,
+    ) -> Vec<Arc<dyn ToolSource>> {
         vec![
             Arc::new(self.search.clone()),
             Arc::new(self.on_demand.clone()),
-            plugins,
-            subagents,
+            Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
+            Arc::clone(subagents) as Arc<dyn ToolSource>,
             self.on_demand.loaded(),
-            code,
+            Arc::new(code.clone()),
         ]
     }
 

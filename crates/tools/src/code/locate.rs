@@ -13,7 +13,7 @@ pub(super) fn locate(text: &str, symbol: &str, near: Option<u64>) -> Option<Spot
         return None;
     }
     let lines = Lines::new(text);
-    let count = (0..).take_while(|line| lines.line(*line).is_some()).count();
+    let count = lines.count();
     let in_line = |line: usize| Some((line, find_word(lines.line(line)?, name)?));
     let Some(near) = near else {
         return (0..count).find_map(in_line);

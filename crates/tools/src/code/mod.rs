@@ -21,16 +21,16 @@ pub use self::rename::{RENAME, with_changes};
 use super::file_access::{FileArgument, FileUse};
 use super::{BuiltIn, Workspace};
 
+/// A server that knows the text of a file.
+pub type Opened = (Arc<Server>, Change);
+
 /// The language servers of a session.
 pub trait CodeServers: fmt::Debug + Send + Sync {
     /// The servers of a file, which know its text as it is now.
     ///
     /// # Errors
     /// Why none runs, for the model.
-    fn open<'a>(
-        &'a self,
-        path: &'a Path,
-    ) -> BoxFuture<'a, Result<Vec<(Arc<Server>, Change)>, String>>;
+    fn open<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Vec<Opened>, String>>;
 
     /// The servers that run.
     fn running(&self) -> Vec<Arc<Server>>;

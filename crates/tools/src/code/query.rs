@@ -8,13 +8,13 @@ use futures_util::future::BoxFuture;
 use osier_agent::{Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use osier_base::regular_file;
 use osier_llm::ToolSpec;
-use osier_lsp::{Capability, Change, Server};
+use osier_lsp::{Capability, Server};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::locate::locate;
 use super::report::{Findings, words};
-use super::{CodeServers, NO_SERVER, show};
+use super::{CodeServers, NO_SERVER, Opened, show};
 use crate::arguments::{self, Refusal};
 use crate::workspace::Workspace;
 
@@ -176,16 +176,13 @@ impl QueryTool {
                 _ => text,
             });
         }
-        let (is_definition, (places, count)) = match self.query {
-            Query::Definition => {
-                let places = spot.server.definition(spot.at(), PLACES).await;
-                let places = places.map_err(failed)?;
-                (true, (places, 0))
-            }
-            _ => {
-                let places = spot.server.references(spot.at(), PLACES).await;
-                (false, places.map_err(failed)?)
-            }
+        let is_definition = self.query == Query::Definition;
+        let (places, count) = if is_definition {
+            let places = spot.server.definition(spot.at(), PLACES).await;
+            (places.map_err(failed)?, 0)
+        } else {
+            let places = spot.server.references(spot.at(), PLACES).await;
+            places.map_err(failed)?
         };
         if places.is_empty() {
             return Ok(nothing(if is_definition { "definition" } else { "uses" }));
@@ -284,7 +281,7 @@ impl QueryTool {
 }
 
 /// Waits until all servers have reported, or for `limit`.
-async fn reported(opened: &[(Arc<Server>, Change)], limit: Duration) -> bool {
+async fn reported(opened: &[Opened], limit: Duration) -> bool {
     let reports = opened
         .iter()
         .map(|(server, change)| server.reported(change));
@@ -294,7 +291,7 @@ async fn reported(opened: &[(Arc<Server>, Change)], limit: Duration) -> bool {
 }
 
 /// The first server that can do it.
-fn able(opened: &[(Arc<Server>, Change)], capability: Capability) -> Result<&Arc<Server>, String> {
+fn able(opened: &[Opened], capability: Capability) -> Result<&Arc<Server>, String> {
     let mut servers = opened.iter().map(|(server, _)| server);
     let found = servers.find(|server| server.can(capability));
     found.ok_or_else(|| "the language server of this file cannot do that".to_owned())

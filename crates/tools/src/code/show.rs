@@ -99,19 +99,17 @@ pub(super) fn symbols(workspace: &Workspace, symbols: &[Symbol], count: usize) -
         let Symbol {
             name, kind, line, ..
         } = symbol;
-        let _ = match &symbol.path {
-            Some(path) => {
-                let container = match symbol.container.as_str() {
-                    "" => String::new(),
-                    container => format!(" in {container}"),
-                };
-                let path = workspace.display(path);
-                writeln!(text, "{kind} {name}{container} {path}:{line}")
-            }
-            None => {
-                let indent = "  ".repeat(symbol.depth);
-                writeln!(text, "{indent}{kind} {name} {line}-{}", symbol.end)
-            }
+        // Writing to a string cannot fail.
+        let _ = if let Some(path) = &symbol.path {
+            let container = match symbol.container.as_str() {
+                "" => String::new(),
+                container => format!(" in {container}"),
+            };
+            let path = workspace.display(path);
+            writeln!(text, "{kind} {name}{container} {path}:{line}")
+        } else {
+            let indent = "  ".repeat(symbol.depth);
+            writeln!(text, "{indent}{kind} {name} {line}-{}", symbol.end)
         };
     }
     more(&mut text, count, symbols.len());
