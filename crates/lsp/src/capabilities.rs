@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::position::Encoding;
 use crate::server::Capability;
+use crate::tsserver;
 use crate::uri;
 
 /// The parameters of `initialize`.
@@ -50,8 +51,10 @@ pub(crate) fn initialize(root: &Path, options: &Value) -> Value {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) encoding: Encoding,
-    /// It answers requests for diagnostics.
+    /// It answers requests of the protocol for diagnostics.
     pub(crate) pulls: bool,
+    /// It passes requests to TypeScript.
+    pub(crate) asks_tsserver: bool,
     /// It wants to know when a file was saved.
     pub(crate) saves: bool,
     able: Vec<Capability>,
@@ -80,15 +83,24 @@ impl Capabilities {
             Value::Object(sync) => sync.get("save").is_some_and(|save| *save != json!(false)),
             _ => false,
         };
+        let commands = given["executeCommandProvider"]["commands"].as_array();
+        let mut commands = commands.into_iter().flatten();
+        let asks_tsserver = commands.any(|command| command == tsserver::COMMAND);
         let able = Capability::ALL.into_iter();
         Ok(Self {
             encoding,
             pulls: has("diagnosticProvider"),
+            asks_tsserver,
             saves,
             able: able
                 .filter(|capability| has(capability.provider()))
                 .collect(),
         })
+    }
+
+    /// Whether it answers requests for diagnostics.
+    pub(crate) fn answers(&self) -> bool {
+        self.pulls || self.asks_tsserver
     }
 
     pub(crate) fn can(&self, capability: Capability) -> bool {
@@ -113,6 +125,7 @@ mod tests {
         let expected = Capabilities {
             encoding: Encoding::Utf8,
             pulls: false,
+            asks_tsserver: false,
             saves: true,
             able: vec![Capability::Definition, Capability::Hover],
         };

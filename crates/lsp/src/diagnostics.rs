@@ -106,6 +106,17 @@ impl FileDiagnostics {
         }
     }
 
+    /// Adds those of another list for the same file.
+    pub(crate) fn join(&mut self, other: Self) {
+        let mut counts = self.counts;
+        counts.plus(other.counts);
+        for diagnostic in other.worst {
+            self.push(diagnostic);
+        }
+        self.counts = counts;
+        self.sort();
+    }
+
     fn sort(&mut self) {
         let place = |one: &Diagnostic| (one.line, one.column);
         osier_base::sort::by_key(&mut self.worst, place);
@@ -219,11 +230,21 @@ impl Published<'_> {
 
 /// The list `json` of diagnostics for a file with this text, if it is known.
 pub(crate) fn read(json: &str, text: Option<&str>, encoding: Encoding) -> FileDiagnostics {
+    read_as(json, text, encoding, &Value::clone)
+}
+
+/// The same for a list whose elements `standard` converts.
+pub(crate) fn read_as(
+    json: &str,
+    text: Option<&str>,
+    encoding: Encoding,
+    standard: &dyn Fn(&Value) -> Value,
+) -> FileDiagnostics {
     let lines = text.map(Lines::new);
     let mut found = FileDiagnostics::default();
     let mut read = 0;
     let count = lists::elements(json, &mut |value| {
-        if let Some(diagnostic) = diagnostic(value, lines.as_ref(), encoding) {
+        if let Some(diagnostic) = diagnostic(&standard(value), lines.as_ref(), encoding) {
             read += 1;
             found.push(diagnostic);
         }

@@ -13,7 +13,6 @@ struct Row {
     needs_marker: bool,
     command: &'static [&'static str],
     install: &'static str,
-    in_parts: bool,
 }
 
 const NODE_MARKERS: &[&str] = &["package.json", "tsconfig.json", "jsconfig.json"];
@@ -26,7 +25,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["rust-analyzer"],
         install: "rustup component add rust-analyzer",
-        in_parts: false,
     },
     Row {
         name: "typescript-language-server",
@@ -44,7 +42,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["typescript-language-server", "--stdio"],
         install: "npm install -g typescript-language-server typescript",
-        in_parts: true,
     },
     Row {
         name: "pyright",
@@ -58,7 +55,6 @@ const ROWS: &[Row] = &[
         needs_marker: false,
         command: &["pyright-langserver", "--stdio"],
         install: "npm install -g pyright",
-        in_parts: false,
     },
     Row {
         name: "gopls",
@@ -67,7 +63,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["gopls"],
         install: "go install golang.org/x/tools/gopls@latest",
-        in_parts: false,
     },
     Row {
         name: "clangd",
@@ -84,7 +79,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["clangd"],
         install: "apt install clangd, or brew install llvm",
-        in_parts: false,
     },
     Row {
         name: "bash-language-server",
@@ -93,7 +87,6 @@ const ROWS: &[Row] = &[
         needs_marker: false,
         command: &["bash-language-server", "start"],
         install: "npm install -g bash-language-server",
-        in_parts: false,
     },
     Row {
         name: "lua-language-server",
@@ -102,7 +95,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["lua-language-server"],
         install: "brew install lua-language-server",
-        in_parts: false,
     },
     Row {
         name: "zls",
@@ -111,7 +103,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["zls"],
         install: "see https://zigtools.org/zls/install/",
-        in_parts: false,
     },
     Row {
         name: "ruby-lsp",
@@ -120,7 +111,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["ruby-lsp"],
         install: "gem install ruby-lsp",
-        in_parts: false,
     },
     Row {
         name: "intelephense",
@@ -129,7 +119,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["intelephense", "--stdio"],
         install: "npm install -g intelephense",
-        in_parts: false,
     },
     Row {
         name: "jdtls",
@@ -138,7 +127,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["jdtls"],
         install: "brew install jdtls",
-        in_parts: false,
     },
     Row {
         name: "elixir-ls",
@@ -147,7 +135,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["elixir-ls"],
         install: "brew install elixir-ls",
-        in_parts: false,
     },
     Row {
         name: "haskell-language-server",
@@ -156,7 +143,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["haskell-language-server-wrapper", "--lsp"],
         install: "ghcup install hls",
-        in_parts: false,
     },
     Row {
         name: "ocamllsp",
@@ -165,7 +151,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["ocamllsp"],
         install: "opam install ocaml-lsp-server",
-        in_parts: false,
     },
     Row {
         name: "dart",
@@ -174,7 +159,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["dart", "language-server"],
         install: "it is part of the Dart SDK",
-        in_parts: false,
     },
     Row {
         name: "svelte",
@@ -183,7 +167,6 @@ const ROWS: &[Row] = &[
         needs_marker: true,
         command: &["svelteserver", "--stdio"],
         install: "npm install -g svelte-language-server",
-        in_parts: true,
     },
 ];
 
@@ -202,7 +185,6 @@ pub fn table() -> Vec<ServerConfig> {
         command: texts(row.command),
         install: row.install.to_owned(),
         options: Value::Null,
-        in_parts: row.in_parts,
     });
     rows.collect()
 }

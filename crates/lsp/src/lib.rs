@@ -24,6 +24,7 @@ mod server_config;
 mod slot;
 #[cfg(test)]
 mod tests;
+mod tsserver;
 mod uri;
 
 pub use client::Problem;

@@ -21,6 +21,7 @@ use crate::frame::FrameError;
 use crate::lists;
 use crate::server_config::ServerConfig;
 use crate::slot::Limits;
+use crate::tsserver;
 use crate::uri;
 
 /// Bytes of standard error that explain the end of a server.
@@ -33,8 +34,6 @@ const OTHERS: usize = 8;
 const MISSES: usize = 3;
 /// Pause after which a server has reported on the other files, too.
 const OTHERS_PAUSE: Duration = Duration::from_millis(15);
-/// Pause after which a server that reports a file in parts has reported it.
-const PARTS_PAUSE: Duration = Duration::from_millis(150);
 /// Time for the answer to `shutdown`.
 const SHUTDOWN: Duration = Duration::from_secs(2);
 
@@ -78,7 +77,6 @@ pub struct Server {
     name: String,
     root: PathBuf,
     limits: Limits,
-    in_parts: bool,
     pub(crate) capabilities: Capabilities,
     pub(crate) connection: Arc<Connection>,
     shared: Arc<Shared>,
@@ -159,7 +157,6 @@ impl Server {
             name: config.name.clone(),
             root: root.to_owned(),
             limits,
-            in_parts: config.in_parts,
             capabilities: Capabilities::default(),
             connection,
             shared,
@@ -305,7 +302,7 @@ impl Server {
     pub fn is_quiet(&self) -> bool {
         let state = self.shared.state();
         let allowed = if state.reports == 0 { 1 } else { MISSES };
-        !self.capabilities.pulls && state.misses >= allowed
+        !self.capabilities.answers() && state.misses >= allowed
     }
 
     /// Records that a change was not reported on in time.
@@ -315,7 +312,7 @@ impl Server {
 
     /// Waits until the server has reported on this version of a file.
     pub async fn reported(&self, change: &Change) -> Result<(), Problem> {
-        if self.capabilities.pulls {
+        if self.capabilities.answers() {
             self.pull(&change.path).await?;
             let others = self.open_files().into_iter();
             let others = others.filter(|path| *path != change.path).take(OTHERS);
@@ -334,13 +331,11 @@ impl Server {
             }
             let _ = reports.changed().await;
         }
-        // Other files and further parts follow.
-        let pause = if self.in_parts {
-            PARTS_PAUSE
-        } else {
-            OTHERS_PAUSE
-        };
-        while tokio::time::timeout(pause, reports.changed()).await.is_ok() {}
+        // Those on other files follow.
+        while tokio::time::timeout(OTHERS_PAUSE, reports.changed())
+            .await
+            .is_ok()
+        {}
         Ok(())
     }
 
@@ -357,6 +352,14 @@ impl Server {
 
     /// Requests the diagnostics of a file.
     async fn pull(&self, path: &Path) -> Result<(), Problem> {
+        if self.capabilities.asks_tsserver {
+            let found = tsserver::diagnostics(self, path).await?;
+            let mut state = self.shared.state();
+            // What the server pushes later replaces it.
+            state.diagnostics.set(path, Origin::Pushed, found);
+            self.shared.count(&mut state, path, None);
+            return Ok(());
+        }
         let params = json!({"textDocument": {"uri": uri::of_path(path)}});
         let limit = self.limits.answer;
         let method = "textDocument/diagnostic";

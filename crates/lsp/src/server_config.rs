@@ -25,8 +25,6 @@ pub struct ServerConfig {
     pub install: String,
     /// The options of `initialize`.
     pub options: Value,
-    /// It reports the diagnostics of a file in several parts, without a version.
-    pub in_parts: bool,
 }
 
 /// A change of a row, or a new one.
@@ -59,7 +57,6 @@ pub fn configured(overrides: &[Override]) -> Vec<Arc<ServerConfig>> {
                 command: Vec::new(),
                 install: String::new(),
                 options: Value::Null,
-                in_parts: false,
             });
             servers.len() - 1
         });

@@ -56,7 +56,6 @@ impl Bench {
             name: "toy".to_owned(),
             languages: vec![("toy".to_owned(), "toy".to_owned())],
             command: command.map(str::to_owned).to_vec(),
-            in_parts: false,
             ..crate::table().swap_remove(0)
         });
         let servers = Servers::new(limits);
