@@ -16,6 +16,25 @@ pub struct CodeServerInfo {
     pub error: Option<String>,
     /// What it reports of all files that it has checked.
     pub diagnostics: DiagnosticCounts,
+    /// The worst of it: errors and warnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<CodeProblem>,
+}
+
+/// An error or a warning in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CodeProblem {
+    /// Absolute path.
+    pub file_path: String,
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
+    /// `error` or `warning`.
+    pub severity: String,
+    pub message: String,
 }
 
 /// The lifecycle state of a language server.

@@ -28,6 +28,7 @@ fn line(server: &CodeServerInfo) -> String {
         state,
         error,
         diagnostics,
+        ..
     } = server;
     let end = match error {
         Some(error) => error.clone(),
@@ -57,6 +58,7 @@ mod tests {
                 errors: 1,
                 warnings: 2,
             },
+            problems: Vec::new(),
         };
         assert_eq!(line(&server), "gopls in /w: ready, 1 error, 2 warnings");
         server.state = CodeServerState::Failed;

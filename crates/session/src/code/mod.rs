@@ -18,7 +18,7 @@ use osier_lsp::{
     Capability, Counts, Override, Server, ServerConfig, Servers, Slot, Status, configured, program,
 };
 use osier_permissions::trust::project_root;
-use osier_protocol::{CodeServerInfo, CodeServerState, DiagnosticCounts, Event};
+use osier_protocol::{CodeProblem, CodeServerInfo, CodeServerState, DiagnosticCounts, Event};
 use osier_sandbox::Confinement;
 use osier_settings::{LanguageServer, Settings};
 use osier_tools::Workspace;
@@ -35,6 +35,8 @@ pub(crate) use self::launch::Confined;
 
 /// Bytes of a file that servers get.
 const FILE_LIMIT: u64 = 2 * 1024 * 1024;
+/// Errors and warnings of a server that clients see.
+const PROBLEMS: usize = 50;
 /// Pause between two events with counts.
 const EVENT_PAUSE: Duration = Duration::from_millis(250);
 
@@ -510,7 +512,8 @@ fn info(used: &Used) -> CodeServerInfo {
         Status::Ready => (CodeServerState::Ready, None),
         Status::Failed(reason) => (CodeServerState::Failed, Some(reason)),
     };
-    let counts = slot.running().map(|server| server.counts());
+    let server = slot.running();
+    let counts = server.as_ref().map(|server| server.counts());
     let Counts {
         errors, warnings, ..
     } = counts.unwrap_or_default();
@@ -523,7 +526,27 @@ fn info(used: &Used) -> CodeServerInfo {
             errors: errors as u64,
             warnings: warnings as u64,
         },
+        problems: server.map_or_else(Vec::new, |server| problems(&server)),
     }
+}
+
+/// The worst errors and warnings of all files.
+fn problems(server: &Server) -> Vec<CodeProblem> {
+    let mut findings = Findings::default();
+    for (path, found) in server.all_diagnostics() {
+        let worst = found.worst.into_iter();
+        let worst = worst.filter(|one| one.severity <= osier_lsp::Severity::Warning);
+        worst.for_each(|one| findings.push(path.clone(), one));
+    }
+    findings.cut(PROBLEMS);
+    let problems = findings.list.into_iter().map(|(path, one)| CodeProblem {
+        file_path: path.display().to_string(),
+        line: one.line,
+        column: one.column,
+        severity: one.severity.name().to_owned(),
+        message: one.message,
+    });
+    problems.collect()
 }
 
 /// The program `name` of the project, or an installed one.

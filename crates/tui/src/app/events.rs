@@ -81,7 +81,9 @@ impl App {
             Event::Checkpoint(event) => {
                 checkpoints::on_event(event, &mut self.transcript, overlays, outbox);
                 let has_branch = self.footer.branch.is_some();
-                self.changes.on_event(event, has_branch, overlays, outbox);
+                let servers = &self.footer.code_servers;
+                self.changes
+                    .on_event(event, has_branch, servers, overlays, outbox);
             }
             Event::Tree(event) => self.on_tree(event, now),
             Event::Index(event) => {

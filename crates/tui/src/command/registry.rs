@@ -339,6 +339,7 @@ commands! {
         NextFile "next_file" "Go to the next file";
         PreviousHunk "previous_hunk" "Go to the previous change";
         NextHunk "next_hunk" "Go to the next change";
+        NextProblem "next_problem" "Go to the next error or warning of a language server";
         OtherRange "other_range" "Switch between session, git HEAD and last prompt";
         DiffLayout "diff_layout" "Switch between unified and side by side";
         AcceptHunk "accept_hunk" "Accept the change";

@@ -5,9 +5,11 @@ mod view;
 
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
-use osier_protocol::{CheckpointEvent, CheckpointOp, DiffRange, FileDiff, Op, Reviewed};
+use osier_protocol::{
+    CheckpointEvent, CheckpointOp, CodeServerInfo, DiffRange, FileDiff, Op, Reviewed,
+};
 pub(crate) use view::ID;
-use view::{DiffView, title};
+use view::{DiffView, Problems, title};
 
 /// The request for changes that was sent last: only its answer is shown.
 #[derive(Debug, Default)]
@@ -42,6 +44,7 @@ impl Changes {
         &mut self,
         event: &CheckpointEvent,
         has_branch: bool,
+        servers: &[CodeServerInfo],
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
@@ -58,6 +61,7 @@ impl Changes {
                     range,
                     known: *known,
                     files,
+                    servers,
                 };
                 shown.show(has_branch, overlays, outbox);
             }
@@ -72,6 +76,7 @@ struct Shown<'a> {
     range: &'a DiffRange,
     known: bool,
     files: &'a [FileDiff],
+    servers: &'a [CodeServerInfo],
 }
 
 impl Shown<'_> {
@@ -81,6 +86,7 @@ impl Shown<'_> {
             range,
             known,
             files,
+            servers,
         } = *self;
         // When switching ranges, an empty range is shown, so that the user can switch further.
         let before = diff_view(overlays);
@@ -93,6 +99,7 @@ impl Shown<'_> {
             if let Some(before) = diff_view(overlays) {
                 view = view.continuing(before);
             }
+            view.problems = Problems::of(servers);
             overlays.remove(ID);
             return overlays.push_modal(ID, view);
         }
@@ -157,7 +164,7 @@ mod tests {
                 known: true,
                 files: Vec::new(),
             };
-            changes.on_event(&event, false, &mut overlays, &mut outbox);
+            changes.on_event(&event, false, &[], &mut overlays, &mut outbox);
             assert_eq!(outbox.take_actions().len(), shown);
         }
         changes.reload(&mut overlays, &mut outbox);

@@ -1,9 +1,12 @@
 //! The diff view: the list of changed files and the changes of the selected file. They are side by side on a wide
 //! screen, else one above the other. Each change can be accepted, rejected and commented on (`review`).
 
+mod problems;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+pub(super) use self::problems::Problems;
 use super::verdicts::{Review, keys, mark};
 use crate::action::Action;
 use crate::command::Command;
@@ -56,6 +59,7 @@ pub(super) struct DiffView {
     /// Show the end of the file once it is laid out: it was entered from below.
     from_below: bool,
     review: Review,
+    pub(super) problems: Problems,
     cursor: Option<Position>,
     /// The cursor of a linear screen goes to the change, not to the file.
     linear: bool,
@@ -102,6 +106,7 @@ impl DiffView {
             laid_out: None,
             from_below: false,
             review: Review::default(),
+            problems: Problems::default(),
             cursor: None,
             linear: false,
         }
@@ -118,6 +123,8 @@ impl DiffView {
             let syntax = &self.syntax[laid.file];
             laid.rows =
                 diff::highlighted_rows(&file.diff, laid.width, MOST_ROWS, laid.layout, syntax);
+            let below = self.problems.rows(&file.change.path, laid.width);
+            laid.rows.extend(below);
         }
     }
 
@@ -237,12 +244,13 @@ impl DiffView {
         let Some(file) = self.files.get(self.selected) else {
             return;
         };
-        let rows = if file.diff.is_empty() {
+        let mut rows = if file.diff.is_empty() {
             vec![Row::plain(format!("  {}", unshown(file)), Token::Muted)]
         } else {
             let syntax = &self.syntax[self.selected];
             diff::highlighted_rows(&file.diff, width, MOST_ROWS, layout, syntax)
         };
+        rows.extend(self.problems.rows(&file.change.path, width));
         let begins = |(place, row): (usize, &Row)| {
             let mark = row.spans.first().map(|span| span.face.token);
             (place == 0 || mark == Some(Token::DiffHunk)).then_some(place)
@@ -512,6 +520,7 @@ impl Component<Command, Action> for DiffView {
             }
             Command::NextHunk => self.next_hunk(),
             Command::PreviousHunk => self.previous_hunk(),
+            Command::NextProblem => self.next_problem(),
             Command::OtherRange => cx.push(Action::ShowChanges(match self.range {
                 DiffRange::Session if self.has_git => DiffRange::Head,
                 DiffRange::Session | DiffRange::Head => DiffRange::LastPrompt,
@@ -547,7 +556,10 @@ impl Component<Command, Action> for DiffView {
                 if let Some((path, piece)) = self.current() {
                     cx.push(Action::Effect(Effect::EditFile {
                         path: path.to_owned(),
-                        line: first_line(piece),
+                        line: self
+                            .problems
+                            .line(path)
+                            .unwrap_or_else(|| first_line(piece)),
                     }));
                 }
             }
