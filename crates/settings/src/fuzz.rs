@@ -89,11 +89,13 @@ fn check_last(text: &str) {
     if parsed.settings.faults.is_empty() {
         return;
     }
-    // No model is stricter than another: the one that the file names applies.
+    // No model is stricter than another: the last one applies, or the one that the file names.
     let own = parsed.settings.review_model.clone();
     let (found, _) = parsed.resolve(Some(&last));
+    let reviewer = found.review_model.clone();
+    assert!(reviewer == last.review_model || reviewer == own);
     let expected = Settings {
-        review_model: own.or_else(|| last.review_model.clone()),
+        review_model: reviewer,
         ..last.clone()
     };
     assert_strict(&found, &expected, text);
