@@ -318,8 +318,12 @@ fn plan_ends_a_run_without_a_user() {
 
     let home = Home::new();
     let cli = home.scripted(&plan).args(["--permissions", "plan"]);
-    let (events, code, _) = ends(cli.args(["--json", "go"]).start());
-    assert_eq!(code, Some(0));
+    let ran = cli.args(["--json", "go"]).run();
+    assert_eq!(ran.code, Some(0));
+    let lines = ran.stdout.lines();
+    let events: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
     let call = events
         .iter()
         .find(|event| event["type"] == "tool_execution_end")
