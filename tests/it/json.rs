@@ -296,3 +296,39 @@ fn line_that_is_not_utf8_is_an_error_event() {
     let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
     assert_eq!((count("error"), count("agent_settled")), (1, 1));
 }
+
+/// Nobody can approve a plan here: it is the answer, and a notice says how to carry it out.
+#[test]
+fn plan_ends_a_run_without_a_user() {
+    let plan = json!([{"steps": [{"tool": "exit_plan_mode", "arguments": {"plan": "# Plan"}}]}]);
+    let home = Home::new();
+    let cli = home.scripted(&plan).args(["--permissions", "plan"]);
+    let printed = cli.args(["-p", "go"]).run();
+    assert_eq!(
+        (printed.code, printed.stdout.as_str()),
+        (Some(0), "# Plan\n")
+    );
+    let notice = "the plan is not approved, because nobody can answer in this run. It is in `";
+    let how = "To carry it out: `osier -c --permissions ask \"Carry out the plan\"`";
+    assert!(
+        printed.stderr.contains(notice) && printed.stderr.contains(how),
+        "{}",
+        printed.stderr
+    );
+
+    let home = Home::new();
+    let cli = home.scripted(&plan).args(["--permissions", "plan"]);
+    let ran = cli.args(["--json", "go"]).run();
+    assert_eq!(ran.code, Some(0));
+    let lines = ran.stdout.lines();
+    let events: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let call = events
+        .iter()
+        .find(|event| event["type"] == "tool_execution_end")
+        .expect("a call");
+    assert_eq!(call["result"]["details"]["plan"], "# Plan");
+    let end = events.iter().find(|event| event["type"] == "agent_end");
+    assert_eq!(end.expect("an end")["outcome"]["type"], "completed");
+}

@@ -45,6 +45,7 @@ mod llm_proxy;
 mod loop_guard;
 mod mcp;
 mod mcp_conformance;
+mod media;
 mod model_refresh;
 mod no_model;
 mod patches;

@@ -10,6 +10,9 @@ tool() { printf '{"name":"%s","description":"%s it","inputSchema":{"type":"objec
 task() { printf '{"name":"%s","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}' "$1"; }
 state() { printf '{"taskId":"%s","status":"%s","statusMessage":"%s","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":60000,"pollInterval":100}' "$1" "$2" "$3"; }
 
+# The form of tasks from 2026 on.
+later() { printf '{"resultType":"%s","taskId":"t4","status":"%s","statusMessage":"%s","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":60000,"pollIntervalMs":100%s}' "$1" "$2" "$3" "$4"; }
+
 note "start $mode"
 [ "$mode" = hang ] && exec sleep 1000
 [ "$mode" = crash ] && { echo "no licence" >&2; exit 3; }
@@ -32,7 +35,7 @@ while read -r line; do
         list=$(tool t0); n=1
         while [ $n -lt 1000 ]; do list="$list,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
       elif [ "$mode" = more ]; then
-        list="$(tool echo),$(tool sprout),$(tool sample),$(task research),$(task forever),$(task swap)"
+        list="$(tool echo),$(tool sprout),$(tool sample),$(task research),$(task forever),$(task swap),$(tool build)"
         [ -z "$changed" ] || list="$(tool after),$list"
       else
         list="$(tool echo),$(tool die),$(tool wait),$(tool ask),$(tool flood),$(tool grow)"
@@ -82,6 +85,8 @@ while read -r line; do
       if [ $polls -lt 2 ]; then result "$(state t1 working reading)"; else result "$(state t1 completed done)"; fi ;;
     *'"tasks/get"'*'"t2"'*) result "$(state t2 working endless)" ;;
     *'"tasks/get"'*'"t3"'*) result "$(state other completed done)" ;;
+    *'"name":"build"'*) result "$(later task working compiling)" ;;
+    *'"tasks/get"'*'"t4"'*) result "$(later complete completed built ',"result":{"content":[{"type":"text","text":"two files"}]}')" ;;
     *'"tasks/result"'*'"t1"'*) text "the report" ;;
     *'"tasks/cancel"'*) note "cancelled a task"; result "$(state t2 cancelled over)" ;;
     *'"name":"grow"'*)

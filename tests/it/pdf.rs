@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::support::cli::Home;
 
 /// A PDF with a page for each content stream.
-fn pdf(contents: &[Vec<u8>], extra: &str) -> Vec<u8> {
+pub(crate) fn pdf(contents: &[Vec<u8>], extra: &str) -> Vec<u8> {
     let mut file = b"%PDF-1.4\n".to_vec();
     let mut places = Vec::new();
     let mut add = |file: &mut Vec<u8>, head: &str, stream: Option<&[u8]>| {
@@ -58,7 +58,7 @@ fn pdf(contents: &[Vec<u8>], extra: &str) -> Vec<u8> {
     file
 }
 
-fn says(text: &str) -> Vec<u8> {
+pub(crate) fn says(text: &str) -> Vec<u8> {
     format!("BT /F1 24 Tf 72 700 Td ({text}) Tj ET").into_bytes()
 }
 
@@ -88,7 +88,7 @@ fn pages_are_shown_as_text() {
     assert_eq!(
         read(&file, json!({})),
         "[a.pdf: PDF, 3 pages]\n<page number=\"1\">\nFirst page\n</page>\n<page number=\"2\">\nSecond page\n</page>\n\
-         <page number=\"3\">\n(no text: the page may be an image)\n</page>\n"
+         <page number=\"3\">\n(no text: a model that accepts PDF files sees the page)\n</page>\n"
     );
     assert_eq!(
         read(&file, json!({"offset": 2, "limit": 1})),

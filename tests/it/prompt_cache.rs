@@ -434,7 +434,7 @@ async fn gemini_on_vertex_with_images_next_to_results() {
         compat: json!({"thinkingBudget": true, "keyHeader": "bearer"}),
         answer: answers::google,
         places: GEMINI,
-        holds: &["sig-0", "sig-1\"", "Images of the tool results:"],
+        holds: &["sig-0", "sig-1\"", "Files of the tool results:"],
         marks: no_marks,
     })
     .await;

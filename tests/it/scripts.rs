@@ -310,6 +310,25 @@ fn the_python_sdk_runs_a_query() {
     );
 }
 
+/// The plan goes to the program as a call of `ExitPlanMode`; its approval sets the mode.
+#[test]
+fn the_python_sdk_approves_a_plan() {
+    let Some(python) = python() else { return };
+    let turns = json!([
+        {"when": {"user": "plan it"}, "steps": [{"tool": "exit_plan_mode", "arguments": {"plan": "# Plan"}}]},
+        {"when": {"toolResult": "approved the plan"}, "steps": [
+            {"tool": "write", "arguments": {"file_path": "made.txt", "content": "made\n"}},
+        ]},
+        {"when": {"toolResult": "made.txt"}, "steps": [{"text": "carried out"}]},
+    ]);
+    assert_eq!(
+        sdk(&python, "plan.py", &turns),
+        "can_use_tool ExitPlanMode {'plan': '# Plan'}\n\
+         result success carried out\n\
+         made\n"
+    );
+}
+
 #[test]
 fn the_python_sdk_decides_about_tools() {
     let Some(python) = python() else { return };

@@ -289,6 +289,7 @@ impl<W: AsyncWrite + Unpin> Connection<W> {
             .prompt_capabilities(
                 acp::PromptCapabilities::new()
                     .image(true)
+                    .audio(true)
                     .embedded_context(true),
             )
             .mcp_capabilities(acp::McpCapabilities::new().http(true).sse(true))

@@ -21,9 +21,7 @@ pub(super) fn convert(blocks: Vec<acp::ContentBlock>) -> acp::Result<(String, Ve
             acp::ContentBlock::ResourceLink(link) => texts.push(path_or_url(&link.uri).to_owned()),
             acp::ContentBlock::Image(image) => attachments.push(binary("image", &image.data)?),
             acp::ContentBlock::Resource(embedded) => attachments.push(resource(embedded.resource)?),
-            acp::ContentBlock::Audio(_) => {
-                return Err(invalid_params("audio is not supported; send text"));
-            }
+            acp::ContentBlock::Audio(audio) => attachments.push(recording(&audio)?),
             _ => return Err(invalid_params("unsupported type of content block")),
         }
     }
@@ -36,7 +34,7 @@ pub(super) fn complete(mut params: Value) -> Value {
     for block in blocks.into_iter().flatten() {
         let (fields, names): (_, &[&str]) = match block["type"].as_str() {
             Some("text") => (Some(block), &["text"]),
-            Some("image") => (Some(block), &["data", "mimeType"]),
+            Some("image" | "audio") => (Some(block), &["data", "mimeType"]),
             Some("resource_link") => (Some(block), &["uri", "name"]),
             Some("resource") => (block.get_mut("resource"), &["uri"]),
             _ => (None, &[]),
@@ -71,6 +69,16 @@ fn resource(resource: acp::EmbeddedResourceResource) -> acp::Result<Attachment> 
         }
         _ => Err(invalid_params("unsupported type of embedded resource")),
     }
+}
+
+/// The type follows from the content, as for all files.
+fn recording(audio: &acp::AudioContent) -> acp::Result<Attachment> {
+    let attachment = binary("recording", &audio.data)?;
+    if !attachment.mime_type.starts_with("audio/") {
+        let message = "`recording` is not a wav, mp3, flac, ogg, aac, aiff or m4a file";
+        return Err(invalid_params(message));
+    }
+    Ok(attachment)
 }
 
 fn binary(name: &str, data: &str) -> acp::Result<Attachment> {
@@ -133,10 +141,17 @@ mod tests {
     }
 
     #[test]
-    fn audio_and_invalid_base64_are_rejected() {
-        let audio = acp::ContentBlock::Audio(acp::AudioContent::new("", "audio/wav"));
-        let error = convert(vec![audio]).unwrap_err();
-        assert_eq!(error, invalid_params("audio is not supported; send text"));
+    fn recordings_are_attached_and_other_data_is_rejected() {
+        let audio = |data: &str| {
+            let audio = acp::AudioContent::new(data, "audio/wav");
+            convert(vec![acp::ContentBlock::Audio(audio)])
+        };
+        let (_, attachments) = audio("UklGRgQAAABXQVZF").unwrap();
+        let found = (&attachments[0].file_name, &attachments[0].mime_type);
+        assert_eq!(found, (&"recording".to_owned(), &"audio/wav".to_owned()));
+        let text = "`recording` is not a wav, mp3, flac, ogg, aac, aiff or m4a file";
+        assert_eq!(audio("aGVsbG8=").unwrap_err(), invalid_params(text));
+        assert_eq!(audio("").unwrap_err(), invalid_params(text));
         let image = acp::ContentBlock::Image(acp::ImageContent::new("%", "image/png"));
         let error = convert(vec![image]).unwrap_err();
         let text = "`image` is not valid base64: Invalid symbol 37, offset 0.";

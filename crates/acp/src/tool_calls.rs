@@ -193,12 +193,17 @@ fn hunks(path: &str, diff: &str) -> Vec<acp::ToolCallContent> {
 }
 
 fn block(block: &ContentBlock) -> acp::ToolCallContent {
-    use agent_client_protocol_schema::v1::ContentBlock::Image;
+    use agent_client_protocol_schema::v1::ContentBlock::{Audio, Image};
     match block {
         ContentBlock::Image { data, mime_type } => {
             Image(acp::ImageContent::new(data, mime_type)).into()
         }
-        block @ ContentBlock::Text { .. } => fenced(block.as_text().unwrap_or_default()).into(),
+        ContentBlock::File {
+            data, mime_type, ..
+        } if mime_type.starts_with("audio/") => {
+            Audio(acp::AudioContent::new(data, mime_type)).into()
+        }
+        block => fenced(&block.description()).into(),
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::message::{
     AssistantBlock, AssistantMessage, ContentBlock, Message, ToolCall, ToolResult, UserMessage,
 };
-use super::model::Model;
+use super::model::{Api, Modality, Model};
 
 /// Maximum length of an id that every vendor accepts.
 const ID_LENGTH: usize = 64;
@@ -122,14 +122,28 @@ fn user_message(user: &UserMessage, model: &Model) -> Option<Message> {
     }))
 }
 
-/// Removes blank text, and replaces images if the model does not accept them.
+/// OpenAI's form of audio has a list of formats.
+fn accepts_file(model: &Model, mime_type: &str, block: &ContentBlock) -> bool {
+    let kind = block.modality();
+    let is_known = kind != Modality::Audio
+        || model.api != Api::OpenaiChatCompletions
+        || matches!(mime_type, "audio/wav" | "audio/mpeg");
+    model.accepts(kind) && is_known
+}
+
+/// Removes blank text, and replaces images and files if the model does not accept them.
 fn blocks(content: &[ContentBlock], model: &Model) -> Vec<ContentBlock> {
     content
         .iter()
         .filter_map(|block| match block {
             ContentBlock::Text { text } if text.trim().is_empty() => None,
-            ContentBlock::Image { .. } if !model.accepts_images() => {
+            ContentBlock::Image { .. } if !model.accepts(Modality::Image) => {
                 Some(ContentBlock::text(NO_IMAGE))
+            }
+            ContentBlock::File {
+                text, mime_type, ..
+            } if !accepts_file(model, mime_type, block) => {
+                (!text.is_empty()).then(|| ContentBlock::text(text))
             }
             block => Some(block.clone()),
         })
@@ -269,7 +283,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Api, Modality};
+
     use crate::wire::testing::{answer, call, model, result, text, thinking, user};
     use serde_json::json;
 

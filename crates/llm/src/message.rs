@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::model::Modality;
 use super::usage::Usage;
 
 /// One message of a conversation.
@@ -63,6 +64,17 @@ pub enum ContentBlock {
         /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
         mime_type: String,
     },
+    /// A recording or a document.
+    File {
+        /// Base64 of the file's bytes, standard alphabet with padding.
+        data: String,
+        /// `audio/wav`, `audio/mpeg`, … or `application/pdf`.
+        mime_type: String,
+        name: String,
+        /// What a model gets that does not accept the file; empty for nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
 }
 
 impl ContentBlock {
@@ -74,7 +86,44 @@ impl ContentBlock {
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text } => Some(text),
-            Self::Image { .. } => None,
+            Self::Image { .. } | Self::File { .. } => None,
+        }
+    }
+
+    /// The base64 data of an image or a file.
+    pub fn data(&self) -> Option<&str> {
+        match self {
+            Self::Text { .. } => None,
+            Self::Image { data, .. } | Self::File { data, .. } => Some(data),
+        }
+    }
+
+    /// The text, or one line about the image or file: `[image/png, 120 bytes]`, `[call.wav: audio/wav, 9 bytes]`.
+    pub fn description(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text { text } => Cow::Borrowed(text),
+            Self::Image { mime_type, data } => {
+                Cow::Owned(format!("[{mime_type}, {} bytes]", data.len() / 4 * 3))
+            }
+            Self::File {
+                data,
+                mime_type,
+                name,
+                ..
+            } => Cow::Owned(format!(
+                "[{name}: {mime_type}, {} bytes]",
+                data.len() / 4 * 3
+            )),
+        }
+    }
+
+    /// What a model must accept to get this block.
+    pub(crate) fn modality(&self) -> Modality {
+        match self {
+            Self::Text { .. } => Modality::Text,
+            Self::Image { .. } => Modality::Image,
+            Self::File { mime_type, .. } if mime_type.starts_with("audio/") => Modality::Audio,
+            Self::File { .. } => Modality::Pdf,
         }
     }
 }

@@ -51,6 +51,20 @@ impl Api {
         }
     }
 
+    /// What its requests can contain.
+    fn carries(self) -> &'static [Modality] {
+        use Modality::{Audio, Image, Pdf, Text};
+        match self {
+            Self::OpenaiChatCompletions | Self::GoogleGenerativeAi | Self::Scripted => {
+                &[Text, Image, Audio, Pdf]
+            }
+            Self::OpenaiResponses | Self::AnthropicMessages | Self::BedrockConverse => {
+                &[Text, Image, Pdf]
+            }
+            Self::Ollama => &[Text, Image],
+        }
+    }
+
     /// The wire format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|api| api.name() == name)
@@ -64,6 +78,8 @@ impl Api {
 pub enum Modality {
     Text,
     Image,
+    Audio,
+    Pdf,
 }
 
 /// How much a model thinks. A level that the model does not support is replaced by the nearest one.
@@ -187,8 +203,9 @@ impl Model {
         format!("{}/{}", self.provider, self.id)
     }
 
-    pub(crate) fn accepts_images(&self) -> bool {
-        self.input.contains(&Modality::Image)
+    /// Whether the model takes this kind of input, and its wire format has a place for it.
+    pub fn accepts(&self, kind: Modality) -> bool {
+        self.input.contains(&kind) && self.api.carries().contains(&kind)
     }
 
     pub fn can_think(&self) -> bool {

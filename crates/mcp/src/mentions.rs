@@ -98,6 +98,15 @@ impl Mentions {
         message.text = text::sanitize(&parts.text).into_owned();
         let images = parts.images.into_iter().filter_map(|block| match block {
             ContentBlock::Image { data, mime_type } => Some(picture(&prompt.name, data, mime_type)),
+            ContentBlock::File {
+                data,
+                mime_type,
+                name,
+                ..
+            } => Some(Attachment {
+                kind: AttachmentKind::Document,
+                ..picture(&name, data, mime_type)
+            }),
             ContentBlock::Text { .. } => None,
         });
         message.attachments.extend(images);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use osier_agent::{ToolOutput, ToolStatus};
 use osier_base::text;
 use osier_llm::ContentBlock;
-use osier_tools::{Workspace, image};
+use osier_tools::{Workspace, image, media};
 
 /// Maximum number of images per result.
 const IMAGE_LIMIT: usize = 10;
@@ -24,6 +24,7 @@ const STRUCTURED_LIMIT: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub text: String,
+    /// Images, recordings and documents.
     pub images: Vec<ContentBlock>,
     /// The blocks with data, and those beyond the limit.
     data: usize,
@@ -117,6 +118,16 @@ impl Parts {
             }
         }
         let size = bytes.len();
+        let media = media::media_type(&bytes).filter(|_| size as u64 <= media::LIMIT);
+        if let Some(mime_type) = media.filter(|_| self.images.len() < IMAGE_LIMIT) {
+            self.images.push(ContentBlock::File {
+                data: STANDARD.encode(&bytes),
+                mime_type: mime_type.to_owned(),
+                name: "result".to_owned(),
+                // Every model gets the name of the stored file.
+                text: String::new(),
+            });
+        }
         match osier_tools::store_output(workspace, &bytes).await {
             Ok(path) => self.push(&format!(
                 "[{kind}, {size} bytes: stored in {}{reason}]",
@@ -334,11 +345,31 @@ mod tests {
             .unwrap()
             .trim_end_matches(']');
         assert_eq!(std::fs::read(path).unwrap(), [0, 1, 2]);
+        assert_eq!(parts.images, []);
         let broken = json!({"type": "image", "data": "!", "mimeType": "image/png"});
         parts
             .add(serde_json::from_value(broken).unwrap(), &workspace)
             .await;
         assert!(parts.text.ends_with("[image/png: not valid base64]"));
+    }
+
+    #[tokio::test]
+    async fn recordings_are_stored_and_passed_on() {
+        let workspace = Workspace::new("/");
+        let mut parts = Parts::default();
+        let audio = json!({"type": "audio", "data": "UklGRgQAAABXQVZF", "mimeType": "audio/wav"});
+        parts
+            .add(serde_json::from_value(audio).unwrap(), &workspace)
+            .await;
+        let expected = ContentBlock::File {
+            data: "UklGRgQAAABXQVZF".to_owned(),
+            mime_type: "audio/wav".to_owned(),
+            name: "result".to_owned(),
+            text: String::new(),
+        };
+        assert_eq!(parts.images, [expected]);
+        let start = "[audio/wav, 12 bytes: stored in ";
+        assert!(parts.text.starts_with(start), "{}", parts.text);
     }
 
     #[tokio::test]

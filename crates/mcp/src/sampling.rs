@@ -298,6 +298,7 @@ fn shown(request: &SamplingRequest) -> String {
                 let parts = message.content.iter().map(|block| match block {
                     ContentBlock::Text { text } => text.clone(),
                     ContentBlock::Image { .. } => "[image]".to_owned(),
+                    file @ ContentBlock::File { .. } => file.description().into_owned(),
                 });
                 format!("User: {}", parts.collect::<Vec<_>>().join("\n"))
             }

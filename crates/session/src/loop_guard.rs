@@ -206,7 +206,9 @@ fn hash(call: &ToolCall, output: &ToolOutput) -> u64 {
     for block in &output.content {
         match block {
             ContentBlock::Text { text } => hash_text(text, &mut hasher),
-            ContentBlock::Image { data, .. } => data.hash(&mut hasher),
+            ContentBlock::Image { data, .. } | ContentBlock::File { data, .. } => {
+                data.hash(&mut hasher);
+            }
         }
     }
     hasher.finish()

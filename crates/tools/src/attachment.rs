@@ -1,4 +1,5 @@
-//! Files attached to a prompt: images are resized, text is sent as text, everything else is an error.
+//! Files attached to a prompt: images are resized, text is sent as text, recordings and PDF files as they are, everything
+//! else is an error.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::image;
 use crate::image::ImageError;
+use crate::media;
 use osier_agent::{Attachment, AttachmentKind};
 use osier_base::{ids, without_links};
 
@@ -34,7 +36,7 @@ pub enum AttachError {
     },
     #[error("`{}` {source}: try another file", path.display())]
     Image { path: PathBuf, source: ImageError },
-    #[error("`{}` is neither text nor a png, jpeg, gif or webp image", path.display())]
+    #[error("`{}` is neither text, a PDF, a recording nor a png, jpeg, gif or webp image", path.display())]
     Unsupported { path: PathBuf },
 }
 
@@ -103,6 +105,20 @@ pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Attachment, AttachError> 
             ..base
         });
     }
+    if let Some(mime_type) = media::media_type(&bytes) {
+        if size > media::LIMIT {
+            return Err(AttachError::TooLarge {
+                path: path.to_owned(),
+                size,
+                limit: media::LIMIT,
+            });
+        }
+        return Ok(Attachment {
+            mime_type: mime_type.to_owned(),
+            content: STANDARD.encode(&bytes),
+            ..base
+        });
+    }
     if size > TEXT_LIMIT {
         return Err(AttachError::TooLarge {
             path: path.to_owned(),
@@ -148,6 +164,32 @@ mod tests {
             (text.kind, text.extracted_text.as_deref()),
             (AttachmentKind::Document, Some("hello"))
         );
+        let recording = load(&file("a.png", b"RIFF\x04\0\0\0WAVE")).unwrap();
+        assert_eq!(
+            (
+                recording.kind,
+                recording.mime_type.as_str(),
+                recording.content.as_str(),
+                recording.extracted_text
+            ),
+            (
+                AttachmentKind::Document,
+                "audio/wav",
+                "UklGRgQAAABXQVZF",
+                None
+            )
+        );
+        let large = folder.path().join("large.pdf");
+        std::fs::write(&large, b"%PDF-1.7").unwrap();
+        let opened = std::fs::File::options().write(true).open(&large).unwrap();
+        opened.set_len(media::LIMIT + 1).unwrap();
+        assert!(matches!(
+            load(&large),
+            Err(AttachError::TooLarge {
+                limit: media::LIMIT,
+                ..
+            })
+        ));
         assert!(matches!(
             load(&file("c", b"\x00\x01")),
             Err(AttachError::Unsupported { .. })

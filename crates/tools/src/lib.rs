@@ -58,6 +58,7 @@ mod line_window;
 mod listing;
 mod live_output;
 mod ls;
+pub mod media;
 mod notebook;
 mod ordered_jobs;
 mod output;

@@ -21,7 +21,11 @@ pub(super) const TEXT: usize = 100 * 1024;
 /// Time for one call.
 const TIME: Duration = Duration::from_secs(30);
 /// Bytes of the answer of the helper at most.
-const ANSWER: usize = 4 * TEXT;
+const ANSWER: usize = 4 * TEXT + DOCUMENT * 3 / 2;
+/// Bytes of the pages that are passed on as a PDF, at most.
+const DOCUMENT: usize = 8 * 1024 * 1024;
+/// Pages without text that are passed on as a PDF, at most.
+const SHOWN: usize = 20;
 
 /// Pages of a PDF.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,6 +34,8 @@ pub(super) struct PdfPages {
     /// The first page, from 1, and the texts from it on.
     pub first: usize,
     pub texts: Vec<String>,
+    /// These pages as a PDF in base64, if one of them has no text.
+    pub document: Option<String>,
     /// Why the pages after these are missing.
     pub problem: Option<String>,
 }
@@ -55,6 +61,7 @@ pub(super) enum PdfError {
 enum Line {
     Total { total: usize },
     Page { text: String },
+    Document { document: String },
     Problem { problem: String },
 }
 
@@ -104,6 +111,7 @@ pub(super) async fn read(
                 is_counted = true;
             }
             Ok(Line::Page { text }) => pages.texts.push(text),
+            Ok(Line::Document { document }) => pages.document = Some(document),
             Ok(Line::Problem { problem }) => pages.problem = Some(problem),
             Err(_) => {}
         }
@@ -130,6 +138,9 @@ impl PdfPages {
         let mut text = String::new();
         for (number, page) in (self.first..).zip(&self.texts) {
             let page = match page.trim() {
+                "" if self.document.is_some() => {
+                    "(no text: a model that accepts PDF files sees the page)"
+                }
                 "" => "(no text: the page may be an image)",
                 page => page,
             };

@@ -1,14 +1,14 @@
 //! `read`: the numbered lines of a text file, or an image. Files of any size are read in bounded memory; the
 //! ledger records every file that is read.
 
+mod binary;
+
 use std::fmt::Write as _;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -18,17 +18,18 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{self, Refusal};
 use super::details::{ReadDetails, to_value};
 use super::file_access::{FileTarget, reason};
-use super::file_states::{ContentHash, Stamp};
+use super::file_states::Stamp;
 use super::line_window::{Scan, Window, scan};
 use super::notebook;
 use super::pdf::{self, PdfError};
 use super::spellings;
 use super::workspace::Workspace;
 use crate::image::{self, ImageError};
+use crate::media;
 use osier_agent::{Concurrency, Spellings, Tool, ToolContext, ToolHints, ToolOutput, ToolStatus};
 use osier_base::path::nearest;
 use osier_base::text::counted;
-use osier_llm::{ContentBlock, ToolSpec};
+use osier_llm::ToolSpec;
 
 /// Limits of one call. Code has about three bytes per token, with the numbers of its lines.
 pub(super) const MAX_LINES: u64 = 5_000;
@@ -94,6 +95,11 @@ enum ReadError {
         limit = image::FILE_LIMIT
     )]
     LargeImage { path: String, size: u64 },
+    #[error(
+        "the recording `{path}` has {size} bytes, more than the limit of {limit}; shorten or compress it with bash, e.g. `ffmpeg -i {path} -ac 1 -b:a 32k short.mp3`",
+        limit = media::LIMIT
+    )]
+    LargeRecording { path: String, size: u64 },
     #[error("the image `{path}` {source}; inspect it with bash: `file`, `xxd | head`")]
     Image { path: String, source: ImageError },
     #[error(
@@ -182,10 +188,13 @@ fn read(
     let start = source.fill_buf().map_err(failed)?;
     let start = &start[..start.len().min(SNIFFED)];
     if image::image_type(start).is_some() {
-        return picture(workspace, target, &metadata, source);
+        return binary::picture(workspace, target, &metadata, source);
+    }
+    if let Some(mime_type) = media::media_type(start).filter(|kind| kind.starts_with("audio/")) {
+        return binary::recording(workspace, target, &metadata, source, mime_type);
     }
     if pdf::is_pdf(start) {
-        return pdf_pages(workspace, target, &metadata, source, arguments);
+        return binary::pdf_pages(workspace, target, &metadata, source, arguments);
     }
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         return Err(ReadError::Utf16 { path: name });
@@ -270,98 +279,6 @@ fn text(path: &Path, offset: u64, scan: Scan) -> ToolOutput {
     ToolOutput::success(text, to_value(&details))
 }
 
-/// Pages of a PDF from `offset` on.
-fn pdf_pages(
-    workspace: &Workspace,
-    target: &FileTarget,
-    metadata: &Metadata,
-    source: impl io::Read,
-    arguments: &Arguments,
-) -> Result<ToolOutput, ReadError> {
-    let name = workspace.display(&target.named);
-    let mut bytes = Vec::new();
-    let read = source.take(pdf::LIMIT + 1).read_to_end(&mut bytes);
-    read.map_err(|source| ReadError::Io {
-        path: name.clone(),
-        source,
-    })?;
-    let number = |count: Option<u64>| count.and_then(|count| usize::try_from(count).ok());
-    let first = number(arguments.offset).unwrap_or(1).max(1);
-    let count = number(arguments.limit).unwrap_or(pdf::PAGES).max(1);
-    let pages = pdf::pages(workspace, &bytes, first, count);
-    let pages = pages.map_err(|source| ReadError::Pdf {
-        path: name.clone(),
-        source,
-    })?;
-    let mut hash = ContentHash::default();
-    hash.update(&bytes);
-    workspace
-        .ledger
-        .record(target, Stamp::hashed(metadata, &hash), None);
-    let (text, more) = pages.for_model();
-    let details = ReadDetails {
-        file_path: target.named.display().to_string(),
-        total_lines: pages.total as u64,
-        lines_read: pages.texts.len() as u64,
-        offset: first as u64,
-        truncated: more,
-        mime_type: Some("application/pdf".to_owned()),
-    };
-    let text = format!(
-        "[{name}: PDF, {}]\n{text}",
-        counted(pages.total, "page", "pages")
-    );
-    Ok(ToolOutput::success(text, to_value(&details)))
-}
-
-fn picture(
-    workspace: &Workspace,
-    target: &FileTarget,
-    metadata: &Metadata,
-    source: impl io::Read,
-) -> Result<ToolOutput, ReadError> {
-    let name = workspace.display(&target.named);
-    let mut bytes = Vec::new();
-    let read = source.take(image::FILE_LIMIT + 1).read_to_end(&mut bytes);
-    read.map_err(|source| ReadError::Io {
-        path: name.clone(),
-        source,
-    })?;
-    if bytes.len() as u64 > image::FILE_LIMIT {
-        return Err(ReadError::LargeImage {
-            path: name,
-            size: metadata.len(),
-        });
-    }
-    let mut hash = ContentHash::default();
-    hash.update(&bytes);
-    let size = bytes.len();
-    let fitted = image::fit(bytes).map_err(|source| ReadError::Image {
-        path: name.clone(),
-        source,
-    })?;
-    workspace
-        .ledger
-        .record(target, Stamp::hashed(metadata, &hash), None);
-    let details = ReadDetails {
-        file_path: target.named.display().to_string(),
-        mime_type: Some(fitted.mime_type.to_owned()),
-        ..ReadDetails::default()
-    };
-    let description = fitted.description();
-    Ok(ToolOutput {
-        content: vec![
-            ContentBlock::text(format!("[{name}: {description}, {size} bytes]")),
-            ContentBlock::Image {
-                data: STANDARD.encode(&fitted.bytes),
-                mime_type: fitted.mime_type.to_owned(),
-            },
-        ],
-        details: to_value(&details),
-        status: ToolStatus::Success,
-    })
-}
-
 /// What `offset` counts in a file.
 fn unit_of(path: &str) -> &'static str {
     if notebook::is_notebook(Path::new(path)) {
@@ -423,6 +340,10 @@ fn listing(directory: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{Bench, numbered, png, text};
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use osier_llm::ContentBlock;
+
     use super::*;
 
     async fn read_text(bench: &Bench, arguments: Value) -> String {

@@ -235,6 +235,7 @@ fn answered(
                     ContentBlock::Image { data, mime_type } => {
                         picture("picture", mime_type, data, out)?;
                     }
+                    file @ ContentBlock::File { .. } => fenced("", &file.description(), out)?,
                 }
             }
         }

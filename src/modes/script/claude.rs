@@ -325,6 +325,11 @@ fn result_block(block: &ContentBlock) -> Value {
         ContentBlock::Text { text } => json!({"type": "text", "text": text}),
         ContentBlock::Image { data, mime_type } => json!({"type": "image",
             "source": {"type": "base64", "media_type": mime_type, "data": data}}),
+        ContentBlock::File {
+            data, mime_type, ..
+        } if mime_type == "application/pdf" => json!({"type": "document",
+            "source": {"type": "base64", "media_type": mime_type, "data": data}}),
+        file @ ContentBlock::File { .. } => json!({"type": "text", "text": file.description()}),
     }
 }
 

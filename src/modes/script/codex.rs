@@ -168,7 +168,7 @@ impl Format for CodexFormat {
 fn text_of(content: &[ContentBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         ContentBlock::Text { text } => Some(text.as_str()),
-        ContentBlock::Image { .. } => None,
+        ContentBlock::Image { .. } | ContentBlock::File { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -220,9 +220,10 @@ fn prompt(content: &Value) -> Result<Prompt, String> {
     for block in blocks {
         match block["type"].as_str() {
             Some("text") => texts.push(block["text"].as_str().unwrap_or_default()),
-            Some("image") if block["source"]["type"] == "base64" => {
+            Some(kind @ ("image" | "document")) if block["source"]["type"] == "base64" => {
                 let data = block["source"]["data"].as_str().unwrap_or_default();
-                let name = format!("image-{}", attachments.len() + 1);
+                let name = block["title"].as_str().map(str::to_owned);
+                let name = name.unwrap_or_else(|| format!("{kind}-{}", attachments.len() + 1));
                 let bytes = STANDARD.decode(data);
                 let bytes =
                     bytes.map_err(|error| format!("`{name}` is not valid base64: {error}"))?;
@@ -232,7 +233,7 @@ fn prompt(content: &Value) -> Result<Prompt, String> {
             kind => {
                 let kind = kind.unwrap_or("without type");
                 return Err(format!(
-                    "a block `{kind}` is not supported; send text or a base64 image"
+                    "a block `{kind}` is not supported; send text, or an image or document in base64"
                 ));
             }
         }

@@ -344,3 +344,32 @@ fn editor_without_terminals_has_no_auth_method() {
     let greeting = editor.call("initialize", json!({"protocolVersion": 1}));
     assert_eq!(greeting["authMethods"], json!([]));
 }
+
+#[test]
+fn editor_sends_a_recording() {
+    let home = Home::new();
+    let server = Server::start([Answer::says("heard")]);
+    let mut models: Value = serde_json::from_str(&server.models_json()).expect("JSON");
+    models["providers"]["here"]["models"][0]["input"] = json!(["text", "audio"]);
+    home.config("models.json", models.to_string());
+    let (mut editor, session) =
+        Editor::with_session(home.cli().args(["acp", "--model", "here/m"]), &home);
+    let blocks = json!([
+        {"type": "text", "text": "What is said?"},
+        {"type": "audio", "data": "UklGRgQAAABXQVZF", "mimeType": "audio/wav"},
+    ]);
+    let ended = editor.call(
+        "session/prompt",
+        json!({"sessionId": session, "prompt": blocks}),
+    );
+    assert_eq!(ended, json!({"stopReason": "end_turn"}));
+    let messages = server.requests()[0]["messages"].clone();
+    let content = &messages[messages.as_array().map_or(0, Vec::len) - 1]["content"];
+    let audio = json!({"type": "input_audio", "input_audio": {"data": "UklGRgQAAABXQVZF", "format": "wav"}});
+    assert!(
+        content
+            .as_array()
+            .is_some_and(|parts| parts.contains(&audio)),
+        "{content}"
+    );
+}

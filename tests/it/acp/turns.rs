@@ -134,7 +134,10 @@ fn invalid_message_is_an_error_without_side_effects() {
     let (code, message) = editor.call_error("session/prompt", wrong);
     assert_eq!(
         (code, message.as_str()),
-        (-32602, "audio is not supported; send text")
+        (
+            -32602,
+            "`recording` is not a wav, mp3, flac, ogg, aac, aiff or m4a file"
+        )
     );
     assert!(!editor.unread().contains(&"agent_message_chunk"));
     editor.running().close_input();

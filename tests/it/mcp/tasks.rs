@@ -53,6 +53,39 @@ async fn an_interrupted_task_is_cancelled_at_the_server() {
     assert_eq!(log, "start more\ncancelled a task\n");
 }
 
+/// From 2026 on the server decides that a call is a task, and the task contains the result.
+#[tokio::test]
+async fn a_task_that_the_server_starts_has_its_result_in_its_state() {
+    let place = TestProject::new();
+    let (mut open, _) = ready(&place, "more", calling("fake__build")).await;
+    let events = open.run("go").await;
+    assert_eq!(status(&events), ToolStatus::Success);
+    assert_eq!(open.last_request().last().unwrap(), "result c: two files");
+    open.close().await;
+}
+
+#[tokio::test]
+async fn a_task_that_never_ends_is_given_up_and_cancelled() {
+    let place = TestProject::new();
+    let notes = place.work().join("notes");
+    let mut server = fake("more");
+    server["env"] = json!({"MCP_NOTES": notes});
+    // A task has 30 times as long as a request.
+    server["timeout"] = json!(0.1);
+    config(&place, &json!({"fake": server}));
+    let mut open = open(&place, calling("fake__forever")).await;
+    state(&mut open, |state| state == ServerState::Ready).await;
+    let events = open.run("go").await;
+    assert!(
+        matches!(status(&events), ToolStatus::Timeout { .. }),
+        "{:?}",
+        status(&events)
+    );
+    open.close().await;
+    let log = std::fs::read_to_string(notes).unwrap();
+    assert_eq!(log, "start more\ncancelled a task\n");
+}
+
 #[tokio::test]
 async fn the_state_of_another_task_is_an_error() {
     let place = TestProject::new();

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::support::cli::{Cli, Home};
 
-/// A model that answers `answer`, is slow on `zzslow`, fails on `zzfail`, runs a command on `zztool`, and writes a
-/// summary on `zzshort`.
+/// A model that answers `answer`, is slow on `zzslow`, fails on `zzfail`, runs a command on `zztool`, writes a summary
+/// on `zzshort`, and presents a plan on `zzplan`.
 fn script() -> Value {
     let answer = json!([{"text": "answer"}, {"usage": {"input": 100, "output": 10}}]);
     json!([
@@ -26,6 +26,9 @@ fn script() -> Value {
         ]},
         {"when": {"user": "zztool"}, "repeat": true, "steps": [
             {"tool": "bash", "arguments": {"command": "echo made > made.txt"}},
+        ]},
+        {"when": {"user": "zzplan"}, "repeat": true, "steps": [
+            {"tool": "exit_plan_mode", "arguments": {"plan": "# Plan"}},
         ]},
         {"repeat": true, "steps": answer},
     ])

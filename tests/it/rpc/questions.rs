@@ -163,3 +163,47 @@ fn interface_client_receives_question_events() {
     assert_eq!(ended(&mut wire), "success");
     assert!(!wire.seen.contains("ui_request"));
 }
+
+#[test]
+fn plan_is_changed_and_approved_or_refused_with_a_reason() {
+    let home = Home::new();
+    let mut wire = RpcProcess::start(rpc(&home, &script()).args(["--permissions", "plan"]));
+    wire.call("prompt", json!({"message": "zzplan"}));
+    let request = wire.until(|line| line["method"] == "plan");
+    assert_eq!(
+        (
+            &request["method"],
+            &request["title"],
+            &request["subject"],
+            &request["modes"]
+        ),
+        (
+            &json!("plan"),
+            &json!("Approve this plan?"),
+            &json!({"type": "markdown", "text": "# Plan"}),
+            &json!(["ask", "auto", "yolo"])
+        )
+    );
+    reply(
+        &mut wire,
+        json!({"id": request["id"], "confirmed": false, "value": "Name the tests."}),
+    );
+    let end = wire.event("tool_execution_end");
+    let told = "The user wants to keep planning: Name the tests. Plan mode stays on: change the plan and present it again.";
+    assert_eq!(end["result"]["content"][0]["text"], told);
+    wire.event("agent_settled");
+
+    wire.call("prompt", json!({"message": "zzplan"}));
+    let request = wire.until(|line| line["method"] == "plan");
+    let answer = json!({"type": "approve", "mode": "auto", "plan": "# Other plan"});
+    reply(&mut wire, json!({"id": request["id"], "answer": answer}));
+    let end = wire.event("tool_execution_end");
+    let details = &end["result"]["details"];
+    assert_eq!(
+        (&details["outcome"], &details["plan"], &details["mode"]),
+        (&json!("approved"), &json!("# Other plan"), &json!("auto"))
+    );
+    wire.event("agent_settled");
+    let listed = wire.call("list_permissions", json!({}));
+    assert_eq!(listed["mode"], "auto", "{listed}");
+}

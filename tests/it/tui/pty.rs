@@ -5,6 +5,7 @@ mod crash_recovery;
 mod gnu_screen;
 mod images;
 mod llm_proxy;
+mod manual;
 mod mosh;
 mod program;
 mod repaint;

@@ -141,7 +141,8 @@ pub(super) const STATES: &[State] = &[
         hook(home, "SessionEnd")
     }),
     State {
-        settle: 1000,
+        marks: true,
+        settle: 100,
         ..arrived("a plugin in a loop", "tools", plugin)
     },
     State {
@@ -231,7 +232,8 @@ fn hook(home: &Home, event: &str) -> io::Result<Held> {
 
 fn plugin(home: &Home, _: &ModelServer) -> io::Result<Held> {
     fs::create_dir(home.home().join("plugins"))?;
-    let code = "osier.on(\"tool_call\", function() while true do pcall(function() while true do end end) end end)\n";
+    let code = "osier.on(\"tool_call\", function()\n  osier.exec(\"touch\", {\"reached\"})\n  \
+                while true do pcall(function() while true do end end) end\nend)\n";
     home.config("plugins/loop.lua", code)?;
     Ok(Box::new(()))
 }

@@ -258,6 +258,15 @@ fn attachment_block(attachment: &Attachment) -> ContentBlock {
         (AttachmentKind::Document, Some(text)) => {
             ContentBlock::text(format!("<file name=\"{name}\">\n{text}\n</file>"))
         }
+        (AttachmentKind::Document, None) if !attachment.content.is_empty() => ContentBlock::File {
+            data: attachment.content.clone(),
+            mime_type: attachment.mime_type.clone(),
+            name: name.clone(),
+            text: format!(
+                "[The attached file `{name}` ({}, {} bytes) was left out, because this model does not accept such files.]",
+                attachment.mime_type, attachment.size
+            ),
+        },
         (AttachmentKind::Document, None) => ContentBlock::text(format!(
             "[The attached file `{name}` ({}, {} bytes) has no text that could be extracted.]",
             attachment.mime_type, attachment.size

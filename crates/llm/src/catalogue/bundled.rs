@@ -97,10 +97,11 @@ impl<'a> Section<'a> {
         let context_window = columns.next()?.parse().ok()?;
         let max_tokens = columns.next()?.parse().ok()?;
         let thinking_levels = levels(columns.next()?)?;
-        let input = match columns.next()? {
+        let mut input = match columns.next()? {
             "i" => vec![Modality::Text, Modality::Image],
             _ => vec![Modality::Text],
         };
+        input.extend_from_slice(files(api, id, input.len() > 1));
         let price = price(columns.next()?)?;
         let compat = self.compat(columns.next()?)?;
         Some(Model {
@@ -189,6 +190,22 @@ fn numbers(column: &str) -> Option<[f64; 4]> {
     numbers.try_into().ok()
 }
 
+/// Recordings and documents that a model accepts, which the table does not have: by the documentation of Anthropic,
+/// Google and OpenAI, all models of these families with images.
+fn files(api: Api, id: &str, sees: bool) -> &'static [Modality] {
+    use Modality::{Audio, Pdf};
+    let family = |name: &str| sees && id.contains(name);
+    match api {
+        Api::GoogleGenerativeAi if family("gemini") => &[Audio, Pdf],
+        Api::AnthropicMessages | Api::BedrockConverse if family("claude") => &[Pdf],
+        Api::OpenaiResponses if family("gpt-") => &[Pdf],
+        Api::OpenaiChatCompletions if id.contains("gpt-audio") || id.contains("gpt-4o-audio") => {
+            &[Audio]
+        }
+        _ => &[],
+    }
+}
+
 fn tour() -> Model {
     Model {
         provider: DEMO.to_owned(),
@@ -199,7 +216,7 @@ fn tour() -> Model {
         context_window: 200_000,
         max_tokens: 8192,
         thinking_levels: vec![ThinkingLevel::Off, ThinkingLevel::Low, ThinkingLevel::High],
-        input: vec![Modality::Text, Modality::Image],
+        input: vec![Modality::Text, Modality::Image, Modality::Pdf],
         price: Price::default(),
         headers: BTreeMap::new(),
         compat: Compat::default(),
@@ -281,7 +298,7 @@ mod tests {
         assert!(count(|model| model.price.cache_read > 0.0) > 500);
         assert!(count(|model| !model.price.tiers.is_empty()) > 100);
         assert!(count(Model::can_think) > 700);
-        assert!(count(Model::accepts_images) > 700);
+        assert!(count(|model| model.accepts(crate::Modality::Image)) > 700);
     }
 
     #[test]
@@ -356,7 +373,7 @@ mod tests {
             context_window: 1_000_000,
             max_tokens: 128_000,
             thinking_levels: levels,
-            input: vec![Modality::Text, Modality::Image],
+            input: vec![Modality::Text, Modality::Image, Modality::Pdf],
             price: Price {
                 input: 0.1,
                 output: 0.5,

@@ -324,7 +324,9 @@ mod tests {
             models[0].thinking_levels,
             [ThinkingLevel::Off, ThinkingLevel::Low]
         );
-        assert!(models[0].accepts_images() && !models[1].accepts_images());
+        assert!(
+            models[0].accepts(crate::Modality::Image) && !models[1].accepts(crate::Modality::Image)
+        );
         assert_eq!(
             models[2].base_url,
             format!("http://127.0.0.1:{}/v1", probes[1].port)

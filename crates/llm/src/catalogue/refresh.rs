@@ -291,9 +291,14 @@ impl Fact {
             return Some(DocumentEntry::Other);
         }
         let mut input = vec![Modality::Text];
-        if listed("/modalities/input", "image") {
-            input.push(Modality::Image);
-        }
+        let kinds = [
+            ("image", Modality::Image),
+            ("audio", Modality::Audio),
+            ("pdf", Modality::Pdf),
+        ];
+        let kinds = kinds.iter();
+        let listed = kinds.filter(|(name, _)| listed("/modalities/input", name));
+        input.extend(listed.map(|(_, kind)| *kind));
         let name = value.get("name").and_then(Value::as_str).unwrap_or(id);
         let name = text::sanitize(name);
         Some(DocumentEntry::Fact(Self {
@@ -401,7 +406,7 @@ mod tests {
 
     fn fact(id: &str, price: f64) -> Value {
         json!({"id": id, "name": id.to_uppercase(), "tool_call": true, "reasoning": true,
-            "modalities": {"input": ["text", "image"], "output": ["text"]},
+            "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]},
             "limit": {"context": 400_000, "output": 64_000},
             "cost": {"input": price, "output": 5.0, "cache_read": 0.1,
                      "context_over_200k": {"input": 2.0 * price, "output": 9.0}}})

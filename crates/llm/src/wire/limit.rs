@@ -9,6 +9,9 @@ const MIN_OUTPUT: u64 = 1024;
 /// Approximate tokens of an image.
 const IMAGE_TOKENS: u64 = 1600;
 
+/// Characters of the base64 of a recording or document that count as a byte of text.
+const FILE_BYTES: usize = 16;
+
 /// The output limit of a request: that of the caller or the model, limited to the remaining context window.
 /// The prompt is estimated at three bytes per token, which is too high.
 pub(crate) fn output_limit(request: &Request) -> u64 {
@@ -62,6 +65,9 @@ impl Weight {
             match block {
                 ContentBlock::Text { text } => self.bytes += text.len(),
                 ContentBlock::Image { .. } => self.images += 1,
+                ContentBlock::File { data, text, .. } => {
+                    self.bytes += text.len() + data.len() / FILE_BYTES;
+                }
             }
         }
     }

@@ -8,6 +8,8 @@ mod anthropic;
 mod bedrock;
 mod binding;
 mod cache_marks;
+#[cfg(test)]
+mod file_tests;
 mod format;
 mod google;
 #[cfg(test)]

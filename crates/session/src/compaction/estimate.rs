@@ -7,6 +7,8 @@ use osier_llm::{AssistantBlock, ContentBlock, Message, StopReason, ToolSpec};
 
 /// Tokens of an image, whatever its size.
 const IMAGE: u64 = 1_200;
+/// Characters of the base64 of a recording or document that are a token.
+const FILE_BYTES: u64 = 64;
 /// Overhead of every message.
 const ENVELOPE: u64 = 4;
 
@@ -36,6 +38,7 @@ fn blocks(content: &[ContentBlock]) -> u64 {
     let tokens = content.iter().map(|block| match block {
         ContentBlock::Text { text } => text_tokens(text),
         ContentBlock::Image { .. } => IMAGE,
+        ContentBlock::File { data, text, .. } => text_tokens(text) + data.len() as u64 / FILE_BYTES,
     });
     tokens.sum()
 }

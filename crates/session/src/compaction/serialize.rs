@@ -45,6 +45,7 @@ fn blocks(content: &[ContentBlock], limit: usize) -> String {
     let texts = content.iter().map(|block| match block {
         ContentBlock::Text { text } => shortened(text, limit),
         ContentBlock::Image { .. } => "[an image]".to_owned(),
+        file @ ContentBlock::File { .. } => file.description().into_owned(),
     });
     texts.collect::<Vec<_>>().join("\n")
 }

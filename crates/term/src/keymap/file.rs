@@ -113,7 +113,7 @@ pub(super) fn read<C: Copy + Display>(
     }
     sort::by_key(&mut reader.entries, |entry| entry.offset);
     reader.find_conflicts();
-    let entries = reader.entries;
+    let entries = last_of_each(reader.entries);
     let problems = reader.document.finish();
     let problems = name_first_lines(problems, &source.text);
     (entries, header_of(&table), problems)
@@ -227,6 +227,17 @@ impl<C: Copy + Display> Reader<'_, C> {
             keep
         });
     }
+}
+
+/// The last entry for each sequence of keys: one that the file itself takes back must not remove
+/// bindings of the keymap it extends.
+fn last_of_each<C>(entries: Vec<KeymapEntry<C>>) -> Vec<KeymapEntry<C>> {
+    let mut last: Vec<KeymapEntry<C>> = Vec::new();
+    for entry in entries {
+        last.retain(|earlier| (&earlier.context, &earlier.keys) != (&entry.context, &entry.keys));
+        last.push(entry);
+    }
+    last
 }
 
 /// Adds the line of the first key to the parser's error for a duplicate key, which lacks it.

@@ -266,6 +266,20 @@ fn later_files_override_and_unbind() {
     );
 }
 
+/// A binding that the file takes back further down leaves the inherited ones in place.
+#[test]
+fn binding_taken_back_in_the_same_file_removes_nothing() {
+    let base = "[editor]\n\"ctrl+x ctrl+s\" = \"submit\"\n";
+    let file = "[editor]\n\"ctrl+x\" = \"undo\"\n\"CTRL+X\" = \"\"\n";
+    let (keymap, problems) = load(&[base, file]);
+    assert_eq!(problems, [""; 0]);
+    let all: Vec<_> = keymap
+        .all()
+        .map(|(_, keys, action)| (keys, action))
+        .collect();
+    assert_eq!(all, [("ctrl+x ctrl+s".to_owned(), "submit")]);
+}
+
 #[test]
 fn unbound_keys_stay_free_of_later_additions() {
     let default = "[global]\n\"ctrl+x\" = \"help\"\n";

@@ -1,6 +1,6 @@
 //! Parses a theme file. Reports every problem with its position; valid entries still apply.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ratatui::style::Modifier;
@@ -46,7 +46,7 @@ const MODIFIERS: [(&str, Modifier); 6] = [
 type Value<'a> = Spanned<DeValue<'a>>;
 
 /// Named colours of a theme.
-pub(super) type Palette = HashMap<String, Colour>;
+pub(super) type Palette = BTreeMap<String, Colour>;
 
 /// The part of a theme that is needed to find its parent.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl ThemeFile {
 
 struct Reader<'a> {
     document: Document<'a>,
-    palette: HashMap<String, Colour>,
+    palette: BTreeMap<String, Colour>,
 }
 
 impl Reader<'_> {

@@ -3,16 +3,19 @@
 
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
+use std::ops::Range;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use osier_base::process::limit_own;
 use osier_base::terminal_output;
 use osier_base::text::{head_bytes, sanitize};
 use pdf_extract::{Document, PlainTextOutput, output_doc_page};
 use serde_json::json;
 
-use super::{LIMIT, TEXT};
+use super::{DOCUMENT, LIMIT, SHOWN, TEXT};
 
 /// The name of the hidden subcommand.
 pub const NAME: &str = "__pdf";
@@ -61,6 +64,8 @@ fn extract(first: u32, count: u32) -> Result<(), String> {
     let total = document.get_pages().len();
     write(&json!({ "total": total }));
     let mut written = 0;
+    let mut end = first;
+    let mut is_blank = false;
     for page in (first..).take(count as usize) {
         if page as usize > total || written >= TEXT {
             break;
@@ -73,8 +78,27 @@ fn extract(first: u32, count: u32) -> Result<(), String> {
             break;
         }
         write(&json!({ "text": text }));
+        end = page + 1;
+        is_blank |= text.trim().is_empty();
+    }
+    if is_blank && (end - first) as usize <= SHOWN {
+        let cut = move || only(document, first..end);
+        if let Ok(Some(pages)) = panic::catch_unwind(AssertUnwindSafe(cut)) {
+            write(&json!({ "document": STANDARD.encode(pages) }));
+        }
     }
     Ok(())
+}
+
+/// A document with these pages, if it is small enough.
+fn only(mut document: Document, pages: Range<u32>) -> Option<Vec<u8>> {
+    let numbers = document.get_pages().into_keys();
+    let others: Vec<u32> = numbers.filter(|page| !pages.contains(page)).collect();
+    document.delete_pages(&others);
+    document.prune_objects();
+    let mut bytes = Vec::new();
+    document.save_to(&mut bytes).ok()?;
+    (bytes.len() <= DOCUMENT).then_some(bytes)
 }
 
 fn text_of(document: &Document, page: u32) -> Result<String, String> {

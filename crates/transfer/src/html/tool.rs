@@ -252,6 +252,7 @@ fn content(
                 }
                 None => html.push_str("<p class=empty>an image that is not shown</p>"),
             },
+            file @ ContentBlock::File { .. } => html.push_str(&output(&file.description())),
         }
     }
     if html.is_empty() {

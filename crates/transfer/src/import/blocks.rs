@@ -90,6 +90,21 @@ pub(super) fn prompt(blocks: Vec<ContentBlock>, timestamp: i64) -> UserMessage {
                     preview: None,
                 });
             }
+            ContentBlock::File {
+                data,
+                mime_type,
+                name,
+                ..
+            } => prompt.attachments.push(Attachment {
+                id: ids::prefixed("file"),
+                kind: AttachmentKind::Document,
+                file_name: name,
+                size: data.len() as u64 / 4 * 3,
+                content: data,
+                mime_type,
+                extracted_text: None,
+                preview: None,
+            }),
         }
     }
     prompt

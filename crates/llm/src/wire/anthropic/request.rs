@@ -268,6 +268,16 @@ fn content(block: &ContentBlock) -> Value {
             "type": "image",
             "source": {"type": "base64", "media_type": mime_type, "data": data},
         }),
+        ContentBlock::File {
+            data,
+            mime_type,
+            name,
+            ..
+        } => json!({
+            "type": "document",
+            "source": {"type": "base64", "media_type": mime_type, "data": data},
+            "title": name,
+        }),
     }
 }
 

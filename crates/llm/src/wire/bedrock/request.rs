@@ -143,6 +143,24 @@ fn content(block: &ContentBlock) -> Value {
             let format = mime_type.strip_prefix("image/").unwrap_or("png");
             json!({"image": {"format": format, "source": {"bytes": data}}})
         }
+        ContentBlock::File { data, name, .. } => json!({"document": {
+            "format": "pdf",
+            "name": document_name(name),
+            "source": {"bytes": data},
+        }}),
+    }
+}
+
+/// Letters, digits, single spaces, hyphens, parentheses and brackets are accepted.
+fn document_name(name: &str) -> String {
+    let accepted = |char: char| char.is_ascii_alphanumeric() || "-()[]".contains(char);
+    let words = name.split(|char| !accepted(char));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let name: String = words.join(" ").chars().take(100).collect();
+    if name.is_empty() {
+        "document".to_owned()
+    } else {
+        name
     }
 }
 

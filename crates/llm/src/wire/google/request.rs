@@ -166,10 +166,10 @@ fn add_result(sent: &mut Vec<Sent>, part: Value) {
     }
 }
 
-/// Adds the images of the previous results, for models that accept images only in user contents.
+/// Adds the images and files of the previous results, for models that accept them only in user contents.
 fn show(pictures: &mut Vec<Value>, sent: &mut Vec<Sent>) {
     if !pictures.is_empty() {
-        let mut parts = vec![json!({"text": "Images of the tool results:"})];
+        let mut parts = vec![json!({"text": "Files of the tool results:"})];
         parts.append(pictures);
         add(sent, "user", parts);
     }
@@ -179,6 +179,17 @@ fn part(block: &ContentBlock) -> Value {
     match block {
         ContentBlock::Text { text } => json!({ "text": text }),
         ContentBlock::Image { data, mime_type } => {
+            json!({"inlineData": {"mimeType": mime_type, "data": data}})
+        }
+        ContentBlock::File {
+            data, mime_type, ..
+        } => {
+            // Google's name of this type.
+            let mime_type = if mime_type == "audio/mpeg" {
+                "audio/mp3"
+            } else {
+                mime_type
+            };
             json!({"inlineData": {"mimeType": mime_type, "data": data}})
         }
     }
@@ -253,9 +264,12 @@ fn tool_result(
     let texts = result.content.iter().filter_map(ContentBlock::as_text);
     let text = texts.collect::<Vec<_>>().join("\n");
     let is_image = |block: &&ContentBlock| matches!(block, ContentBlock::Image { .. });
+    let is_file = |block: &&ContentBlock| matches!(block, ContentBlock::File { .. });
     let images: Vec<Value> = result.content.iter().filter(is_image).map(part).collect();
+    let files: Vec<Value> = result.content.iter().filter(is_file).map(part).collect();
+    let follows = !files.is_empty() || (!images.is_empty() && !compat.images_in_results);
     let output = match text.as_str() {
-        "" if !images.is_empty() && !compat.images_in_results => "(see the image that follows)",
+        "" if follows => "(see the file that follows)",
         "" if !images.is_empty() => "(see the image)",
         text => &or_note(text),
     };
@@ -271,5 +285,6 @@ fn tool_result(
     } else {
         pictures.extend(images);
     }
+    pictures.extend(files);
     json!({ "functionResponse": response })
 }

@@ -274,7 +274,7 @@ fn conversation_of_another_vendor_is_encoded() {
                     {"functionResponse": {"name": "read", "response": {"output": "two"}}},
                 ]},
                 {"role": "user", "parts": [
-                    {"text": "Images of the tool results:"},
+                    {"text": "Files of the tool results:"},
                     {"inlineData": {"mimeType": "image/png", "data": "AAAA"}},
                     {"text": "hurry"},
                 ]},

@@ -99,7 +99,7 @@ fn texts(content: &[ContentBlock]) -> String {
 fn images(content: &[ContentBlock]) -> Vec<Value> {
     let images = content.iter().filter_map(|block| match block {
         ContentBlock::Image { data, .. } => Some(data.as_str().into()),
-        ContentBlock::Text { .. } => None,
+        ContentBlock::Text { .. } | ContentBlock::File { .. } => None,
     });
     images.collect()
 }

@@ -186,25 +186,41 @@ fn part(block: &ContentBlock) -> Value {
             "type": "image_url",
             "image_url": {"url": format!("data:{mime_type};base64,{data}")},
         }),
+        ContentBlock::File {
+            data, mime_type, ..
+        } if mime_type.starts_with("audio/") => {
+            let format = if mime_type == "audio/wav" {
+                "wav"
+            } else {
+                "mp3"
+            };
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+        }
+        ContentBlock::File {
+            data,
+            mime_type,
+            name,
+            ..
+        } => json!({"type": "file", "file": {
+            "filename": name,
+            "file_data": format!("data:{mime_type};base64,{data}"),
+        }}),
     }
 }
 
-/// The text of a result. Its images are added to `pictures`, because this role accepts only text.
-fn tool_result(result: &ToolResult, compat: &Compat, pictures: &mut Vec<Value>) -> Value {
+/// The text of a result. Its images and files are added to `shown`, because this role accepts only text.
+fn tool_result(result: &ToolResult, compat: &Compat, shown: &mut Vec<Value>) -> Value {
     let texts: Vec<&str> = result
         .content
         .iter()
         .filter_map(ContentBlock::as_text)
         .collect();
-    let images = result
-        .content
-        .iter()
-        .filter(|block| matches!(block, ContentBlock::Image { .. }));
-    let before = pictures.len();
-    pictures.extend(images.map(part));
+    let files = result.content.iter().filter(|block| block.data().is_some());
+    let before = shown.len();
+    shown.extend(files.map(part));
     let text = texts.join("\n");
     let content = match text.as_str() {
-        "" if pictures.len() > before => "(see the image that follows)".into(),
+        "" if shown.len() > before => "(see the file that follows)".into(),
         text => or_note(text),
     };
     let mut message = json!({
@@ -218,11 +234,11 @@ fn tool_result(result: &ToolResult, compat: &Compat, pictures: &mut Vec<Value>) 
     message
 }
 
-/// Adds a user message with the images of the previous tool results.
-fn show(pictures: &mut Vec<Value>, compat: &Compat, sent: &mut Vec<Value>) {
-    if !pictures.is_empty() {
-        let mut content = vec![json!({"type": "text", "text": "Images of the tool results:"})];
-        content.append(pictures);
+/// Adds a user message with the images and files of the previous tool results.
+fn show(shown: &mut Vec<Value>, compat: &Compat, sent: &mut Vec<Value>) {
+    if !shown.is_empty() {
+        let mut content = vec![json!({"type": "text", "text": "Files of the tool results:"})];
+        content.append(shown);
         say(&content.into(), compat, sent);
     }
 }

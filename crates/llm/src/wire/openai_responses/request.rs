@@ -167,13 +167,22 @@ fn part(block: &ContentBlock) -> Value {
             "detail": "auto",
             "image_url": format!("data:{mime_type};base64,{data}"),
         }),
+        ContentBlock::File {
+            data,
+            mime_type,
+            name,
+            ..
+        } => json!({
+            "type": "input_file",
+            "filename": name,
+            "file_data": format!("data:{mime_type};base64,{data}"),
+        }),
     }
 }
 
-/// Text without images is sent as a string, which every server accepts.
+/// Text alone is sent as a string, which every server accepts.
 fn output(result: &ToolResult) -> Value {
-    let is_image = |block: &ContentBlock| matches!(block, ContentBlock::Image { .. });
-    if result.content.iter().any(is_image) {
+    if result.content.iter().any(|block| block.data().is_some()) {
         return result.content.iter().map(part).collect();
     }
     let texts = result.content.iter().filter_map(ContentBlock::as_text);

@@ -101,7 +101,9 @@ impl ToolCell {
                 let blocks = result.result.content.iter();
                 let text = blocks.map(|block| match block {
                     ContentBlock::Text { text } => text.len(),
-                    ContentBlock::Image { data, .. } => data.len(),
+                    ContentBlock::Image { data, .. } | ContentBlock::File { data, .. } => {
+                        data.len()
+                    }
                 });
                 text.sum::<usize>() + weight_of(&result.details)
             }
@@ -177,7 +179,7 @@ impl ToolCell {
         };
         content.iter().filter_map(|block| match block {
             ContentBlock::Image { data, .. } => Some(data.as_str()),
-            ContentBlock::Text { .. } => None,
+            ContentBlock::Text { .. } | ContentBlock::File { .. } => None,
         })
     }
 
@@ -268,11 +270,6 @@ fn result_text(result: &ToolResultMessage) -> Cow<'_, str> {
     if let [ContentBlock::Text { text }] = result.result.content.as_slice() {
         return Cow::Borrowed(text);
     }
-    let parts = result.result.content.iter().map(|block| match block {
-        ContentBlock::Text { text } => text.clone(),
-        ContentBlock::Image { mime_type, data } => {
-            format!("[{mime_type}, {} bytes]", data.len() / 4 * 3)
-        }
-    });
+    let parts = result.result.content.iter().map(ContentBlock::description);
     Cow::Owned(parts.collect::<Vec<_>>().join("\n"))
 }
