@@ -4,9 +4,10 @@ use osier_agent::{RunOutcome, Severity};
 use osier_llm::{Price, Script, Usage};
 use osier_protocol::{Budget, BudgetState, BudgetUse, Event, Op};
 use osier_session::SessionChoice;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::cli::Home;
+use crate::support::model_server::{Answer, Server};
 use crate::support::session::{OpenSession, TestProject};
 
 fn usage(tokens: u64) -> Usage {
@@ -195,6 +196,40 @@ async fn subagents_and_summaries_count() {
         (calls, calls > 3),
         "{seen:#?}"
     );
+}
+
+/// The result has the type that programs for Claude Code know.
+#[test]
+fn used_up_dollars_are_the_result_of_a_script() {
+    let home = Home::new();
+    let usage = r#"data: {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 5}}"#;
+    let call = Answer::stream()
+        .raw(&format!("{usage}\n\n"))
+        .call("a", "ls", &json!({}));
+    let server = Server::start([call]);
+    let mut models: Value = serde_json::from_str(&server.models_json()).expect("JSON");
+    models["providers"]["here"]["models"][0]["cost"] = json!({"input": 1000, "output": 1000});
+    home.config("models.json", models.to_string());
+    let cli = home
+        .cli()
+        .args(["-m", "here/m", "-p", "--max-budget-usd", "0.01"]);
+    let ended = cli.args(["--output-format", "json", "go"]).run();
+    let result: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(
+        (
+            ended.code,
+            &result["subtype"],
+            &result["is_error"],
+            &result["num_turns"]
+        ),
+        (
+            Some(1),
+            &json!("error_max_budget_usd"),
+            &json!(true),
+            &json!(1)
+        )
+    );
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]

@@ -19,13 +19,15 @@ pub enum ToolForm {
 
 /// Beginnings of ids, without the part before a slash, and what models with such ids are trained with. The first row that
 /// fits counts.
-const FORMS: [(&str, ToolForm); 6] = [
+const FORMS: [(&str, ToolForm); 7] = [
     ("gpt-oss", ToolForm::Edit),
     ("gpt-3", ToolForm::Edit),
     ("gpt-4", ToolForm::Edit),
     ("gpt-", ToolForm::Patch),
     ("codex", ToolForm::Patch),
     ("gemini-", ToolForm::Gemini),
+    // Trained with Qwen Code, which has the tools of Gemini CLI.
+    ("qwen3-coder", ToolForm::Gemini),
 ];
 
 /// What the system prompt says in addition, where public evidence shows that models of a kind work better with it. See
@@ -179,7 +181,10 @@ mod tests {
             ("gemini-3-pro", ToolForm::Gemini),
             ("google/gemini-2.5-flash", ToolForm::Gemini),
             ("claude-opus-5-5", ToolForm::Edit),
-            ("qwen3-coder", ToolForm::Edit),
+            ("qwen3-coder", ToolForm::Gemini),
+            ("qwen/qwen3-coder-plus", ToolForm::Gemini),
+            ("kimi-k2.6", ToolForm::Edit),
+            ("devstral-medium-2512", ToolForm::Edit),
             ("my-gpt-5", ToolForm::Edit),
         ] {
             assert_eq!(ToolForm::of(id), expected, "{id}");

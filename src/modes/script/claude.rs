@@ -12,7 +12,7 @@ use osier_agent::{ToolResultMessage, ToolStatus};
 use osier_base::ids;
 use osier_extensions::hooks::names;
 use osier_llm::{AssistantBlock, AssistantMessage, ContentBlock, Delta, StopReason, Usage};
-use osier_protocol::{Event, PermissionMode, Prompt, final_text};
+use osier_protocol::{BudgetState, Event, PermissionMode, Prompt, final_text};
 
 /// Which lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,7 @@ pub struct ClaudeFormat {
     model: String,
     mode: PermissionMode,
     tools: Vec<String>,
+    budget: BudgetState,
     run: Totals,
 }
 
@@ -80,6 +81,7 @@ impl ClaudeFormat {
             model: String::new(),
             mode: PermissionMode::default(),
             tools: Vec::new(),
+            budget: BudgetState::default(),
             run: Totals::new(),
         }
     }
@@ -222,6 +224,11 @@ impl ClaudeFormat {
         )
     }
 
+    fn is_cost_used_up(&self) -> bool {
+        let limit = self.budget.limits.cost;
+        limit.is_some_and(|limit| self.budget.used.cost >= limit)
+    }
+
     /// A line with what each has.
     fn line(&self, mut line: Value) -> Value {
         line["session_id"] = json!(self.session);
@@ -250,6 +257,10 @@ impl Format for ClaudeFormat {
                 self.mode = *mode;
                 Vec::new()
             }
+            Event::Budget { budget } => {
+                self.budget = *budget;
+                Vec::new()
+            }
             Event::Agent(event) => self.agent_event(event),
             _ => Vec::new(),
         };
@@ -276,6 +287,7 @@ impl Format for ClaudeFormat {
         let (subtype, is_error) = match &end.outcome {
             RunOutcome::Completed => ("success", false),
             RunOutcome::MaxTurns { .. } => ("error_max_turns", true),
+            RunOutcome::Stopped { .. } if self.is_cost_used_up() => ("error_max_budget_usd", true),
             _ => ("error_during_execution", true),
         };
         let milliseconds = u64::try_from(run.start.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -93,9 +93,11 @@ async fn tools_that_a_call_adds_are_offered_in_the_same_turn_at_the_end() {
         .turn(|turn| turn.text("done"));
     let (mut open, _) = ready(&place, "more", script).await;
     open.run("go").await;
-    let mut expected = ["echo", "sprout", "sample", "research", "forever", "swap"]
-        .map(|name| format!("fake__{name}"))
-        .to_vec();
+    let mut expected = [
+        "echo", "sprout", "sample", "research", "forever", "swap", "build",
+    ]
+    .map(|name| format!("fake__{name}"))
+    .to_vec();
     // The server lists it first.
     expected.push("fake__after".to_owned());
     assert_eq!(offered(&open), expected);
