@@ -308,16 +308,16 @@ impl Footer {
 
     fn diagnostics(&self) -> Vec<Span> {
         let counts = DiagnosticCounts::of(&self.code_servers);
-        let errors = text::counted(counts.errors, "error", "errors");
-        let warnings = text::counted(counts.warnings, "warning", "warnings");
+        let errors = || text::counted(counts.errors, "error", "errors");
+        let warnings = || text::counted(counts.warnings, "warning", "warnings");
         match (counts.errors, counts.warnings) {
             (0, 0) => Vec::new(),
-            (0, _) => spans_of(warnings, Token::Warning),
-            (_, 0) => spans_of(errors, Token::Error),
+            (0, _) => spans_of(warnings(), Token::Warning),
+            (_, 0) => spans_of(errors(), Token::Error),
             _ => vec![
-                Span::new(errors, Token::Error),
+                Span::new(errors(), Token::Error),
                 Span::new(if self.linear { ", " } else { " " }, Token::Footer),
-                Span::new(warnings, Token::Warning),
+                Span::new(warnings(), Token::Warning),
             ],
         }
     }
