@@ -179,8 +179,7 @@ mod tests {
                 None
             )
         );
-        let large = folder.path().join("large.pdf");
-        std::fs::write(&large, b"%PDF-1.7").unwrap();
+        let large = file("large.pdf", b"%PDF-1.7");
         let opened = std::fs::File::options().write(true).open(&large).unwrap();
         opened.set_len(media::LIMIT + 1).unwrap();
         assert!(matches!(

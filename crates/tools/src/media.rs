@@ -8,10 +8,12 @@ use crate::pdf;
 /// Bytes of a recording, and of a document, at most: providers limit a request to 20 MB and more.
 pub const LIMIT: u64 = 14 * 1024 * 1024;
 
+pub const PDF: &str = "application/pdf";
+
 /// The MIME type of a recording or a PDF, from the start of the file.
 pub fn media_type(start: &[u8]) -> Option<&'static str> {
     if pdf::is_pdf(start) {
-        return Some("application/pdf");
+        return Some(PDF);
     }
     let form = start.get(8..12).unwrap_or_default();
     match start {

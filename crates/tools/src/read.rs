@@ -21,7 +21,7 @@ use super::file_access::{FileTarget, reason};
 use super::file_states::Stamp;
 use super::line_window::{Scan, Window, scan};
 use super::notebook;
-use super::pdf::{self, PdfError};
+use super::pdf::PdfError;
 use super::spellings;
 use super::workspace::Workspace;
 use crate::image::{self, ImageError};
@@ -160,6 +160,18 @@ impl Tool for ReadTool {
     }
 }
 
+/// Refuses files that are no text in UTF-8, by their start.
+fn check_text(start: &[u8], name: &str, size: u64) -> Result<(), ReadError> {
+    let path = name.to_owned();
+    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
+        return Err(ReadError::Utf16 { path });
+    }
+    if start.contains(&0) {
+        return Err(ReadError::Binary { path, size });
+    }
+    Ok(())
+}
+
 fn read(
     workspace: &Workspace,
     target: &FileTarget,
@@ -190,21 +202,14 @@ fn read(
     if image::image_type(start).is_some() {
         return binary::picture(workspace, target, &metadata, source);
     }
-    if let Some(mime_type) = media::media_type(start).filter(|kind| kind.starts_with("audio/")) {
-        return binary::recording(workspace, target, &metadata, source, mime_type);
+    match media::media_type(start) {
+        Some(media::PDF) => {
+            return binary::pdf_pages(workspace, target, &metadata, source, arguments);
+        }
+        Some(audio) => return binary::recording(workspace, target, &metadata, source, audio),
+        None => {}
     }
-    if pdf::is_pdf(start) {
-        return binary::pdf_pages(workspace, target, &metadata, source, arguments);
-    }
-    if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
-        return Err(ReadError::Utf16 { path: name });
-    }
-    if start.contains(&0) {
-        return Err(ReadError::Binary {
-            path: name,
-            size: metadata.len(),
-        });
-    }
+    check_text(start, &name, metadata.len())?;
     if notebook::is_notebook(path) && metadata.len() <= notebook::LIMIT {
         let mut content = String::new();
         source.read_to_string(&mut content).map_err(failed)?;

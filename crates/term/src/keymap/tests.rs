@@ -145,6 +145,7 @@ const ACTIONS: &[&str] = &[
     "next_file",
     "previous_hunk",
     "next_hunk",
+    "next_problem",
     "other_range",
     "diff_layout",
     "accept_hunk",
