@@ -68,6 +68,7 @@ fn every_family_gets_the_tools_that_it_is_trained_with() {
         ("gpt_as_functions", "gpt-6-luna", "openai-chat-completions"),
         ("gemini", "gemini-3-pro", "google-generative-ai"),
         ("qwen", "qwen3-coder", "openai-chat-completions"),
+        ("kimi", "kimi-k2.6", "openai-chat-completions"),
         ("gpt_4_1", "gpt-4.1", "openai-responses"),
     ] {
         let request = request(id, api, "");

@@ -61,6 +61,7 @@ mod program;
 mod prompt_cache;
 mod questions;
 mod real_model;
+mod reminders;
 mod rpc;
 mod safety_settings;
 #[cfg(target_os = "linux")]

@@ -26,6 +26,7 @@ impl TestProject {
             home: tempfile::tempdir().unwrap(),
         };
         std::fs::create_dir(place.work()).unwrap();
+        place.write("osier/settings.toml", "describe_environment = false\n");
         place
     }
 

@@ -100,8 +100,8 @@ pub trait Interceptor: Send + Sync + fmt::Debug {
 
     /// Called before a request, after everything else that is new. The messages are stored and end the conversation, so
     /// that the earlier part of it stays cached.
-    fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
-        Vec::new()
+    fn reminders<'a>(&'a self, _agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
+        ready(Vec::new()).boxed()
     }
 
     /// Called before a request; can change its context.

@@ -15,6 +15,11 @@ pub fn rfc3339(milliseconds: i64) -> String {
         .to_string()
 }
 
+/// Today in the time zone of the user, with the day of the week: `2026-11-26, Thursday`.
+pub fn today() -> String {
+    jiff::Zoned::now().strftime("%Y-%m-%d, %A").to_string()
+}
+
 /// A readable duration: `340ms`, `4.2s`, `3m 05s`, `2h 04m`.
 pub fn human_duration(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;

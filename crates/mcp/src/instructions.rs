@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use osier_agent::{AgentAccess, AgentMessage, CustomMessage, Interceptor};
 use osier_base::{clock, text, visible};
 use osier_protocol::ServerState;
@@ -87,7 +88,14 @@ impl Interceptor for Instructions {
         !self.current().is_empty()
     }
 
-    fn reminders(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+    fn reminders<'a>(&'a self, agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
+        ready(self.news(agent)).boxed()
+    }
+}
+
+impl Instructions {
+    /// What the model does not know yet.
+    fn news(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
         let messages = agent.messages();
         let of_servers = |message: &Arc<AgentMessage>| match &**message {
             AgentMessage::Custom(message) if message.kind == KIND => Some(message.clone()),

@@ -81,6 +81,7 @@ mod plugins;
 mod private_files;
 mod prompt;
 mod questions;
+mod reminders;
 mod review;
 mod safety;
 mod sampling;

@@ -76,7 +76,7 @@ fn describe(cwd: &Path) -> Event {
 const LINK_LIMIT: u64 = 16 * 1024;
 
 /// The branch checked out in the repository around `cwd`, or the start of a detached commit.
-fn branch(cwd: &Path) -> Option<String> {
+pub(crate) fn branch(cwd: &Path) -> Option<String> {
     let head = git_folder(cwd)?.join("HEAD");
     let head = regular_file::read_text(&head, LINK_LIMIT).ok()?;
     let head = head.trim();

@@ -37,6 +37,7 @@ impl Default for Settings {
             answer_timeout: 3_600,
             background_after: 600,
             budget: Budget::default(),
+            describe_environment: true,
             loop_guard: true,
             lsp: true,
             lsp_servers: Vec::new(),

@@ -97,6 +97,8 @@ pub struct Settings {
     pub background_after: u64,
     /// The budget of each session.
     pub budget: Budget,
+    /// Whether the model is told where it works.
+    pub describe_environment: bool,
     /// Whether a model that repeats its tool calls is stopped.
     pub loop_guard: bool,
     /// Whether language servers run.

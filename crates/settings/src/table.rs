@@ -280,6 +280,16 @@ pub const SETTINGS: &[Setting] = &[
         }),
     },
     flag(
+        "describe_environment",
+        "true",
+        "Whether the first request of a session describes date, system, shell, git, files and the limits of the sandbox.",
+        |settings, value| {
+            value
+                .as_bool()
+                .map(|value| settings.describe_environment = value)
+        },
+    ),
+    flag(
         "loop_guard",
         "true",
         "Whether osier stops a model that repeats the same tool calls with the same results.",

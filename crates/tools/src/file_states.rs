@@ -187,6 +187,8 @@ struct Known {
     by_command: bool,
     /// Another program changed it too: the stamp is not one of the file.
     is_outdated: bool,
+    /// The change by another program that the model was last told about: the state of the file, if it was still there.
+    told: Option<Option<Stamp>>,
     /// The time of the record, as their number.
     record: u64,
 }
@@ -220,6 +222,7 @@ impl Known {
             text: text.filter(|text| text.len() <= MAX_TEXT).map(Arc::from),
             by_command: false,
             is_outdated: false,
+            told: None,
             record: 0,
         }
     }
@@ -306,6 +309,44 @@ impl Ledger {
         let is_unchanged = |(path, stamp): &(PathBuf, Stamp)| stamp.matches(path, Name::Own, None);
         let unchanged = states.into_iter().filter(is_unchanged);
         unchanged.map(|(path, _)| path).collect()
+    }
+
+    /// The known files that another program has changed or removed since, each change once.
+    pub(super) fn changed_by_others(&self) -> Vec<PathBuf> {
+        let states: Vec<(PathBuf, Known)> = {
+            let seen = self.lock();
+            let states = seen.states.iter().filter(|(_, known)| !known.is_outdated);
+            states
+                .map(|(path, known)| (path.clone(), known.clone()))
+                .collect()
+        };
+        let mut changed = Vec::new();
+        for (path, known) in states {
+            let last = known.told.unwrap_or(Some(known.stamp));
+            let is_unchanged = match &last {
+                Some(last) => last.matches(&path, Name::Own, None),
+                None => fs::symlink_metadata(&path).is_err(),
+            };
+            if is_unchanged {
+                continue;
+            }
+            let now = state_of(&path).map(|(stamp, _)| stamp);
+            let is_same = match (&last, &now) {
+                (Some(last), Some(now)) => last.is_same(now),
+                (last, now) => last.is_none() && now.is_none(),
+            };
+            let mut seen = self.lock();
+            let current = seen.states.get_mut(&path);
+            let Some(current) = current.filter(|current| current.record == known.record) else {
+                continue;
+            };
+            current.told = Some(now);
+            if !is_same {
+                changed.push(path);
+            }
+        }
+        changed.sort_unstable();
+        changed
     }
 
     /// Records the changes of a command that has ended. Of `before`, which were unchanged before it ran, those that

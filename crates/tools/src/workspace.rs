@@ -216,6 +216,16 @@ impl Workspace {
         true
     }
 
+    /// The program that runs commands.
+    pub fn shell_program(&self) -> &Path {
+        &self.shell.program
+    }
+
+    /// The known files that another program has changed or removed since, each change once. Blocks.
+    pub fn changed_by_others(&self) -> Vec<PathBuf> {
+        self.ledger.changed_by_others()
+    }
+
     pub(super) fn jobs_changed(&self) {
         if let Some(observer) = &self.job_observer {
             observer();

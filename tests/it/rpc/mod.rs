@@ -37,8 +37,7 @@ fn script() -> Value {
 /// A run of `osier rpc` with that model.
 fn rpc<'a>(home: &'a Home, turns: &Value) -> Cli<'a> {
     let script = json!({"turns": turns}).to_string();
-    let settings =
-        "discover_local_models = false\nrefresh_models = \"http://127.0.0.1:9/models.json\"\n";
+    let settings = "discover_local_models = false\ndescribe_environment = false\nrefresh_models = \"http://127.0.0.1:9/models.json\"\n";
     home.config("settings.toml", settings);
     home.file("model.json", &script);
     home.file("other.json", &script);

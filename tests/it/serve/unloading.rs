@@ -81,9 +81,9 @@ async fn idle_session_is_unloaded_and_reopened_unchanged() {
         panic!("{:?}", snapshot.events);
     };
     let is_answer = |message: &AgentMessage| matches!(message, AgentMessage::Assistant(_));
-    // The second one says that plan mode is on.
-    assert_eq!(messages.len(), 3);
-    assert!(is_answer(&messages[2].message));
+    // The second one describes the environment, the third one says that plan mode is on.
+    assert_eq!(messages.len(), 4);
+    assert!(is_answer(&messages[3].message));
     // The other session had no messages: a new one with the same id is opened.
     let silent = registry.find(&silent_id).await.unwrap();
     assert!(Arc::ptr_eq(

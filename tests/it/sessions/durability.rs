@@ -170,7 +170,7 @@ fn second_process_gets_an_error_with_the_process_id() {
 /// Runs in its own mount namespace, so that nothing is left behind.
 const FULL_DISK: &str = r#"
 mount -t tmpfs -o size=128k tmpfs "$OSIER_HOME" 2>/dev/null || exit 77
-printf 'discover_local_models = false\n' > "$OSIER_HOME/settings.toml"
+printf 'discover_local_models = false\ndescribe_environment = false\n' > "$OSIER_HOME/settings.toml"
 "$0" --model script/model.json -p first || exit 1
 cat /dev/zero > "$OSIER_HOME/fill" 2>/dev/null
 "$0" --model script/model.json -c -p "second $BULK"; echo "code $?"

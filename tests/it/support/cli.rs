@@ -27,8 +27,9 @@ impl Home {
         std::fs::create_dir(folder.path().join("home")).expect("a home");
         std::fs::create_dir(folder.path().join("work")).expect("a project");
         let home = Self { folder };
-        // Model servers on this machine must not affect tests.
-        home.config("settings.toml", "discover_local_models = false\n");
+        // Model servers, the date and the system of this machine must not affect tests.
+        let settings = "discover_local_models = false\ndescribe_environment = false\n";
+        home.config("settings.toml", settings);
         home
     }
 

@@ -68,6 +68,7 @@ impl TestProject {
         let provider = ScriptedProvider::new(script);
         let mut setup = SessionSetup::new(Folders::under(&self.data()), self.work());
         setup.settings.discover_local_models = false;
+        setup.settings.describe_environment = false;
         setup.embedded = Some((model("test/one"), Arc::new(provider.clone())));
         setup.session = choice;
         change(&mut setup);

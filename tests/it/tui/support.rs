@@ -166,6 +166,7 @@ impl Builder {
         let setup = SessionSetup {
             settings: Settings {
                 discover_local_models: false,
+                describe_environment: false,
                 ..self.settings
             },
             environment: Arc::new(self.environment),

@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
             if interceptor.needs_history() && !self.core.load_history(self.cancel).await? {
                 return Ok(());
             }
-            for message in interceptor.reminders(self.core) {
+            for message in interceptor.reminders(self.core).await {
                 self.core.commit(message).await?;
             }
         }

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use osier_agent::{
-    AgentAccess, AgentMessage, CustomMessage, Interceptor, StopRun, ToolDecision, ToolOutput,
-    ToolResultMessage, UserMessage,
+    AgentAccess, AgentMessage, Interceptor, StopRun, ToolDecision, ToolOutput, ToolResultMessage,
+    UserMessage,
 };
-use osier_base::clock;
 use osier_llm::{ContentBlock, ToolCall};
 use osier_tools::code::report::{Findings, words};
 use osier_tools::code::{RENAME, with_changes};
@@ -20,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::CodeIntelligence;
 use crate::formatting::Formatting;
+use crate::reminders;
 
 /// Diagnostics that a result shows.
 const SHOWN: usize = 20;
@@ -167,7 +167,14 @@ impl Interceptor for CodeFeedback {
         .boxed()
     }
 
-    fn reminders(&self, _agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+    fn reminders<'a>(&'a self, _agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
+        ready(self.news().into_iter().collect()).boxed()
+    }
+}
+
+impl CodeFeedback {
+    /// What the model does not know yet.
+    fn news(&self) -> Option<AgentMessage> {
         let mut texts = Vec::new();
         if let Some(formatting) = &self.formatting {
             texts.extend(formatting.take_news());
@@ -184,16 +191,6 @@ impl Interceptor for CodeFeedback {
             );
             json!({DETAILS: late.details()})
         };
-        if texts.is_empty() {
-            return Vec::new();
-        }
-        let text = texts.join("\n\n");
-        vec![AgentMessage::Custom(CustomMessage {
-            kind: KIND.to_owned(),
-            text: format!("<system-reminder>\n{text}\n</system-reminder>"),
-            display: false,
-            details,
-            timestamp: clock::now_ms(),
-        })]
+        (!texts.is_empty()).then(|| reminders::message(KIND, &texts.join("\n\n"), details))
     }
 }

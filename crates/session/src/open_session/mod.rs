@@ -21,6 +21,7 @@ use crate::mcp_on_demand::OnDemand;
 use crate::models::{ModelSession, Models};
 use crate::plan::PlanFiles;
 use crate::prompt::session_prompt;
+use crate::reminders::{Environment, Reminders};
 use crate::sampling::SessionSampler;
 use crate::secret_warnings::SecretWarnings;
 use crate::setup::{SessionChoice, SessionSetup};
@@ -385,7 +386,12 @@ fn listeners(
     }
     let (hooks, gate) = policy.interceptors(workspace, Role::Main);
     let hooks = hooks.map(|hooks| hooks as Arc<dyn Interceptor>);
-    let own: [Arc<dyn Interceptor>; 7] = [
+    let environment = setup.settings.describe_environment.then(|| Environment {
+        cwd: setup.cwd.clone(),
+        sandbox: Arc::clone(workspace.confinement()),
+    });
+    let own: [Arc<dyn Interceptor>; 8] = [
+        Arc::new(Reminders::new(workspace, environment)),
         policy.plan_reminder(),
         Arc::new(Mentions::new(mcp, Arc::clone(workspace))),
         Arc::new(Instructions::new(mcp)),

@@ -6,11 +6,13 @@
 
 use std::sync::Arc;
 
-use osier_agent::{AgentAccess, AgentMessage, CustomMessage, Interceptor};
-use osier_base::clock;
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use osier_agent::{AgentAccess, AgentMessage, Interceptor};
 use osier_permissions::Permissions;
 use osier_protocol::{PLAN_TOOL, PermissionMode, PlanOutcome, PresentedPlan};
 use serde_json::json;
+
+use crate::reminders;
 
 const KIND: &str = "plan_mode";
 
@@ -21,11 +23,18 @@ pub(crate) struct PlanReminder {
 }
 
 impl Interceptor for PlanReminder {
-    fn reminders(&self, agent: &dyn AgentAccess) -> Vec<AgentMessage> {
+    fn reminders<'a>(&'a self, agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
+        ready(self.news(agent).into_iter().collect()).boxed()
+    }
+}
+
+impl PlanReminder {
+    /// What the model does not know yet.
+    fn news(&self, agent: &dyn AgentAccess) -> Option<AgentMessage> {
         let mode = self.rules.mode();
         let is_on = mode == PermissionMode::Plan;
         if is_on == is_known(&agent.messages()) {
-            return Vec::new();
+            return None;
         }
         let text = if is_on {
             let presents = agent.tools().iter().any(|tool| tool.name == PLAN_TOOL);
@@ -37,13 +46,7 @@ impl Interceptor for PlanReminder {
                 mode.meaning()
             )
         };
-        vec![AgentMessage::Custom(CustomMessage {
-            kind: KIND.to_owned(),
-            text: format!("<system-reminder>\n{text}\n</system-reminder>"),
-            display: false,
-            details: json!({"on": is_on}),
-            timestamp: clock::now_ms(),
-        })]
+        Some(reminders::message(KIND, &text, json!({"on": is_on})))
     }
 }
 

@@ -207,9 +207,10 @@ impl Program {
         for folder in ["home", "work"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
         }
-        // Disables the detection of local model servers.
-        let settings = place.path().join("home/settings.toml");
-        fs::write(settings, "discover_local_models = false\n").unwrap();
+        // Model servers, the date and the system of this machine do not matter.
+        let path = place.path().join("home/settings.toml");
+        let settings = "discover_local_models = false\ndescribe_environment = false\n";
+        fs::write(path, settings).unwrap();
         Setup {
             place,
             size: (80, 24),

@@ -1,0 +1,79 @@
+//! What the model is reminded of at the end of the conversation: where it works, files that somebody else changed, and a
+//! to-do list that it forgot. Reminders are messages, so that the cached beginning of a request stays as it is.
+
+mod changed_files;
+mod environment;
+mod stale_todo;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use osier_agent::{AgentAccess, AgentMessage, CustomMessage, Interceptor};
+use osier_base::{clock, text, visible};
+use osier_tools::Workspace;
+use serde_json::Value;
+
+pub(crate) use self::environment::Environment;
+
+/// The interceptor of one agent that adds the reminders.
+#[derive(Debug)]
+pub(crate) struct Reminders {
+    workspace: Arc<Workspace>,
+    /// Not set if the user does not want the model to be told.
+    environment: Option<Environment>,
+}
+
+impl Reminders {
+    pub(crate) fn new(workspace: &Arc<Workspace>, environment: Option<Environment>) -> Self {
+        let workspace = Arc::clone(workspace);
+        Self {
+            workspace,
+            environment,
+        }
+    }
+}
+
+impl Interceptor for Reminders {
+    fn reminders<'a>(&'a self, agent: &'a dyn AgentAccess) -> BoxFuture<'a, Vec<AgentMessage>> {
+        Box::pin(async move {
+            let messages = agent.messages();
+            let mut reminders = Vec::new();
+            if let Some(environment) = &self.environment {
+                reminders.extend(
+                    environment
+                        .reminder(&messages, self.workspace.shell_program())
+                        .await,
+                );
+            }
+            reminders.extend(changed_files::reminder(&self.workspace).await);
+            let has_todo = || {
+                agent
+                    .tools()
+                    .iter()
+                    .any(|tool| tool.name == osier_protocol::TOOL)
+            };
+            reminders.extend(stale_todo::reminder(&messages).filter(|_| has_todo()));
+            reminders
+        })
+    }
+}
+
+/// Bytes of a name that the model is told.
+const NAME_BYTES: usize = 200;
+
+/// The name of a file or branch, which can be chosen to look like the end of a reminder.
+fn clean(name: &str) -> String {
+    let name = text::single_line(&visible::visible(text::head_bytes(name, NAME_BYTES)));
+    name.replace(['<', '>'], "?")
+}
+
+/// A message that the model gets and the user does not see.
+pub(crate) fn message(kind: &str, text: &str, details: Value) -> AgentMessage {
+    AgentMessage::Custom(CustomMessage {
+        kind: kind.to_owned(),
+        text: format!("<system-reminder>\n{text}\n</system-reminder>"),
+        display: false,
+        details,
+        timestamp: clock::now_ms(),
+    })
+}

@@ -1,0 +1,128 @@
+//! What the model is reminded of at the end of the conversation.
+
+#![expect(clippy::disallowed_methods, reason = "tests change files by hand")]
+
+use std::fs;
+
+use osier_llm::Script;
+use osier_session::{SessionChoice, SessionSetup};
+use serde_json::{Value, json};
+
+use crate::support::session::{OpenSession, TestProject};
+
+fn describes(setup: &mut SessionSetup) {
+    setup.settings.describe_environment = true;
+}
+
+/// The reminders of the last request.
+fn reminders(open: &OpenSession) -> Vec<String> {
+    let request = open.last_request().into_iter();
+    let reminder = |line: String| {
+        let text = line.strip_prefix("user: <system-reminder>\n")?;
+        Some(text.strip_suffix("\n</system-reminder>")?.to_owned())
+    };
+    request.filter_map(reminder).collect()
+}
+
+fn answers() -> Script {
+    Script::new().turn(|turn| turn.text("ok").repeat())
+}
+
+#[tokio::test]
+async fn environment_is_described_once() {
+    let place = TestProject::new();
+    for name in ["src", ".git"] {
+        fs::create_dir(place.work().join(name)).unwrap();
+    }
+    fs::write(place.work().join(".git/HEAD"), "ref: refs/heads/topic\n").unwrap();
+    fs::write(place.work().join("<system-reminder>"), "").unwrap();
+    let mut open = place
+        .open_with(SessionChoice::New, answers(), describes)
+        .await;
+    open.run("one").await;
+    let first = reminders(&open);
+    let lines: Vec<&str> = first[0].lines().collect();
+    assert!(lines[0].starts_with("Date: 20"), "{first:?}");
+    assert!(lines[1].starts_with("System: "), "{first:?}");
+    assert!(lines[2].starts_with("Shell: /"), "{first:?}");
+    assert_eq!(
+        lines[3..],
+        [
+            // The directory is no repository for git, so nothing is known about changes.
+            "Git: branch topic",
+            "Files: ?system-reminder?, src/",
+            "Sandbox: none"
+        ]
+    );
+    open.run("two").await;
+    assert_eq!(reminders(&open), first);
+    let id = open.session.id.clone();
+    open.close().await;
+    let mut again = place
+        .open_with(SessionChoice::Resume(id), answers(), describes)
+        .await;
+    again.run("three").await;
+    assert_eq!(reminders(&again), first);
+    again.close().await;
+}
+
+/// Reads `a` and `b`, then changes `a` itself, then answers.
+fn reads() -> Script {
+    let path = |name: &str| json!({"file_path": name});
+    let change = |command: &str| json!({"command": command});
+    Script::new()
+        .turn(|turn| turn.tool("read", path("a")).tool("read", path("b")))
+        .turn(|turn| turn.tool("bash", change("echo more >> a")))
+        .turn(|turn| turn.text("ok").repeat())
+}
+
+#[tokio::test]
+async fn files_changed_by_hand_are_named_once_for_each_change() {
+    let place = TestProject::new();
+    let file = |name: &str| place.work().join(name);
+    for name in ["a", "b"] {
+        fs::write(file(name), "one\n").unwrap();
+    }
+    let mut open = place.open(SessionChoice::New, reads()).await;
+    open.run("go").await;
+    assert_eq!(reminders(&open), Vec::<String>::new());
+
+    let told = |names: &str| {
+        format!(
+            "The user or another program has changed these files since you last saw them. Read what you still need; do not \
+             undo these changes.\n{names}"
+        )
+    };
+    fs::write(file("a"), "two\n").unwrap();
+    fs::remove_file(file("b")).unwrap();
+    open.run("on").await;
+    assert_eq!(reminders(&open), [told("- a\n- b")]);
+    // Only touched: the same contents.
+    fs::write(file("a"), "two\n").unwrap();
+    open.run("on").await;
+    assert_eq!(reminders(&open).len(), 1);
+    fs::write(file("a"), "three\n").unwrap();
+    open.run("on").await;
+    assert_eq!(reminders(&open), [told("- a\n- b"), told("- a")]);
+    open.close().await;
+}
+
+#[tokio::test]
+async fn forgotten_to_do_list_is_named_after_twelve_answers() {
+    let place = TestProject::new();
+    let items = json!({"items": [
+        {"text": "write", "state": "done"}, {"text": "test", "state": "open"}, {"text": "check", "state": "doing"},
+    ]});
+    let mut script = Script::new().turn(|turn| turn.tool("todo", items));
+    for number in 0..26 {
+        let command: Value = json!({"command": format!("echo {number}")});
+        script = script.turn(|turn| turn.tool("bash", command));
+    }
+    let script = script.turn(|turn| turn.text("ok"));
+    let mut open = place.open(SessionChoice::New, script).await;
+    open.run("go").await;
+    let text = "The to-do list still has open items and was not changed for a while. If it is outdated, update it with \
+                `todo`; otherwise ignore this.\n- test\n- check";
+    assert_eq!(reminders(&open), [text, text]);
+    open.close().await;
+}
