@@ -104,3 +104,20 @@ fn an_invalid_option_is_named() {
         "{stderr}"
     );
 }
+
+#[test]
+fn an_option_that_the_api_does_not_have_is_a_warning() {
+    let settings = "[model_options]\n\"claude*\" = {verbosity = \"low\", parallel_calls = false}\n";
+    let (_, stderr) = ask("claude-opus-5-5", "anthropic-messages", settings);
+    let warnings: Vec<&str> = stderr
+        .lines()
+        .filter(|line| line.contains("not sent"))
+        .collect();
+    assert_eq!(
+        warnings,
+        [
+            "[WRN] `verbosity` is not sent: the API of here/claude-opus-5-5 does not have it; change `model_options` in \
+          `settings.toml` or the model in `models.json`"
+        ]
+    );
+}

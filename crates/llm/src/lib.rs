@@ -94,4 +94,4 @@ pub use secret::Secret;
 pub use status::TurnStatus;
 pub use tuning::{ModelOptions, Preamble, ToolForm, Tuning, TuningChange, Verbosity};
 pub use usage::{Cost, Price, PriceTier, Tiers, TooManyTiers, Usage};
-pub use wire::ignores_temperature;
+pub use wire::{ignored_options, ignores_temperature};

@@ -28,8 +28,11 @@ pub(crate) mod testing;
 pub(crate) use answer::parse_arguments;
 pub(crate) use format::{Body, Decoder, Wire};
 
+use serde_json::json;
+
 use crate::model::{Api, Model, ThinkingLevel};
-use crate::provider::{CallOptions, Context, Request};
+use crate::provider::{CallOptions, Context, Request, ToolSpec};
+use crate::tuning::Tuning;
 
 /// All wire formats.
 pub(crate) const WIRES: &[Wire] = &[
@@ -66,11 +69,68 @@ pub fn ignores_temperature(model: &Model, thinking: ThinkingLevel) -> bool {
     !body.contains("\"temperature\"")
 }
 
+/// An option of requests that the user can set for a model, and what removes it.
+type RequestOption = (&'static str, fn(&Tuning) -> bool, fn(&mut Tuning));
+
+const OPTIONS: [RequestOption; 3] = [
+    (
+        "verbosity",
+        |tuning| tuning.verbosity.is_some(),
+        |tuning| tuning.verbosity = None,
+    ),
+    (
+        "service_tier",
+        |tuning| tuning.service_tier.is_some(),
+        |tuning| tuning.service_tier = None,
+    ),
+    (
+        "parallel_calls",
+        // Several calls are the default.
+        |tuning| tuning.parallel_calls == Some(false),
+        |tuning| tuning.parallel_calls = None,
+    ),
+];
+
+/// The options of `model` that its API does not have: requests are the same without them.
+pub fn ignored_options(model: &Model) -> Vec<&'static str> {
+    let Some(wire) = find(model.api) else {
+        return Vec::new();
+    };
+    let body = |model: Model| {
+        let tool = ToolSpec {
+            name: "tool".to_owned(),
+            description: String::new(),
+            parameters: json!({"type": "object"}),
+            freeform: None,
+        };
+        let context = Context {
+            tools: vec![tool],
+            ..Context::default()
+        };
+        let request = Request {
+            model: model.into(),
+            context,
+            options: CallOptions::default(),
+            api_key: None,
+            signing: None,
+        };
+        (wire.body)(&request).json.to_string()
+    };
+    let is_ignored = |(_, is_set, remove): &&RequestOption| {
+        let mut without = model.clone();
+        remove(&mut without.tuning);
+        is_set(&model.tuning) && body(without) == body(model.clone())
+    };
+    let ignored = OPTIONS.iter().filter(is_ignored);
+    ignored.map(|(name, ..)| *name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::testing::{model, play};
     use super::*;
     use crate::frames::Framing;
+    use crate::tuning::Verbosity;
     use proptest::prelude::*;
 
     #[test]
@@ -93,6 +153,34 @@ mod tests {
                 expected,
                 "{api:?} {level:?}"
             );
+        }
+    }
+
+    #[test]
+    fn options_that_an_api_does_not_have_are_known() {
+        for (api, expected) in [
+            (Api::OpenaiResponses, &[] as &[&str]),
+            (Api::OpenaiChatCompletions, &[]),
+            (Api::AnthropicMessages, &["verbosity"]),
+            (
+                Api::GoogleGenerativeAi,
+                &["verbosity", "service_tier", "parallel_calls"],
+            ),
+            (
+                Api::Ollama,
+                &["verbosity", "service_tier", "parallel_calls"],
+            ),
+            (
+                Api::BedrockConverse,
+                &["verbosity", "service_tier", "parallel_calls"],
+            ),
+        ] {
+            let mut model = model(api);
+            assert_eq!(ignored_options(&model), Vec::<&str>::new(), "{api:?}");
+            model.tuning.verbosity = Some(Verbosity::Low);
+            model.tuning.service_tier = Some("flex".to_owned());
+            model.tuning.parallel_calls = Some(false);
+            assert_eq!(ignored_options(&model), expected, "{api:?}");
         }
     }
 

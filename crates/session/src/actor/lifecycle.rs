@@ -50,7 +50,7 @@ impl Actor {
                 self.update_prompt();
                 self.selection
                     .publish_selected(&self.setup.settings, &self.emitter);
-                self.warn_about_temperature();
+                self.warn_about_options();
                 self.wait_for_servers().await;
             }
             Err(error) => self.not_opened(&error),

@@ -8,7 +8,7 @@ use crate::sampling::{self, SamplingNews};
 use crate::setup::SessionChoice;
 use osier_agent::Severity;
 use osier_llm::catalogue::discovery::DEADLINE;
-use osier_llm::{Model, ignores_temperature};
+use osier_llm::{Model, ignored_options, ignores_temperature};
 
 impl Actor {
     /// Selects a model for the session and its subagents.
@@ -23,12 +23,20 @@ impl Actor {
             let models = self.selection.models.call_order();
             session.subagents.set_models(models, self.selection.level);
         }
-        self.warn_about_temperature();
+        self.warn_about_options();
     }
 
-    /// Warns if the model does not take the temperature that the user has set.
-    pub(super) fn warn_about_temperature(&self) {
+    /// Warns about options that the user has set and the model does not take.
+    pub(super) fn warn_about_options(&self) {
         let (model, level) = (self.selection.models.chosen(), self.selection.level);
+        for option in ignored_options(&model) {
+            let text = format!(
+                "`{option}` is not sent: the API of {} does not have it; change `model_options` in `settings.toml` or the \
+                 model in `models.json`",
+                model.reference()
+            );
+            self.notice(Severity::Warning, text);
+        }
         if self.setup.temperature.is_some() && ignores_temperature(&model, level) {
             let text = format!(
                 "`--temperature` is not sent: {} does not accept it at this thinking level; choose `--thinking off` \
