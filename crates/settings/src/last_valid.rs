@@ -81,5 +81,7 @@ fn shown(path: &Path) -> String {
 /// The settings in stored text; `None` if it is not valid.
 pub(super) fn settings_of(text: &str) -> Option<Settings> {
     let parsed = super::parse::parse(Settings::default(), Path::new(""), text);
-    parsed.problems.is_empty().then_some(parsed.settings)
+    // Warnings, such as one about a doubtful rule, are no faults.
+    let is_valid = parsed.settings.faults.is_empty();
+    is_valid.then_some(parsed.settings)
 }
