@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::cli::{Home, ProgramOutput, lines_of};
+use crate::support::cli::{Home, ProgramOutput, SETTINGS, lines_of};
 
 /// A home and a project with files.
 fn place(home: &[(&str, &str)], work: &[(&str, &str)]) -> Home {
@@ -299,7 +299,7 @@ fn migrate_shows_everything_and_writes_nothing_by_itself() {
         assert!(!home.home().join(name).exists(), "{name}");
     }
     let settings = std::fs::read_to_string(home.home().join("settings.toml")).unwrap();
-    assert_eq!(settings, "discover_local_models = false\n");
+    assert_eq!(settings, SETTINGS);
 }
 
 /// What a project brings stays in the project, where it needs trust: nothing of it becomes your own configuration.
@@ -345,7 +345,7 @@ fn migrate_writes_files_of_a_project_into_the_project() {
         .collect();
     assert_eq!(own, Vec::<String>::new());
     let settings = std::fs::read_to_string(home.home().join("settings.toml")).unwrap();
-    assert_eq!(settings, "discover_local_models = false\n");
+    assert_eq!(settings, SETTINGS);
     let written = home.work().join(".osier");
     for name in [
         "mcp.json",

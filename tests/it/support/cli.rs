@@ -21,6 +21,9 @@ pub(crate) struct Home {
     folder: TempDir,
 }
 
+/// The settings of a new home.
+pub(crate) const SETTINGS: &str = "discover_local_models = false\ndescribe_environment = false\n";
+
 impl Home {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -28,8 +31,7 @@ impl Home {
         std::fs::create_dir(folder.path().join("work")).expect("a project");
         let home = Self { folder };
         // Model servers, the date and the system of this machine must not affect tests.
-        let settings = "discover_local_models = false\ndescribe_environment = false\n";
-        home.config("settings.toml", settings);
+        home.config("settings.toml", SETTINGS);
         home
     }
 
