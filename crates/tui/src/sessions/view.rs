@@ -57,6 +57,8 @@ pub(crate) struct SessionsView {
     pub(super) naming: Option<LineInput>,
     /// Pressed again, the key deletes this session.
     pub(super) armed: Option<PathBuf>,
+    /// What happens to the selected session when the results are there.
+    waiting: Option<Mark>,
     /// Where deleted sessions are now, the last one last.
     deleted: Vec<PathBuf>,
     /// A status shown instead of the key hints.
@@ -90,6 +92,7 @@ impl SessionsView {
             joins: false,
             naming: None,
             armed: None,
+            waiting: None,
             deleted: Vec::new(),
             status: None,
             ops: Vec::new(),
@@ -154,6 +157,9 @@ impl SessionsView {
         let last = found.sessions.len().saturating_sub(1);
         self.selected = place.unwrap_or(self.selected).min(last);
         self.found = found;
+        if let Some(mark) = self.waiting.take() {
+            self.mark(mark);
+        }
         match self.hurried.take() {
             Some(new_tab) => self.accept(new_tab),
             None => Vec::new(),
@@ -270,7 +276,7 @@ impl SessionsView {
     fn mark(&mut self, mark: Mark) {
         // The results may not match the query yet.
         if !self.found.current {
-            self.status = Some("still loading, try again".to_owned());
+            self.waiting = Some(mark);
             return;
         }
         let Some(found) = self.selected() else { return };
@@ -379,6 +385,7 @@ impl SessionsView {
         self.status = None;
         self.armed = None;
         self.hurried = None;
+        self.waiting = None;
         if let Some(line) = &mut self.naming {
             line.insert(text);
         } else {
@@ -408,6 +415,7 @@ impl Component<Command, Action> for SessionsView {
     fn on_command(&mut self, command: Command, cx: &mut Cx<'_, Action>) -> Handled {
         self.status = None;
         self.hurried = None;
+        self.waiting = None;
         if self.naming.is_some() {
             self.on_naming(command);
             return Handled::Yes;
@@ -466,5 +474,38 @@ mod tests {
         };
         let actions = view.set_found(view.request, found);
         assert_eq!(actions, [Action::CloseLayer, opens]);
+    }
+
+    /// The list shows old results while those of a new query load: the key means a session that is not there yet.
+    #[test]
+    fn mark_waits_for_the_results() {
+        let results = |id: &str| {
+            let mut session = FoundSession::default();
+            session.session.id = id.to_owned();
+            Found {
+                sessions: vec![session],
+                total: 1,
+                current: true,
+                ready: true,
+                ..Found::default()
+            }
+        };
+        let marked = |view: &mut SessionsView| {
+            let ops = view.take_ops().into_iter();
+            let marked = ops.filter_map(|op| match op {
+                Op::Index(IndexOp::MarkSession { session, mark, on }) => Some((session, mark, on)),
+                _ => None,
+            });
+            marked.collect::<Vec<_>>()
+        };
+        let mut view = SessionsView::new();
+        view.set_found(view.request, results("old"));
+        view.refresh();
+        view.mark(Mark::Pinned);
+        assert_eq!(marked(&mut view), []);
+        view.set_found(view.request, results("new"));
+        assert_eq!(marked(&mut view), [("new".to_owned(), Mark::Pinned, true)]);
+        view.set_found(view.request, results("new"));
+        assert_eq!(marked(&mut view), []);
     }
 }
