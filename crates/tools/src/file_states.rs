@@ -187,10 +187,17 @@ struct Known {
     by_command: bool,
     /// Another program changed it too: the stamp is not one of the file.
     is_outdated: bool,
-    /// The change by another program that the model was last told about: the state of the file, if it was still there.
-    told: Option<Option<Stamp>>,
+    /// The last change by another program that the model knows about.
+    told: Option<OtherChange>,
     /// The time of the record, as their number.
     record: u64,
+}
+
+/// What another program did to a file.
+#[derive(Debug, Clone, Copy)]
+enum OtherChange {
+    Changed(Stamp),
+    Removed,
 }
 
 impl KnownFiles {
@@ -322,18 +329,22 @@ impl Ledger {
         };
         let mut changed = Vec::new();
         for (path, known) in states {
-            let last = known.told.unwrap_or(Some(known.stamp));
+            let last = known.told.unwrap_or(OtherChange::Changed(known.stamp));
             let is_unchanged = match &last {
-                Some(last) => last.matches(&path, Name::Own, None),
-                None => fs::symlink_metadata(&path).is_err(),
+                OtherChange::Changed(last) => last.matches(&path, Name::Own, None),
+                OtherChange::Removed => fs::symlink_metadata(&path).is_err(),
             };
             if is_unchanged {
                 continue;
             }
-            let now = state_of(&path).map(|(stamp, _)| stamp);
+            let now = match state_of(&path) {
+                Some((stamp, _)) => OtherChange::Changed(stamp),
+                None => OtherChange::Removed,
+            };
             let is_same = match (&last, &now) {
-                (Some(last), Some(now)) => last.is_same(now),
-                (last, now) => last.is_none() && now.is_none(),
+                (OtherChange::Changed(last), OtherChange::Changed(now)) => last.is_same(now),
+                (OtherChange::Removed, OtherChange::Removed) => true,
+                _ => false,
             };
             let mut seen = self.lock();
             let current = seen.states.get_mut(&path);
