@@ -21,6 +21,11 @@ const QUEUE: usize = 256;
 const MAX_INVALID: usize = 20;
 /// Bytes of an error message of a server.
 const ERROR_BYTES: usize = 300;
+/// Codes of answers that were given up because files changed: `ContentModified` and `ServerCancelled`.
+const OUTDATED: [i64; 2] = [-32801, -32802];
+/// How often such a request is repeated, and the pause before.
+const REPEATS: usize = 20;
+const REPEAT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a request has no result, in one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +34,8 @@ pub enum Problem {
     Ended(String),
     /// The server answered with an error.
     Refused(String),
+    /// The server answered that its files changed meanwhile, again and again.
+    Outdated(String),
     /// The server did not answer in time.
     TimedOut(Duration),
 }
@@ -37,7 +44,9 @@ impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended(reason) => formatter.write_str(reason),
-            Self::Refused(message) => write!(formatter, "it answered with an error: {message}"),
+            Self::Refused(message) | Self::Outdated(message) => {
+                write!(formatter, "it answered with an error: {message}")
+            }
             Self::TimedOut(limit) => {
                 write!(
                     formatter,
@@ -151,7 +160,7 @@ impl Connection {
                 let sender = sender.and_then(|id: i64| self.pending().remove(&id));
                 let Some(sender) = sender else { return };
                 let answer = match (incoming.error, incoming.result) {
-                    (Some(error), _) => Err(Problem::Refused(error_message(error.get()))),
+                    (Some(error), _) => Err(problem(error.get())),
                     (None, Some(result)) => Ok(result.to_owned()),
                     (None, None) => RawValue::from_string("null".to_owned())
                         .map_err(|error| Problem::Refused(error.to_string())),
@@ -163,8 +172,18 @@ impl Connection {
         }
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its answer. It is repeated if the server's files change meanwhile.
     pub(crate) async fn request(&self, method: &str, params: Value, limit: Duration) -> Answer {
+        for _ in 0..REPEATS {
+            match self.request_once(method, &params, limit).await {
+                Err(Problem::Outdated(_)) => tokio::time::sleep(REPEAT_PAUSE).await,
+                answer => return answer,
+            }
+        }
+        self.request_once(method, &params, limit).await
+    }
+
+    async fn request_once(&self, method: &str, params: &Value, limit: Duration) -> Answer {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         self.pending().insert(id, sender);
@@ -246,8 +265,15 @@ impl Drop for Forget<'_> {
     }
 }
 
-fn error_message(error: &str) -> String {
+/// Why a request was answered with this error.
+fn problem(error: &str) -> Problem {
     let error = lists::value(error, 64 * 1024).unwrap_or_default();
     let message = error["message"].as_str().unwrap_or("without a message");
-    lists::line(message, ERROR_BYTES)
+    let message = lists::line(message, ERROR_BYTES);
+    let code = error["code"].as_i64();
+    if code.is_some_and(|code| OUTDATED.contains(&code)) {
+        Problem::Outdated(message)
+    } else {
+        Problem::Refused(message)
+    }
 }

@@ -1,13 +1,13 @@
 //! A running server: its process, the files that it has open, and what it reports.
 
+mod pull;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 use osier_base::text::tail_bytes;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStderr;
@@ -34,6 +34,8 @@ const OTHERS: usize = 8;
 const MISSES: usize = 3;
 /// Pause after which a server has reported on the other files, too.
 const OTHERS_PAUSE: Duration = Duration::from_millis(15);
+/// Time to read a file before a question about it.
+const READ: Duration = Duration::from_secs(3);
 /// Time for the answer to `shutdown`.
 const SHUTDOWN: Duration = Duration::from_secs(2);
 
@@ -91,6 +93,8 @@ struct Shared {
     state: Mutex<State>,
     /// The number of the last report.
     reports: watch::Sender<u64>,
+    /// How often the server has said that its answers about diagnostics are outdated.
+    refreshes: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -140,6 +144,7 @@ impl Server {
             options: config.options.clone(),
             state: Mutex::default(),
             reports,
+            refreshes: watch::Sender::default(),
         });
         let errors = osier_base::task::spawn(last_errors(stderr));
         let process = Arc::new(Mutex::new(Some(process)));
@@ -163,6 +168,7 @@ impl Server {
             process,
         };
         server.initialize(&config.options).await?;
+        server.follow_refreshes();
         Ok(server)
     }
 
@@ -310,6 +316,19 @@ impl Server {
         self.shared.state().misses += 1;
     }
 
+    /// Waits, not for long, until the server has read a file: some answer nothing about a file before.
+    pub async fn read(&self, change: &Change) {
+        if self.capabilities.answers() || self.is_quiet() {
+            return;
+        }
+        if tokio::time::timeout(READ, self.reported(change))
+            .await
+            .is_err()
+        {
+            self.missed();
+        }
+    }
+
     /// Waits until the server has reported on this version of a file.
     pub async fn reported(&self, change: &Change) -> Result<(), Problem> {
         if self.capabilities.answers() {
@@ -360,20 +379,8 @@ impl Server {
             self.shared.count(&mut state, path, None);
             return Ok(());
         }
-        let params = json!({"textDocument": {"uri": uri::of_path(path)}});
         let limit = self.limits.answer;
-        let method = "textDocument/diagnostic";
-        let answer = self.connection.request(method, params, limit).await?;
-        let Ok(report) = serde_json::from_str::<Report<'_>>(answer.get()) else {
-            return Ok(());
-        };
-        self.shared.take_pulled(path, report.items);
-        for (uri, related) in report.related() {
-            if let Some(path) = uri::to_path(&uri) {
-                self.shared.take_pulled(&path, related);
-            }
-        }
-        Ok(())
+        self.shared.pull(&self.connection, path, limit).await
     }
 
     /// The diagnostics of a file.
@@ -405,38 +412,7 @@ impl Server {
     }
 }
 
-/// The answer to a request for diagnostics.
-#[derive(Debug, Deserialize)]
-struct Report<'m> {
-    /// Not set if nothing changed.
-    #[serde(default, borrow)]
-    items: Option<&'m RawValue>,
-    #[serde(default, borrow, rename = "relatedDocuments")]
-    related: Option<&'m RawValue>,
-}
-
-impl<'m> Report<'m> {
-    /// The reports on other files, by URI.
-    fn related(&self) -> Vec<(String, Option<&'m RawValue>)> {
-        type Reports<'m> = std::collections::BTreeMap<String, Report<'m>>;
-        let related = self.related.map(RawValue::get);
-        let related = related.and_then(|json| serde_json::from_str::<Reports<'_>>(json).ok());
-        let related = related.unwrap_or_default().into_iter();
-        related.map(|(uri, report)| (uri, report.items)).collect()
-    }
-}
-
 impl Shared {
-    fn take_pulled(&self, path: &Path, items: Option<&RawValue>) {
-        let Some(items) = items else { return };
-        let mut state = self.state();
-        let text = state.documents.get(path).map(|open| Arc::clone(&open.text));
-        let encoding = state.capabilities.encoding;
-        let found = crate::diagnostics::read(items.get(), text.as_deref(), encoding);
-        state.diagnostics.set(path, Origin::Pulled, found);
-        self.count(&mut state, path, None);
-    }
-
     fn take_pushed(&self, params: &str) {
         let Ok(published) = serde_json::from_str::<Published<'_>>(params) else {
             return;
@@ -495,10 +471,13 @@ impl Receiver for Shared {
             | "client/unregisterCapability"
             | "window/workDoneProgress/create"
             | "window/showMessageRequest"
-            | "workspace/diagnostic/refresh"
             | "workspace/semanticTokens/refresh"
             | "workspace/inlayHint/refresh"
             | "workspace/codeLens/refresh" => Some(Value::Null),
+            "workspace/diagnostic/refresh" => {
+                self.refreshes.send_modify(|number| *number += 1);
+                Some(Value::Null)
+            }
             "window/showDocument" => Some(json!({"success": false})),
             _ => None,
         }

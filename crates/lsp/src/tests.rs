@@ -201,6 +201,22 @@ async fn answers_in_another_order_reach_their_requests() {
 }
 
 #[tokio::test]
+async fn diagnostics_are_requested_again_when_the_server_says_so() {
+    let Some(bench) = Bench::new("reading", "utf-16", LIMITS) else {
+        return;
+    };
+    let server = bench.slot.server().await.unwrap();
+    let mut reports = bench.slot.changes();
+    let change = bench.set(&server, "a.toy", "BAD\n");
+    server.reported(&change).await.unwrap();
+    while server.counts().errors == 0 {
+        reports.changed().await.unwrap();
+    }
+    let found = server.diagnostics(&change.path);
+    assert_eq!(found.worst[0].message, "this is BAD");
+}
+
+#[tokio::test]
 async fn a_flood_of_diagnostics_is_bounded() {
     let Some(bench) = Bench::new("flood", "utf-16", LIMITS) else {
         return;

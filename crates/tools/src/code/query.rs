@@ -309,6 +309,8 @@ pub(super) async fn spot(
     let name = workspace.display(&path);
     let opened = servers.open(&path).await?;
     let server = Arc::clone(able(&opened, capability)?);
+    let reads = opened.iter().map(|(server, change)| server.read(change));
+    futures_util::future::join_all(reads).await;
     let (file, wanted) = (path.clone(), symbol.to_owned());
     let found = osier_base::task::spawn_blocking(move || {
         let text = regular_file::read(&file, FILE_LIMIT).map_err(|error| error.to_string())?;
