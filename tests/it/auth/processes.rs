@@ -195,7 +195,11 @@ async fn expired_sign_in_is_reported_and_a_server_outage_is_retried() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn auth_login_works_with_a_browser_and_with_a_pasted_url() {
-    let server = OAuth::start(Behaviour::default());
+    // Longer than an hour, so that the time of the test does not matter.
+    let server = OAuth::start(Behaviour {
+        expires_in: Some(3_630),
+        ..Behaviour::default()
+    });
     let home = Home::new();
     home.config("models.json", server.models_json(&json!({})));
     for paste in [false, true] {
@@ -221,7 +225,7 @@ async fn auth_login_works_with_a_browser_and_with_a_pasted_url() {
         let (lines, code, errors) = process.end();
         assert_eq!((code, errors.as_str()), (Some(0), ""));
         assert!(
-            lines[0].starts_with("lab: signed in …cret, renewed in 59m"),
+            lines[0].starts_with("lab: signed in …cret, renewed in 1h 00m"),
             "{lines:?}"
         );
     }
