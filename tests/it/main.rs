@@ -75,6 +75,7 @@ mod subagents;
 mod support;
 mod tls;
 mod tool_sources;
+mod tool_tour;
 mod tools_loop;
 #[cfg(feature = "transfer")]
 mod transfer;

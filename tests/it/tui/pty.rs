@@ -15,6 +15,7 @@ mod stash;
 mod tabs;
 mod terminals;
 mod tmux;
+mod tool_tour;
 
 use std::process::Command;
 use std::time::Duration;

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use osier_testing::skip;
+use tempfile::TempDir;
+
+use crate::tool_tour;
 
 /// The names of the browser on Debian and on other systems.
 const BROWSERS: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
@@ -14,6 +17,11 @@ const INSTALL: &str = ".ci/run";
 
 /// Runs a script, or skips the test if a program is missing.
 fn run_script(name: &str) {
+    run_script_in(&tempfile::tempdir().unwrap(), name);
+}
+
+/// The same with a directory that may have files for the script.
+fn run_script_in(folder: &TempDir, name: &str) {
     let Some(packages) = std::env::var_os("OSIER_TEST_PLAYWRIGHT").map(PathBuf::from) else {
         skip::missing("playwright-core", INSTALL);
         return;
@@ -28,7 +36,6 @@ fn run_script(name: &str) {
     if !skip::has(&["node"], "apt install nodejs") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/web/{name}.mjs"));
     #[expect(clippy::disallowed_methods, reason = "the script is run")]
     let mut command = Command::new("node");
@@ -107,4 +114,14 @@ fn pages_are_accessible() {
 #[test]
 fn untrusted_output_runs_no_code() {
     run_script("untrusted_content");
+}
+
+#[test]
+fn tools_work_in_the_page() {
+    let server = tool_tour::server();
+    let folder = tempfile::tempdir().unwrap();
+    tool_tour::write_files(folder.path(), &server);
+    let turns = tool_tour::turns(&server).to_string();
+    std::fs::write(folder.path().join("turns.json"), turns).unwrap();
+    run_script_in(&folder, "tool_tour");
 }

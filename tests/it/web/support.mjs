@@ -25,6 +25,7 @@ export const DESKTOP = { viewport: { width: 1280, height: 800 } };
 /** The timeout in milliseconds. Only a failing script waits that long. */
 const PATIENCE = 120_000;
 
+export { folder };
 export const home = join(folder, "home");
 export const work = join(folder, "work");
 
@@ -96,10 +97,10 @@ export async function faults(page) {
 
 /** `osier serve` with a model that plays `turns`, or with another one. */
 export class Server {
-  async start(turns, { permissions = "ask", port = 0, model } = {}) {
+  async start(turns, { permissions = "ask", port = 0, model, keepSettings = false } = {}) {
     mkdirSync(home, { recursive: true });
     mkdirSync(work, { recursive: true });
-    writeFileSync(join(home, "settings.toml"), "discover_local_models = false\n");
+    if (!keepSettings) writeFileSync(join(home, "settings.toml"), "discover_local_models = false\n");
     const script = join(folder, "model.json");
     if (turns) writeFileSync(script, JSON.stringify({ turns }));
     const options = [

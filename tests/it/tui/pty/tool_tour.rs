@@ -1,0 +1,29 @@
+//! The conversation of `tool_tour.rs` on a terminal.
+
+use super::program::Program;
+use crate::tool_tour;
+
+#[test]
+fn tools_work_on_a_terminal() {
+    let server = tool_tour::server();
+    let setup = Program::new().size(100, 44);
+    tool_tour::write_files(&setup.folder(), &server);
+    let mut program = setup
+        .file(
+            "s.json",
+            &serde_json::json!({"turns": tool_tour::turns(&server)}).to_string(),
+        )
+        .model("s.json")
+        .argument("--permissions")
+        .argument("yolo")
+        .start();
+    program.shows("Ask, or type / for commands");
+    program.write("go\r");
+    program.shows("Which colour?");
+    program.write("\x1ba");
+    program.shows("2 blue");
+    program.write("2");
+    program.shows("All tools work.");
+    program.hides("esc to interrupt");
+    insta::assert_snapshot!(program.screen().replace(&server.url(), "SERVER"));
+}
