@@ -21,6 +21,8 @@ use super::{TerminalChange, TerminalObserver};
 const CHUNK: usize = 16 * 1024;
 /// Time between two screens for clients. The first one after a pause is sent immediately.
 const FRAME: Duration = Duration::from_millis(33);
+/// Time after output until the terminal is looked at again.
+const CHECK: Duration = Duration::from_millis(100);
 /// How long a program may leave its input unread.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it may leave answers to its queries unread.
@@ -102,6 +104,7 @@ impl TerminalSession {
             progress: sender,
             observer: observer.clone(),
             was_hidden: false,
+            check_at: None,
             due: None,
             next_at: Instant::now(),
         };
@@ -317,6 +320,8 @@ struct Driver {
     progress: watch::Sender<Progress>,
     observer: Option<TerminalObserver>,
     was_hidden: bool,
+    /// When to look again whether input is hidden: programs change that after they printed their question.
+    check_at: Option<Instant>,
     /// When the next screen is sent.
     due: Option<Instant>,
     /// Nothing is sent before this time.
@@ -327,7 +332,7 @@ impl Driver {
     async fn run(mut self, cancel: CancellationToken) {
         let mut buffer = vec![0; CHUNK];
         loop {
-            let due = self.due;
+            let (due, check_at) = (self.due, self.check_at);
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => {
@@ -335,6 +340,10 @@ impl Driver {
                     break;
                 }
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.publish(),
+                () = sleep_until(check_at.unwrap_or_else(Instant::now)), if check_at.is_some() => {
+                    self.check_at = None;
+                    self.check_hidden();
+                }
                 length = self.child.read(&mut buffer) => match length {
                     Ok(0) | Err(_) => break,
                     Ok(length) => self.show(&buffer[..length]).await,
@@ -372,6 +381,11 @@ impl Driver {
         self.next_at = Instant::now() + FRAME;
         let screen = lock(&self.emulator).screen();
         self.change(TerminalChange::Screen(self.id.clone(), Box::new(screen)));
+        self.check_at = Some(Instant::now() + CHECK);
+        self.check_hidden();
+    }
+
+    fn check_hidden(&mut self) {
         let is_hidden = self.pty.is_hidden();
         if is_hidden != self.was_hidden {
             self.was_hidden = is_hidden;
