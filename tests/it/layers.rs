@@ -90,6 +90,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "skills",
     "stash",
     "tabs",
+    "terminals",
     "tools",
     "transfer",
     "tree",

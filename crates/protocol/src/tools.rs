@@ -56,6 +56,9 @@ pub struct TerminalScreen {
     pub output: Output,
     /// Row and column from 0, if the cursor is shown.
     pub cursor: Option<(u16, u16)>,
+    /// The arrow keys send other sequences.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub application_keys: bool,
     pub rows: u16,
     pub columns: u16,
 }

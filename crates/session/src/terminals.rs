@@ -45,10 +45,18 @@ pub(crate) fn wake(agent: &Agent, text: &str) {
 
 /// Handles the requests about terminals.
 pub(crate) fn apply(op: Op, workspace: &Arc<Workspace>, emitter: &Emitter) {
-    let (workspace, emitter) = (Arc::clone(workspace), emitter.clone());
-    if let Op::ListTerminals = op {
-        return list(Some(&workspace), &emitter);
+    match &op {
+        Op::ListTerminals => return list(Some(workspace), emitter),
+        // In order.
+        Op::TypeInTerminal { id, text, paste } => {
+            if let Err(error) = workspace.type_into_terminal(id, text, *paste) {
+                emitter.notice(Severity::Warning, error);
+            }
+            return;
+        }
+        _ => {}
     }
+    let (workspace, emitter) = (Arc::clone(workspace), emitter.clone());
     osier_base::task::spawn(async move {
         if let Err(error) = carry_out(op, &workspace, &emitter).await {
             emitter.post_notice(Severity::Warning, error);
@@ -60,9 +68,6 @@ async fn carry_out(op: Op, workspace: &Workspace, emitter: &Emitter) -> Result<(
     match op {
         Op::StartTerminal { command } => {
             workspace.start_terminal(&command).await?;
-        }
-        Op::TypeInTerminal { id, text, paste } => {
-            workspace.type_into_terminal(&id, &text, paste).await?;
         }
         Op::ResizeTerminal { id, rows, columns } => {
             workspace.resize_terminal(&id, rows, columns)?;

@@ -33,7 +33,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         freeform: None,
         name: "bash".to_owned(),
-        description: "Run a bash command in the working directory, without input unless on a terminal. Long output is cut in the middle and stored in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
+        description: "Run a bash command in the working directory, without input, or on a terminal. Long output is cut and stored in a file. background starts a job; action lists jobs, reads new output of one (waiting timeout for its end) or kills it.".to_owned(),
         parameters: json!({
             "type": "object",
             "properties": {

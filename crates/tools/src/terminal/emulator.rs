@@ -241,6 +241,7 @@ impl Emulator {
                 ..Output::default()
             },
             cursor: (!screen.hide_cursor()).then_some((row, column)),
+            application_keys: screen.application_cursor(),
             rows: size.rows,
             columns: size.columns,
         }

@@ -207,14 +207,9 @@ impl Workspace {
     }
 
     /// Types what the user pressed or pasted.
-    pub async fn type_into_terminal(
-        &self,
-        id: &str,
-        text: &str,
-        is_paste: bool,
-    ) -> Result<(), String> {
+    pub fn type_into_terminal(&self, id: &str, text: &str, is_paste: bool) -> Result<(), String> {
         let terminal = self.known_terminal(id)?;
-        terminal.type_unseen(text.as_bytes(), is_paste).await
+        terminal.type_unseen(text.as_bytes(), is_paste)
     }
 
     pub fn resize_terminal(&self, id: &str, rows: u16, columns: u16) -> Result<(), String> {

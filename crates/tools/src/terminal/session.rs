@@ -7,7 +7,7 @@ use std::{fmt, io};
 use osier_base::clock::now_ms;
 use osier_base::process::{Exit, Pty, PtySize, TerminalChild, signal_name};
 use osier_protocol::{TerminalInfo, TerminalScreen};
-use tokio::sync::{Mutex as AsyncMutex, watch};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -17,6 +17,8 @@ use super::keys;
 use super::typed::{Line, Typed};
 use super::{TerminalChange, TerminalObserver};
 
+/// Keys that wait for a program that does not read.
+const TYPED: usize = 256;
 /// Bytes per read.
 const CHUNK: usize = 16 * 1024;
 /// Time between two screens for clients. The first one after a pause is sent immediately.
@@ -51,8 +53,11 @@ pub(crate) struct TerminalSession {
     /// What the user typed while it was not shown.
     secrets: Mutex<Secrets>,
     /// One writer at a time.
-    writing: AsyncMutex<()>,
+    writing: Arc<AsyncMutex<()>>,
     observer: Option<TerminalObserver>,
+    /// What the user types, in order.
+    typed: mpsc::Sender<Vec<u8>>,
+    _typist: AbortOnDropHandle<()>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -109,7 +114,20 @@ impl TerminalSession {
             next_at: Instant::now(),
         };
         let task = osier_base::task::spawn(driver.run(cancel.clone()));
+        let (typed, mut waiting) = mpsc::channel::<Vec<u8>>(TYPED);
+        let writing = Arc::new(AsyncMutex::default());
+        let (lines, one) = (Arc::clone(&pty), Arc::clone(&writing));
+        let typist = osier_base::task::spawn(async move {
+            while let Some(bytes) = waiting.recv().await {
+                let _one = one.lock().await;
+                if lines.write_all(&bytes).await.is_err() {
+                    return;
+                }
+            }
+        });
         Self {
+            typed,
+            _typist: AbortOnDropHandle::new(typist),
             id,
             command: command.to_owned(),
             is_read_only,
@@ -121,7 +139,7 @@ impl TerminalSession {
             given: Mutex::default(),
             line: Mutex::default(),
             secrets: Mutex::default(),
-            writing: AsyncMutex::default(),
+            writing,
             observer,
             _task: AbortOnDropHandle::new(task),
         }
@@ -253,17 +271,24 @@ impl TerminalSession {
     }
 
     /// Types what the user pressed. It is recorded nowhere.
-    pub(super) async fn type_unseen(&self, bytes: &[u8], is_paste: bool) -> Result<(), String> {
+    pub(super) fn type_unseen(&self, bytes: &[u8], is_paste: bool) -> Result<(), String> {
         lock(&self.line).add_unseen(bytes);
         if self.is_hidden() {
             lock(&self.secrets).add(bytes);
         }
         let marks = is_paste && self.emulator().marks_paste();
         if marks {
-            let marked = [b"\x1b[200~", bytes, b"\x1b[201~"].concat();
-            return self.write(&marked).await;
+            return self.send([b"\x1b[200~", bytes, b"\x1b[201~"].concat());
         }
-        self.write(bytes).await
+        self.send(bytes.to_vec())
+    }
+
+    fn send(&self, bytes: Vec<u8>) -> Result<(), String> {
+        if self.ended().is_some() {
+            return Err("the program has ended".to_owned());
+        }
+        let sent = self.typed.try_send(bytes);
+        sent.map_err(|_| "the program does not read its input".to_owned())
     }
 
     async fn write(&self, bytes: &[u8]) -> Result<(), String> {

@@ -59,7 +59,7 @@ async fn hidden_input_of_the_user_is_never_shown_to_the_model() {
     let typed = bench
         .workspace
         .type_into_terminal("term1", "hunter22\x7f2\r", false);
-    typed.await.unwrap();
+    typed.unwrap();
     let end = call(&bench, json!({"id": "term1", "wait": "exit"})).await;
     assert_eq!(
         end,
