@@ -58,6 +58,71 @@ fn print_mode_uses_a_debugger() {
     assert_eq!(ended, ProgramOutput::new(0, "The total is 6.\n", ""));
 }
 
+#[test]
+fn print_mode_uses_an_editor() {
+    if !skip::has(&["vim"], "apt install vim") {
+        return;
+    }
+    let home = Home::new();
+    let turns = json!([
+        start("vim -u NONE -N -i NONE -c 'set ttimeoutlen=10' new.txt"),
+        uses(&json!({"id": "term1", "text": "ihello", "keys": ["esc"]})),
+        uses(&json!({"id": "term1", "text": ":wq\n", "wait": "exit"})),
+        sees("[term1: exit code 0]", "Written."),
+    ]);
+    let ended = home.scripted(&turns).args(["-p", "go"]).run();
+    assert_eq!(ended, ProgramOutput::new(0, "Written.\n", ""));
+    let written = std::fs::read_to_string(home.work().join("new.txt")).unwrap();
+    assert_eq!(written, "hello\n");
+}
+
+#[test]
+fn flood_is_bounded_and_interrupted() {
+    let home = Home::new();
+    let flood = "trap 'echo stopped; exit 3' INT; while :; do seq 1000; done";
+    let turns = json!([
+        start(flood),
+        uses(&json!({"id": "term1", "keys": ["ctrl+c"], "wait": "exit"})),
+        sees("stopped\n[term1: exit code 3]", "It stopped."),
+    ]);
+    let ended = home.scripted(&turns).args(["-p", "go"]).run();
+    assert_eq!(ended, ProgramOutput::new(0, "It stopped.\n", ""));
+}
+
+#[test]
+fn sandbox_applies_to_a_terminal() {
+    if !skip::has(&["bwrap"], "apt install bubblewrap") {
+        return;
+    }
+    let home = Home::new();
+    // Temporary directories are writable, so it is elsewhere.
+    let outside = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let outside = outside.join(format!("terminal-{}", std::process::id()));
+    let command = format!(
+        "tty; touch {} || echo denied; touch inside; read answer </dev/tty; echo got $answer",
+        outside.display()
+    );
+    let turns = json!([
+        start(&command),
+        uses(&json!({"id": "term1", "text": "yes\n", "wait": "exit"})),
+        sees("got yes\n[term1: exit code 0]", "Done."),
+    ]);
+    let ended = home
+        .scripted(&turns)
+        .args([
+            "--permissions",
+            "yolo",
+            "--sandbox",
+            "workspace",
+            "-p",
+            "go",
+        ])
+        .run();
+    assert_eq!(ended, ProgramOutput::new(0, "Done.\n", ""));
+    assert!(home.work().join("inside").exists());
+    assert!(!outside.exists());
+}
+
 /// Whether a process with this text in its command line runs.
 #[cfg(target_os = "linux")]
 fn runs(text: &str) -> bool {

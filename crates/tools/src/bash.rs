@@ -365,7 +365,7 @@ fn with_advice(footer: &str, asks: bool) -> String {
         return footer.to_owned();
     }
     format!(
-        "{footer}; it seems to wait for input, but it has no terminal and its standard input is empty. Pass a flag such as --yes, or pipe the answer in"
+        "{footer}; it seems to wait for input, but it has no terminal and its standard input is empty. Pass a flag such as --yes, pipe the answer in, or start it with terminal"
     )
 }
 

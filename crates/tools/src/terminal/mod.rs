@@ -47,7 +47,7 @@ pub(super) const TOOLS: [BuiltIn; 1] = [BuiltIn {
     file: None,
     files: None,
     replaces: &[],
-    make: |workspace| Arc::new(tool::TerminalTool::new(workspace)),
+    make: |workspace| Arc::new(tool::TerminalTool::new(&workspace)),
 }];
 
 /// What happened to a terminal.
@@ -179,7 +179,7 @@ impl Workspace {
     pub fn terminal_tools(self: &Arc<Self>) -> ToolSet {
         let is_used = || !self.terminals.list().terminals.is_empty() || self.jobs.has_started();
         if self.terminals.offered.get().is_none() && self.has_terminals() && is_used() {
-            let tool = tool::TerminalTool::of_session(self);
+            let tool = tool::TerminalTool::new(self);
             let _ = self.terminals.offered.set(Arc::new(tool));
         }
         self.terminals.offered.get().cloned().into_iter().collect()

@@ -130,11 +130,7 @@ fn compile(pattern: &str) -> Result<Regex, Refusal> {
 }
 
 impl TerminalTool {
-    pub(super) fn new(workspace: Arc<Workspace>) -> Self {
-        Self::of_session(&workspace)
-    }
-
-    pub(super) fn of_session(workspace: &Arc<Workspace>) -> Self {
+    pub(super) fn new(workspace: &Arc<Workspace>) -> Self {
         Self(Arc::downgrade(workspace))
     }
 

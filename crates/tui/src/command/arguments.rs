@@ -126,6 +126,7 @@ pub(super) fn retry(model: &str) -> Parsed {
 }
 
 /// Starts a command on a terminal and shows it.
+#[expect(clippy::unnecessary_wraps, reason = "all arguments are parsed so")]
 pub(super) fn terminal(command: &str) -> Parsed {
     let command = command.to_owned();
     Ok(vec![
