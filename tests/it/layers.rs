@@ -19,6 +19,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp"]),
     ("rusqlite", &["index", "proxy", "transfer"]),
     ("syntect", &["term"]),
+    ("vt100", &["tools"]),
 ];
 
 /// Clients of a session never depend on one another, and the toolkit depends on nothing but the foundation.
@@ -89,6 +90,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "skills",
     "stash",
     "tabs",
+    "terminals",
     "tools",
     "transfer",
     "tree",

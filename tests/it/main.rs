@@ -73,6 +73,7 @@ mod session_budget;
 mod sessions;
 mod subagents;
 mod support;
+mod terminal_sessions;
 mod tls;
 mod tool_sources;
 mod tool_tour;

@@ -18,6 +18,8 @@ export class Conversation extends EventTarget {
   items = [];
   /** Tool calls by id: `{state, name, arguments, output, line, result, since}`. */
   calls = new Map();
+  /** The newest call about each terminal, by the id of the terminal. */
+  terminals = new Map();
   facts = {};
   running = false;
   phase = "";

@@ -146,8 +146,17 @@ export const handlers = {
   },
   tool_execution_end(conversation, { callId, toolName, result }) {
     conversation.setResult(callId, toolName, result);
+    if (result?.details?.running && result.details.id) conversation.terminals.set(result.details.id, callId);
     conversation.emit("call", { id: callId });
     phase(conversation, "Thinking");
+  },
+
+  terminal_screen(conversation, { id, screen }) {
+    const callId = conversation.terminals.get(id);
+    const call = conversation.calls.get(callId);
+    if (!call) return;
+    call.screen = screen.text;
+    conversation.emit("call", { id: callId });
   },
 
   shell_start(conversation, { id, command }) {

@@ -13,6 +13,7 @@ const TOOLS = {
   edit: { now: "Editing", done: "Edited", what: (given, cwd) => relative(given.file_path, cwd) },
   bash: { now: "Running", done: "Ran", what: (given) => line(given.command) },
   grep: { now: "Searching", done: "Searched", what: (given) => line(given.pattern) },
+  terminal: { now: "Using", done: "Used", what: (given) => line([given.id, given.text, ...(given.keys ?? [])].filter(Boolean).join(" ")) },
   find: { now: "Looking for", done: "Looked for", what: (given) => line(given.pattern) },
   ls: { now: "Listing", done: "Listed", what: (given, cwd) => relative(given.path ?? ".", cwd) },
   ask_user: { now: "Asking", done: "Asked", what: (given) => line(given.questions?.[0]?.question) },
@@ -140,6 +141,7 @@ export class ToolView {
       );
     if (call.line && !call.result) parts.push(el("p", { class: "progress" }, call.line));
     if (details.diff && call.state === "good") parts.push(diff(details.diff));
+    else if (call.screen !== undefined) parts.push(pre(call.screen, "Screen of the terminal"));
     else if (call.result) parts.push(pre(resultText(call.result), "Output"));
     else if (call.output) parts.push(pre(call.output, "Output"));
     for (const part of call.result?.content ?? []) {

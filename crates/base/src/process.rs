@@ -16,6 +16,7 @@ mod limits;
 mod piped;
 mod quiet;
 mod search;
+mod terminal;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -38,6 +39,7 @@ pub use group::{ChildGroup, parent_of};
 pub use limits::limit_own;
 pub use piped::{Piped, Pipes, spawn_piped};
 pub use search::program_path;
+pub use terminal::{Pty, PtySize, TerminalChild, spawn_terminal};
 
 pub use quiet::{QuietError, QuietOutput, run_bounded, run_captured, run_printing, run_quietly};
 
@@ -104,15 +106,16 @@ impl Invocation {
     }
 
     /// The command, run through `wrapper`; `env` overrides the variables in `defaults`.
-    fn command(&self, wrapper: Option<&Path>, defaults: &[(&str, &str)]) -> Command {
+    fn command(&self, wrapper: &[&Path], defaults: &[(&str, &str)]) -> Command {
         let own = self.env.iter().rev().find(|(name, _)| name == "PATH");
         let program = search::program(&self.program, own.map(|(_, path)| path.as_os_str()));
         #[expect(clippy::disallowed_methods, reason = "this is the one place that may")]
-        let mut command = Command::new(wrapper.map_or(&*program, Path::as_os_str));
-        if wrapper.is_some() {
-            command.arg(&program);
-        } else {
+        let mut command =
+            Command::new(wrapper.first().map_or(&*program, |first| first.as_os_str()));
+        if wrapper.is_empty() {
             command.process_group(0);
+        } else {
+            command.args(&wrapper[1..]).arg(&program);
         }
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
@@ -295,7 +298,7 @@ async fn read_some(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> io
 pub fn spawn(invocation: &Invocation) -> io::Result<Running> {
     let (reader, writer) = io::pipe()?;
     let marker = child_reaper::command_id();
-    let mut command = invocation.command(*SETSID, &QUIET_TERMINAL);
+    let mut command = invocation.command(SETSID.as_slice(), &QUIET_TERMINAL);
     command
         .env(MARKER, &marker)
         .stdout(writer.try_clone()?)

@@ -140,6 +140,7 @@ parameter_types! {
     bool: Flag,
     u32: Number,
     u64: Number,
+    u16: Number,
     usize: Number,
 }
 

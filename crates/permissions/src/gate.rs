@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::advice::{Advised, Advisor, Hints};
@@ -17,7 +17,7 @@ use osier_base::text;
 use osier_llm::{ContentBlock, ToolCall};
 use osier_protocol::questions::{Answer, Grant, Question, QuestionKind, Questions};
 use osier_protocol::{PermissionMode, SandboxMode};
-use osier_tools::{FileTarget, Workspace};
+use osier_tools::{FileTarget, Typed, Workspace};
 
 /// Bytes of an edited call that its result shows.
 const SHOWN_LIMIT: usize = 4 * 1024;
@@ -83,7 +83,42 @@ impl Gate {
         Arc::clone(&self.hints)
     }
 
+    /// Like `decide_call`; a line for a shell in a terminal is a command.
     async fn decide(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
+        let workspace = &self.workspace;
+        let Some(input) = workspace.typed_call(&call.id, &call.name, &call.arguments) else {
+            return self.decide_call(call, cancel).await;
+        };
+        let command = match input.typed {
+            Typed::Nothing => return ToolDecision::Allow,
+            Typed::Command(command) => command,
+            // No grammar reads it, so that no rule for commands allows it.
+            Typed::Unknown => format!("(keys in a terminal: {}", input.description),
+        };
+        if self.permissions.mode() == PermissionMode::Plan && !input.is_read_only {
+            let reason = "plan mode is read-only, and this terminal can write: start another one";
+            return ToolDecision::Deny {
+                reason: reason.to_owned(),
+            };
+        }
+        let typed = ToolCall {
+            name: "bash".to_owned(),
+            arguments: json!({ "command": command }),
+            ..call.clone()
+        };
+        match self.decide_call(&typed, cancel).await {
+            ToolDecision::Rewrite { arguments } => {
+                let command = arguments.get("command").and_then(Value::as_str);
+                let command = command.unwrap_or_default();
+                ToolDecision::Rewrite {
+                    arguments: Workspace::with_typed_command(&call.arguments, command),
+                }
+            }
+            decision => decision,
+        }
+    }
+
+    async fn decide_call(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolDecision {
         let hint = self.hints.take(&call.id);
         // Without a working sandbox no command runs, and the files are those of the host.
         let _ = self.workspace.confinement().prepare().await;
@@ -228,6 +263,7 @@ impl Gate {
             "edit" => "Make this change?",
             "apply_patch" => "Apply this patch?",
             "rename" => "Rename this symbol?",
+            "terminal" => "Type this in the terminal?",
             "read" => "Read this file?",
             "web_fetch" => "Fetch this page?",
             "web_search" => "Search the web?",

@@ -437,6 +437,10 @@ fn is_harmless(tool: &str, arguments: &Value) -> bool {
         None if tool == osier_tools::TOOL_SEARCH => true,
         // Without a command, `bash` only lists, reads or kills running jobs.
         Some(known) if known.name == "bash" => arguments.get("command").is_none(),
+        // Without input, `terminal` only reads, resizes or closes one.
+        Some(known) if known.name == osier_tools::TERMINAL => {
+            arguments.get("text").is_none() && arguments.get("keys").is_none()
+        }
         _ => false,
     }
 }

@@ -258,13 +258,12 @@ const NAMES: [(&str, &str); 14] = [
 ];
 
 /// Names of tools that no tool of osier has, but that are known for what the other name stands for.
-const OTHER_NAMES: [(&str, &str); 6] = [
+const OTHER_NAMES: [(&str, &str); 5] = [
     ("Shell", "bash"),
     ("exec", "bash"),
     ("run_shell_command", "bash"),
     ("shell", "bash"),
     ("sh", "bash"),
-    ("terminal", "bash"),
 ];
 
 /// Maps the tool names of other agents to osier's.

@@ -42,7 +42,9 @@ impl Event {
             | Self::Questions { .. }
             | Self::Context { .. }
             | Self::Hooks { .. } => Delivery::Answer,
-            Self::JobOutput { .. } | Self::OpEnded { .. } => Delivery::Connected,
+            Self::JobOutput { .. } | Self::TerminalScreen { .. } | Self::OpEnded { .. } => {
+                Delivery::Connected
+            }
             Self::SessionOpened { .. }
             | Self::SessionFailed { .. }
             | Self::MessageStored { .. }
@@ -70,6 +72,7 @@ impl Event {
             | Self::McpServers { .. }
             | Self::CodeServers { .. }
             | Self::Jobs { .. }
+            | Self::Terminals { .. }
             | Self::Budget { .. }
             | Self::Todo { .. } => Delivery::RetainedForSession,
             Self::Models { .. }

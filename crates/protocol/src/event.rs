@@ -4,8 +4,8 @@ use crate::{
     About, Account, AddedCommand, BudgetState, CheckpointEvent, Client, CodeServerInfo,
     ContextPart, HookInfo, HookRun, IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey,
     Question, Review, Role, RuleInfo, SandboxMode, SearchHit, ServerInfo, SessionContents,
-    SessionInfo, SessionSummary, Spending, Stashed, Status, StoredMessage, StyledLine, TodoList,
-    TransferEvent, TreeEvent,
+    SessionInfo, SessionSummary, Spending, Stashed, Status, StoredMessage, StyledLine,
+    TerminalInfo, TerminalScreen, TodoList, TransferEvent, TreeEvent,
 };
 use osier_agent::{Attachment, Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;
@@ -101,6 +101,13 @@ pub enum Event {
     ShellEnd { id: String, run: Box<ShellRun> },
     /// Answer to `list_jobs`, oldest first. Sent again when a job starts or ends.
     Jobs { jobs: Vec<JobInfo> },
+    /// The terminal sessions, oldest first. Sent when one starts, changes or ends.
+    Terminals { terminals: Vec<TerminalInfo> },
+    /// What the terminal `id` shows now.
+    TerminalScreen {
+        id: String,
+        screen: Box<TerminalScreen>,
+    },
     /// Output of the background job that `follow_job` selected.
     JobOutput {
         id: String,
@@ -305,6 +312,16 @@ impl Coalesce for Event {
                 true
             }
             (
+                Self::TerminalScreen { id, screen },
+                Self::TerminalScreen {
+                    id: at,
+                    screen: newer,
+                },
+            ) if id == at => {
+                screen.clone_from(newer);
+                true
+            }
+            (
                 Self::Tree(TreeEvent::LaneUpdate { state }),
                 Self::Tree(TreeEvent::LaneUpdate { state: newer }),
             ) if state.lane == newer.lane => {
@@ -320,6 +337,7 @@ impl Coalesce for Event {
             Self::Agent(event) => event.is_deferrable(),
             Self::ShellUpdate { .. }
             | Self::JobOutput { .. }
+            | Self::TerminalScreen { .. }
             | Self::Tree(TreeEvent::LaneUpdate { .. }) => true,
             _ => false,
         }

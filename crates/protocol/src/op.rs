@@ -135,6 +135,48 @@ osier_base::requests! {
             /// which job
             id: String,
         },
+        /// List the terminal sessions, oldest first.
+        #[request(Tools, None => Terminals)]
+        ListTerminals,
+        /// Start a command on a terminal for the user. The model can use it, too.
+        #[request(Tools, Change => Terminals)]
+        StartTerminal {
+            /// the command line
+            command: String,
+        },
+        /// Type into a terminal for the user. What is typed is not stored.
+        #[request(Tools, Change)]
+        TypeInTerminal {
+            /// which terminal
+            id: String,
+            /// the characters and control sequences of the keys
+            text: String,
+            /// it was pasted
+            #[serde(default)]
+            paste: bool,
+        },
+        /// Change the size of a terminal.
+        #[request(Tools, Change => TerminalScreen)]
+        ResizeTerminal {
+            /// which terminal
+            id: String,
+            /// its height
+            rows: u16,
+            /// its width
+            columns: u16,
+        },
+        /// End the program of a terminal with all its processes.
+        #[request(Tools, Change)]
+        CloseTerminal {
+            /// which terminal
+            id: String,
+        },
+        /// Send what a terminal shows. Changes are sent to all clients while it runs.
+        #[request(Tools, None => TerminalScreen)]
+        ShowTerminal {
+            /// which terminal
+            id: String,
+        },
         /// List paths under the working directory. Directories end with a slash.
         #[request(Files, None => Files)]
         ListFiles,

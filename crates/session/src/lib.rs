@@ -93,6 +93,7 @@ mod stash;
 mod status;
 pub mod subagents;
 mod sweeping;
+mod terminals;
 mod todo;
 mod tool_policy;
 mod transcript;

@@ -16,6 +16,7 @@ use super::patch;
 use super::prompt_detection::asks_for_input;
 use super::shell::{ShellEnd, ShellOutcome, ShellRequest, describe, run_outside, run_shell};
 use super::spellings;
+use super::terminal;
 use super::workspace::Workspace;
 use osier_agent::{Spellings, Tool, ToolContext, ToolOutput, ToolStatus};
 use osier_base::clock::human_duration;
@@ -32,13 +33,14 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec {
         freeform: None,
         name: "bash".to_owned(),
-        description: "Run a bash command in the working directory, without input. Long output is cut in the middle and stored in a file. background starts a job and returns its id; action then lists the jobs, reads new output of one (waiting up to timeout for its end) or kills it.".to_owned(),
+        description: "Run a bash command in the working directory, without input, or on a terminal. Long output is cut and stored in a file. background starts a job; action lists jobs, reads new output of one (waiting timeout for its end) or kills it.".to_owned(),
         parameters: json!({
             "type": "object",
             "properties": {
                 "command": {"type": "string"},
                 "timeout": {"type": "number", "description": "Seconds until it's ended"},
                 "background": {"type": "boolean"},
+                "terminal": {"type": "boolean"},
                 "job": {"type": "string"},
                 "action": {"type": "string", "enum": ["list", "read", "kill"]},
             },
@@ -60,6 +62,8 @@ struct Arguments {
     timeout: Option<f64>,
     #[serde(default)]
     background: Option<bool>,
+    #[serde(default)]
+    terminal: Option<bool>,
     #[serde(default)]
     job: Option<String>,
     #[serde(default)]
@@ -97,6 +101,9 @@ impl BashTool {
         }
         if let Some(problem) = control_characters(&command) {
             return Err(Refusal::Invalid(problem));
+        }
+        if arguments.terminal == Some(true) {
+            return terminal::started(&self.workspace, &command, &cx.cancel).await;
         }
         if arguments.background == Some(true) {
             self.workspace
@@ -358,7 +365,7 @@ fn with_advice(footer: &str, asks: bool) -> String {
         return footer.to_owned();
     }
     format!(
-        "{footer}; it seems to wait for input, but it has no terminal and its standard input is empty. Pass a flag such as --yes, or pipe the answer in"
+        "{footer}; it seems to wait for input, but it has no terminal and its standard input is empty. Pass a flag such as --yes, pipe the answer in, or start it with terminal"
     )
 }
 

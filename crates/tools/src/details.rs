@@ -27,6 +27,16 @@ pub struct ReadDetails {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+pub struct TerminalDetails {
+    /// The id of the terminal.
+    pub id: String,
+    pub command: String,
+    pub running: bool,
+    pub exit_code: Option<i32>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct WriteDetails {
     /// Absolute path.
     pub file_path: String,

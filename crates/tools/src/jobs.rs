@@ -27,6 +27,8 @@ const MAX_JOBS: usize = 32;
 
 /// Bytes of earlier output that a new follower receives.
 const FOLLOWED: u64 = 16 * 1024;
+/// Bytes of an incomplete line that are read again.
+const INCOMPLETE_LINE: usize = 4096;
 /// Interval between two reads of growing output.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -102,6 +104,12 @@ impl Jobs {
         drop(list);
         workspace.jobs_changed();
         Ok(job)
+    }
+
+    /// Whether a job was ever started.
+    pub(super) fn has_started(&self) -> bool {
+        let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        list.started > 0
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Arc<Job>> {
@@ -246,6 +254,35 @@ impl Job {
             excerpt
         };
         excerpt.for_model(&self.progress.borrow().kept.full_output())
+    }
+
+    /// The output from byte `from` on, by default what comes next, and where the next output begins: at the start of an
+    /// incomplete line.
+    pub(super) fn text_since(&self, from: Option<u64>) -> (String, u64) {
+        let capture = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        let total = capture.total();
+        let (_, bytes) = capture.since(from.unwrap_or(total)).end();
+        let rest = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(newline) => bytes.len() - newline - 1,
+            None => bytes.len(),
+        };
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let next = if rest > INCOMPLETE_LINE {
+            total
+        } else {
+            total - rest as u64
+        };
+        (text, next)
+    }
+
+    /// Waits for more output or the end.
+    pub(super) async fn grown_or_ended(&self) {
+        let mut grown = self.grown.clone();
+        grown.mark_unchanged();
+        tokio::select! {
+            _ = grown.changed() => {}
+            () = self.ended() => {}
+        }
     }
 
     /// What the sandbox reports since the last call.

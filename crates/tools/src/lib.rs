@@ -73,6 +73,7 @@ mod read;
 mod reformat;
 mod shell;
 pub mod spellings;
+mod terminal;
 #[cfg(any(test, fuzzing))]
 mod testing;
 mod todo;
@@ -99,6 +100,7 @@ pub use plan::{PLAN_BYTES, PlanAnswer, PlanDecision, PlanMode};
 pub use preview::{link_target, preview};
 pub use reformat::{Reformatted, reformat};
 pub use shell::{ShellEnd, ShellOutcome, ShellRequest, run_shell};
+pub use terminal::{TERMINAL, TerminalChange, TerminalObserver, Typed, TypedCall};
 pub use truncation::{Capped, cap, store as store_output};
 pub use workspace::{JobObserver, Workspace};
 
@@ -308,11 +310,12 @@ impl UnknownTool {
     }
 }
 
-/// The built-in tools, and those that a session offers with a language server.
+/// The built-in tools, and those that a session offers with a language server or a terminal.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
     const TABLE: &[BuiltIn] = &BUILT_IN;
     const CODE: &[BuiltIn] = &code::TOOLS;
-    TABLE.iter().chain(CODE)
+    const TERMINAL: &[BuiltIn] = &terminal::TOOLS;
+    TABLE.iter().chain(CODE).chain(TERMINAL)
 }
 
 /// The tool `name` of [`all`].

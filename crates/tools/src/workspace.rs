@@ -16,6 +16,7 @@ use super::file_states::Ledger;
 use super::foreground::Foreground;
 use super::jobs::Jobs;
 use super::output_directory::OutputDirectory;
+use super::terminal::Terminals;
 use crate::code::CodeServers;
 use crate::editor::Editor;
 use crate::plan::PlanMode;
@@ -37,6 +38,7 @@ pub struct Workspace {
     pub(super) ledger: Ledger,
     pub(super) approvals: Approvals,
     pub(super) jobs: Jobs,
+    pub(super) terminals: Terminals,
     job_observer: Option<JobObserver>,
     pub(super) foreground: Foreground,
     /// When a command without a timeout becomes a background job.
@@ -68,6 +70,7 @@ impl Workspace {
             ledger: Ledger::default(),
             approvals: Approvals::default(),
             jobs: Jobs::default(),
+            terminals: Terminals::default(),
             job_observer: None,
             foreground: Foreground::default(),
             background_after: None,

@@ -40,6 +40,8 @@ pub struct Footer {
     pub context_tokens: u64,
     /// Background jobs that run.
     pub jobs: usize,
+    /// Terminals that run.
+    pub terminals: usize,
     /// The language servers, and what they report.
     pub code_servers: Vec<CodeServerInfo>,
     /// Texts of plugins.
@@ -76,6 +78,7 @@ impl Default for Footer {
             budget: BudgetState::default(),
             context_tokens: 0,
             jobs: 0,
+            terminals: 0,
             code_servers: Vec::new(),
             plugins: String::new(),
             sessions: Vec::new(),
@@ -300,9 +303,13 @@ impl Footer {
     }
 
     fn jobs(&self) -> Vec<Span> {
-        match self.jobs {
-            0 => Vec::new(),
-            jobs => spans_of(text::counted(jobs, "job", "jobs"), Token::Working),
+        let jobs = text::counted(self.jobs, "job", "jobs");
+        let terminals = text::counted(self.terminals, "terminal", "terminals");
+        match (self.jobs, self.terminals) {
+            (0, 0) => Vec::new(),
+            (_, 0) => spans_of(jobs, Token::Working),
+            (0, _) => spans_of(terminals, Token::Working),
+            _ => spans_of(format!("{jobs}, {terminals}"), Token::Working),
         }
     }
 

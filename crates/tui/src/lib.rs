@@ -45,6 +45,7 @@ mod stash;
 mod styled_lines;
 mod surface;
 mod tabs;
+mod terminals;
 mod todo;
 mod tools;
 mod transcript;

@@ -32,6 +32,7 @@ mod screen_reader;
 mod sessions;
 mod settings;
 mod skills;
+mod terminals;
 mod tools;
 mod transcript;
 mod transfer;

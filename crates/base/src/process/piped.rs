@@ -36,7 +36,7 @@ pub fn spawn_piped(invocation: &Invocation) -> io::Result<(Piped, Pipes)> {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such program"));
     }
     let marker = uuid::Uuid::new_v4().simple().to_string();
-    let mut command = invocation.command(*SETSID, &[]);
+    let mut command = invocation.command(SETSID.as_slice(), &[]);
     command
         .env(MARKER, &marker)
         .stdin(Stdio::piped())

@@ -81,7 +81,7 @@ pub async fn run_bounded(
             source,
         },
     };
-    let mut command = invocation.command(None, &[]);
+    let mut command = invocation.command(&[], &[]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     if input.is_some() {
         command.stdin(Stdio::piped());

@@ -122,6 +122,8 @@ mod tests {
         "models",
         "budget",
         "jobs",
+        "terminals",
+        "terminal_screen",
         "permissions",
         "mcp_servers",
         "tools",

@@ -32,6 +32,7 @@ use crate::shell::UserShell;
 use crate::stash::Stash;
 use crate::status::StoredStatus;
 use crate::sweeping::Sweeping;
+use crate::terminals::TerminalNews;
 use crate::todo::{StoredTodo, TodoState};
 use crate::transcript::missing_page;
 use crate::tree::{TreeOutcome, append};
@@ -64,6 +65,7 @@ pub(super) enum Completion {
     ClaudeHooks(bool),
     /// A background job has begun or ended.
     JobsChanged,
+    Terminals(TerminalNews),
     LoginEnded(LoginOutcome),
     /// The file of the session with this id is indexed.
     Indexed(String, Result<Findings, String>),
@@ -392,6 +394,12 @@ impl Actor {
                     JobView::kill(id, &session.workspace, &self.emitter);
                 }
             }
+            op @ (Op::ListTerminals
+            | Op::StartTerminal { .. }
+            | Op::TypeInTerminal { .. }
+            | Op::ResizeTerminal { .. }
+            | Op::CloseTerminal { .. }
+            | Op::ShowTerminal { .. }) => self.use_terminal(op),
             Op::ListFiles => self.directory.list_files(&self.emitter),
             Op::ListHistory => self.history.list(&self.emitter),
             Op::AddHistory { text } => {
@@ -550,6 +558,7 @@ impl Actor {
             Completion::Tree(outcome) => self.finish_tree(outcome).await,
             Completion::Fan(outcome) => self.finish_fan(outcome),
             Completion::JobsChanged => self.list_jobs(),
+            Completion::Terminals(news) => self.terminal_news(&news),
             Completion::Review(news) => self.review_news(news),
             Completion::Sampling(news) => self.sampling_news(news),
             Completion::McpChanged(news) => self.mcp_changed(news),

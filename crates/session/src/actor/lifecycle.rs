@@ -158,6 +158,7 @@ impl Actor {
             mcp_changed: self.detached_callback(Completion::McpChanged),
             review_news: self.detached_callback(Completion::Review),
             sampling_news: self.detached_callback(Completion::Sampling),
+            terminal_news: self.detached_callback(Completion::Terminals),
             jobs_changed: self.detached_callback(|()| Completion::JobsChanged),
             trust_decided: self.detached_callback(Completion::Trusted),
             questions: self.questions.clone(),

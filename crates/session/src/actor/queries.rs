@@ -8,9 +8,10 @@ use super::mailbox::Delivery;
 use crate::jobs::JobView;
 use crate::open_session::OpenSession;
 use crate::status::{self, GeneralStatus, SessionStatus, StoredStatus};
+use crate::terminals::{self, TerminalNews};
 use osier_agent::{Severity, ShellRun};
 use osier_protocol::questions::Request;
-use osier_protocol::{About, Budget, Event};
+use osier_protocol::{About, Budget, Event, Op};
 
 impl Actor {
     pub(super) fn get_usage(&self) {
@@ -103,6 +104,23 @@ impl Actor {
                 &self.emitter,
                 done,
             );
+        }
+    }
+
+    /// Handles a request about terminals.
+    pub(super) fn use_terminal(&self, op: Op) {
+        if let Some(session) = &self.session {
+            terminals::apply(op, &session.workspace, &self.emitter);
+        }
+    }
+
+    pub(super) fn terminal_news(&self, news: &TerminalNews) {
+        let Some(session) = &self.session else {
+            return;
+        };
+        match news {
+            TerminalNews::Changed => terminals::list(Some(&session.workspace), &self.emitter),
+            TerminalNews::Watched(text) => terminals::wake(&session.agent, text),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::nearby::Nearby;
 use crate::review::{ReviewNews, SessionReviewer};
 use crate::sampling::SamplingNews;
 use crate::setup::SessionSetup;
+use crate::terminals::TerminalNews;
 use crate::tool_policy::ToolPolicy;
 use crate::trust::TrustDecision;
 use osier_extensions::hooks::Hooks;
@@ -23,6 +24,7 @@ pub(crate) struct SessionContext {
     pub emitter: Emitter,
     pub mcp_changed: Callback<ServerEvent>,
     pub jobs_changed: Callback<()>,
+    pub terminal_news: Callback<TerminalNews>,
     pub trust_decided: Callback<TrustDecision>,
     pub review_news: Callback<ReviewNews>,
     pub sampling_news: Callback<SamplingNews>,

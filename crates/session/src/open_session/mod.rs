@@ -26,6 +26,7 @@ use crate::sampling::SessionSampler;
 use crate::secret_warnings::SecretWarnings;
 use crate::setup::{SessionChoice, SessionSetup};
 use crate::subagents::Subagents;
+use crate::terminals::{self, TerminalSource};
 use crate::tool_policy::ToolPolicy;
 use crate::transcript::Transcript;
 use crate::tree::TreeState;
@@ -148,7 +149,7 @@ impl OpenSession {
             thinking,
             system_prompt: session_prompt(setup, "", &names),
             tools,
-            sources: following.sources(&context, &subagents, &code),
+            sources: following.sources(&context, &subagents, &code, &workspace),
             interceptors: following.interceptors(interceptors),
             messages: Vec::new(),
             history,
@@ -334,6 +335,9 @@ fn workspace(
         .with_plan_mode(Some(Arc::new(plan_mode)));
     let changed = context.jobs_changed.clone();
     let workspace = workspace.with_job_observer(jobs::observer(changed));
+    let screens = context.emitter.detached();
+    let observer = terminals::observer(screens, context.terminal_news.clone());
+    let workspace = workspace.with_terminals(observer);
     let code = CodeIntelligence::of_session(setup, context, workspace.confinement());
     let workspace = workspace.with_code(Some(Arc::new(code.clone())));
     (Arc::new(workspace), code)
@@ -455,6 +459,7 @@ impl Following {
         context: &SessionContext,
         subagents: &Arc<Subagents>,
         code: &CodeIntelligence,
+        workspace: &Arc<Workspace>,
     ) -> Vec<Arc<dyn ToolSource>> {
         vec![
             Arc::new(self.search.clone()),
@@ -463,6 +468,7 @@ impl Following {
             Arc::clone(subagents) as Arc<dyn ToolSource>,
             self.on_demand.loaded(),
             Arc::new(code.clone()),
+            TerminalSource::new(workspace),
         ]
     }
 

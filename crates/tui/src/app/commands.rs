@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use super::App;
 use crate::command::{Category, Command, Run};
-use crate::{accounts, budget, code_servers, help, hooks, jobs, keymap, sessions, skills, tabs};
+use crate::{
+    accounts, budget, code_servers, help, hooks, jobs, keymap, sessions, skills, tabs, terminals,
+};
 use osier_agent::Op as AgentOp;
 use osier_term::component::Handled;
 
@@ -104,6 +106,7 @@ impl App {
             }
             Command::ToggleTodo => self.todo.toggle(),
             Command::Jobs => jobs::open(overlays, outbox, now),
+            Command::Terminals => terminals::open(overlays, outbox),
             _ => return None,
         }
         Some(true)

@@ -9,7 +9,7 @@ use crate::presence::Presence;
 use crate::tree::TreeContext;
 use crate::{
     about, accounts, checkpoints, compaction, context, fan, hooks, jobs, sessions, skills,
-    transfer, tree, usage,
+    terminals, transfer, tree, usage,
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
@@ -96,6 +96,11 @@ impl App {
                 self.footer.jobs = jobs::running(jobs);
                 jobs::set_jobs(jobs, overlays, outbox, now);
             }
+            Event::Terminals { terminals } => {
+                self.footer.terminals = terminals::running(terminals);
+                terminals::on_event(event, overlays, outbox);
+            }
+            Event::TerminalScreen { .. } => terminals::on_event(event, overlays, outbox),
             Event::JobOutput { id, output } => jobs::append_output(overlays, id, output),
             Event::Presence {
                 clients,
@@ -121,6 +126,7 @@ impl App {
         self.activity.end();
         self.footer.context_tokens = 0;
         self.footer.budget = BudgetState::default();
+        self.footer.terminals = 0;
         self.footer.code_servers = Vec::new();
         for stored in messages {
             self.footer.count(&stored.message);

@@ -1,5 +1,6 @@
 //! Arguments of slash commands.
 
+use super::Command;
 use super::slash::Parsed;
 use crate::action::Action;
 use crate::effect::StoredSession;
@@ -122,6 +123,16 @@ pub(super) fn fan(argument: &str) -> Parsed {
 pub(super) fn retry(model: &str) -> Parsed {
     let model = Some(model.to_owned());
     tell(Op::Tree(TreeOp::RetryPrompt { model }))
+}
+
+/// Starts a command on a terminal and shows it.
+#[expect(clippy::unnecessary_wraps, reason = "all arguments are parsed so")]
+pub(super) fn terminal(command: &str) -> Parsed {
+    let command = command.to_owned();
+    Ok(vec![
+        Action::Tell(Op::StartTerminal { command }),
+        Action::Run(Command::Terminals),
+    ])
 }
 
 pub(super) fn compact(instructions: &str) -> Parsed {

@@ -95,6 +95,8 @@ commands! {
             .op(|| Op::MoveToBackground).slash("background");
         Jobs "jobs" "List background jobs"
             .feature().slash("jobs");
+        Terminals "terminals" "List terminals and type in them"
+            .feature().slash_with("terminal", "[COMMAND]", arguments::terminal);
     }
     Model {
         ModelPicker "model_picker" "Choose a model"

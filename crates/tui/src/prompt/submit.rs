@@ -1,6 +1,7 @@
 //! Sending the prompt: as a slash command, a shell command or a message.
 
 use super::Prompt;
+use crate::action::Action;
 use crate::command::{Command, parse_slash};
 use crate::footer::Footer;
 use crate::outbox::Outbox;
@@ -97,8 +98,16 @@ impl Prompt {
     }
 }
 
-/// Runs a command of the user; the model does not see one with another `!`.
+/// Runs a command of the user; the model does not see one with another `!`. With `>` it starts on a terminal.
 fn send_shell(command: &str, outbox: &mut Outbox) {
+    if let Some(command) = command.strip_prefix('>') {
+        let command = command.trim().to_owned();
+        if !command.is_empty() {
+            outbox.send(Op::StartTerminal { command });
+            outbox.act(Action::Run(Command::Terminals));
+        }
+        return;
+    }
     let (command, exclude_from_context) = match command.strip_prefix('!') {
         Some(command) => (command, true),
         None => (command, false),

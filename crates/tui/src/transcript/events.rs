@@ -8,10 +8,11 @@ use super::shell::ShellCell;
 use super::strip::Strip;
 use super::tool::{Phase, ToolCell};
 use super::{OpenMessage, Position, Started, Transcript};
-use osier_agent::{AgentMessage, Severity};
+use osier_agent::{AgentMessage, Severity, ToolResultMessage};
 use osier_llm::{AssistantMessage, Delta, StopReason};
 use osier_markdown::Markdown;
 use osier_protocol::{Event, StoredMessage, TreeEvent};
+use serde_json::Value;
 
 /// The number of recent cells that are searched for the call of a new result.
 const RECENT: usize = 256;
@@ -75,6 +76,16 @@ impl Transcript {
                 let changed = self.change_shell(id, |cell| cell.finish((**run).clone()));
                 self.shells.remove(id);
                 return changed;
+            }
+            Event::TerminalScreen { id, screen } => {
+                return self.change_terminal(id, |cell| cell.screen = Some(screen.output.clone()));
+            }
+            Event::Terminals { terminals } => {
+                let ended = terminals.iter().filter(|terminal| !terminal.running);
+                for terminal in ended {
+                    self.terminals.remove(&terminal.id);
+                }
+                return false;
             }
             Event::Notice { severity, text, .. } => self.notice(*severity, text),
             Event::CallReviewed {
@@ -156,6 +167,7 @@ impl Transcript {
                 self.near
                     .change_tool(place, |cell| cell.finish(Arc::clone(result)));
                 self.near.calls.remove(call_id);
+                self.link_terminal(call_id, result);
             }
             osier_agent::Event::Notice { severity, text } => self.notice(*severity, text),
             osier_agent::Event::AgentEnd { outcome } => {
@@ -184,6 +196,7 @@ impl Transcript {
         self.away = None;
         self.asked = None;
         self.shells.clear();
+        self.terminals.clear();
         self.open = None;
         self.started = None;
         self.below = None;
@@ -402,6 +415,30 @@ impl Transcript {
         let place = self.near.push(Body::Tool(Box::new(cell)));
         self.near.calls.insert(call_id.to_owned(), place);
         place
+    }
+
+    /// The screen of the terminal is shown in the cell of the newest call about it.
+    fn link_terminal(&mut self, call_id: &str, result: &ToolResultMessage) {
+        let is_tool = matches!(result.result.tool_name.as_str(), "bash" | "terminal");
+        let running = result.details.get("running").and_then(Value::as_bool);
+        let id = result.details.get("id").and_then(Value::as_str);
+        if let (true, Some(true), Some(id)) = (is_tool, running, id) {
+            self.change_terminal(id, |cell| cell.screen = None);
+            self.terminals.insert(id.to_owned(), call_id.to_owned());
+        }
+    }
+
+    fn change_terminal(&mut self, id: &str, change: impl FnOnce(&mut ToolCell)) -> bool {
+        let Some(call) = self.terminals.get(id) else {
+            return false;
+        };
+        let cells = self.near.cells.iter();
+        let Some(back) = cells.rev().take(RECENT).position(|cell| cell.is_call(call)) else {
+            return false;
+        };
+        let place = self.near.cells.len() - 1 - back;
+        self.near.change_tool(place, change);
+        true
     }
 
     fn change_shell(&mut self, id: &str, change: impl FnOnce(&mut ShellCell)) -> bool {

@@ -78,6 +78,8 @@ pub struct Transcript {
     started: Option<Started>,
     /// Cells of the user's commands that have not ended, by id.
     shells: HashMap<String, usize>,
+    /// The newest call about each terminal that runs: the terminal's id, and the call's.
+    terminals: HashMap<String, String>,
     /// What arrived below the visible part.
     below: Option<Below>,
     /// Image files that became visible.
@@ -130,6 +132,7 @@ impl Transcript {
             open: None,
             started: None,
             shells: HashMap::new(),
+            terminals: HashMap::new(),
             below: None,
             wanted: Vec::new(),
             opened: false,

@@ -29,6 +29,8 @@ use view::ToolView;
 
 /// Rows of output shown while collapsed.
 const FOLDED_ROWS: usize = 5;
+/// Rows of the screen of a terminal.
+const SCREEN_ROWS: usize = 12;
 /// Rows of a picture.
 const FOLDED_PICTURE_ROWS: u16 = 10;
 const EXPANDED_PICTURE_ROWS: u16 = 30;
@@ -54,6 +56,8 @@ pub(crate) struct ToolCell {
     pub raw: String,
     pub phase: Phase,
     live: Output,
+    /// What the terminal of the call shows now.
+    pub screen: Option<Output>,
     /// Where the result is coloured: what is stored is not.
     colours: Box<[Run]>,
     /// The syntax of its diff.
@@ -76,6 +80,7 @@ impl ToolCell {
             raw: String::new(),
             phase: Phase::Streaming,
             live: Output::default(),
+            screen: None,
             colours: Box::default(),
             syntax: diff::Syntax::default(),
             status: String::new(),
@@ -221,7 +226,14 @@ impl ToolCell {
                 if let Some(details) = task::details(result) {
                     rows.extend(task::rows(&details, width, expanded));
                 }
-                self.result_rows(view, result, body_width, expanded, &mut rows);
+                match &self.screen {
+                    Some(screen) => {
+                        let limit = if expanded { usize::MAX } else { SCREEN_ROWS };
+                        let screen = Painted::from(screen);
+                        rows.extend(tail_rows(screen, body_width, &indent, limit));
+                    }
+                    None => self.result_rows(view, result, body_width, expanded, &mut rows),
+                }
                 let height = if expanded {
                     EXPANDED_PICTURE_ROWS
                 } else {

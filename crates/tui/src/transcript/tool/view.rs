@@ -130,6 +130,12 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::Start,
     },
     ToolView {
+        name: "terminal",
+        subject: "text",
+        more: pressed,
+        collapsed: Collapsed::End,
+    },
+    ToolView {
         name: "todo",
         subject: "",
         more: plan,
@@ -142,6 +148,17 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::Nothing,
     },
 ];
+
+/// The keys that are pressed, and where.
+fn pressed(arguments: &Value) -> String {
+    let keys = arguments.get("keys").and_then(Value::as_array);
+    let keys = keys.into_iter().flatten().filter_map(Value::as_str);
+    let mut all: Vec<&str> = keys.collect();
+    let id = arguments.get("id").and_then(Value::as_str);
+    let id = id.map(|id| format!("in {id}"));
+    all.extend(id.as_deref());
+    text::single_line(&format!(" {}", all.join(" ")))
+}
 
 /// The file in which a symbol occurs: ` in src/a.rs`.
 fn in_file(arguments: &Value) -> String {

@@ -1,0 +1,376 @@
+//! Children on a pseudo-terminal of their own. The child leads a session with that terminal, so that passwords are
+//! requested there and keys such as ctrl+c reach it. It ends as other children do: at the latest with this process.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::group::ChildGroup;
+use super::{Exit, GRACE, Invocation, MARKER, SETSID, UNATTENDED, child_reaper};
+
+/// Time for the rest of the output after the child has exited.
+const LAST_OUTPUT: Duration = Duration::from_millis(200);
+
+/// Programs that run commands which they read: shells, and programs that start one elsewhere.
+#[cfg(target_os = "linux")]
+const SHELLS: [&str; 30] = [
+    "ash",
+    "bash",
+    "busybox",
+    "csh",
+    "dash",
+    "docker",
+    "elvish",
+    "fish",
+    "ksh",
+    "kubectl",
+    "login",
+    "lxc",
+    "machinectl",
+    "mksh",
+    "mosh-client",
+    "nsenter",
+    "nu",
+    "podman",
+    "pwsh",
+    "rbash",
+    "rlogin",
+    "screen",
+    "sh",
+    "ssh",
+    "su",
+    "sudo",
+    "tcsh",
+    "telnet",
+    "tmux",
+    "zsh",
+];
+/// Programs of osier around a command, which read nothing.
+#[cfg(target_os = "linux")]
+const WRAPPERS: [&str; 3] = ["bwrap", "osier", "setsid"];
+
+/// The size of a terminal in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PtySize {
+    pub rows: u16,
+    pub columns: u16,
+}
+
+impl From<PtySize> for Winsize {
+    fn from(size: PtySize) -> Self {
+        Self {
+            ws_row: size.rows,
+            ws_col: size.columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        }
+    }
+}
+
+/// This side of a pseudo-terminal.
+#[derive(Debug)]
+pub struct Pty {
+    output: pipe::Receiver,
+    input: pipe::Sender,
+    leader: Pid,
+}
+
+impl Pty {
+    async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.output.readable().await?;
+            match self.output.try_read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Linux reports so that nothing has the terminal open any more.
+                Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                    return Ok(0);
+                }
+                read => return read,
+            }
+        }
+    }
+
+    /// Types `bytes`. Waits while the program does not read them.
+    pub async fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.input.writable().await?;
+            match self.input.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => bytes = &bytes[written?..],
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the size, which the program is informed of.
+    pub fn resize(&self, size: PtySize) -> io::Result<()> {
+        Ok(tcsetwinsize(&self.output, size.into())?)
+    }
+
+    /// Whether the program reads a line that the terminal does not show: most likely a password.
+    pub fn is_hidden(&self) -> bool {
+        tcgetattr(&self.output).is_ok_and(|modes| {
+            modes.local_modes.contains(LocalModes::ICANON)
+                && !modes.local_modes.contains(LocalModes::ECHO)
+        })
+    }
+
+    /// Whether a shell may read what is typed next, or, with `later`, what is typed after a program has ended.
+    #[cfg(target_os = "linux")]
+    pub fn is_shell(&self, later: bool) -> bool {
+        let Ok(foreground) = rustix::termios::tcgetpgrp(&self.output) else {
+            return true;
+        };
+        let mut is_known = false;
+        for (name, group, session) in processes() {
+            let is_reader = if later {
+                session == self.leader.as_raw_nonzero().get()
+            } else {
+                group == foreground.as_raw_nonzero().get()
+            };
+            if !is_reader || WRAPPERS.contains(&name.as_str()) {
+                continue;
+            }
+            is_known = true;
+            if SHELLS.contains(&name.as_str()) {
+                return true;
+            }
+        }
+        !is_known
+    }
+
+    /// Other systems do not tell, so that it may always be one.
+    #[cfg(not(target_os = "linux"))]
+    pub fn is_shell(&self, _later: bool) -> bool {
+        true
+    }
+}
+
+/// The name, group and session of every process.
+#[cfg(target_os = "linux")]
+fn processes() -> impl Iterator<Item = (String, i32, i32)> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| {
+        let number = entry.file_name();
+        let _: u32 = number.to_str()?.parse().ok()?;
+        let stat = std::fs::read(entry.path().join("stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name, in parentheses, may contain anything.
+        let (start, rest) = stat.rsplit_once(')')?;
+        let (_, name) = start.split_once('(')?;
+        let mut fields = rest.split_whitespace().skip(2);
+        let group = fields.next()?.parse().ok()?;
+        let session = fields.next()?.parse().ok()?;
+        Some((name.to_owned(), group, session))
+    })
+}
+
+/// A running child on a terminal. Dropping it kills everything that it started.
+#[derive(Debug)]
+pub struct TerminalChild {
+    child: Child,
+    group: ChildGroup,
+    pty: Arc<Pty>,
+    exit: Option<Exit>,
+    read_until: Option<Instant>,
+}
+
+/// Starts `invocation` on a new terminal. Requires a tokio runtime and the program `setsid` of util-linux.
+pub fn spawn_terminal(invocation: &Invocation, size: PtySize) -> io::Result<TerminalChild> {
+    let Some(setsid) = *SETSID else {
+        let message = "terminals need the program `setsid`; install util-linux";
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    };
+    let master = open_master()?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let name = ptsname(&master, Vec::new())?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let slave = rustix::fs::open(name.as_c_str(), flags, Mode::empty())?;
+    tcsetwinsize(&slave, size.into())?;
+    let nonblocking = rustix::fs::fcntl_getfl(&master)? | OFlags::NONBLOCK;
+    rustix::fs::fcntl_setfl(&master, nonblocking)?;
+
+    let marker = child_reaper::command_id();
+    let wrapper = [setsid, Path::new(OsStr::new("--ctty"))];
+    let mut command = invocation.command(&wrapper, &[("TERM", "xterm-256color"), UNATTENDED[2]]);
+    for name in [
+        "COLORTERM",
+        "TERM_PROGRAM",
+        "TMUX",
+        "STY",
+        "LINES",
+        "COLUMNS",
+    ] {
+        command.env_remove(name);
+    }
+    command
+        .env(MARKER, &marker)
+        .stdin(slave.as_fd().try_clone_to_owned()?)
+        .stdout(slave.as_fd().try_clone_to_owned()?)
+        .stderr(slave);
+    let child = command.spawn()?;
+    // Closes this side's copies of the terminal, which the command still has.
+    drop(command);
+    let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let leader = pid.ok_or_else(|| io::Error::other("the child has no process id"))?;
+    Ok(TerminalChild {
+        child,
+        group: ChildGroup::new(leader, Some(format!("{MARKER}={marker}"))).with_reaper(),
+        pty: Arc::new(Pty {
+            input: pipe::Sender::from_owned_fd_unchecked(master.try_clone()?)?,
+            output: pipe::Receiver::from_owned_fd_unchecked(master)?,
+            leader,
+        }),
+        exit: None,
+        read_until: None,
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn open_master() -> io::Result<OwnedFd> {
+    Ok(openpt(
+        OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
+    )?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_master() -> io::Result<OwnedFd> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    rustix::io::fcntl_setfd(&master, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(master)
+}
+
+impl TerminalChild {
+    /// The side to type on.
+    pub fn pty(&self) -> Arc<Pty> {
+        Arc::clone(&self.pty)
+    }
+
+    /// Reads the next output; 0 after the child has exited. Cancel safe.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut is_closed = false;
+        loop {
+            let until = self.read_until;
+            tokio::select! {
+                biased;
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => return Ok(0),
+                status = self.child.wait(), if self.exit.is_none() => {
+                    self.exit = Some(status?.into());
+                    self.group.note_reaped();
+                    if is_closed {
+                        return Ok(0);
+                    }
+                    self.read_until = Some(Instant::now() + LAST_OUTPUT);
+                }
+                length = self.pty.read(buffer), if !is_closed => match length? {
+                    0 if self.exit.is_some() => return Ok(0),
+                    0 => is_closed = true,
+                    length => return Ok(length),
+                },
+            }
+        }
+    }
+
+    /// Ends the child, as closing a terminal does, and kills what is left of it.
+    pub async fn stop(&mut self) {
+        for signal in [Signal::HUP, Signal::CONT, Signal::TERM] {
+            self.group.signal_everything(signal);
+        }
+        let mut buffer = [0; 4096];
+        let rest = async { while self.read(&mut buffer).await.is_ok_and(|length| length > 0) {} };
+        let _ = timeout(GRACE, rest).await;
+        self.group.signal_everything(Signal::KILL);
+        if self.exit.is_none() {
+            let status = timeout(GRACE, self.child.wait()).await;
+            self.exit = status.ok().and_then(Result::ok).map(Exit::from);
+            self.group.note_reaped();
+        }
+    }
+
+    /// How the child ended.
+    pub fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    const SIZE: PtySize = PtySize {
+        rows: 24,
+        columns: 80,
+    };
+
+    fn start(script: &str) -> TerminalChild {
+        spawn_terminal(&Invocation::new("bash", ["-c", script]), SIZE).unwrap()
+    }
+
+    async fn read_until(child: &mut TerminalChild, end: &str) -> String {
+        let (mut all, mut buffer) = (String::new(), [0; 4096]);
+        while end.is_empty() || !all.contains(end) {
+            match child.read(&mut buffer).await.unwrap() {
+                0 => break,
+                length => all.push_str(&String::from_utf8_lossy(&buffer[..length])),
+            }
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn child_has_a_terminal_with_a_size() {
+        let mut child = start("test -t 0 && stty size </dev/tty && exit 3");
+        assert_eq!(read_until(&mut child, "").await, "24 80\r\n");
+        assert_eq!(child.exit().unwrap().code, Some(3));
+    }
+
+    #[tokio::test]
+    async fn typed_text_interrupts_and_sizes_reach_the_child() {
+        let mut child =
+            start("trap 'stty size; exit 0' INT; read line; echo got $line; sleep 600 & wait");
+        let pty = child.pty();
+        pty.write_all(b"hello\r").await.unwrap();
+        read_until(&mut child, "got hello").await;
+        pty.resize(PtySize {
+            rows: 5,
+            columns: 9,
+        })
+        .unwrap();
+        pty.write_all(b"\x03").await.unwrap();
+        assert!(read_until(&mut child, "").await.contains("5 9"));
+    }
+
+    #[tokio::test]
+    async fn password_prompts_and_shells_are_recognized() {
+        let mut child = start("read -s -p 'Password: ' word; echo; echo ready; exec cat");
+        let pty = child.pty();
+        read_until(&mut child, "Password: ").await;
+        // The prompt is printed before the terminal is changed.
+        while !pty.is_hidden() {
+            tokio::task::yield_now().await;
+        }
+        assert!(pty.is_shell(false));
+        pty.write_all(b"secret\r").await.unwrap();
+        assert!(!read_until(&mut child, "ready").await.contains("secret"));
+        while pty.is_shell(false) {
+            tokio::task::yield_now().await;
+        }
+        assert!(!pty.is_hidden());
+        child.stop().await;
+        assert!(child.exit().is_some());
+    }
+}

@@ -1,0 +1,430 @@
+//! One terminal session: a task owns the program and shows its output on the emulated screen.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{fmt, io};
+
+use osier_base::clock::now_ms;
+use osier_base::process::{Exit, Pty, PtySize, TerminalChild, signal_name};
+use osier_protocol::{TerminalInfo, TerminalScreen};
+use tokio::sync::{Mutex as AsyncMutex, mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::emulator::{Emulator, NewRows, limited};
+use super::keys;
+use super::typed::{Line, Typed};
+use super::{TerminalChange, TerminalObserver};
+
+/// Keys that wait for a program that does not read.
+const TYPED: usize = 256;
+/// Bytes per read.
+const CHUNK: usize = 16 * 1024;
+/// Time between two screens for clients. The first one after a pause is sent immediately.
+const FRAME: Duration = Duration::from_millis(33);
+/// Time after output until the terminal is looked at again.
+const CHECK: Duration = Duration::from_millis(100);
+/// How long a program may leave its input unread.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long it may leave answers to its queries unread.
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(50);
+/// Lines without echo that are removed from what the model reads.
+const SECRETS: usize = 16;
+/// The shortest one: shorter text occurs everywhere.
+const SECRET_LENGTH: usize = 4;
+/// Replaces one.
+const HIDDEN: &str = "[hidden input]";
+
+/// A program on a terminal. Dropping the last handle ends it.
+pub(crate) struct TerminalSession {
+    pub(super) id: String,
+    pub(super) command: String,
+    /// Whether the sandbox denied all writes when it started.
+    pub(super) is_read_only: bool,
+    started_at: i64,
+    pty: Arc<Pty>,
+    emulator: Arc<Mutex<Emulator>>,
+    progress: watch::Receiver<Progress>,
+    cancel: CancellationToken,
+    /// The next row for the model.
+    given: Mutex<u64>,
+    line: Mutex<Line>,
+    /// What the user typed while it was not shown.
+    secrets: Mutex<Secrets>,
+    /// One writer at a time.
+    writing: Arc<AsyncMutex<()>>,
+    observer: Option<TerminalObserver>,
+    /// What the user types, in order.
+    typed: mpsc::Sender<Vec<u8>>,
+    _typist: AbortOnDropHandle<()>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl fmt::Debug for TerminalSession {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TerminalSession")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct Secrets {
+    begun: String,
+    complete: Vec<String>,
+}
+
+/// The state that the task publishes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    /// The time of the last output.
+    pub last_output: Instant,
+    /// How the program ended.
+    pub ended: Option<Exit>,
+}
+
+impl TerminalSession {
+    pub(super) fn new(
+        id: String,
+        command: &str,
+        child: TerminalChild,
+        size: PtySize,
+        is_read_only: bool,
+        observer: Option<TerminalObserver>,
+    ) -> Self {
+        let emulator = Arc::new(Mutex::new(Emulator::new(size)));
+        let (sender, progress) = watch::channel(Progress {
+            last_output: Instant::now(),
+            ended: None,
+        });
+        let cancel = CancellationToken::new();
+        let pty = child.pty();
+        let driver = Driver {
+            id: id.clone(),
+            child,
+            pty: Arc::clone(&pty),
+            emulator: Arc::clone(&emulator),
+            progress: sender,
+            observer: observer.clone(),
+            was_hidden: false,
+            check_at: None,
+            due: None,
+            next_at: Instant::now(),
+        };
+        let task = osier_base::task::spawn(driver.run(cancel.clone()));
+        let (typed, mut waiting) = mpsc::channel::<Vec<u8>>(TYPED);
+        let writing = Arc::new(AsyncMutex::default());
+        let (lines, one) = (Arc::clone(&pty), Arc::clone(&writing));
+        let typist = osier_base::task::spawn(async move {
+            while let Some(bytes) = waiting.recv().await {
+                let _one = one.lock().await;
+                if lines.write_all(&bytes).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            typed,
+            _typist: AbortOnDropHandle::new(typist),
+            id,
+            command: command.to_owned(),
+            is_read_only,
+            started_at: now_ms(),
+            pty,
+            emulator,
+            progress,
+            cancel,
+            given: Mutex::default(),
+            line: Mutex::default(),
+            secrets: Mutex::default(),
+            writing,
+            observer,
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+
+    fn emulator(&self) -> MutexGuard<'_, Emulator> {
+        lock(&self.emulator)
+    }
+
+    pub(super) fn ended(&self) -> Option<Exit> {
+        self.progress.borrow().ended
+    }
+
+    pub(super) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.clone()
+    }
+
+    pub(super) fn is_hidden(&self) -> bool {
+        self.ended().is_none() && self.pty.is_hidden()
+    }
+
+    pub(super) fn info(&self) -> TerminalInfo {
+        let ended = self.ended();
+        let size = self.size();
+        TerminalInfo {
+            id: self.id.clone(),
+            command: self.command.clone(),
+            running: ended.is_none(),
+            hidden_input: self.is_hidden(),
+            exit_code: ended.and_then(|exit| exit.code),
+            signal: ended.and_then(|exit| exit.signal).map(signal_name),
+            started_at: self.started_at,
+            rows: size.rows,
+            columns: size.columns,
+        }
+    }
+
+    pub(super) fn size(&self) -> PtySize {
+        self.emulator().size()
+    }
+
+    pub(super) fn screen(&self) -> TerminalScreen {
+        self.emulator().screen()
+    }
+
+    /// The rows of the screen, for the model.
+    pub(super) fn rows(&self) -> Vec<String> {
+        self.without_secrets(self.emulator().rows())
+    }
+
+    /// The rows that the model has not read, at most the last `most`; with `take` they are read now.
+    pub(super) fn new_rows(&self, most: usize, take: bool) -> NewRows {
+        let mut given = lock(&self.given);
+        let new = self.emulator().new_rows(*given, most);
+        if take {
+            *given = new.next;
+        }
+        NewRows {
+            rows: self.without_secrets(new.rows),
+            ..new
+        }
+    }
+
+    /// The rows from number `from` on.
+    pub(super) fn rows_from(&self, from: u64, most: usize) -> NewRows {
+        let new = self.emulator().new_rows(from, most);
+        NewRows {
+            rows: self.without_secrets(new.rows),
+            ..new
+        }
+    }
+
+    pub(super) fn is_full_screen(&self) -> bool {
+        self.emulator().is_full_screen()
+    }
+
+    fn without_secrets(&self, mut rows: Vec<String>) -> Vec<String> {
+        let secrets = lock(&self.secrets);
+        for secret in &secrets.complete {
+            for row in &mut rows {
+                if row.contains(secret.as_str()) {
+                    *row = row.replace(secret.as_str(), HIDDEN);
+                }
+            }
+        }
+        rows
+    }
+
+    pub(super) fn resize(&self, size: PtySize) -> io::Result<()> {
+        let size = limited(size);
+        self.emulator().resize(size);
+        self.pty.resize(size)?;
+        if let Some(observer) = &self.observer {
+            observer(TerminalChange::Screen(
+                self.id.clone(),
+                Box::new(self.screen()),
+            ));
+            observer(TerminalChange::List);
+        }
+        Ok(())
+    }
+
+    /// What the input of the model would mean, if a shell reads it; `None` if another program does.
+    pub(super) fn meaning(&self, text: &str, keys: &[String]) -> Option<Typed> {
+        let later = text.trim_end_matches(['\n', '\r']).contains(['\n', '\r']);
+        let is_shell = self.pty.is_shell(false) || (later && self.pty.is_shell(true));
+        is_shell.then(|| lock(&self.line).clone().add(text, keys))
+    }
+
+    /// Whether a shell reads what is typed.
+    pub(super) fn is_shell(&self) -> bool {
+        self.pty.is_shell(false)
+    }
+
+    /// Types what the model writes. Fails for an unknown key.
+    pub(super) async fn type_input(&self, text: &str, keys: &[String]) -> Result<(), String> {
+        let application = self.emulator().has_application_cursor();
+        let mut bytes = text.replace("\r\n", "\r").replace('\n', "\r").into_bytes();
+        for key in keys {
+            let sequence = keys::bytes(key, application);
+            bytes.extend(sequence.ok_or_else(|| format!("unknown key `{key}`; keys are single characters and names such as enter, esc, up, f1, ctrl+c, alt+x"))?);
+        }
+        if self.is_shell() {
+            lock(&self.line).add(text, keys);
+        } else {
+            *lock(&self.line) = Line::default();
+        }
+        self.write(&bytes).await
+    }
+
+    /// Types what the user pressed. It is recorded nowhere.
+    pub(super) fn type_unseen(&self, bytes: &[u8], is_paste: bool) -> Result<(), String> {
+        lock(&self.line).add_unseen(bytes);
+        if self.is_hidden() {
+            lock(&self.secrets).add(bytes);
+        }
+        let marks = is_paste && self.emulator().marks_paste();
+        if marks {
+            return self.send([b"\x1b[200~", bytes, b"\x1b[201~"].concat());
+        }
+        self.send(bytes.to_vec())
+    }
+
+    fn send(&self, bytes: Vec<u8>) -> Result<(), String> {
+        if self.ended().is_some() {
+            return Err("the program has ended".to_owned());
+        }
+        let sent = self.typed.try_send(bytes);
+        sent.map_err(|_| "the program does not read its input".to_owned())
+    }
+
+    async fn write(&self, bytes: &[u8]) -> Result<(), String> {
+        if self.ended().is_some() {
+            return Err("the program has ended".to_owned());
+        }
+        let _one = self.writing.lock().await;
+        match timeout(WRITE_TIMEOUT, self.pty.write_all(bytes)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(format!("cannot write to the terminal: {error}")),
+            Err(_) => Err("the program does not read its input".to_owned()),
+        }
+    }
+
+    /// Ends the program and waits until it is gone.
+    pub(super) async fn close(&self) {
+        self.cancel.cancel();
+        let mut progress = self.progress();
+        // An error means that the task is gone.
+        let _ = progress.wait_for(|progress| progress.ended.is_some()).await;
+    }
+}
+
+impl Secrets {
+    fn add(&mut self, bytes: &[u8]) {
+        for character in String::from_utf8_lossy(bytes).chars() {
+            match character {
+                '\r' | '\n' => {
+                    let secret = std::mem::take(&mut self.begun);
+                    if secret.chars().count() >= SECRET_LENGTH {
+                        if self.complete.len() == SECRETS {
+                            self.complete.remove(0);
+                        }
+                        self.complete.push(secret);
+                    }
+                }
+                '\x7f' | '\x08' => {
+                    self.begun.pop();
+                }
+                '\x03' | '\x15' => self.begun.clear(),
+                character if self.begun.len() < 1024 => self.begun.push(character),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The task of a terminal.
+struct Driver {
+    id: String,
+    child: TerminalChild,
+    pty: Arc<Pty>,
+    emulator: Arc<Mutex<Emulator>>,
+    progress: watch::Sender<Progress>,
+    observer: Option<TerminalObserver>,
+    was_hidden: bool,
+    /// When to look again whether input is hidden: programs change that after they printed their question.
+    check_at: Option<Instant>,
+    /// When the next screen is sent.
+    due: Option<Instant>,
+    /// Nothing is sent before this time.
+    next_at: Instant,
+}
+
+impl Driver {
+    async fn run(mut self, cancel: CancellationToken) {
+        let mut buffer = vec![0; CHUNK];
+        loop {
+            let (due, check_at) = (self.due, self.check_at);
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => {
+                    self.child.stop().await;
+                    break;
+                }
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.publish(),
+                () = sleep_until(check_at.unwrap_or_else(Instant::now)), if check_at.is_some() => {
+                    self.check_at = None;
+                    self.check_hidden();
+                }
+                length = self.child.read(&mut buffer) => match length {
+                    Ok(0) | Err(_) => break,
+                    Ok(length) => self.show(&buffer[..length]).await,
+                },
+            }
+        }
+        self.publish();
+        let ended = self.child.exit().unwrap_or_default();
+        self.progress
+            .send_modify(|progress| progress.ended = Some(ended));
+        self.change(TerminalChange::List);
+    }
+
+    async fn show(&mut self, output: &[u8]) {
+        let answers = lock(&self.emulator).process(output);
+        if !answers.is_empty() {
+            let _ = timeout(ANSWER_TIMEOUT, self.pty.write_all(&answers)).await;
+        }
+        self.progress
+            .send_modify(|progress| progress.last_output = Instant::now());
+        if Instant::now() >= self.next_at {
+            self.publish();
+        } else {
+            self.due = Some(self.next_at);
+        }
+        // A flood leaves time for other tasks.
+        tokio::task::yield_now().await;
+    }
+
+    fn publish(&mut self) {
+        self.due = None;
+        if self.observer.is_none() {
+            return;
+        }
+        self.next_at = Instant::now() + FRAME;
+        let screen = lock(&self.emulator).screen();
+        self.change(TerminalChange::Screen(self.id.clone(), Box::new(screen)));
+        self.check_at = Some(Instant::now() + CHECK);
+        self.check_hidden();
+    }
+
+    fn check_hidden(&mut self) {
+        let is_hidden = self.pty.is_hidden();
+        if is_hidden != self.was_hidden {
+            self.was_hidden = is_hidden;
+            self.change(TerminalChange::List);
+        }
+    }
+
+    fn change(&self, change: TerminalChange) {
+        if let Some(observer) = &self.observer {
+            observer(change);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

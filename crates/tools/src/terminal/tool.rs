@@ -1,0 +1,387 @@
+//! `terminal`: types into a terminal session, waits, reads it, and watches it or a background job.
+
+use std::sync::{Arc, LazyLock, Weak};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use osier_agent::{Concurrency, Tool, ToolContext, ToolOutput};
+use osier_base::process::PtySize;
+use osier_llm::ToolSpec;
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::emulator::to_text;
+use super::{FIRST_SCREEN, TERMINAL, TerminalSession, Typed, not_started};
+use crate::Workspace;
+use crate::arguments::{self, Refusal};
+use crate::details::{TerminalDetails, to_value};
+use crate::shell::describe;
+
+/// Silence after which a program most likely waits for input.
+const QUIET: Duration = Duration::from_millis(300);
+/// How long a call waits, in seconds.
+const TIMEOUT: f64 = 10.0;
+const MAX_TIMEOUT: f64 = 600.0;
+/// Rows and bytes of a result.
+const ROWS: usize = 200;
+const BYTES: usize = 12 * 1024;
+/// Bytes of text of one call.
+const TEXT: usize = 64 * 1024;
+/// Size of a compiled pattern.
+const PATTERN: usize = 256 * 1024;
+/// Pause between two searches for a pattern in growing output.
+const SEARCH_PAUSE: Duration = Duration::from_millis(20);
+
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
+    ToolSpec {
+    freeform: None,
+    name: TERMINAL.to_owned(),
+    description: "Use a terminal that bash started: type text, then press keys, wait, and get the new output. A job id works with watch only.".to_owned(),
+    parameters: json!({
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "text": {"type": "string", "description": "Typed exactly; end a line with \\n"},
+            "keys": {"type": "array", "items": {"type": "string"}, "description": "enter, esc, up, f1, ctrl+c, …"},
+            "wait": {"type": "string", "description": "`quiet` (default after input), `exit` or a regex for the new output"},
+            "timeout": {"type": "number", "description": "Seconds to wait, 10 by default"},
+            "screen": {"type": "boolean", "description": "Get the complete screen instead"},
+            "size": {"type": "string", "description": "Resize to COLUMNSxROWS"},
+            "watch": {"type": "string", "description": "Regex; you get a message when later output matches or it ends"},
+            "close": {"type": "boolean"},
+        },
+        "required": ["id"],
+    }),
+}
+});
+
+/// The tool. The workspace owns it.
+#[derive(Debug)]
+pub(super) struct TerminalTool(Weak<Workspace>);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Arguments {
+    id: String,
+    text: Option<String>,
+    keys: Option<Vec<String>>,
+    wait: Option<String>,
+    timeout: Option<f64>,
+    screen: Option<bool>,
+    size: Option<String>,
+    watch: Option<String>,
+    close: Option<bool>,
+}
+
+/// What a call types.
+pub(super) struct Input {
+    pub id: String,
+    pub text: String,
+    pub keys: Vec<String>,
+}
+
+impl Input {
+    /// `None` if the call types nothing.
+    pub(super) fn of(arguments: &Value) -> Option<Self> {
+        let arguments: Arguments = serde_json::from_value(arguments.clone()).ok()?;
+        arguments.input()
+    }
+}
+
+impl Arguments {
+    fn input(&self) -> Option<Input> {
+        let input = Input {
+            id: self.id.clone(),
+            text: self.text.clone().unwrap_or_default(),
+            keys: self.keys.clone().unwrap_or_default(),
+        };
+        (!input.text.is_empty() || !input.keys.is_empty()).then_some(input)
+    }
+}
+
+/// What a call waits for.
+enum Wait {
+    Nothing,
+    Quiet,
+    Exit,
+    Pattern(Regex),
+}
+
+impl Wait {
+    fn of(wanted: Option<&str>, types: bool) -> Result<Self, Refusal> {
+        Ok(match wanted.filter(|wanted| !wanted.is_empty()) {
+            None if types => Self::Quiet,
+            None => Self::Nothing,
+            Some("quiet") => Self::Quiet,
+            Some("exit") => Self::Exit,
+            Some(pattern) => Self::Pattern(compile(pattern)?),
+        })
+    }
+}
+
+/// Compiles a pattern of the model.
+fn compile(pattern: &str) -> Result<Regex, Refusal> {
+    let mut builder = RegexBuilder::new(pattern);
+    let built = builder.multi_line(true).size_limit(PATTERN).build();
+    built.map_err(|error| Refusal::Invalid(format!("invalid regex `{pattern}`: {error}")))
+}
+
+impl TerminalTool {
+    pub(super) fn new(workspace: &Arc<Workspace>) -> Self {
+        Self(Arc::downgrade(workspace))
+    }
+
+    async fn execute(&self, arguments: Arguments, cx: ToolContext) -> Result<ToolOutput, Refusal> {
+        let workspace = self.0.upgrade();
+        let workspace = workspace.ok_or_else(|| Refusal::invalid("the session has ended"))?;
+        if let Some(pattern) = &arguments.watch {
+            let regex = compile(pattern)?;
+            workspace
+                .watch(&arguments.id, regex)
+                .map_err(Refusal::Failed)?;
+            if arguments.id.starts_with("job") {
+                let text = format!("Watching {}", arguments.id);
+                return Ok(ToolOutput::success(text, Value::Null));
+            }
+        }
+        let known = workspace.known_terminal(&arguments.id);
+        let terminal = known.map_err(Refusal::Failed)?;
+        if let Some(size) = &arguments.size {
+            let size = parse_size(size)?;
+            let resized = terminal.resize(size);
+            resized.map_err(|error| Refusal::Failed(format!("cannot resize: {error}")))?;
+        }
+        let input = arguments.input();
+        let wait = Wait::of(arguments.wait.as_deref(), input.is_some())?;
+        let mark = Mark::of(&terminal);
+        if let Some(input) = &input {
+            self.type_input(&workspace, &terminal, input, &cx.call_id)
+                .await?;
+        }
+        let seconds = arguments.timeout.filter(|seconds| *seconds > 0.0);
+        let limit = Duration::from_secs_f64(seconds.unwrap_or(TIMEOUT).min(MAX_TIMEOUT));
+        if arguments.close == Some(true) {
+            terminal.close().await;
+        }
+        let note = wait_for(&terminal, &wait, &mark, limit, &cx.cancel).await;
+        let complete = arguments.screen == Some(true);
+        Ok(output(&terminal, complete, note.as_deref()))
+    }
+
+    async fn type_input(
+        &self,
+        workspace: &Workspace,
+        terminal: &TerminalSession,
+        input: &Input,
+        call: &str,
+    ) -> Result<(), Refusal> {
+        if input.text.len() > TEXT {
+            return Err(Refusal::invalid(
+                "text is longer than 64 KiB: write a file instead",
+            ));
+        }
+        if workspace.terminals.was_for_program(call)
+            && matches!(
+                terminal.meaning(&input.text, &input.keys),
+                Some(Typed::Command(_) | Typed::Unknown)
+            )
+        {
+            let message = "a shell reads the input now, so nothing was typed: call again";
+            return Err(Refusal::Failed(message.to_owned()));
+        }
+        let typed = terminal.type_input(&input.text, &input.keys).await;
+        typed.map_err(Refusal::Failed)
+    }
+}
+
+impl Tool for TerminalTool {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    fn concurrency(&self, arguments: &Value) -> Concurrency {
+        let id = arguments.get("id").and_then(Value::as_str);
+        Concurrency::Serial(format!("terminal {}", id.unwrap_or_default()))
+    }
+
+    fn run(&self, arguments: Value, cx: ToolContext) -> BoxFuture<'_, ToolOutput> {
+        Box::pin(async move {
+            let arguments = match arguments::parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(refusal) => return refusal.into(),
+            };
+            self.execute(arguments, cx)
+                .await
+                .unwrap_or_else(ToolOutput::from)
+        })
+    }
+}
+
+/// Starts `command` for `bash`; returns its first output.
+pub(crate) async fn started(
+    workspace: &Workspace,
+    command: &str,
+    cancel: &CancellationToken,
+) -> Result<ToolOutput, Refusal> {
+    if !workspace.has_terminals() {
+        let message = "terminals are not available here; run the command without `terminal`";
+        return Err(Refusal::Failed(message.to_owned()));
+    }
+    let prepared = workspace.confinement().prepare().await;
+    prepared.map_err(|error| Refusal::Failed(error.to_string()))?;
+    let terminal = workspace.terminals.start(workspace, command);
+    let terminal = terminal.map_err(|error| Refusal::Failed(not_started(&error)))?;
+    let mark = Mark::of(&terminal);
+    wait_for(&terminal, &Wait::Quiet, &mark, FIRST_SCREEN, cancel).await;
+    let id = &terminal.id;
+    let note = format!("type, read or close it with the tool `terminal`, id `{id}`");
+    Ok(output(&terminal, false, Some(&note)))
+}
+
+/// The output before a call.
+struct Mark {
+    row: u64,
+    /// The text of that row.
+    text: String,
+    at: Instant,
+}
+
+impl Mark {
+    fn of(terminal: &TerminalSession) -> Self {
+        let rows = terminal.rows_from(0, 1);
+        Self {
+            row: rows.next,
+            text: rows.rows.into_iter().next().unwrap_or_default(),
+            at: Instant::now(),
+        }
+    }
+
+    /// The output since then.
+    fn since(&self, terminal: &TerminalSession) -> String {
+        if terminal.is_full_screen() {
+            return terminal.rows().join("\n");
+        }
+        let text = terminal.rows_from(self.row, ROWS).rows.join("\n");
+        match text.strip_prefix(&self.text) {
+            Some(rest) => rest.to_owned(),
+            None => text,
+        }
+    }
+}
+
+/// Waits; returns what the model should know about it.
+async fn wait_for(
+    terminal: &TerminalSession,
+    wait: &Wait,
+    mark: &Mark,
+    limit: Duration,
+    cancel: &CancellationToken,
+) -> Option<String> {
+    let reached = async {
+        match wait {
+            Wait::Nothing => {}
+            Wait::Quiet => quiet(terminal, mark).await,
+            Wait::Exit => ended(terminal).await,
+            Wait::Pattern(regex) => return found(terminal, regex, mark).await,
+        }
+        true
+    };
+    tokio::select! {
+        reached = timeout(limit, reached) => match (reached, wait) {
+            (Ok(true), _) => None,
+            (Ok(false), _) => Some("it ended without a match".to_owned()),
+            (Err(_), Wait::Pattern(_)) => Some(format!("no match within {} s", limit.as_secs_f64())),
+            (Err(_), _) => Some(format!("still busy after {} s", limit.as_secs_f64())),
+        },
+        () = cancel.cancelled() => Some("interrupted by the user; it continues".to_owned()),
+    }
+}
+
+async fn ended(terminal: &TerminalSession) {
+    let mut progress = terminal.progress();
+    let _ = progress.wait_for(|progress| progress.ended.is_some()).await;
+}
+
+async fn quiet(terminal: &TerminalSession, mark: &Mark) {
+    let mut progress = terminal.progress();
+    loop {
+        let now = *progress.borrow_and_update();
+        let until = now.last_output.max(mark.at) + QUIET;
+        if now.ended.is_some() {
+            return;
+        }
+        tokio::select! {
+            () = sleep_until(until) => return,
+            changed = progress.changed() => if changed.is_err() {
+                return;
+            },
+        }
+    }
+}
+
+/// Whether the pattern was found before the program ended.
+async fn found(terminal: &TerminalSession, regex: &Regex, mark: &Mark) -> bool {
+    let mut progress = terminal.progress();
+    loop {
+        let has_ended = progress.borrow_and_update().ended.is_some();
+        if regex.is_match(&mark.since(terminal)) {
+            return true;
+        }
+        if has_ended || progress.changed().await.is_err() {
+            return false;
+        }
+        tokio::time::sleep(SEARCH_PAUSE).await;
+    }
+}
+
+fn output(terminal: &TerminalSession, complete: bool, note: Option<&str>) -> ToolOutput {
+    let is_full_screen = terminal.is_full_screen();
+    let new = terminal.new_rows(ROWS, true);
+    let (lost, rows) = if complete {
+        (0, terminal.rows())
+    } else {
+        (new.lost, new.rows)
+    };
+    let mut text = to_text(lost, &rows, BYTES);
+    if text.is_empty() {
+        "(no new output)".clone_into(&mut text);
+    }
+    let ended = terminal.ended();
+    let size = terminal.size();
+    let mut status = match ended {
+        Some(exit) => format!("{}: {}", terminal.id, describe(exit)),
+        None => format!("{} {}x{}", terminal.id, size.columns, size.rows),
+    };
+    if (is_full_screen || complete)
+        && ended.is_none()
+        && let Some((row, column)) = terminal.screen().cursor
+    {
+        status = format!("{status}, cursor in row {}, column {}", row + 1, column + 1);
+    }
+    if terminal.is_hidden() {
+        status.push_str("; it reads hidden input, such as a password: ask the user to type it in the terminal, and do not ask for the secret");
+    }
+    if let Some(note) = note.filter(|_| ended.is_none()) {
+        status = format!("{status}; {note}");
+    }
+    let details = TerminalDetails {
+        id: terminal.id.clone(),
+        command: terminal.command.clone(),
+        running: ended.is_none(),
+        exit_code: ended.and_then(|exit| exit.code),
+    };
+    ToolOutput::success(format!("{text}\n[{status}]"), to_value(&details))
+}
+
+/// `80x24` as columns and rows.
+fn parse_size(size: &str) -> Result<PtySize, Refusal> {
+    let parsed = size.split_once('x').and_then(|(columns, rows)| {
+        let columns = columns.trim().parse().ok()?;
+        let rows = rows.trim().parse().ok()?;
+        Some(PtySize { rows, columns })
+    });
+    parsed.ok_or_else(|| Refusal::Invalid(format!("`{size}` is no size; write `80x24`")))
+}

@@ -1,0 +1,165 @@
+//! What was typed into a terminal since the last line: a line for a shell is checked like a command before it is sent.
+
+use super::keys::normalized;
+
+/// Keys that change the line in ways that only the program knows.
+const EDITING: [&str; 19] = [
+    "up", "down", "left", "right", "home", "end", "tab", "delete", "insert", "ctrl+a", "ctrl+b",
+    "ctrl+e", "ctrl+f", "ctrl+k", "ctrl+n", "ctrl+p", "ctrl+u", "ctrl+w", "ctrl+r",
+];
+/// Keys that run nothing and leave the line as it is.
+const NEUTRAL: [&str; 6] = ["ctrl+d", "ctrl+z", "ctrl+l", "ctrl+q", "ctrl+s", "ctrl+\\"];
+
+/// What input means to a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Typed {
+    /// It completes no line.
+    Nothing,
+    /// It completes these lines.
+    Command(String),
+    /// It runs a line that is not known.
+    Unknown,
+}
+
+/// The line that was begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Not set if it is not known.
+    begun: Option<String>,
+    /// The lines that the input completes.
+    done: String,
+    runs: bool,
+    is_unknown: bool,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self {
+            begun: Some(String::new()),
+            done: String::new(),
+            runs: false,
+            is_unknown: false,
+        }
+    }
+}
+
+impl Line {
+    /// Adds input; returns what it means.
+    pub(super) fn add(&mut self, text: &str, keys: &[String]) -> Typed {
+        for character in text.chars() {
+            match character {
+                '\n' | '\r' => self.enter(),
+                '\x03' => self.begun = Some(String::new()),
+                // Escape sequences and other keys written as text.
+                character if character.is_control() => self.run_unknown(),
+                character => self.push(character),
+            }
+        }
+        for key in keys {
+            let key = normalized(key);
+            let mut characters = key.chars();
+            match (key.as_str(), characters.next(), characters.next()) {
+                (_, Some(character), None) => self.push(character),
+                ("enter" | "return" | "ctrl+m" | "ctrl+j", ..) => self.enter(),
+                ("space", ..) => self.push(' '),
+                ("ctrl+c", ..) => self.begun = Some(String::new()),
+                ("backspace" | "ctrl+?" | "ctrl+h", ..) => {
+                    if let Some(line) = &mut self.begun {
+                        line.pop();
+                    }
+                }
+                (key, ..) if NEUTRAL.contains(&key) => {}
+                (key, ..) if EDITING.contains(&key) => self.begun = None,
+                _ => self.run_unknown(),
+            }
+        }
+        let runs = std::mem::take(&mut self.runs);
+        let is_unknown = std::mem::take(&mut self.is_unknown);
+        let done = std::mem::take(&mut self.done);
+        match (runs, is_unknown) {
+            (false, _) => Typed::Nothing,
+            (true, true) => Typed::Unknown,
+            (true, false) if done.trim().is_empty() => Typed::Nothing,
+            (true, false) => Typed::Command(done),
+        }
+    }
+
+    /// The user typed something, which nobody records.
+    pub(super) fn add_unseen(&mut self, bytes: &[u8]) {
+        self.begun = bytes.ends_with(b"\r").then(String::new);
+    }
+
+    fn push(&mut self, character: char) {
+        if let Some(line) = &mut self.begun {
+            line.push(character);
+        }
+    }
+
+    fn enter(&mut self) {
+        self.runs = true;
+        match self.begun.replace(String::new()) {
+            Some(line) => {
+                if !self.done.is_empty() {
+                    self.done.push('\n');
+                }
+                self.done.push_str(&line);
+            }
+            None => self.is_unknown = true,
+        }
+    }
+
+    fn run_unknown(&mut self) {
+        self.runs = true;
+        self.is_unknown = true;
+        self.begun = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn lines_are_put_together_from_all_input() {
+        let mut line = Line::default();
+        let command = |text: &str| Typed::Command(text.to_owned());
+        assert_eq!(line.add("rm -rf ", &[]), Typed::Nothing);
+        assert_eq!(
+            line.add("xy", &keys(&["backspace", "enter"])),
+            command("rm -rf x")
+        );
+        assert_eq!(line.add("", &keys(&["enter"])), Typed::Nothing);
+        assert_eq!(line.add("a\nb\nc", &[]), command("a\nb"));
+        assert_eq!(line.add("", &keys(&["ctrl+c"])), Typed::Nothing);
+        assert_eq!(line.add("d\r", &[]), command("d"));
+        assert_eq!(line.add("e", &keys(&["C-m"])), command("e"));
+    }
+
+    #[test]
+    fn lines_that_only_the_program_knows_are_unknown() {
+        for (text, names) in [
+            ("", &["up", "enter"][..]),
+            ("ls", &["tab", "enter"]),
+            ("ls", &["ctrl+o"]),
+            ("", &["f3"]),
+            ("", &["alt+enter"]),
+            ("\x1b[A\n", &[]),
+        ] {
+            let mut line = Line::default();
+            assert_eq!(
+                line.add(text, &keys(names)),
+                Typed::Unknown,
+                "{text} {names:?}"
+            );
+        }
+        let mut line = Line::default();
+        line.add_unseen(b"ec");
+        assert_eq!(line.add("ho\n", &[]), Typed::Unknown);
+        line.add_unseen(b"ls\r");
+        assert_eq!(line.add("pwd\n", &[]), Typed::Command("pwd".to_owned()));
+    }
+}
