@@ -4,6 +4,7 @@ import { hasCamera, takePicture } from "./camera.js";
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
 import { filesOf, picture } from "./images.js";
+import { modeName } from "./modes.js";
 import { Suggestions } from "./suggest.js";
 import { showError, toast } from "./toast.js";
 import { Voice, canListen } from "./voice.js";
@@ -16,15 +17,15 @@ export class Composer {
   #editing = null;
 
   /** `send({text, images, editing, followUp})` returns a promise. */
-  constructor({ send, stop, recall, settings }) {
+  constructor({ send, stop, recall, model, mode }) {
     Object.assign(this, { send, stop, recall });
     this.form = byId("composer");
-    this.#build(settings);
+    this.#build(model, mode);
     this.#listen();
     this.update(null);
   }
 
-  #build(settings) {
+  #build(model, mode) {
     this.field = el("textarea", {
       id: "prompt",
       rows: "1",
@@ -50,7 +51,18 @@ export class Composer {
     });
     this.model = el(
       "button",
-      { class: "chip-button", type: "button", title: "Model and permissions", on: { click: settings } },
+      { class: "chip-button model", type: "button", title: "Model", "aria-haspopup": "dialog", on: { click: model } },
+      el("span"),
+    );
+    this.mode = el(
+      "button",
+      {
+        class: "chip-button mode",
+        type: "button",
+        title: "Permissions",
+        "aria-haspopup": "menu",
+        on: { click: () => mode(this.mode) },
+      },
       el("span"),
     );
     this.stopButton = el(
@@ -74,6 +86,7 @@ export class Composer {
       (touch || hasCamera) && iconButton("camera", "Take a picture", () => this.#takePicture(touch)),
       canListen && this.#microphone(),
       el("span", { class: "gap" }),
+      this.mode,
       this.model,
       this.stopButton,
       this.sendButton,
@@ -250,8 +263,9 @@ export class Composer {
     this.field.placeholder = running ? "Steer the agent" : "Ask osier";
     this.field.disabled = !conversation;
     const { model, permissions } = conversation?.facts ?? {};
-    this.model.hidden = !model;
-    this.model.firstChild.textContent = model ? `${modelName(model)} · ${permissions}` : "";
+    this.model.hidden = this.mode.hidden = !model;
+    this.model.firstChild.textContent = model ? modelName(model) : "";
+    this.mode.firstChild.textContent = model ? modeName(permissions) : "";
     this.#resize();
   }
 

@@ -8,6 +8,7 @@
 //   question {request}, closed {id}                         notice {severity, text}
 //   fan              several models side by side            servers          MCP servers
 //   restored {changes, left}   files were restored          presence         connected clients and the active writer
+//   login_started, login_refused, login_ended   the events of a sign-in
 //   unstored {texts}  prompts that could not be stored
 
 import { handlers } from "./events.js";
@@ -21,6 +22,8 @@ export class Conversation extends EventTarget {
   facts = {};
   running = false;
   phase = "";
+  /** Why the last run failed: `{kind, message}`. */
+  failure = null;
   queue = { steering: [], followUp: [] };
   questions = new Map();
   commands = [];
@@ -129,6 +132,7 @@ export class Conversation extends EventTarget {
     this.setMessages(page.messages ?? [], page.atStart ?? true);
     const pending = new Set(agent?.pendingToolCalls ?? []);
     for (const [id, call] of this.calls) if (!call.result) call.state = pending.has(id) ? "running" : "ended";
+    this.failure = this.running ? null : lastFailure(this);
     this.queue = { steering: agent?.steering ?? [], followUp: agent?.followUp ?? [] };
     if (agent?.partial) {
       const item = this.add({ role: "assistant", ...agent.partial }, { live: true });
@@ -254,6 +258,13 @@ export class Conversation extends EventTarget {
   emit(type, detail = {}) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
+}
+
+/** Why the last run of a loaded conversation failed. */
+function lastFailure({ facts, items }) {
+  if (facts.error) return { kind: "failed", message: facts.error };
+  // A run of an earlier process left no reason.
+  return items.at(-1)?.role === "user" ? { kind: "unanswered", message: "" } : null;
 }
 
 /** Events about the streaming answer. */

@@ -45,6 +45,7 @@ export const byId = (id) => document.getElementById(id);
 
 /** The icons: SVG paths on a 24 by 24 grid. */
 const GLYPHS = {
+  blank: "",
   add: "M12 5v14M5 12h14",
   menu: "M4 7h16M4 12h16M4 17h10",
   tune: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.5v5M9 14.5v5",

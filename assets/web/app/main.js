@@ -1,5 +1,6 @@
 // The entry point: connects the server, the current session and the views.
 
+import { signIn } from "./accounts.js";
 import { act, messageMenu } from "./actions.js";
 import { ApiError, api } from "./api.js";
 import { PresenceBar, otherWriter } from "./presence.js";
@@ -7,11 +8,14 @@ import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
 import { byId, el } from "./dom.js";
 import { Drawer } from "./drawer.js";
+import { showFailure } from "./failure.js";
 import { Fan } from "./fan.js";
 import { dollars, duration, line, relative } from "./format.js";
 import { Connection } from "./connection.js";
 import { askToken, takeTokenFromUrl } from "./login.js";
 import { askLine, askYes, openMenu } from "./menu.js";
+import { chooseModel } from "./models.js";
+import { MODES } from "./modes.js";
 import { Questions } from "./questions.js";
 import { showRestored } from "./restore.js";
 import { SessionList } from "./sessions.js";
@@ -32,7 +36,8 @@ class Page {
       send: (message) => this.send(message),
       stop: () => this.stop(),
       recall: () => this.recall(),
-      settings: () => this.drawer.toggle(true),
+      model: () => this.chooseModel(),
+      mode: (anchor) => this.#chooseMode(anchor),
     });
     this.transcript = new Transcript({
       act: (name, item, more) => act(name, item, this, more),
@@ -47,7 +52,6 @@ class Page {
     });
     this.drawer = new Drawer({
       connection: this.connection,
-      models: (conversation) => models(conversation),
       developer: () => this.transcript.refresh(),
     });
     byId("new-session").addEventListener("click", () => this.#create().catch(showError));
@@ -157,6 +161,7 @@ class Page {
     byId("cost").textContent = dollars(facts.cost);
     this.composer.update(conversation);
     this.#activity();
+    this.#failure();
   }
 
   /** The status line above the input field during a run. */
@@ -204,6 +209,37 @@ class Page {
     const attachments = editing?.message.attachments ?? [];
     const streamingBehavior = conversation.running ? (followUp ? "followUp" : "steer") : undefined;
     await conversation.prompt({ message: text, images, attachments, streamingBehavior });
+  }
+
+  /** The card of a failed run. */
+  #failure() {
+    const { conversation } = this;
+    const again = () => conversation.ask("continue").catch(showError);
+    showFailure(conversation, {
+      retry: again,
+      model: () => this.chooseModel(),
+      signIn: async () => (await signIn(conversation, conversation.facts.model?.provider)) && again(),
+    });
+    this.transcript.follow();
+  }
+
+  chooseModel() {
+    return chooseModel(this.conversation);
+  }
+
+  #chooseMode(anchor) {
+    const { conversation } = this;
+    const current = conversation.facts.permissions;
+    openMenu(
+      "Permissions",
+      MODES.map(([mode, label, note]) => ({
+        icon: mode === current ? "check" : "blank",
+        label,
+        note,
+        press: () => conversation.ask("set_permissions", { mode }).catch(showError),
+      })),
+      anchor,
+    );
   }
 
   stop() {

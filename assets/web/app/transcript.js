@@ -217,6 +217,11 @@ export class Transcript {
     });
   }
 
+  /** Something below the messages has changed. */
+  follow() {
+    this.#scrollToEnd();
+  }
+
   toEnd(smoothly = false) {
     this.#following = true;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;

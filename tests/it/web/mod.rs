@@ -108,3 +108,8 @@ fn pages_are_accessible() {
 fn untrusted_output_runs_no_code() {
     run_script("untrusted_content");
 }
+
+#[test]
+fn failed_runs_are_shown_with_what_helps() {
+    run_script("failure");
+}
