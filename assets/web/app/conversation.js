@@ -186,6 +186,11 @@ export class Conversation extends EventTarget {
     this.calls.set(id, Object.assign(call, { result, state: good ? "good" : "bad" }));
   }
 
+  /** Whether a tool call waits for the user's permission. */
+  isAsking(callId) {
+    return [...this.questions.values()].some((request) => request.callId === callId);
+  }
+
   find(id) {
     return this.items.findLast((item) => item.id === id);
   }
@@ -226,6 +231,7 @@ export class Conversation extends EventTarget {
     const request = this.questions.get(id);
     this.questions.delete(id);
     this.emit("closed", { id });
+    if (request?.callId) this.emit("call", { id: request.callId });
     try {
       await this.ask("answer_question", { questionId: id, answer });
     } catch (error) {
@@ -249,10 +255,14 @@ export class Conversation extends EventTarget {
     if (this.questions.has(request.id)) return;
     this.questions.set(request.id, request);
     this.emit("question", { request });
+    if (request.callId) this.emit("call", { id: request.callId });
   }
 
   #closeQuestion(id) {
-    if (this.questions.delete(id)) this.emit("closed", { id });
+    const request = this.questions.get(id);
+    if (!this.questions.delete(id)) return;
+    this.emit("closed", { id });
+    if (request.callId) this.emit("call", { id: request.callId });
   }
 
   emit(type, detail = {}) {

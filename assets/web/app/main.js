@@ -123,8 +123,8 @@ class Page {
       conversation.addEventListener(type, ({ detail }) => this.conversation === conversation && listener(detail));
     on("status", () => this.#status());
     on("queue", () => this.composer.showQueue(conversation.queue));
-    on("question", () => this.questions.next());
-    on("closed", () => this.questions.next());
+    on("question", () => (this.questions.next(), this.#activity()));
+    on("closed", () => (this.questions.next(), this.#activity()));
     on("notice", ({ severity, text }) => toast(text, severity));
     on("settled", () => (this.drawer.update(), this.refresh()));
     on("unstored", ({ texts }) => this.composer.insert(texts.join("\n\n")));
@@ -185,7 +185,7 @@ class Page {
       );
     const elapsed = Date.now() - this.since;
     node.querySelector(".state").textContent =
-      `${conversation.phase || "Working"}${elapsed > 3000 ? ` · ${duration(elapsed)}` : ""}`;
+      `${conversation.questions.size > 0 ? "Waiting for your answer" : conversation.phase || "Working"}${elapsed > 3000 ? ` · ${duration(elapsed)}` : ""}`;
   }
 
   async send({ text, images, editing, followUp }) {

@@ -113,3 +113,8 @@ fn untrusted_output_runs_no_code() {
 fn failed_runs_are_shown_with_what_helps() {
     run_script("failure");
 }
+
+#[test]
+fn permission_is_asked_with_all_that_it_allows() {
+    run_script("permission");
+}
