@@ -1,6 +1,7 @@
 // The input field: text, images and voice. Sends or queues messages, and stops the run.
 
 import { hasCamera, takePicture } from "./camera.js";
+import { Drafts } from "./drafts.js";
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
 import { filesOf, picture } from "./images.js";
@@ -15,6 +16,7 @@ const MAX_IMAGES = 8;
 export class Composer {
   #images = [];
   #editing = null;
+  #drafts = new Drafts();
 
   /** `send({text, images, editing, followUp})` returns a promise. */
   constructor({ send, stop, recall, model, mode }) {
@@ -118,7 +120,11 @@ export class Composer {
       "submit",
       (event) => (event.preventDefault(), this.#submit(event.submitter?.dataset.later === "true")),
     );
-    this.field.addEventListener("input", () => (this.#resize(), this.suggestions.update(this.conversation)));
+    this.field.addEventListener("input", () => {
+      this.#resize();
+      this.#save();
+      this.suggestions.update(this.conversation);
+    });
     this.field.addEventListener("keydown", (event) => this.#key(event));
     this.field.addEventListener("paste", (event) => {
       const files = filesOf(event.clipboardData);
@@ -222,12 +228,30 @@ export class Composer {
     this.#editing = null;
     this.note.hidden = true;
     this.field.value = "";
+    this.#save();
     this.#showImages();
+  }
+
+  /** Shows the draft of a session; `null` for none. Images and an edit belong to the session before. */
+  show(session) {
+    this.#drafts.flush();
+    this.#session = null;
+    this.clear();
+    this.#session = session;
+    if (session) this.field.value = this.#drafts.load(session);
+    this.#resize();
+  }
+  #session = null;
+
+  /** Stores the draft. The text of an edited message is none. */
+  #save() {
+    if (this.#session && !this.#editing) this.#drafts.save(this.#session, this.field.value);
   }
 
   /** Inserts a text before the current input. */
   insert(text) {
     this.field.value = [text, this.field.value].filter(Boolean).join("\n\n");
+    this.#save();
     this.#resize();
     this.field.focus();
   }

@@ -9,6 +9,7 @@
 //   fan              several models side by side            servers          MCP servers
 //   restored {changes, left}   files were restored          presence         connected clients and the active writer
 //   login_started, login_refused, login_ended   the events of a sign-in
+//   pending          sent prompts that are not in the conversation yet have changed
 //   unstored {texts}  prompts that could not be stored
 
 import { handlers } from "./events.js";
@@ -71,6 +72,7 @@ export class Conversation extends EventTarget {
   /** Sends a prompt. If it cannot be stored, `unstored` follows. */
   prompt(parameters) {
     this.unconfirmed.push(parameters.message);
+    this.emit("pending");
     return this.ask("prompt", parameters).catch((error) => {
       this.confirmPrompt(parameters.message);
       throw error;
@@ -80,6 +82,7 @@ export class Conversation extends EventTarget {
   /** A prompt is in the conversation. If its text was changed on the way, it is the oldest. */
   confirmPrompt(text) {
     this.unconfirmed.splice(Math.max(0, this.unconfirmed.indexOf(text)), 1);
+    this.emit("pending");
   }
 
   /** After a run: removes and returns the prompts that are neither in the conversation nor queued. */
@@ -88,6 +91,7 @@ export class Conversation extends EventTarget {
     const queued = waits(this.queue);
     const lost = this.unconfirmed.filter((text) => !queued.includes(text));
     this.unconfirmed = this.unconfirmed.filter((text) => queued.includes(text));
+    this.emit("pending");
     return lost;
   }
 
@@ -113,6 +117,7 @@ export class Conversation extends EventTarget {
       this.emit("reset");
       this.emit("status");
       this.emit("queue");
+      this.emit("pending");
       this.emit("fan");
       this.emit("presence");
       const open = await this.ask("list_questions");

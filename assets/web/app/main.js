@@ -16,6 +16,7 @@ import { askToken, takeTokenFromUrl } from "./login.js";
 import { askLine, askYes, openMenu } from "./menu.js";
 import { chooseModel } from "./models.js";
 import { MODES } from "./modes.js";
+import { showPending } from "./pending.js";
 import { Questions } from "./questions.js";
 import { showRestored } from "./restore.js";
 import { SessionList } from "./sessions.js";
@@ -122,7 +123,7 @@ class Page {
     const on = (type, listener) =>
       conversation.addEventListener(type, ({ detail }) => this.conversation === conversation && listener(detail));
     on("status", () => this.#status());
-    on("queue", () => this.composer.showQueue(conversation.queue));
+    on("queue", () => (this.composer.showQueue(conversation.queue), showPending(conversation)));
     on("question", () => (this.questions.next(), this.#activity()));
     on("closed", () => (this.questions.next(), this.#activity()));
     on("notice", ({ severity, text }) => toast(text, severity));
@@ -133,6 +134,9 @@ class Page {
     on("presence", () => this.presence.update());
     on("servers", () => this.drawer.servers());
     on("restored", (restored) => showRestored(restored, conversation));
+    this.composer.show(id);
+    on("pending", () => (showPending(conversation), this.transcript.follow()));
+    showPending(conversation);
     this.transcript.show(conversation);
     this.questions.show(conversation);
     this.lanes.show(conversation);
@@ -307,6 +311,7 @@ class Page {
     if (!this.#currentIds().includes(row.id)) return;
     this.conversation.close();
     this.conversation = null;
+    this.composer.show(null);
     this.transcript.show(null);
     await this.#showFirst(this.list?.open ?? []);
   }

@@ -118,3 +118,8 @@ fn failed_runs_are_shown_with_what_helps() {
 fn permission_is_asked_with_all_that_it_allows() {
     run_script("permission");
 }
+
+#[test]
+fn drafts_stay_with_their_session_and_a_dead_connection_is_noticed() {
+    run_script("drafts");
+}
