@@ -6,8 +6,9 @@ import { ApiError, api } from "./api.js";
 import { PresenceBar, otherWriter } from "./presence.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { byId, el } from "./dom.js";
+import { byId, el, glyph } from "./dom.js";
 import { Drawer } from "./drawer.js";
+import { chooseFolder } from "./folders.js";
 import { showFailure } from "./failure.js";
 import { Fan } from "./fan.js";
 import { dollars, duration, line, relative } from "./format.js";
@@ -26,7 +27,7 @@ import { showError, toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
 /** Interval for reading the session list while the page is visible, in milliseconds. */
-const REFRESH = 12_000;
+const REFRESH = 5000;
 
 class Page {
   conversation = null;
@@ -56,6 +57,9 @@ class Page {
       developer: () => this.transcript.refresh(),
     });
     byId("new-session").addEventListener("click", () => this.#create().catch(showError));
+    byId("new-elsewhere").append(glyph("folder"));
+    byId("new-elsewhere").addEventListener("click", () => this.#createElsewhere().catch(showError));
+    byId("find-session").addEventListener("input", ({ target }) => this.#search(target.value.trim()));
     byId("title").addEventListener("dblclick", () => this.#rename());
     watchPanels(() => this.drawer.isOpen && this.drawer.toggle(false));
     this.connection.addEventListener("state", ({ detail }) => this.#onConnectionState(detail));
@@ -74,9 +78,44 @@ class Page {
     try {
       this.list = await api.sessions();
       this.sessions.show(this.list, this.#currentIds());
+      this.#find();
     } catch (error) {
       if (error.status === 401) this.#onConnectionState("denied");
     }
+  }
+
+  #search(words) {
+    this.sessions.words = words;
+    this.sessions.showFound(null, this.#currentIds());
+    clearTimeout(this.searching);
+    this.searching = setTimeout(() => this.#find(), 150);
+  }
+
+  /** Reads the stored sessions with their marks; with words, those that contain them. */
+  async #find() {
+    const { words } = this.sessions;
+    const find = (inWords, more) =>
+      this.conversation.ask("find_sessions", { query: { text: words, inWords, all: true, ...more } });
+    if (!this.conversation) return;
+    try {
+      const found = await find(false);
+      if (words === "archived:") Object.assign(found, await find(false, { text: "", archived: true }));
+      else if (words.length > 2) {
+        const known = new Set(found.sessions.map(({ session }) => session.id));
+        const { sessions } = await find(true);
+        found.sessions.push(...sessions.filter(({ session }) => !known.has(session.id)));
+      }
+      if (words === this.sessions.words) this.sessions.showFound(found, this.#currentIds());
+    } catch {
+      // A newer query cancelled this one, or the list of the server remains.
+    }
+  }
+
+  async #createElsewhere() {
+    const rows = [...(this.list?.open ?? []), ...(this.list?.stored ?? [])];
+    const recent = [...new Set(rows.map(({ cwd }) => cwd).filter(Boolean))].slice(0, 8);
+    const cwd = await chooseFolder(recent, this.conversation?.facts.cwd);
+    if (cwd) await this.#create({ cwd });
   }
 
   /** The ids of the current session: the one it was opened by, and the one after a fork. */
@@ -124,8 +163,9 @@ class Page {
       conversation.addEventListener(type, ({ detail }) => this.conversation === conversation && listener(detail));
     on("status", () => this.#status());
     on("queue", () => (this.composer.showQueue(conversation.queue), showPending(conversation)));
-    on("question", () => (this.questions.next(), this.#activity()));
-    on("closed", () => (this.questions.next(), this.#activity()));
+    const asked = () => (this.questions.next(), this.#activity(), this.#liveState());
+    on("question", asked);
+    on("closed", asked);
     on("notice", ({ severity, text }) => toast(text, severity));
     on("settled", () => (this.drawer.update(), this.refresh()));
     on("unstored", ({ texts }) => this.composer.insert(texts.join("\n\n")));
@@ -166,6 +206,12 @@ class Page {
     this.composer.update(conversation);
     this.#activity();
     this.#failure();
+    this.#liveState();
+  }
+
+  #liveState() {
+    const { running, questions } = this.conversation;
+    this.sessions.update(this.#currentIds(), questions.size > 0 ? "waiting" : running ? "working" : "idle");
   }
 
   /** The status line above the input field during a run. */
@@ -271,10 +317,25 @@ class Page {
     this.refresh();
   }
 
-  async #rename() {
-    const name = await askLine("Rename session", this.conversation?.facts.sessionName ?? "");
-    if (name !== null)
-      await this.conversation.ask("set_session_name", { name }).then(() => this.refresh(), showError);
+  async #rename(row = null, here = true) {
+    const { conversation } = this;
+    const name = await askLine("Rename session", (here ? conversation.facts.sessionName : row.name) ?? "");
+    if (name === null) return;
+    const renamed = here
+      ? conversation.ask("set_session_name", { name })
+      : conversation.ask("name_session", { path: row.path, name });
+    await renamed.then(() => this.refresh(), showError);
+  }
+
+  async #mark({ id }, mark, on) {
+    await this.conversation.ask("mark_session", { session: id, mark, on }).then(() => this.refresh(), showError);
+  }
+
+  /** Exports the session to a file in its folder. */
+  async export(format) {
+    await this.conversation
+      .ask("export_session", { format })
+      .then(({ path }) => toast(`Exported to ${path}`), showError);
   }
 
   #rowMenu(row, isOpen, anchor) {
@@ -282,7 +343,15 @@ class Page {
     openMenu(
       "Session",
       [
-        here && { icon: "name", label: "Rename", press: () => this.#rename() },
+        (here || row.path) && { icon: "name", label: "Rename", press: () => this.#rename(row, here) },
+        { icon: "pin", label: row.pinned ? "Unpin" : "Pin", press: () => this.#mark(row, "pinned", !row.pinned) },
+        !isOpen && {
+          icon: "archive",
+          label: row.archived ? "Restore from the archive" : "Archive",
+          press: () => this.#mark(row, "archived", !row.archived),
+        },
+        here && { icon: "install", label: "Export as HTML", press: () => this.export("html") },
+        here && { icon: "install", label: "Export as Markdown", press: () => this.export("markdown") },
         isOpen && { icon: "leave", label: "Close", press: () => this.#close(row) },
         !isOpen &&
           this.conversation && {

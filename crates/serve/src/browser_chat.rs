@@ -74,7 +74,7 @@ const FILES: &[File] = files! {
         "/style/prose.css", "/style/tokens.css", "/style/transcript.css";
     SCRIPT: "/worker.js", "/app/accounts.js", "/app/actions.js", "/app/api.js", "/app/branches.js", "/app/camera.js", "/app/column_dialog.js", "/app/composer.js", "/app/connection.js", "/app/context.js",
         "/app/conversation.js", "/app/developer.js", "/app/diff.js", "/app/dom.js", "/app/drafts.js", "/app/drawer.js",
-        "/app/events.js", "/app/failure.js", "/app/fan.js", "/app/form.js", "/app/format.js", "/app/gestures.js", "/app/images.js", "/app/login.js",
+        "/app/events.js", "/app/failure.js", "/app/fan.js", "/app/folders.js", "/app/form.js", "/app/format.js", "/app/gestures.js", "/app/images.js", "/app/login.js",
         "/app/main.js", "/app/markdown.js", "/app/menu.js", "/app/message.js", "/app/models.js", "/app/modes.js", "/app/pending.js", "/app/presence.js",
         "/app/questions.js", "/app/restore.js", "/app/servers.js", "/app/sessions.js", "/app/shell.js", "/app/start.js", "/app/suggest.js", "/app/theme.js",
         "/app/toast.js", "/app/tool.js", "/app/transcript.js", "/app/tree.js", "/app/voice.js";

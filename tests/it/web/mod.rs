@@ -123,3 +123,8 @@ fn permission_is_asked_with_all_that_it_allows() {
 fn drafts_stay_with_their_session_and_a_dead_connection_is_noticed() {
     run_script("drafts");
 }
+
+#[test]
+fn sessions_are_searched_marked_and_exported() {
+    run_script("sidebar");
+}
