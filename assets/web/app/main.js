@@ -22,6 +22,7 @@ import { Questions } from "./questions.js";
 import { showRestored } from "./restore.js";
 import { SessionList } from "./sessions.js";
 import { banner, install, toggleSide, watchPanels } from "./shell.js";
+import { slashCommand } from "./slash.js";
 import { apply as applyTheme } from "./theme.js";
 import { showError, toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
@@ -39,7 +40,7 @@ class Page {
       stop: () => this.stop(),
       recall: () => this.recall(),
       model: () => this.chooseModel(),
-      mode: (anchor) => this.#chooseMode(anchor),
+      mode: (anchor) => this.chooseMode(anchor),
     });
     this.transcript = new Transcript({
       act: (name, item, more) => act(name, item, this, more),
@@ -56,11 +57,11 @@ class Page {
       connection: this.connection,
       developer: () => this.transcript.refresh(),
     });
-    byId("new-session").addEventListener("click", () => this.#create().catch(showError));
+    byId("new-session").addEventListener("click", () => this.create().catch(showError));
     byId("new-elsewhere").append(glyph("folder"));
     byId("new-elsewhere").addEventListener("click", () => this.#createElsewhere().catch(showError));
     byId("find-session").addEventListener("input", ({ target }) => this.#search(target.value.trim()));
-    byId("title").addEventListener("dblclick", () => this.#rename());
+    byId("title").addEventListener("dblclick", () => this.rename());
     watchPanels(() => this.drawer.isOpen && this.drawer.toggle(false));
     this.connection.addEventListener("state", ({ detail }) => this.#onConnectionState(detail));
     addEventListener("popstate", () => this.#showFromUrl());
@@ -115,7 +116,7 @@ class Page {
     const rows = [...(this.list?.open ?? []), ...(this.list?.stored ?? [])];
     const recent = [...new Set(rows.map(({ cwd }) => cwd).filter(Boolean))].slice(0, 8);
     const cwd = await chooseFolder(recent, this.conversation?.facts.cwd);
-    if (cwd) await this.#create({ cwd });
+    if (cwd) await this.create({ cwd });
   }
 
   /** The ids of the current session: the one it was opened by, and the one after a fork. */
@@ -128,15 +129,15 @@ class Page {
     const open = this.list?.open ?? [];
     const found = open.find((row) => row.id === id);
     if (found) return this.#show(found.id);
-    if (id) return this.#create({ session: id }).catch((error) => (showError(error), this.#showFirst(open)));
+    if (id) return this.create({ session: id }).catch((error) => (showError(error), this.#showFirst(open)));
     return this.#showFirst(open);
   }
 
   #showFirst(open) {
-    return open.length > 0 ? this.#show(open[0].id) : this.#create().catch(showError);
+    return open.length > 0 ? this.#show(open[0].id) : this.create().catch(showError);
   }
 
-  async #create(options = {}) {
+  async create(options = {}) {
     const { cwd } = this.conversation?.facts ?? {};
     const { id } = await api.openSession({ ...(cwd ? { cwd } : {}), ...options });
     await this.#show(id);
@@ -148,7 +149,7 @@ class Page {
     try {
       if (this.#currentIds().includes(row.id)) return;
       if (isOpen) await this.#show(row.id);
-      else await this.#create({ session: row.id });
+      else await this.create({ session: row.id });
     } catch (error) {
       showError(error);
     }
@@ -241,6 +242,8 @@ class Page {
   async send({ text, images, editing, followUp }) {
     const { conversation } = this;
     if (!this.connection.connected) throw new Error("Not sent: cannot reach the server. Your message stays in the input field.");
+    const command = images.length === 0 && !editing && slashCommand(text);
+    if (command) return command(this);
     const writer = otherWriter(conversation);
     if (writer)
       throw Object.assign(new Error(`${writer.name} has control. Your message stays in the input field.`), {
@@ -277,7 +280,7 @@ class Page {
     return chooseModel(this.conversation);
   }
 
-  #chooseMode(anchor) {
+  chooseMode(anchor = this.composer.mode) {
     const { conversation } = this;
     const current = conversation.facts.permissions;
     openMenu(
@@ -317,7 +320,7 @@ class Page {
     this.refresh();
   }
 
-  async #rename(row = null, here = true) {
+  async rename(row = null, here = true) {
     const { conversation } = this;
     const name = await askLine("Rename session", (here ? conversation.facts.sessionName : row.name) ?? "");
     if (name === null) return;
@@ -332,10 +335,23 @@ class Page {
   }
 
   /** Exports the session to a file in its folder. */
-  async export(format) {
-    await this.conversation
-      .ask("export_session", { format })
-      .then(({ path }) => toast(`Exported to ${path}`), showError);
+  async export(options) {
+    const { exported } = await this.conversation.ask("export_session", options);
+    toast(`Exported to ${exported.path}`);
+  }
+
+  act(name, item) {
+    act(name, item, this);
+  }
+
+  /** Pins or archives the current session. */
+  mark(mark, on) {
+    return this.#mark({ id: this.conversation.facts.sessionId }, mark, on);
+  }
+
+  closeCurrent() {
+    const [id] = this.#currentIds();
+    return this.#close({ id, state: this.conversation.running ? "working" : "idle" });
   }
 
   #rowMenu(row, isOpen, anchor) {
@@ -343,15 +359,15 @@ class Page {
     openMenu(
       "Session",
       [
-        (here || row.path) && { icon: "name", label: "Rename", press: () => this.#rename(row, here) },
+        (here || row.path) && { icon: "name", label: "Rename", press: () => this.rename(row, here) },
         { icon: "pin", label: row.pinned ? "Unpin" : "Pin", press: () => this.#mark(row, "pinned", !row.pinned) },
         !isOpen && {
           icon: "archive",
           label: row.archived ? "Restore from the archive" : "Archive",
           press: () => this.#mark(row, "archived", !row.archived),
         },
-        here && { icon: "install", label: "Export as HTML", press: () => this.export("html") },
-        here && { icon: "install", label: "Export as Markdown", press: () => this.export("markdown") },
+        here && { icon: "install", label: "Export as HTML", press: () => this.export({ format: "html" }).catch(showError) },
+        here && { icon: "install", label: "Export as Markdown", press: () => this.export({ format: "markdown" }).catch(showError) },
         isOpen && { icon: "leave", label: "Close", press: () => this.#close(row) },
         !isOpen &&
           this.conversation && {

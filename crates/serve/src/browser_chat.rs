@@ -76,7 +76,7 @@ const FILES: &[File] = files! {
         "/app/conversation.js", "/app/developer.js", "/app/diff.js", "/app/dom.js", "/app/drafts.js", "/app/drawer.js",
         "/app/events.js", "/app/failure.js", "/app/fan.js", "/app/folders.js", "/app/form.js", "/app/format.js", "/app/gestures.js", "/app/images.js", "/app/login.js",
         "/app/main.js", "/app/markdown.js", "/app/menu.js", "/app/message.js", "/app/models.js", "/app/modes.js", "/app/pending.js", "/app/presence.js",
-        "/app/questions.js", "/app/restore.js", "/app/servers.js", "/app/sessions.js", "/app/shell.js", "/app/start.js", "/app/suggest.js", "/app/theme.js",
+        "/app/questions.js", "/app/restore.js", "/app/servers.js", "/app/sessions.js", "/app/shell.js", "/app/slash.js", "/app/start.js", "/app/suggest.js", "/app/theme.js",
         "/app/toast.js", "/app/tool.js", "/app/transcript.js", "/app/tree.js", "/app/voice.js";
 };
 

@@ -128,3 +128,8 @@ fn drafts_stay_with_their_session_and_a_dead_connection_is_noticed() {
 fn sessions_are_searched_marked_and_exported() {
     run_script("sidebar");
 }
+
+#[test]
+fn slash_commands_work_or_say_why_not() {
+    run_script("slash");
+}
