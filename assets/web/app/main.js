@@ -72,6 +72,8 @@ class Page {
   start() {
     byId("app").hidden = false;
     this.connection.start();
+    const isLate = () => this.connection.connected || banner("Connecting to the server…");
+    setTimeout(isLate, 1500);
   }
 
   /** Reads the session list. */

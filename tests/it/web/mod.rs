@@ -133,3 +133,8 @@ fn sessions_are_searched_marked_and_exported() {
 fn slash_commands_work_or_say_why_not() {
     run_script("slash");
 }
+
+#[test]
+fn many_tool_calls_are_grouped() {
+    run_script("groups");
+}

@@ -55,7 +55,7 @@ await play(async (stage, serve) => {
 
   // Another folder.
   mkdirSync(join(home, "other"));
-  await page.getByRole("button", { name: "New session in another folder" }).click();
+  await page.getByRole("button", { name: "Start in another folder" }).click();
   await page.getByLabel("Folder", { exact: true }).or(page.locator("dialog input")).first().fill("other");
   await page.getByRole("button", { name: "Start session" }).click();
   await page.getByText("Enter an absolute path.").waitFor();
