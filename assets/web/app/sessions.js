@@ -61,11 +61,14 @@ export class SessionList {
   draw(here = []) {
     const open = this.#rows.open.filter((row) => this.#fits(row));
     const stored = this.#stored();
-    const groups = [["Open", open.map((row) => this.#row(row, here, true))]];
+    // One row is the current session, also after a fork, which keeps the id that the session was opened by.
+    const isHere = (rows) => here.toReversed().find((id) => rows.some((row) => row.id === id));
+    const [openHere, storedHere] = [isHere(open), isHere(stored)];
+    const groups = [["Open", open.map((row) => this.#row(row, openHere, true))]];
     for (const row of stored) {
       const name = row.archived ? "Archived" : row.pinned ? "Pinned" : period(row.modified);
       if (groups.at(-1)[0] !== name) groups.push([name, []]);
-      groups.at(-1)[1].push(this.#row(row, here, false));
+      groups.at(-1)[1].push(this.#row(row, openHere ? null : storedHere, false));
     }
     const shown = groups.filter(([, rows]) => rows.length > 0);
     const focused = this.root.contains(document.activeElement) ? document.activeElement.dataset.id : null;
@@ -88,14 +91,14 @@ export class SessionList {
     const id = row.id;
     return el(
       "div",
-      { class: `session${here.includes(id) ? " here" : ""}` },
+      { class: `session${here === id ? " here" : ""}` },
       el(
         "button",
         {
           class: "session-open",
           type: "button",
           data: { id },
-          "aria-current": here.includes(id) ? "true" : null,
+          "aria-current": here === id ? "true" : null,
           on: { click: () => this.open(row, isOpen) },
         },
         el("span", { class: "session-name" }, name),

@@ -138,3 +138,8 @@ fn slash_commands_work_or_say_why_not() {
 fn many_tool_calls_are_grouped() {
     run_script("groups");
 }
+
+#[test]
+fn long_answer_is_shown_in_pieces() {
+    run_script("long_answer");
+}
