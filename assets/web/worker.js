@@ -1,6 +1,6 @@
 // Caches the files of the page, so that it opens without the server. Requests below /api are never cached.
 
-const CACHE = "osier-shell-1";
+const CACHE = "osier-shell-2";
 
 self.addEventListener("install", (event) => event.waitUntil(fill().then(() => self.skipWaiting())));
 
@@ -23,17 +23,19 @@ async function tidy() {
   for (const name of await caches.keys()) if (name !== CACHE) await caches.delete(name);
 }
 
-/** Prefers the server, so that a new version is shown; without the server, uses the cache. */
+/** Time that the server has to answer before the cache does, in milliseconds. */
+const PATIENCE = 800;
+
+/** Prefers the server, so that a new version is shown; without an answer in time, uses the cache. */
 async function answer(request, url) {
   const cache = await caches.open(CACHE);
   const key = request.mode === "navigate" ? "/" : url.pathname;
-  try {
-    const response = await fetch(request);
+  const loading = fetch(request).then(async (response) => {
     if (response.ok) await cache.put(key, response.clone());
     return response;
-  } catch (error) {
-    const kept = await cache.match(key);
-    if (kept) return kept;
-    throw error;
-  }
+  });
+  const stored = await cache.match(key);
+  if (!stored) return loading;
+  const late = new Promise((resolve) => setTimeout(() => resolve(stored), PATIENCE));
+  return Promise.race([loading.catch(() => stored), late]);
 }

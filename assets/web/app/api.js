@@ -9,11 +9,15 @@ export class ApiError extends Error {
   }
 }
 
-async function request(method, path, body) {
+/** Time in which the server says whether the browser is signed in, in milliseconds. A server that hangs does not. */
+const STATUS_TIMEOUT = 3000;
+
+async function request(method, path, body, timeout) {
   let response;
   try {
     response = await fetch(path, {
       method,
+      signal: timeout && AbortSignal.timeout(timeout),
       credentials: "same-origin",
       cache: "no-store",
       headers: body === undefined ? {} : { "content-type": "application/json" },
@@ -45,7 +49,7 @@ const at = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
 export const api = {
   login: (token) => request("POST", "/api/login", { token }),
-  status: () => request("GET", "/api/status"),
+  status: () => request("GET", "/api/status", undefined, STATUS_TIMEOUT),
   sessions: () => request("GET", "/api/sessions"),
   openSession: (options = {}) => request("POST", "/api/sessions", options),
   closeSession: (id) => request("DELETE", at(id)),

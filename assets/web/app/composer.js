@@ -1,9 +1,11 @@
 // The input field: text, images and voice. Sends or queues messages, and stops the run.
 
 import { hasCamera, takePicture } from "./camera.js";
+import { Drafts } from "./drafts.js";
 import { byId, el, glyph, iconButton } from "./dom.js";
 import { line, modelName } from "./format.js";
 import { filesOf, picture } from "./images.js";
+import { modeName } from "./modes.js";
 import { Suggestions } from "./suggest.js";
 import { showError, toast } from "./toast.js";
 import { Voice, canListen } from "./voice.js";
@@ -14,17 +16,18 @@ const MAX_IMAGES = 8;
 export class Composer {
   #images = [];
   #editing = null;
+  #drafts = new Drafts();
 
   /** `send({text, images, editing, followUp})` returns a promise. */
-  constructor({ send, stop, recall, settings }) {
+  constructor({ send, stop, recall, model, mode }) {
     Object.assign(this, { send, stop, recall });
     this.form = byId("composer");
-    this.#build(settings);
+    this.#build(model, mode);
     this.#listen();
     this.update(null);
   }
 
-  #build(settings) {
+  #build(model, mode) {
     this.field = el("textarea", {
       id: "prompt",
       rows: "1",
@@ -50,7 +53,18 @@ export class Composer {
     });
     this.model = el(
       "button",
-      { class: "chip-button", type: "button", title: "Model and permissions", on: { click: settings } },
+      { class: "chip-button model", type: "button", title: "Model", "aria-haspopup": "dialog", on: { click: model } },
+      el("span"),
+    );
+    this.mode = el(
+      "button",
+      {
+        class: "chip-button mode",
+        type: "button",
+        title: "Permissions",
+        "aria-haspopup": "menu",
+        on: { click: () => mode(this.mode) },
+      },
       el("span"),
     );
     this.stopButton = el(
@@ -74,6 +88,7 @@ export class Composer {
       (touch || hasCamera) && iconButton("camera", "Take a picture", () => this.#takePicture(touch)),
       canListen && this.#microphone(),
       el("span", { class: "gap" }),
+      this.mode,
       this.model,
       this.stopButton,
       this.sendButton,
@@ -105,7 +120,11 @@ export class Composer {
       "submit",
       (event) => (event.preventDefault(), this.#submit(event.submitter?.dataset.later === "true")),
     );
-    this.field.addEventListener("input", () => (this.#resize(), this.suggestions.update(this.conversation)));
+    this.field.addEventListener("input", () => {
+      this.#resize();
+      this.#save();
+      this.suggestions.update(this.conversation);
+    });
     this.field.addEventListener("keydown", (event) => this.#key(event));
     this.field.addEventListener("paste", (event) => {
       const files = filesOf(event.clipboardData);
@@ -209,12 +228,30 @@ export class Composer {
     this.#editing = null;
     this.note.hidden = true;
     this.field.value = "";
+    this.#save();
     this.#showImages();
+  }
+
+  /** Shows the draft of a session; `null` for none. Images and an edit belong to the session before. */
+  show(session) {
+    this.#drafts.flush();
+    this.#session = null;
+    this.clear();
+    this.#session = session;
+    if (session) this.field.value = this.#drafts.load(session);
+    this.#resize();
+  }
+  #session = null;
+
+  /** Stores the draft. The text of an edited message is none. */
+  #save() {
+    if (this.#session && !this.#editing) this.#drafts.save(this.#session, this.field.value);
   }
 
   /** Inserts a text before the current input. */
   insert(text) {
     this.field.value = [text, this.field.value].filter(Boolean).join("\n\n");
+    this.#save();
     this.#resize();
     this.field.focus();
   }
@@ -250,8 +287,9 @@ export class Composer {
     this.field.placeholder = running ? "Steer the agent" : "Ask osier";
     this.field.disabled = !conversation;
     const { model, permissions } = conversation?.facts ?? {};
-    this.model.hidden = !model;
-    this.model.firstChild.textContent = model ? `${modelName(model)} · ${permissions}` : "";
+    this.model.hidden = this.mode.hidden = !model;
+    this.model.firstChild.textContent = model ? modelName(model) : "";
+    this.mode.firstChild.textContent = model ? modeName(permissions) : "";
     this.#resize();
   }
 

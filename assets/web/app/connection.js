@@ -7,6 +7,12 @@ const MAX_DELAY = 10_000;
 /** Time after which a command without a response fails, in milliseconds. */
 const COMMAND_TIMEOUT = 120_000;
 
+/** Silence after which the page asks for a sign of life, and time to wait for it, in milliseconds. */
+const SILENCE = 4000;
+const PATIENCE = 5000;
+/** Longest wait: a slow line may need long for one large frame. */
+const MAX_PATIENCE = 60_000;
+
 /** The connection was lost; the command may have been executed. */
 export class ConnectionLost extends Error {
   constructor() {
@@ -22,12 +28,17 @@ export class Connection extends EventTarget {
   #pending = new Map();
   #sessions = new Map();
   #active = false;
+  /** When the last frame arrived, when a sign of life was requested, and how long to wait for it. */
+  #heard = 0;
+  #asked = 0;
+  #patience = PATIENCE;
   #client = { name: clientName(), key: clientKey() };
 
   /** `probe()`: whether the browser is signed in; throws when the server cannot be reached. */
   constructor(probe) {
     super();
     this.probe = probe;
+    setInterval(() => this.#checkLine(), 1000);
     addEventListener("online", () => this.#reconnectNow());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.#reconnectNow());
   }
@@ -96,12 +107,36 @@ export class Connection extends EventTarget {
     let opened = false;
     socket.onopen = () => {
       opened = true;
+      this.#heard = Date.now();
+      this.#asked = 0;
       this.#delay = FIRST_DELAY;
       this.#resume();
       this.#emit("state", "open");
     };
-    socket.onmessage = (message) => this.#onFrame(JSON.parse(message.data));
+    socket.onmessage = (message) => {
+      this.#heard = Date.now();
+      this.#asked = 0;
+      this.#patience = PATIENCE;
+      this.#onFrame(JSON.parse(message.data));
+    };
     socket.onclose = () => this.#onClose(opened);
+  }
+
+  /** Notices a line that is dead although it is open: the server answers within seconds, or the page reconnects. */
+  #checkLine() {
+    if (!this.connected) return;
+    const now = Date.now();
+    if (this.#asked) {
+      if (now - this.#asked < this.#patience) return;
+      this.#patience = Math.min(this.#patience * 2, MAX_PATIENCE);
+      const socket = this.#socket;
+      socket.onmessage = socket.onclose = null;
+      socket.close();
+      this.#onClose(true);
+    } else if (now - this.#heard >= SILENCE) {
+      this.#asked = now;
+      this.#send({ type: "hello" }).catch(() => {});
+    }
   }
 
   /** Subscribes again to all sessions, from the last received event. */

@@ -8,6 +8,8 @@
 //   question {request}, closed {id}                         notice {severity, text}
 //   fan              several models side by side            servers          MCP servers
 //   restored {changes, left}   files were restored          presence         connected clients and the active writer
+//   login_started, login_refused, login_ended   the events of a sign-in
+//   pending          sent prompts that are not in the conversation yet have changed
 //   unstored {texts}  prompts that could not be stored
 
 import { handlers } from "./events.js";
@@ -23,6 +25,8 @@ export class Conversation extends EventTarget {
   facts = {};
   running = false;
   phase = "";
+  /** Why the last run failed: `{kind, message}`. */
+  failure = null;
   queue = { steering: [], followUp: [] };
   questions = new Map();
   commands = [];
@@ -70,6 +74,7 @@ export class Conversation extends EventTarget {
   /** Sends a prompt. If it cannot be stored, `unstored` follows. */
   prompt(parameters) {
     this.unconfirmed.push(parameters.message);
+    this.emit("pending");
     return this.ask("prompt", parameters).catch((error) => {
       this.confirmPrompt(parameters.message);
       throw error;
@@ -79,6 +84,7 @@ export class Conversation extends EventTarget {
   /** A prompt is in the conversation. If its text was changed on the way, it is the oldest. */
   confirmPrompt(text) {
     this.unconfirmed.splice(Math.max(0, this.unconfirmed.indexOf(text)), 1);
+    this.emit("pending");
   }
 
   /** After a run: removes and returns the prompts that are neither in the conversation nor queued. */
@@ -87,6 +93,7 @@ export class Conversation extends EventTarget {
     const queued = waits(this.queue);
     const lost = this.unconfirmed.filter((text) => !queued.includes(text));
     this.unconfirmed = this.unconfirmed.filter((text) => queued.includes(text));
+    this.emit("pending");
     return lost;
   }
 
@@ -112,6 +119,7 @@ export class Conversation extends EventTarget {
       this.emit("reset");
       this.emit("status");
       this.emit("queue");
+      this.emit("pending");
       this.emit("fan");
       this.emit("presence");
       const open = await this.ask("list_questions");
@@ -131,6 +139,7 @@ export class Conversation extends EventTarget {
     this.setMessages(page.messages ?? [], page.atStart ?? true);
     const pending = new Set(agent?.pendingToolCalls ?? []);
     for (const [id, call] of this.calls) if (!call.result) call.state = pending.has(id) ? "running" : "ended";
+    this.failure = this.running ? null : lastFailure(this);
     this.queue = { steering: agent?.steering ?? [], followUp: agent?.followUp ?? [] };
     if (agent?.partial) {
       const item = this.add({ role: "assistant", ...agent.partial }, { live: true });
@@ -184,6 +193,11 @@ export class Conversation extends EventTarget {
     this.calls.set(id, Object.assign(call, { result, state: good ? "good" : "bad" }));
   }
 
+  /** Whether a tool call waits for the user's permission. */
+  isAsking(callId) {
+    return [...this.questions.values()].some((request) => request.callId === callId);
+  }
+
   find(id) {
     return this.items.findLast((item) => item.id === id);
   }
@@ -224,6 +238,7 @@ export class Conversation extends EventTarget {
     const request = this.questions.get(id);
     this.questions.delete(id);
     this.emit("closed", { id });
+    if (request?.callId) this.emit("call", { id: request.callId });
     try {
       await this.ask("answer_question", { questionId: id, answer });
     } catch (error) {
@@ -247,15 +262,26 @@ export class Conversation extends EventTarget {
     if (this.questions.has(request.id)) return;
     this.questions.set(request.id, request);
     this.emit("question", { request });
+    if (request.callId) this.emit("call", { id: request.callId });
   }
 
   #closeQuestion(id) {
-    if (this.questions.delete(id)) this.emit("closed", { id });
+    const request = this.questions.get(id);
+    if (!this.questions.delete(id)) return;
+    this.emit("closed", { id });
+    if (request.callId) this.emit("call", { id: request.callId });
   }
 
   emit(type, detail = {}) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
+}
+
+/** Why the last run of a loaded conversation failed. */
+function lastFailure({ facts, items }) {
+  if (facts.error) return { kind: "failed", message: facts.error };
+  // A run of an earlier process left no reason.
+  return items.at(-1)?.role === "user" ? { kind: "unanswered", message: "" } : null;
 }
 
 /** Events about the streaming answer. */

@@ -45,6 +45,12 @@ export const byId = (id) => document.getElementById(id);
 
 /** The icons: SVG paths on a 24 by 24 grid. */
 const GLYPHS = {
+  blank: "",
+  folder: "M3.5 6h6l2 2.5h9V19h-17z",
+  pin: "M9 4h6l-1 6 3 3.5H7L10 10zM12 13.5V20",
+  archive: "M4 5h16v4H4zM5.5 9v10h13V9M10 13h4",
+  hand: "M12 7.5v5M12 16v.01M4 4.5h16v13H9l-5 3.5z",
+  barred: "M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17M6 6l12 12",
   add: "M12 5v14M5 12h14",
   menu: "M4 7h16M4 12h16M4 17h10",
   tune: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.5v5M9 14.5v5",

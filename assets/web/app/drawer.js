@@ -5,6 +5,8 @@ import { contextTree } from "./context.js";
 import { Developer } from "./developer.js";
 import { byId, el, iconButton, patch } from "./dom.js";
 import { basename, dollars, modelName, plural, tokens } from "./format.js";
+import { modelList } from "./models.js";
+import { MODES } from "./modes.js";
 import { ServerList } from "./servers.js";
 import { setTheme, theme, THEMES } from "./theme.js";
 import { showError } from "./toast.js";
@@ -18,12 +20,6 @@ const LEVELS = {
   xhigh: "Very high",
   max: "Max",
 };
-const PERMISSIONS = [
-  ["ask", "Ask", "Ask before changes."],
-  ["auto", "Auto review", "A model allows, asks or denies."],
-  ["plan", "Plan", "Read-only."],
-  ["yolo", "Yolo", "Run everything unless denied."],
-];
 const KINDS = {
   system: "Instructions",
   tools: "Tools",
@@ -38,15 +34,13 @@ const KINDS = {
 };
 
 export class Drawer {
-  #models = null;
   /** The conversation of the current sections, and their update functions. */
   #drawn = undefined;
   #updates = {};
   #colours = null;
 
   /** `connection`: records its frames; `developer(on)`: called when developer mode changes. */
-  constructor({ connection, models, developer }) {
-    this.loadModels = models;
+  constructor({ connection, developer }) {
     this.root = byId("drawer");
     this.events = new Developer(connection, developer);
     this.button = byId("open-drawer");
@@ -118,59 +112,16 @@ export class Drawer {
 
   #model() {
     const { conversation } = this;
-    const search = el("input", { type: "search", placeholder: "Search models", "aria-label": "Search models" });
-    const list = el("div", { class: "model-list", role: "listbox", "aria-label": "Models", hidden: true });
     const provider = el("span");
     const name = el("strong");
-    const fill = () => {
-      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const fits = ({ provider, id, name }) =>
-        words.every((word) => `${provider}/${id} ${name}`.toLowerCase().includes(word));
-      const shown = (this.#models ?? [])
-        .filter((model) => fits(model))
-        .sort((a, b) => rank(a) - rank(b))
-        .slice(0, 60);
-      list.replaceChildren(...shown.map((other) => this.#modelRow(other)));
-      list.hidden = shown.length === 0;
-      select();
-    };
-    const select = () => {
-      const { model } = conversation.facts;
-      const reference = model ? `${model.provider}/${model.id}` : "";
-      for (const row of list.children) row.setAttribute("aria-selected", String(row.dataset.model === reference));
-    };
-    search.addEventListener("input", fill);
-    search.addEventListener("focus", async () => {
-      this.#models ??= await this.loadModels(conversation).catch((error) => (showError(error), null));
-      fill();
-    });
+    const list = modelList(conversation, (reference) => this.#do("set_model", { reference }));
     this.#updates.model = () => {
       const { model } = conversation.facts;
       provider.textContent = model?.provider ?? "";
       name.textContent = model ? modelName(model) : "None";
-      select();
+      list.mark();
     };
-    return section("Model", provider, el("p", {}, name), el("div", { class: "field" }, search), list);
-  }
-
-  #modelRow(other) {
-    const reference = `${other.provider}/${other.id}`;
-    const price = other.price?.input ? `$${other.price.input} / $${other.price.output}` : "";
-    const row = el(
-      "button",
-      { type: "button", role: "option", data: { model: reference } },
-      el("span", {}, other.name || other.id),
-      el("small", { class: "price", title: "US dollars per million tokens: input / output" }, price),
-      el(
-        "small",
-        {},
-        other.key === "absent"
-          ? `${other.provider} · no API key`
-          : `${other.provider} · ${tokens(other.contextWindow)}`,
-      ),
-    );
-    row.addEventListener("click", () => this.#do("set_model", { reference }));
-    return row;
+    return section("Model", provider, el("p", {}, name), list.nodes);
   }
 
   #level() {
@@ -200,13 +151,13 @@ export class Drawer {
   #permissions() {
     const { facts } = this.conversation;
     const pick = (mode) => this.#do("set_permissions", { mode });
-    const group = choice("Permissions", PERMISSIONS, facts.permissions, pick);
+    const group = choice("Permissions", MODES, facts.permissions, pick);
     const hint = el("p", { class: "hint" });
     const { conversation } = this;
     this.#updates.permissions = () => {
-      const place = PERMISSIONS.findIndex(([name]) => name === conversation.facts.permissions);
+      const place = MODES.findIndex(([name]) => name === conversation.facts.permissions);
       mark(group, place);
-      hint.textContent = PERMISSIONS[place]?.[2] ?? "";
+      hint.textContent = MODES[place]?.[2] ?? "";
     };
     return section("Permissions", "", group, hint);
   }
@@ -309,9 +260,6 @@ function latest(ask, show, fail) {
     ask().then(newest(show), newest(fail));
   };
 }
-
-/** Sorts usable models first. */
-const rank = (model) => (model.inCycle ? 0 : model.key === "absent" ? 2 : 1);
 
 export function section(title, aside, ...children) {
   return el(

@@ -1,5 +1,6 @@
 // How each event changes a conversation: one function for each event type. Other events appear only in developer mode.
 
+import { failureOf } from "./failure.js";
 import { dollars, duration, plural } from "./format.js";
 import { Tree } from "./tree.js";
 
@@ -32,16 +33,11 @@ const deltas = {
   toolcall_end: (content, { index, arguments: values }) => (content[index].arguments = values),
 };
 
-/** Outcomes of a run that no message reports. */
-const ends = {
-  stopped: ({ message }) => message,
-  max_turns: ({ maxTurns }) => `The run reached its limit of ${maxTurns} turns.`,
-};
-
 export const handlers = {
   agent_start(conversation) {
     conversation.running = true;
     conversation.facts.error = null;
+    conversation.failure = null;
     phase(conversation, "Thinking");
   },
   turn_start: (conversation) => phase(conversation, "Thinking"),
@@ -53,11 +49,15 @@ export const handlers = {
       call.state = "ended";
       conversation.emit("call", { id });
     }
-    phase(conversation, "");
-    const text = ends[outcome.type]?.(outcome);
-    if (text) conversation.emit("notice", { severity: "error", text });
     const texts = conversation.takeUnconfirmed();
-    if (outcome.type === "stopped" && texts.length > 0) conversation.emit("unstored", { texts });
+    conversation.failure = failureOf(outcome);
+    // Prompts that were not stored return to the input field, so that there is nothing to retry.
+    if (outcome.type === "stopped" && texts.length > 0) {
+      conversation.failure = null;
+      conversation.emit("notice", { severity: "error", text: outcome.message });
+      conversation.emit("unstored", { texts });
+    }
+    phase(conversation, "");
     conversation.emit("settled", { outcome });
     conversation.readTree().catch(() => {});
   },
@@ -203,6 +203,7 @@ export const handlers = {
       cwd: session.cwd,
     });
     conversation.setMessages(messages, atStart);
+    conversation.failure = null;
     // A fork keeps the ids of entries but not the branches.
     conversation.tree = new Tree();
     conversation.emit("reset");
@@ -211,6 +212,7 @@ export const handlers = {
   },
   moved(conversation, { messages, atStart }) {
     conversation.setMessages(messages, atStart);
+    conversation.failure = null;
     conversation.emit("reset");
     conversation.readTree().catch(() => {});
   },
@@ -283,6 +285,9 @@ export const handlers = {
   commands(conversation, { commands }) {
     conversation.commands = commands;
   },
+  login_started: (conversation, started) => conversation.emit("login_started", started),
+  login_refused: (conversation, refused) => conversation.emit("login_refused", refused),
+  login_ended: (conversation, ended) => conversation.emit("login_ended", ended),
   session_failed: (conversation, { message }) => conversation.emit("notice", { severity: "error", text: message }),
   shut_down: (conversation) => conversation.emit("ended"),
 };

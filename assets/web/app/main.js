@@ -1,27 +1,34 @@
 // The entry point: connects the server, the current session and the views.
 
+import { signIn } from "./accounts.js";
 import { act, messageMenu } from "./actions.js";
 import { ApiError, api } from "./api.js";
 import { PresenceBar, otherWriter } from "./presence.js";
 import { Composer } from "./composer.js";
 import { Conversation } from "./conversation.js";
-import { byId, el } from "./dom.js";
+import { byId, el, glyph } from "./dom.js";
 import { Drawer } from "./drawer.js";
+import { chooseFolder } from "./folders.js";
+import { showFailure } from "./failure.js";
 import { Fan } from "./fan.js";
 import { dollars, duration, line, relative } from "./format.js";
 import { Connection } from "./connection.js";
 import { askToken, takeTokenFromUrl } from "./login.js";
 import { askLine, askYes, openMenu } from "./menu.js";
+import { chooseModel } from "./models.js";
+import { MODES } from "./modes.js";
+import { showPending } from "./pending.js";
 import { Questions } from "./questions.js";
 import { showRestored } from "./restore.js";
 import { SessionList } from "./sessions.js";
 import { banner, install, toggleSide, watchPanels } from "./shell.js";
+import { slashCommand } from "./slash.js";
 import { apply as applyTheme } from "./theme.js";
 import { showError, toast } from "./toast.js";
 import { Transcript } from "./transcript.js";
 
 /** Interval for reading the session list while the page is visible, in milliseconds. */
-const REFRESH = 12_000;
+const REFRESH = 5000;
 
 class Page {
   conversation = null;
@@ -32,7 +39,8 @@ class Page {
       send: (message) => this.send(message),
       stop: () => this.stop(),
       recall: () => this.recall(),
-      settings: () => this.drawer.toggle(true),
+      model: () => this.chooseModel(),
+      mode: (anchor) => this.chooseMode(anchor),
     });
     this.transcript = new Transcript({
       act: (name, item, more) => act(name, item, this, more),
@@ -47,11 +55,13 @@ class Page {
     });
     this.drawer = new Drawer({
       connection: this.connection,
-      models: (conversation) => models(conversation),
       developer: () => this.transcript.refresh(),
     });
-    byId("new-session").addEventListener("click", () => this.#create().catch(showError));
-    byId("title").addEventListener("dblclick", () => this.#rename());
+    byId("new-session").addEventListener("click", () => this.create().catch(showError));
+    byId("new-elsewhere").append(glyph("folder"));
+    byId("new-elsewhere").addEventListener("click", () => this.#createElsewhere().catch(showError));
+    byId("find-session").addEventListener("input", ({ target }) => this.#search(target.value.trim()));
+    byId("title").addEventListener("dblclick", () => this.rename());
     watchPanels(() => this.drawer.isOpen && this.drawer.toggle(false));
     this.connection.addEventListener("state", ({ detail }) => this.#onConnectionState(detail));
     addEventListener("popstate", () => this.#showFromUrl());
@@ -62,6 +72,8 @@ class Page {
   start() {
     byId("app").hidden = false;
     this.connection.start();
+    const isLate = () => this.connection.connected || banner("Connecting to the server…");
+    setTimeout(isLate, 1500);
   }
 
   /** Reads the session list. */
@@ -69,9 +81,44 @@ class Page {
     try {
       this.list = await api.sessions();
       this.sessions.show(this.list, this.#currentIds());
+      this.#find();
     } catch (error) {
       if (error.status === 401) this.#onConnectionState("denied");
     }
+  }
+
+  #search(words) {
+    this.sessions.words = words;
+    this.sessions.showFound(null, this.#currentIds());
+    clearTimeout(this.searching);
+    this.searching = setTimeout(() => this.#find(), 150);
+  }
+
+  /** Reads the stored sessions with their marks; with words, those that contain them. */
+  async #find() {
+    const { words } = this.sessions;
+    const find = (inWords, more) =>
+      this.conversation.ask("find_sessions", { query: { text: words, inWords, all: true, ...more } });
+    if (!this.conversation) return;
+    try {
+      const found = await find(false);
+      if (words === "archived:") Object.assign(found, await find(false, { text: "", archived: true }));
+      else if (words.length > 2) {
+        const known = new Set(found.sessions.map(({ session }) => session.id));
+        const { sessions } = await find(true);
+        found.sessions.push(...sessions.filter(({ session }) => !known.has(session.id)));
+      }
+      if (words === this.sessions.words) this.sessions.showFound(found, this.#currentIds());
+    } catch {
+      // A newer query cancelled this one, or the list of the server remains.
+    }
+  }
+
+  async #createElsewhere() {
+    const rows = [...(this.list?.open ?? []), ...(this.list?.stored ?? [])];
+    const recent = [...new Set(rows.map(({ cwd }) => cwd).filter(Boolean))].slice(0, 8);
+    const cwd = await chooseFolder(recent, this.conversation?.facts.cwd);
+    if (cwd) await this.create({ cwd });
   }
 
   /** The ids of the current session: the one it was opened by, and the one after a fork. */
@@ -84,15 +131,15 @@ class Page {
     const open = this.list?.open ?? [];
     const found = open.find((row) => row.id === id);
     if (found) return this.#show(found.id);
-    if (id) return this.#create({ session: id }).catch((error) => (showError(error), this.#showFirst(open)));
+    if (id) return this.create({ session: id }).catch((error) => (showError(error), this.#showFirst(open)));
     return this.#showFirst(open);
   }
 
   #showFirst(open) {
-    return open.length > 0 ? this.#show(open[0].id) : this.#create().catch(showError);
+    return open.length > 0 ? this.#show(open[0].id) : this.create().catch(showError);
   }
 
-  async #create(options = {}) {
+  async create(options = {}) {
     const { cwd } = this.conversation?.facts ?? {};
     const { id } = await api.openSession({ ...(cwd ? { cwd } : {}), ...options });
     await this.#show(id);
@@ -104,7 +151,7 @@ class Page {
     try {
       if (this.#currentIds().includes(row.id)) return;
       if (isOpen) await this.#show(row.id);
-      else await this.#create({ session: row.id });
+      else await this.create({ session: row.id });
     } catch (error) {
       showError(error);
     }
@@ -118,9 +165,10 @@ class Page {
     const on = (type, listener) =>
       conversation.addEventListener(type, ({ detail }) => this.conversation === conversation && listener(detail));
     on("status", () => this.#status());
-    on("queue", () => this.composer.showQueue(conversation.queue));
-    on("question", () => this.questions.next());
-    on("closed", () => this.questions.next());
+    on("queue", () => (this.composer.showQueue(conversation.queue), showPending(conversation)));
+    const asked = () => (this.questions.next(), this.#activity(), this.#liveState());
+    on("question", asked);
+    on("closed", asked);
     on("notice", ({ severity, text }) => toast(text, severity));
     on("settled", () => (this.drawer.update(), this.refresh()));
     on("unstored", ({ texts }) => this.composer.insert(texts.join("\n\n")));
@@ -129,6 +177,9 @@ class Page {
     on("presence", () => this.presence.update());
     on("servers", () => this.drawer.servers());
     on("restored", (restored) => showRestored(restored, conversation));
+    this.composer.show(id);
+    on("pending", () => (showPending(conversation), this.transcript.follow()));
+    showPending(conversation);
     this.transcript.show(conversation);
     this.questions.show(conversation);
     this.lanes.show(conversation);
@@ -157,6 +208,13 @@ class Page {
     byId("cost").textContent = dollars(facts.cost);
     this.composer.update(conversation);
     this.#activity();
+    this.#failure();
+    this.#liveState();
+  }
+
+  #liveState() {
+    const { running, questions } = this.conversation;
+    this.sessions.update(this.#currentIds(), questions.size > 0 ? "waiting" : running ? "working" : "idle");
   }
 
   /** The status line above the input field during a run. */
@@ -180,12 +238,14 @@ class Page {
       );
     const elapsed = Date.now() - this.since;
     node.querySelector(".state").textContent =
-      `${conversation.phase || "Working"}${elapsed > 3000 ? ` · ${duration(elapsed)}` : ""}`;
+      `${conversation.questions.size > 0 ? "Waiting for your answer" : conversation.phase || "Working"}${elapsed > 3000 ? ` · ${duration(elapsed)}` : ""}`;
   }
 
   async send({ text, images, editing, followUp }) {
     const { conversation } = this;
     if (!this.connection.connected) throw new Error("Not sent: cannot reach the server. Your message stays in the input field.");
+    const command = images.length === 0 && !editing && slashCommand(text);
+    if (command) return command(this);
     const writer = otherWriter(conversation);
     if (writer)
       throw Object.assign(new Error(`${writer.name} has control. Your message stays in the input field.`), {
@@ -204,6 +264,37 @@ class Page {
     const attachments = editing?.message.attachments ?? [];
     const streamingBehavior = conversation.running ? (followUp ? "followUp" : "steer") : undefined;
     await conversation.prompt({ message: text, images, attachments, streamingBehavior });
+  }
+
+  /** The card of a failed run. */
+  #failure() {
+    const { conversation } = this;
+    const again = () => conversation.ask("continue").catch(showError);
+    showFailure(conversation, {
+      retry: again,
+      model: () => this.chooseModel(),
+      signIn: async () => (await signIn(conversation, conversation.facts.model?.provider)) && again(),
+    });
+    this.transcript.follow();
+  }
+
+  chooseModel() {
+    return chooseModel(this.conversation);
+  }
+
+  chooseMode(anchor = this.composer.mode) {
+    const { conversation } = this;
+    const current = conversation.facts.permissions;
+    openMenu(
+      "Permissions",
+      MODES.map(([mode, label, note]) => ({
+        icon: mode === current ? "check" : "blank",
+        label,
+        note,
+        press: () => conversation.ask("set_permissions", { mode }).catch(showError),
+      })),
+      anchor,
+    );
   }
 
   stop() {
@@ -231,10 +322,38 @@ class Page {
     this.refresh();
   }
 
-  async #rename() {
-    const name = await askLine("Rename session", this.conversation?.facts.sessionName ?? "");
-    if (name !== null)
-      await this.conversation.ask("set_session_name", { name }).then(() => this.refresh(), showError);
+  async rename(row = null, here = true) {
+    const { conversation } = this;
+    const name = await askLine("Rename session", (here ? conversation.facts.sessionName : row.name) ?? "");
+    if (name === null) return;
+    const renamed = here
+      ? conversation.ask("set_session_name", { name })
+      : conversation.ask("name_session", { path: row.path, name });
+    await renamed.then(() => this.refresh(), showError);
+  }
+
+  async #mark({ id }, mark, on) {
+    await this.conversation.ask("mark_session", { session: id, mark, on }).then(() => this.refresh(), showError);
+  }
+
+  /** Exports the session to a file in its folder. */
+  async export(options) {
+    const { exported } = await this.conversation.ask("export_session", options);
+    toast(`Exported to ${exported.path}`);
+  }
+
+  act(name, item) {
+    act(name, item, this);
+  }
+
+  /** Pins or archives the current session. */
+  mark(mark, on) {
+    return this.#mark({ id: this.conversation.facts.sessionId }, mark, on);
+  }
+
+  closeCurrent() {
+    const [id] = this.#currentIds();
+    return this.#close({ id, state: this.conversation.running ? "working" : "idle" });
   }
 
   #rowMenu(row, isOpen, anchor) {
@@ -242,7 +361,15 @@ class Page {
     openMenu(
       "Session",
       [
-        here && { icon: "name", label: "Rename", press: () => this.#rename() },
+        (here || row.path) && { icon: "name", label: "Rename", press: () => this.rename(row, here) },
+        { icon: "pin", label: row.pinned ? "Unpin" : "Pin", press: () => this.#mark(row, "pinned", !row.pinned) },
+        !isOpen && {
+          icon: "archive",
+          label: row.archived ? "Restore from the archive" : "Archive",
+          press: () => this.#mark(row, "archived", !row.archived),
+        },
+        here && { icon: "install", label: "Export as HTML", press: () => this.export({ format: "html" }).catch(showError) },
+        here && { icon: "install", label: "Export as Markdown", press: () => this.export({ format: "markdown" }).catch(showError) },
         isOpen && { icon: "leave", label: "Close", press: () => this.#close(row) },
         !isOpen &&
           this.conversation && {
@@ -271,6 +398,7 @@ class Page {
     if (!this.#currentIds().includes(row.id)) return;
     this.conversation.close();
     this.conversation = null;
+    this.composer.show(null);
     this.transcript.show(null);
     await this.#showFirst(this.list?.open ?? []);
   }

@@ -37,9 +37,52 @@ let waiting = [];
 export function show(target, text) {
   const html = cache.get(text);
   if (html) return void target.replaceChildren(...html.map(block));
+  if (text.length > LONGEST) return void showPieces(target, text);
   if (!target.hasChildNodes()) target.textContent = text;
   waiting.push({ target, text });
   if (waiting.length === 1) queueMicrotask(flush);
+}
+
+/** Longest text that is rendered at once, and the length of a piece of a longer one, in characters. */
+const LONGEST = 100_000;
+const PIECE = 20_000;
+
+/** Pieces of a long text that end between paragraphs, outside of code blocks. A longer block stays whole, up to a limit. */
+export function pieces(text) {
+  const found = [];
+  let [start, fence, end] = [0, null, 0];
+  while (end < text.length) {
+    const next = text.indexOf("\n", end) + 1 || text.length;
+    const line = text.slice(end, Math.min(next, end + 200));
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+    if (mark) fence = fence ? (mark.startsWith(fence) ? null : fence) : mark;
+    end = next;
+    const isBetween = !fence && !line.trim();
+    if (end - start < (isBetween ? PIECE : LONGEST)) continue;
+    found.push(text.slice(start, end));
+    start = end;
+  }
+  if (start < text.length) found.push(text.slice(start));
+  return found;
+}
+
+/** Renders a long text piece by piece, so that its start is there at once and the page stays responsive. */
+async function showPieces(target, text) {
+  const nodes = pieces(text).map((piece) => el("div", { class: "block piece output" }, piece));
+  target.replaceChildren(...nodes);
+  for (const node of nodes) {
+    // Another text replaced this one.
+    if (node.parentNode !== target) return;
+    try {
+      const { html } = await api.markdown([{ text: node.textContent }]);
+      const rendered = block(html[0].blocks.join(""));
+      rendered.classList.add("piece");
+      node.replaceWith(rendered);
+    } catch {
+      // The plain text remains.
+    }
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
 }
 
 async function flush() {

@@ -1,12 +1,12 @@
 // Context menus: next to their element, or at the bottom of the screen on a phone.
 
-import { el, glyph } from "./dom.js";
+import { el, glyph, iconButton } from "./dom.js";
 
-/** `items` are `{icon, label, press, danger}`; falsy ones are skipped. `anchor` is an element or null. */
+/** `items` are `{icon, label, note, press, danger}`; falsy ones are skipped. `anchor` is an element or null. */
 export function openMenu(label, items, anchor) {
   const menu = el("dialog", { class: "menu", "aria-label": label });
   const close = () => menu.close();
-  const buttons = items.filter(Boolean).map(({ icon, label, press, danger }) =>
+  const buttons = items.filter(Boolean).map(({ icon, label, note, press, danger }) =>
     el(
       "button",
       {
@@ -16,7 +16,7 @@ export function openMenu(label, items, anchor) {
         on: { click: () => (close(), press()) },
       },
       glyph(icon),
-      el("span", {}, label),
+      el("span", {}, label, note && el("small", {}, note)),
     ),
   );
   menu.append(el("div", { role: "menu" }, buttons));
@@ -83,5 +83,28 @@ function askForm(title, content, confirm) {
     document.body.append(dialog);
     dialog.showModal();
     content.find((node) => node.select)?.select();
+  });
+}
+
+/**
+ * A dialog with content of its own. `fill(close)` returns its nodes, or `{nodes, closed}`; `close(value)` closes it.
+ * Resolves to that value, or to `null`.
+ */
+export function openPanel(title, fill) {
+  return new Promise((resolve) => {
+    const dialog = el("dialog", { class: "question panel", "aria-label": title });
+    let result = null;
+    const close = (value = null) => ((result = value), dialog.close());
+    const filled = fill(close);
+    const { nodes, closed } = Array.isArray(filled) ? { nodes: filled } : filled;
+    dialog.append(
+      el("header", {}, el("h2", {}, title), iconButton("close", "Close", () => close())),
+      el("div", { class: "content" }, nodes),
+    );
+    dialog.addEventListener("pointerdown", (event) => event.target === dialog && close());
+    dialog.addEventListener("close", () => (dialog.remove(), closed?.(), resolve(result)));
+    document.body.append(dialog);
+    dialog.showModal();
+    dialog.querySelector("input, .content button")?.focus();
   });
 }

@@ -141,12 +141,16 @@ export class MessageView {
       item.role === "user"
         ? iconButton("edit", "Edit and send again", () => this.transcript.act("edit", item))
         : null;
+    const retry =
+      item.role === "assistant" && item.entryId
+        ? iconButton("retry", "Retry", () => this.transcript.act("retry", item))
+        : null;
     this.node.append(
       el(
         "div",
         { class: "actions" },
         siblings,
-        silent ? [] : [copy, edit, more, el("span", { class: "meta" }, facts(item))],
+        silent ? [] : [copy, edit, retry, more, el("span", { class: "meta" }, facts(item))],
       ),
     );
   }

@@ -1,14 +1,14 @@
-// Questions of the agent: permissions, choices, texts, forms. One dialog at a time, oldest first. Closing a dialog
-// defers its question; a button above the input field opens it again.
+// Questions of the agent: permissions, choices, texts, forms. One card above the input field at a time, oldest first.
+// A card covers nothing. Escape collapses it to a button.
 
 import { diff } from "./diff.js";
-import { announce, byId, el } from "./dom.js";
+import { announce, byId, el, iconButton } from "./dom.js";
 import { fields, values } from "./form.js";
 import { show } from "./markdown.js";
 import { showError } from "./toast.js";
 
 export class Questions {
-  #dialog = null;
+  #card = null;
   #shown = null;
   #later = new Set();
 
@@ -26,7 +26,7 @@ export class Questions {
     const waiting = open.filter(({ id }) => this.#later.has(id));
     this.#banner(waiting);
     const next = open.find(({ id }) => !this.#later.has(id));
-    if (next && !this.#dialog) this.#open(next);
+    if (next && !this.#card) this.#open(next);
   }
 
   #banner(waiting) {
@@ -39,61 +39,79 @@ export class Questions {
       { class: "plain waiting-question", type: "button" },
       `Answer: ${waiting[0].title.slice(0, 80)}`,
     );
-    button.addEventListener("click", () => (this.#later.delete(waiting[0].id), this.next()));
+    button.addEventListener("click", () => {
+      this.#later.delete(waiting[0].id);
+      this.next();
+      this.#focus();
+    });
     banner.append(button);
   }
 
   #open(request) {
     const answer = (reply) => {
-      this.#shown = null;
+      const { id } = request;
       this.#close();
-      this.conversation.answer(request.id, reply).catch(showError);
+      this.conversation.answer(id, reply).catch(showError);
       this.next();
     };
+    const later = () => {
+      this.#later.add(request.id);
+      this.#close();
+      this.next();
+      byId("prompt").focus();
+    };
     const { content, buttons, submit } = (METHODS[request.method] ?? METHODS.confirm)(request, answer);
-    const dialog = (this.#dialog = el("dialog", { class: "question", "aria-labelledby": "question-title" }));
     this.#shown = request.id;
     const form = el(
       "form",
       {},
-      el(
-        "header",
-        {},
-        el("h2", { id: "question-title" }, request.title),
-        request.origin && el("p", { class: "origin" }, `Asked by ${request.origin.replaceAll("`", "")}`),
-      ),
+      heading(request, later),
       el("div", { class: "content" }, subject(request.subject), content),
       el("footer", {}, buttons),
     );
     form.addEventListener("submit", (event) => (event.preventDefault(), submit?.()));
-    dialog.append(form);
-    dialog.addEventListener("cancel", () => {
-      this.#later.add(request.id);
-      this.#shown = null;
-    });
-    dialog.addEventListener("close", () => {
-      dialog.remove();
-      if (this.#dialog === dialog) this.#dialog = null;
-      this.next();
-    });
-    document.body.append(dialog);
-    dialog.showModal();
-    (dialog.querySelector("[data-first]") ?? dialog.querySelector("input, textarea, select"))?.focus();
+    form.addEventListener("keydown", (event) => event.key === "Escape" && (event.stopPropagation(), later()));
+    const card = (this.#card = el("section", { class: "ask", "aria-labelledby": "question-title" }, form));
+    byId("question").replaceChildren(card);
+    byId("question").hidden = false;
+    // A draft keeps the focus: keys that are meant for it answer nothing.
+    const { activeElement } = document;
+    if (activeElement === document.body || (activeElement === byId("prompt") && !byId("prompt").value)) this.#focus();
     announce(`A question: ${request.title}`);
   }
 
-  #close() {
-    const dialog = this.#dialog;
-    this.#dialog = null;
-    this.#shown = null;
-    dialog?.close();
-    dialog?.remove();
+  /** Focuses the first control, and keeps the start of the card in sight. */
+  #focus() {
+    const card = this.#card;
+    const first = card?.querySelector("[data-first]") ?? card?.querySelector("input, textarea, select");
+    first?.focus({ preventScroll: true });
   }
+
+  #close() {
+    const hadFocus = this.#card?.contains(document.activeElement);
+    this.#card = null;
+    this.#shown = null;
+    byId("question").replaceChildren();
+    byId("question").hidden = true;
+    if (hadFocus) byId("prompt").focus({ preventScroll: true });
+  }
+}
+
+/** The subject first, so that a question about a file names it; then the question and who asks. */
+function heading({ title, origin, subject }, later) {
+  const path = subject?.type === "diff" ? subject.path : null;
+  return el(
+    "header",
+    {},
+    el("h2", { id: "question-title" }, path && el("span", { class: "path" }, path), el("span", {}, title)),
+    origin && el("p", { class: "origin" }, `Asked by ${origin.replaceAll("`", "")}`),
+    iconButton("down", "Answer later", later),
+  );
 }
 
 function subject(about) {
   if (!about) return null;
-  if (about.type === "diff") return [el("p", { class: "origin" }, about.path), diff(about.diff)];
+  if (about.type === "diff") return diff(about.diff);
   if (about.type === "markdown") {
     const node = el("div", { class: "prose plan", tabindex: "0" });
     show(node, about.text);
@@ -112,46 +130,60 @@ const button = (label, kind, press, attributes = {}) => {
   return node;
 };
 
+/** What "for this session" and "for this project" allow; one of several, the narrowest first. */
+function choicesOf(patterns, subject) {
+  if (patterns.length === 0) return null;
+  const whole = subject?.type === "command" ? `bash(${subject.command})` : null;
+  if (patterns.length === 1 && patterns[0] === whole)
+    return el("p", { class: "origin" }, "For the session or project: exactly this command.");
+  if (patterns.length === 1)
+    return el("p", { class: "origin" }, "For the session or project: all calls of ", el("code", {}, patterns[0]));
+  return [
+    el("p", { class: "origin", id: "patterns" }, "For the session or project, all calls of"),
+    el(
+      "div",
+      { role: "radiogroup", "aria-labelledby": "patterns" },
+      patterns.map((value, place) =>
+        el(
+          "label",
+          {},
+          el("input", { type: "radio", name: "pattern", value, checked: place === 0 }),
+          value === whole ? "exactly this command" : el("code", {}, value),
+        ),
+      ),
+    ),
+  ];
+}
+
 /** The content, buttons and answer of each method. */
 const METHODS = {
   permission(request, answer) {
     const patterns = request.patterns ?? [];
-    const choices = [
-      ["once", "once"],
-      ...patterns.flatMap((pattern) => [
-        [`session ${pattern}`, `${pattern} for this session`],
-        [`project ${pattern}`, `${pattern} always in this project`],
-      ]),
-    ];
-    const select = el(
-      "select",
-      { "aria-label": "For how long" },
-      choices.map(([value, label]) => el("option", { value }, label)),
-    );
     const reason = el("input", {
       type: "text",
       placeholder: "Reason (optional, sent to the model)",
       "aria-label": "Reason",
     });
-    const allow = () => {
-      const [type, ...rest] = select.value.split(" ");
-      answer({ type: "allow", grant: type === "once" ? { type } : { type, pattern: rest.join(" ") } });
-    };
+    const pattern = () => form.querySelector("input:checked")?.value ?? patterns[0];
+    const allow = (type) => answer({ type: "allow", grant: type === "once" ? { type } : { type, pattern: pattern() } });
     const refuse = () => answer({ type: "refuse", reason: reason.value.trim() || null });
+    const form = el("div", { class: "patterns" }, choicesOf(patterns, request.subject));
     const given = request.subject
       ? null
       : el("pre", { class: "output", tabindex: "0" }, JSON.stringify(request.arguments, null, 2));
+    const longer = [
+      button("Allow for this session", "plain", () => allow("session")),
+      button("Allow for this project", "plain", () => allow("project")),
+    ];
     return {
-      content: [
-        given,
-        patterns.length > 0 && el("label", { class: "grant" }, el("span", {}, "Allow"), select),
-        reason,
-      ],
+      content: [given, patterns.length > 0 && form],
       buttons: [
-        button("Refuse", "danger first", refuse),
-        button("Allow", "primary", null, { data: { first: "" } }),
+        button("Allow once", "primary", () => allow("once"), { data: { first: "" } }),
+        ...(patterns.length > 0 ? longer : []),
+        el("div", { class: "refuse" }, reason, button("Refuse", "danger", refuse)),
       ],
-      submit: () => (document.activeElement === reason && reason.value.trim() ? refuse() : allow()),
+      // Enter in the field with the reason.
+      submit: refuse,
     };
   },
   plan(request, answer) {

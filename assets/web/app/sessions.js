@@ -8,11 +8,45 @@ const STATES = { working: "running", waiting: "waiting for an answer", idle: "id
 
 export class SessionList {
   #rows = { open: [], stored: [] };
+  /** The words to search for, and what was found: `null` before an answer. */
+  words = "";
+  #found = null;
 
   /** `open(row)`, `menu(row, anchor)`. */
   constructor({ open, menu }) {
     Object.assign(this, { open, menu });
     this.root = byId("session-list");
+  }
+
+  /** The state of the current session, without waiting for the next list. */
+  update(here, state) {
+    const row = this.#rows.open.find(({ id }) => here.includes(id));
+    if (!row || row.state === state) return;
+    row.state = state;
+    this.draw(here);
+  }
+
+  /** `found`: the result of `find_sessions`, which knows pinned and archived sessions; `null` for none. */
+  showFound(found, here = []) {
+    this.#found = found?.ready === false ? null : found;
+    this.draw(here);
+  }
+
+  /** The stored sessions: those that were found, or those of the list. */
+  #stored() {
+    if (!this.#found) return this.#rows.stored.filter((row) => this.#fits(row));
+    const open = new Set(this.#rows.open.map(({ id }) => id));
+    return this.#found.sessions
+      .map(({ session, pinned, archived, hit }) => ({ ...session, modified: session.active, pinned, archived, hit }))
+      .filter(({ id }) => !open.has(id));
+  }
+
+  #fits({ name, firstPrompt, cwd }) {
+    const text = `${name ?? ""} ${firstPrompt ?? ""} ${cwd}`.toLowerCase();
+    return this.words
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.includes(word));
   }
 
   /** `answer`: the response of the server; `here`: the ids of the current session. */
@@ -25,12 +59,16 @@ export class SessionList {
   }
 
   draw(here = []) {
-    const { open, stored } = this.#rows;
-    const groups = [["Open", open.map((row) => this.#row(row, here, true))]];
+    const open = this.#rows.open.filter((row) => this.#fits(row));
+    const stored = this.#stored();
+    // One row is the current session, also after a fork, which keeps the id that the session was opened by.
+    const isHere = (rows) => here.toReversed().find((id) => rows.some((row) => row.id === id));
+    const [openHere, storedHere] = [isHere(open), isHere(stored)];
+    const groups = [["Open", open.map((row) => this.#row(row, openHere, true))]];
     for (const row of stored) {
-      const name = period(row.modified);
+      const name = row.archived ? "Archived" : row.pinned ? "Pinned" : period(row.modified);
       if (groups.at(-1)[0] !== name) groups.push([name, []]);
-      groups.at(-1)[1].push(this.#row(row, here, false));
+      groups.at(-1)[1].push(this.#row(row, openHere ? null : storedHere, false));
     }
     const shown = groups.filter(([, rows]) => rows.length > 0);
     const focused = this.root.contains(document.activeElement) ? document.activeElement.dataset.id : null;
@@ -38,7 +76,7 @@ export class SessionList {
       ...shown.flatMap(([name, rows]) => [el("h2", { class: "session-group" }, name), ...rows]),
     );
     if (shown.length === 0)
-      this.root.append(el("p", { class: "empty" }, "Your sessions appear here."));
+      this.root.append(el("p", { class: "empty" }, this.words ? "No session found." : "Your sessions appear here."));
     if (focused) this.root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
   }
 
@@ -53,19 +91,20 @@ export class SessionList {
     const id = row.id;
     return el(
       "div",
-      { class: `session${here.includes(id) ? " here" : ""}` },
+      { class: `session${here === id ? " here" : ""}` },
       el(
         "button",
         {
           class: "session-open",
           type: "button",
           data: { id },
-          "aria-current": here.includes(id) ? "true" : null,
+          "aria-current": here === id ? "true" : null,
           on: { click: () => this.open(row, isOpen) },
         },
         el("span", { class: "session-name" }, name),
         dot ?? el("span"),
         el("span", { class: "session-where", title: row.cwd }, where),
+        row.hit?.text && el("span", { class: "session-hit" }, String(row.hit.text)),
       ),
       iconButton("more", `Actions for ${name}`, (event) => this.menu(row, isOpen, event.currentTarget)),
     );

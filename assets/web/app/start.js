@@ -1,13 +1,27 @@
 // The start page of an empty session: its directory and example prompts.
 
+import { signIn } from "./accounts.js";
 import { byId, el } from "./dom.js";
 import { basename } from "./format.js";
+import { chooseModel } from "./models.js";
+import { showError } from "./toast.js";
 
 const IDEAS = [
   "What is this project, and how is it built?",
   "Find a bug that has no test yet",
   "Explain the last change",
 ];
+
+/** Without a provider, a scripted demo plays. */
+function demo(conversation) {
+  const press = () => signIn(conversation).then((done) => done && chooseModel(conversation), showError);
+  return el(
+    "div",
+    { class: "demo" },
+    el("p", {}, "This is a scripted demo: no model answers. Sign in to a provider to use osier."),
+    el("button", { class: "primary", type: "button", on: { click: press } }, "Sign in"),
+  );
+}
 
 export function start(conversation) {
   const ideas = IDEAS.map((idea) =>
@@ -34,6 +48,7 @@ export function start(conversation) {
     el("img", { src: "/icons/icon.svg", alt: "" }),
     el("h2", {}, cwd ? `What should osier do in ${basename(cwd)}?` : "What should osier do?"),
     cwd && el("code", {}, cwd),
+    conversation.facts.model?.provider === "demo" && demo(conversation),
     el("div", { class: "ideas" }, ideas),
   );
 }

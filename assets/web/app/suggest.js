@@ -1,6 +1,7 @@
 // Completion: `/` for commands, `@` for files. The arrow keys select, Tab or Enter inserts, Escape closes.
 
 import { el } from "./dom.js";
+import { COMPLETIONS } from "./slash.js";
 import { showError } from "./toast.js";
 
 const MAX_SUGGESTIONS = 8;
@@ -12,7 +13,10 @@ const SOURCES = {
     load: (conversation) =>
       conversation
         .ask("get_commands")
-        .then(({ commands }) => commands.map(({ name, description }) => ({ value: name, note: description }))),
+        .then(({ commands }) => [
+          ...COMPLETIONS,
+          ...commands.map(({ name, description }) => ({ value: name, note: description })),
+        ]),
   },
   "@": {
     fits: (before) => /(^|\s)@\S*$/.test(before),

@@ -5,21 +5,45 @@ import { counts, diff } from "./diff.js";
 import { bytes, duration, line, plural, relative, visible } from "./format.js";
 import { imageSource } from "./images.js";
 
-/** The labels of known tools: during and after the call, and the subject. Other tools are shown by name. */
+/** The verbs of known tools: while the call runs, after it, its base form; and the subject. Others are shown by name. */
 const TOOLS = {
-  read: { now: "Reading", done: "Read", what: (given, cwd) => relative(given.file_path, cwd) },
-  write: { now: "Writing", done: "Wrote", what: (given, cwd) => relative(given.file_path, cwd) },
-  apply_patch: { now: "Patching", done: "Patched", what: (given) => patched(given.input) },
-  edit: { now: "Editing", done: "Edited", what: (given, cwd) => relative(given.file_path, cwd) },
-  bash: { now: "Running", done: "Ran", what: (given) => line(given.command) },
-  grep: { now: "Searching", done: "Searched", what: (given) => line(given.pattern) },
-  terminal: { now: "Using", done: "Used", what: (given) => line([given.id, given.text, ...(given.keys ?? [])].filter(Boolean).join(" ")) },
-  find: { now: "Looking for", done: "Looked for", what: (given) => line(given.pattern) },
-  ls: { now: "Listing", done: "Listed", what: (given, cwd) => relative(given.path ?? ".", cwd) },
-  ask_user: { now: "Asking", done: "Asked", what: (given) => line(given.questions?.[0]?.question) },
-  exit_plan_mode: { now: "Presenting a plan", done: "Presented a plan", what: () => "" },
-  task: { now: "Working on", done: "Worked on", what: (given) => line(given.description ?? given.prompt) },
+  read: { now: "Reading", done: "Read", base: "read", what: (given, cwd) => relative(given.file_path, cwd) },
+  write: { now: "Writing", done: "Wrote", base: "write", what: (given, cwd) => relative(given.file_path, cwd) },
+  apply_patch: { now: "Patching", done: "Patched", base: "patch", what: (given) => patched(given.input) },
+  edit: { now: "Editing", done: "Edited", base: "edit", what: (given, cwd) => relative(given.file_path, cwd) },
+  bash: { now: "Running", done: "Ran", base: "run", what: (given) => line(given.command) },
+  grep: { now: "Searching", done: "Searched", base: "search", what: (given) => line(given.pattern) },
+  terminal: { now: "Using", done: "Used", base: "use", what: (given) => line([given.id, given.text, ...(given.keys ?? [])].filter(Boolean).join(" ")) },
+  find: { now: "Looking for", done: "Looked for", base: "look for", what: (given) => line(given.pattern) },
+  ls: { now: "Listing", done: "Listed", base: "list", what: (given, cwd) => relative(given.path ?? ".", cwd) },
+  todo: { now: "Updating the to-do list", done: "Updated the to-do list", base: "update the to-do list", what: () => "" },
+  tool_search: { now: "Looking for tools", done: "Looked for tools", base: "look for tools", what: (given) => line(given.query) },
+  web_fetch: { now: "Fetching", done: "Fetched", base: "fetch", what: (given) => line(given.url) },
+  web_search: { now: "Searching the web for", done: "Searched the web for", base: "search the web for", what: (given) => line(given.query) },
+  ask_user: { now: "Asking", done: "Asked", base: "ask", what: (given) => line(given.questions?.[0]?.question) },
+  exit_plan_mode: { now: "Presenting a plan", done: "Presented a plan", base: "present a plan", what: () => "" },
+  task: { now: "Working on", done: "Worked on", base: "work on", what: (given) => line(given.description ?? given.prompt) },
 };
+
+/** What a call has done, in each state: a call that did not run does not read as one that did. */
+const VERBS = {
+  writing: ({ now }) => now,
+  running: ({ now }) => now,
+  asks: ({ base }) => `Wants to ${base}`,
+  good: ({ done }) => done,
+  bad: ({ base }) => `Failed to ${base}`,
+  denied: ({ base }) => `Did not ${base}`,
+  ended: ({ base }) => `Did not finish: ${base}`,
+};
+
+/** The state of a call as it is shown. */
+function shownState(call, id, conversation) {
+  if (call.state === "running" && conversation.isAsking(id)) return "asks";
+  if (call.state !== "bad") return call.state;
+  if (call.result?.status?.type === "denied") return "denied";
+  // A command that ran and failed ran.
+  return call.name === "bash" && call.result?.details?.exitCode ? "good" : "bad";
+}
 
 /** The files of a patch. */
 function patched(input) {
@@ -35,7 +59,7 @@ function other(name) {
         .join(" · "),
       100,
     );
-  return { now: name, done: name, what };
+  return { name, what };
 }
 
 /** The facts at the end of the row. */
@@ -65,10 +89,12 @@ const STATES = {
   running: "is running",
   good: "succeeded",
   bad: "failed",
+  asks: "waits for your answer",
+  denied: "was refused",
   ended: "was interrupted",
 };
 const REVIEWED = { allow: "allowed", ask: "asked", deny: "denied" };
-const MARKS = { good: "check", bad: "fault", ended: "clock" };
+const MARKS = { good: "check", bad: "fault", asks: "hand", denied: "barred", ended: "clock" };
 
 function mark(state) {
   const sign = MARKS[state] ? glyph(MARKS[state]) : el("span", { class: "spinner" });
@@ -101,12 +127,14 @@ export class ToolView {
     const words = TOOLS[call.name] ?? other(call.name ?? "tool");
     const given = call.arguments && typeof call.arguments === "object" ? call.arguments : {};
     const over = ["good", "bad", "ended"].includes(call.state);
-    this.node.className = `tool ${call.state}${over ? "" : " running"}`;
+    const state = shownState(call, this.id, this.conversation);
+    const isRunning = !over && state !== "asks";
+    this.node.className = `tool ${state === "good" ? call.state : state}${isRunning ? " running" : ""}`;
     this.node.firstChild.replaceChildren(
-      mark(call.state),
-      el("span", { class: "verb" }, over ? words.done : words.now),
+      mark(state === "good" ? call.state : state),
+      el("span", { class: "verb" }, words.name ?? VERBS[state](words)),
       el("span", { class: "what" }, visible(words.what(given, this.conversation.facts.cwd) || "")),
-      el("span", { class: "facts" }, facts(call)),
+      el("span", { class: "facts" }, state === "denied" ? "refused" : state === "asks" ? "waiting for you" : facts(call)),
     );
     if (over && !this.seen) this.#reveal(call);
     if (this.node.open) this.#fill();

@@ -1,6 +1,7 @@
 // The conversation view: one view for each message. Follows the end unless the user scrolls up.
 
 import { announce, byId, el } from "./dom.js";
+import { groupTools } from "./groups.js";
 import { watchGestures } from "./gestures.js";
 import { watchCode } from "./markdown.js";
 import { MessageView } from "./message.js";
@@ -88,6 +89,7 @@ export class Transcript {
     if (!this.conversation.atStart) nodes.unshift(this.#earlier());
     if (nodes.length === 0 && this.conversation.ready) nodes.push(start(this.conversation));
     this.root.replaceChildren(...nodes);
+    groupTools(this.root, this.conversation);
     this.#mark();
     if (earlier) scroller.scrollTop = scroller.scrollHeight - fromEnd;
     else this.toEnd();
@@ -146,6 +148,7 @@ export class Transcript {
 
   #settled(outcome) {
     this.#mark();
+    groupTools(this.root, this.conversation);
     const last = this.conversation.items.findLast((item) => item.role === "assistant");
     // Wait for the last rendering of the answer.
     setTimeout(() => {
@@ -215,6 +218,11 @@ export class Transcript {
       this.#queued = false;
       if (this.#following) this.scroller.scrollTop = this.scroller.scrollHeight;
     });
+  }
+
+  /** Something below the messages has changed. */
+  follow() {
+    this.#scrollToEnd();
   }
 
   toEnd(smoothly = false) {

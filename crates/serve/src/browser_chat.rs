@@ -54,7 +54,7 @@ struct File {
     compressed: &'static [u8],
 }
 
-/// Files below `assets/web`, by kind.
+/// Files below `assets/web`, by kind. The build script bundles its modules and style sheets.
 macro_rules! files {
     ($($kind:ident: $($path:literal),+;)+) => {
         &[$($(File {
@@ -70,14 +70,8 @@ const FILES: &[File] = files! {
     MANIFEST: "/manifest.webmanifest";
     SVG: "/icons/icon.svg";
     PNG: "/icons/icon-192.png", "/icons/icon-512.png", "/icons/maskable-512.png", "/icons/touch-180.png";
-    CSS: "/style/activity.css", "/style/boards.css", "/style/controls.css", "/style/layout.css", "/style/panels.css",
-        "/style/prose.css", "/style/tokens.css", "/style/transcript.css";
-    SCRIPT: "/worker.js", "/app/actions.js", "/app/api.js", "/app/branches.js", "/app/camera.js", "/app/column_dialog.js", "/app/composer.js", "/app/connection.js", "/app/context.js",
-        "/app/conversation.js", "/app/developer.js", "/app/diff.js", "/app/dom.js", "/app/drawer.js",
-        "/app/events.js", "/app/fan.js", "/app/form.js", "/app/format.js", "/app/gestures.js", "/app/images.js", "/app/login.js",
-        "/app/main.js", "/app/markdown.js", "/app/menu.js", "/app/message.js", "/app/presence.js",
-        "/app/questions.js", "/app/restore.js", "/app/servers.js", "/app/sessions.js", "/app/shell.js", "/app/start.js", "/app/suggest.js", "/app/theme.js",
-        "/app/toast.js", "/app/tool.js", "/app/transcript.js", "/app/tree.js", "/app/voice.js";
+    CSS: "/page.css";
+    SCRIPT: "/page.js", "/worker.js";
 };
 
 /// The list of files that the service worker stores.
@@ -203,6 +197,8 @@ mod tests {
             .iter()
             .map(|path| format!("/{}", path.strip_prefix(&root).unwrap().display()))
             .collect();
+        found.retain(|path| !path.starts_with("/app/") && !path.starts_with("/style/"));
+        found.extend(["/page.css".to_owned(), "/page.js".to_owned()]);
         let mut known_etags: Vec<&str> = FILES.iter().map(|file| file.path).collect();
         found.sort();
         known_etags.sort_unstable();
@@ -221,6 +217,38 @@ mod tests {
                 }
             })
             .collect()
+    }
+
+    #[test]
+    fn scripts_and_styles_are_complete_in_one_file_each() {
+        let text = |path| String::from_utf8(decompressed(find(path)).unwrap()).unwrap();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assets/web");
+        let (script, styles) = (text("/page.js"), text("/page.css"));
+        for path in walk(&root.join("app")) {
+            let module = path.file_stem().unwrap().to_str().unwrap();
+            let start = format!("\nconst ${module} = (() => {{\n");
+            assert_eq!(script.matches(&start).count(), 1, "{module}");
+        }
+        for path in walk(&root.join("style")) {
+            assert!(
+                styles.contains(&std::fs::read_to_string(&path).unwrap()),
+                "{path:?}"
+            );
+        }
+        assert!(!text("/").contains("/app/") && !text("/").contains("/style/"));
+    }
+
+    #[test]
+    fn the_page_is_small() {
+        let loaded = [
+            "/",
+            "/page.css",
+            "/page.js",
+            "/icons/icon.svg",
+            "/manifest.webmanifest",
+        ];
+        let size: usize = loaded.iter().map(|path| find(path).compressed.len()).sum();
+        assert!(size <= 120_000, "{size} bytes");
     }
 
     #[test]
@@ -261,7 +289,8 @@ mod tests {
         }
         assert_eq!(
             page.matches("<script").count(),
-            page.matches("<script type=\"module\" src=\"/app/").count()
+            page.matches("<script type=\"module\" src=\"/page.js")
+                .count()
         );
     }
 }

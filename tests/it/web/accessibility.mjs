@@ -31,9 +31,9 @@ await play(async (stage, serve) => {
       if ((await page.locator(".answer").count()) === 0) {
         await look("start");
         await say(page, "change it");
-        await page.locator("dialog.question").waitFor();
+        await page.locator(".ask").waitFor();
         await look("question");
-        await page.getByRole("button", { name: "Allow" }).click();
+        await page.getByRole("button", { name: "Allow once" }).click();
       }
       await page.locator(".prose table").waitFor();
       await settled(page);
@@ -66,13 +66,13 @@ await play(async (stage, serve) => {
   await page.waitForFunction(() => document.activeElement.id === "prompt");
   await page.keyboard.type("change it by keys");
   await page.keyboard.press("Enter");
-  await page.locator("dialog.question").waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Allow");
-  // The dialog is closed: the question is still pending, and the dialog can be opened again.
+  await page.locator(".ask").waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Allow once");
+  // The card is collapsed: the question is still pending, and the card can be opened again.
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Answer:/ }).focus();
   await page.keyboard.press("Enter");
-  await page.locator("dialog.question").waitFor();
+  await page.locator(".ask").waitFor();
   await page.keyboard.press("Enter");
   await page.locator(".prose table").waitFor();
   await settled(page);

@@ -59,15 +59,21 @@ await play(async (stage, serve) => {
   await again.locator(".answer", { hasText: "A short answer." }).waitFor();
   await settled(again);
   await again.evaluate(() => navigator.serviceWorker.ready);
-  await again.waitForFunction(async () => (await (await caches.open("osier-shell-1")).keys()).length > 30);
+  await again.waitForFunction(async () => (await (await caches.open("osier-shell-2")).keys()).length > 8);
   const address = again.url();
+  // The server hangs: the page opens at once, and says that it waits.
+  other.process.kill("SIGSTOP");
+  await again.goto(address);
+  await again.locator("#banner", { hasText: "Connecting" }).waitFor();
+  other.process.kill("SIGCONT");
+  await ready(again);
   await other.stop("SIGKILL");
   await again.locator("#banner").waitFor();
   await again.goto(address);
   await again.locator("#banner", { hasText: "Reconnecting" }).waitFor();
   await picture(again, "desktop-offline");
   const kept = await again.evaluate(async () =>
-    (await (await caches.open("osier-shell-1")).keys()).map(({ url }) => new URL(url).pathname),
+    (await (await caches.open("osier-shell-2")).keys()).map(({ url }) => new URL(url).pathname),
   );
   assert.deepEqual(
     kept.filter((path) => path.startsWith("/api")),

@@ -48,13 +48,13 @@ await play(async (stage, serve) => {
     await picture(page, `${name}-start`);
 
     await say(page, "Make parse take negative numbers, please.");
-    const question = page.locator("dialog.question");
+    const question = page.locator(".ask");
     await question.locator(".diff .add").waitFor();
     assert.match(await question.innerText(), /Option<i64>/);
     await picture(page, `${name}-question`);
-    await question.getByRole("button", { name: "Allow" }).click();
+    await question.getByRole("button", { name: "Allow once" }).click();
     await question.getByText("$ echo all tests passed").waitFor();
-    await question.getByRole("button", { name: "Allow" }).click();
+    await question.getByRole("button", { name: "Allow once" }).click();
 
     await page.locator(".prose table").waitFor();
     await settled(page);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { DESKTOP, PHONE, play, ready } from "./support.mjs";
 
 /** The text of the first prompt of the page. */
-const first = (page) => page.locator(".user .prompt-text").first().innerText();
+const first = (page) => page.locator(".user .prompt-text").first().textContent();
 
 const PROMPTS = 150;
 const TURNS = [{ repeat: true, steps: [{ text: "A line.\n\nAnother line." }] }];
@@ -44,7 +44,7 @@ await play(async (stage, serve) => {
       if (last === PROMPTS) break;
     }
     assert.equal(await page.locator("#transcript > .earlier").count(), 0);
-    const texts = await prompts.allInnerTexts();
+    const texts = await prompts.allTextContents();
     assert.deepEqual(
       texts,
       Array.from({ length: PROMPTS }, (_, place) => `prompt ${place + 1}.`),

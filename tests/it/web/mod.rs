@@ -125,3 +125,38 @@ fn tools_work_in_the_page() {
     std::fs::write(folder.path().join("turns.json"), turns).unwrap();
     run_script_in(&folder, "tool_tour");
 }
+
+#[test]
+fn failed_runs_are_shown_with_what_helps() {
+    run_script("failure");
+}
+
+#[test]
+fn permission_is_asked_with_all_that_it_allows() {
+    run_script("permission");
+}
+
+#[test]
+fn drafts_stay_with_their_session_and_a_dead_connection_is_noticed() {
+    run_script("drafts");
+}
+
+#[test]
+fn sessions_are_searched_marked_and_exported() {
+    run_script("sidebar");
+}
+
+#[test]
+fn slash_commands_work_or_say_why_not() {
+    run_script("slash");
+}
+
+#[test]
+fn many_tool_calls_are_grouped() {
+    run_script("groups");
+}
+
+#[test]
+fn long_answer_is_shown_in_pieces() {
+    run_script("long_answer");
+}

@@ -25,7 +25,7 @@ await play(async (stage, serve) => {
     const server = await serve(TURNS, { permissions: "plan" });
     const page = await stage.enter(server, size, { colorScheme, reducedMotion: "reduce" });
     await say(page, "add a file");
-    const dialog = page.locator("dialog.question");
+    const dialog = page.locator(".ask");
     await dialog.getByText("Approve this plan?").waitFor();
     // Formatted by the server.
     await dialog.locator(".plan strong", { hasText: "Write" }).waitFor();
@@ -35,7 +35,7 @@ await play(async (stage, serve) => {
     await dialog.getByRole("button", { name: "Keep planning" }).click();
     // The model presents it again.
     await page.waitForFunction(
-      () => document.querySelector("dialog.question input[aria-label=Reason]")?.value === "",
+      () => document.querySelector(".ask input[aria-label=Reason]")?.value === "",
     );
     await dialog.getByText("Edit the plan").click();
     assert.deepEqual(await faults(page), []);

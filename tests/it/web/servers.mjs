@@ -32,7 +32,7 @@ await play(async (stage, serve) => {
     if (size === PHONE) await page.keyboard.press("Escape");
 
     await say(page, "which size?");
-    const dialog = page.locator("dialog.question");
+    const dialog = page.locator(".ask");
     await dialog.getByText("Which size?").waitFor();
     await dialog.getByText("Asked by").waitFor();
     assert.deepEqual(await faults(page), []);

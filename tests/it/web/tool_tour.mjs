@@ -17,14 +17,14 @@ await play(async (stage, serve) => {
   await settled(page);
   await picture(page, "tool-tour");
   assert.deepEqual(await page.locator(".tool .verb").allInnerTexts(), [
-    "todo",
+    "Updated the to-do list",
     "Read",
     "Read",
     "Edited",
     "Patched",
-    "web_search",
-    "web_fetch",
-    "tool_search",
+    "Searched the web for",
+    "Fetched",
+    "Looked for tools",
     "fake__echo",
     "Ran",
     "Asked",

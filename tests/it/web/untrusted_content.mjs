@@ -69,17 +69,17 @@ await play(async (stage, serve) => {
   });
   await say(page, `go ${all}`);
   for (const place of ["a file", "a command"]) {
-    await page.locator("dialog.question").waitFor();
-    assert.equal(await page.locator("dialog.question").count(), 1, place);
-    const shown = await page.locator("dialog.question").innerText();
+    await page.locator(".ask").waitFor();
+    assert.equal(await page.locator(".ask").count(), 1, place);
+    const shown = await page.locator(".ask").innerText();
     assert.ok(shown.includes(place === "a file" ? NAME : "$ cat"), shown);
-    // Nothing that is allowed here is beyond the edge of the dialog.
-    const content = page.locator("dialog.question .content");
+    // Nothing that is allowed here is beyond the edge of the card.
+    const content = page.locator(".ask .content");
     const isCut = await content.evaluate((content) =>
       [content, ...content.querySelectorAll("pre.output")].some((node) => node.scrollWidth > node.clientWidth),
     );
     assert.equal(isCut, false, place);
-    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByRole("button", { name: "Allow once" }).click();
   }
   await page.locator(".answer .prose", { hasText: "The end." }).waitFor();
   await settled(page);

@@ -1,0 +1,45 @@
+// Drafts of messages, one per session, in the browser's storage. They survive a reload and a crash of the browser.
+
+const PREFIX = "osier.draft.";
+/** Time without typing after which a draft is stored, in milliseconds. */
+const DELAY = 250;
+
+export class Drafts {
+  #timer = null;
+  #unsaved = null;
+
+  constructor() {
+    addEventListener("pagehide", () => this.flush());
+    document.addEventListener("visibilitychange", () => this.flush());
+  }
+
+  load(session) {
+    this.flush();
+    try {
+      return localStorage.getItem(PREFIX + session) ?? "";
+    } catch {
+      // The browser allows no storage.
+      return "";
+    }
+  }
+
+  save(session, text) {
+    this.#unsaved = { session, text };
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.flush(), DELAY);
+  }
+
+  /** Stores the last draft now. */
+  flush() {
+    clearTimeout(this.#timer);
+    if (!this.#unsaved) return;
+    const { session, text } = this.#unsaved;
+    this.#unsaved = null;
+    try {
+      if (text) localStorage.setItem(PREFIX + session, text);
+      else localStorage.removeItem(PREFIX + session);
+    } catch {
+      // Full, or not allowed: the draft stays in the field.
+    }
+  }
+}

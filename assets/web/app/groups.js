@@ -1,0 +1,72 @@
+// Groups finished tool calls in a row, as "Ran 12 commands, read 3 files". File changes stay visible.
+
+import { el } from "./dom.js";
+import { plural } from "./format.js";
+
+/** Fewest calls of a group. */
+const FEWEST = 4;
+
+/** How many calls of each tool read. */
+const COUNTED = {
+  bash: (count) => `ran ${plural(count, "command")}`,
+  read: (count) => `read ${plural(count, "file")}`,
+  grep: (count) => `searched ${plural(count, "time")}`,
+  find: (count) => `looked for files ${plural(count, "time")}`,
+  ls: (count) => `listed ${plural(count, "folder")}`,
+  web_fetch: (count) => `fetched ${plural(count, "page")}`,
+  web_search: (count) => `searched the web ${plural(count, "time")}`,
+};
+
+/** The groups that the user opened, by their first call. */
+const opened = new Set();
+
+/** Groups the calls below `root`. Nodes of a group stay where they are, so that nothing is rendered again. */
+export function groupTools(root, conversation) {
+  root.querySelectorAll(".tool-group").forEach((node) => node.remove());
+  root.querySelectorAll(".grouped").forEach((node) => node.classList.remove("grouped"));
+  let row = [];
+  const end = () => {
+    const tools = row.filter((node) => node.classList.contains("tool"));
+    if (tools.length >= FEWEST) addGroup(row, tools, conversation);
+    row = [];
+  };
+  for (const node of root.querySelectorAll(".message.user, .message.aside, .blocks > *")) {
+    const call = node.dataset.call && conversation.calls.get(node.dataset.call);
+    const fits = call ? Object.hasOwn(COUNTED, call.name) && call.result : node.classList.contains("thinking");
+    if (fits) row.push(node);
+    else end();
+  }
+  end();
+}
+
+function addGroup(row, tools, conversation) {
+  const calls = tools.map((node) => conversation.calls.get(node.dataset.call));
+  const first = tools[0].dataset.call;
+  const nodes = row.slice(row.indexOf(tools[0]));
+  const toggle = () => {
+    if (opened.has(first)) opened.delete(first);
+    else opened.add(first);
+    paint();
+  };
+  const failed = calls.filter(({ state }) => state === "bad").length;
+  const button = el(
+    "button",
+    { class: "tool-group", type: "button", on: { click: toggle } },
+    el("span", { class: "turn", "aria-hidden": "true" }, "▸"),
+    el("span", {}, summary(calls)),
+    failed > 0 && el("span", { class: "minus" }, `${failed} failed`),
+  );
+  const paint = () => {
+    button.setAttribute("aria-expanded", String(opened.has(first)));
+    for (const node of nodes) node.classList.toggle("grouped", !opened.has(first));
+  };
+  paint();
+  tools[0].before(button);
+}
+
+function summary(calls) {
+  const counts = new Map();
+  for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const text = [...counts].map(([name, count]) => COUNTED[name](count)).join(", ");
+  return text[0].toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,63 @@
+// Drafts stay with their session over a reload; a sent message is shown at once; a dead line is noticed.
+
+import assert from "node:assert/strict";
+import { DESKTOP, faults, picture, play, ready, say, settled } from "./support.mjs";
+
+const TURNS = [{ repeat: true, steps: [{ text: "An answer." }] }];
+
+await play(async (stage, serve) => {
+  const server = await serve(TURNS);
+  const page = await stage.page(DESKTOP);
+  const sockets = [];
+  // A silent line delivers nothing, and does not close.
+  let silent = false;
+  await page.routeWebSocket(/\/api\/ws/, (socket) => {
+    const other = socket.connectToServer();
+    socket.onMessage((message) => silent || other.send(message));
+    other.onMessage((message) => silent || socket.send(message));
+    sockets.push(socket);
+  });
+  await page.goto(server.url);
+  await ready(page);
+  await say(page, "first");
+  await page.locator(".answer", { hasText: "An answer." }).waitFor();
+  await settled(page);
+  const first = page.url();
+
+  // A draft survives a reload, and a new session starts without it.
+  await page.fill("#prompt", "a draft\nof two lines");
+  await page.reload();
+  await ready(page);
+  assert.equal(await page.inputValue("#prompt"), "a draft\nof two lines");
+  await page.getByRole("button", { name: "New session" }).click();
+  await page.waitForFunction((first) => location.href !== first, first);
+  await ready(page);
+  assert.equal(await page.inputValue("#prompt"), "");
+  await page.fill("#prompt", "another draft");
+  await page.locator("#side .session", { hasText: "first" }).locator(".session-open").first().click();
+  await page.waitForFunction(() => document.querySelector("#prompt").value === "a draft\nof two lines");
+  await page.click(".send");
+  await page.locator(".answer").nth(1).waitFor();
+  await settled(page);
+  await page.reload();
+  await ready(page);
+  assert.equal(await page.inputValue("#prompt"), "", "a sent message is no draft");
+
+  // The line goes silent: the message is shown as pending, then returns when the page notices.
+  await page.clock.install();
+  silent = true;
+  await say(page, "into the void");
+  await page.locator("#pending .unsent", { hasText: "into the void" }).getByText("Sending…").waitFor();
+  await page.clock.runFor(300);
+  assert.deepEqual(await faults(page), []);
+  await picture(page, "desktop-pending");
+  await page.clock.runFor(10_000);
+  await page.locator("#banner", { hasText: "Connection lost" }).waitFor();
+  await page.waitForFunction(() => document.querySelector("#prompt").value === "into the void");
+  silent = false;
+  await page.clock.resume();
+  await page.locator("#banner").waitFor({ state: "hidden" });
+  await page.click(".send");
+  await page.locator(".prompt-text", { hasText: "into the void" }).waitFor();
+  await page.locator("#pending").waitFor({ state: "hidden" });
+});
