@@ -18,6 +18,12 @@ pub(crate) enum Action {
     Submit {
         follow_up: bool,
     },
+    /// Sends a prompt; what is in the editor stays.
+    SendPrompt {
+        text: String,
+        /// What the user typed for it, if that differs.
+        typed: Option<String>,
+    },
     /// Replaces the text in the editor.
     SetEditor {
         text: String,

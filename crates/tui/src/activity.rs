@@ -46,6 +46,7 @@ pub(crate) struct Activity {
     /// Nothing changes by itself: it would be read again.
     linear: bool,
     toast: Option<Toast>,
+    hint: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -78,6 +79,7 @@ impl Activity {
     /// A run of the agent, or a call of a model outside of one, begins.
     pub(crate) fn begin(&mut self, now: Instant) {
         self.work = Work::Working { since: now };
+        self.hint = None;
     }
 
     pub(crate) fn end(&mut self) {
@@ -167,6 +169,15 @@ impl Activity {
         [toast, tick].into_iter().flatten().min()
     }
 
+    pub(crate) fn clear_toast(&mut self) {
+        self.toast = None;
+    }
+
+    /// Shows a hint while nothing runs and no toast is shown, until the next run.
+    pub(crate) fn set_hint(&mut self, hint: Option<String>) {
+        self.hint = hint;
+    }
+
     pub(crate) fn expire_toast(&mut self, now: Instant) {
         self.toast.take_if(|toast| toast.until <= now);
     }
@@ -223,6 +234,9 @@ impl Activity {
             row.push(separator, token);
             let line = text::single_line(&toast.text);
             row.spans.extend(sentence(&line, token));
+        }
+        if let Some(hint) = self.hint.as_ref().filter(|_| row.spans.is_empty()) {
+            row.push(hint.clone(), Token::Muted);
         }
         let width = usize::from(width);
         let Some(right) = right else {

@@ -10,7 +10,7 @@ use osier_protocol::{
     SandboxMode, Spending,
 };
 use osier_settings::FooterPart;
-use osier_term::face::Token;
+use osier_term::face::{Face, Token};
 use osier_term::row::{Row, Span};
 
 /// Most columns of plugin texts.
@@ -329,16 +329,36 @@ impl Footer {
         }
     }
 
-    /// The default goes without saying.
+    /// The permission mode as a chip.
     fn permissions(&self) -> Vec<Span> {
-        let mode = match self.permissions {
-            PermissionMode::Yolo => None,
-            PermissionMode::Auto => Some("auto review"),
-            mode => Some(mode.name()),
+        let chip = if self.linear {
+            Span::new(format!("mode {}", self.mode()), Token::Footer)
+        } else {
+            let token = match self.permissions {
+                PermissionMode::Yolo => Token::Footer,
+                _ => Token::Warning,
+            };
+            Span::new(
+                format!(" {} ", self.mode()),
+                Face::from(token).on(Token::User),
+            )
         };
-        let words = [self.read_only.then_some("read-only"), mode];
-        let words: Vec<&str> = words.into_iter().flatten().collect();
-        spans_of(words.join("  "), Token::Warning)
+        if self.read_only {
+            return vec![
+                Span::new("read-only", Token::Warning),
+                Span::new(if self.linear { ", " } else { "  " }, Token::Footer),
+                chip,
+            ];
+        }
+        vec![chip]
+    }
+
+    /// The name of the permission mode.
+    pub(crate) fn mode(&self) -> &'static str {
+        match self.permissions {
+            PermissionMode::Auto => "auto review",
+            mode => mode.name(),
+        }
     }
 
     /// Planning confines commands by itself.

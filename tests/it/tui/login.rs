@@ -128,6 +128,6 @@ async fn key_input_is_hidden() {
         .type_text("anthropic/claude-opus-5-5");
     // Others with "no key" are below it.
     screen
-        .shows("› anthropic/claude-opus-5-5 ·           ✓")
+        .shows("› anthropic/claude-opus-5-5 ·             ✓")
         .await;
 }

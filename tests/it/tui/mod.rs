@@ -16,6 +16,7 @@ mod auto_review;
 mod changes;
 mod colours;
 mod editor;
+mod first_hour;
 mod frames;
 mod hooks;
 mod images;

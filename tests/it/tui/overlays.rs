@@ -94,17 +94,18 @@ async fn model_switch_changes_the_footer_and_the_next_request() {
     screen.send("who are you").settled().await;
     screen
         .send("/model script/other.json")
-        .shows("script/other.json")
+        .shows("model switched from mock/mock to script/other.json")
         .await;
-    screen.hides("mock/mock").await;
     screen.send("and now").settled().await;
     assert_eq!(
         screen.conversation(),
-        "▌ who are you\n\nI am the mock.\n\n▌ and now\n\nThe other model speaks."
+        "▌ who are you\n\nI am the mock.\n\n· model switched from mock/mock to script/other.json\n\n▌ and now\n\nThe other model speaks."
     );
     assert_eq!(screen.provider.requests().len(), 1);
     screen.press("ctrl+l").type_text("mock/mock").press("enter");
-    screen.hides("script/other.json").await;
+    screen
+        .shows("model switched from script/other.json to mock/mock")
+        .await;
     screen.send("again").settled().await;
     assert_eq!(screen.provider.requests().len(), 2);
     assert!(screen.footer().ends_with("mock/mock"));

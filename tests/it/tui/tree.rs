@@ -157,7 +157,7 @@ async fn summary_is_reviewed_before_it_is_stored() {
     let mut screen = branched(80, 24).await;
     screen
         .send("/compact keep it short")
-        .shows("ctrl+s save")
+        .shows("enter save")
         .await;
     // The first and last columns belong to the screen behind, which still changes.
     let shown = screen.screen();
@@ -167,7 +167,7 @@ async fn summary_is_reviewed_before_it_is_stored() {
     });
     insta::assert_snapshot!("summary", lines.collect::<String>());
     screen.press("ctrl+end").type_text("\u{20}And mine.");
-    screen.press("ctrl+s").shows("compacted about").await;
+    screen.press("enter").shows("compacted about").await;
     screen.send("go on").settled().await;
     let request = serde_json::to_string(&screen.request().context).unwrap();
     assert!(request.contains("And mine."), "{request}");

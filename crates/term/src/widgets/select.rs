@@ -116,6 +116,11 @@ impl Select {
             .map(|(index, _)| &self.items[*index])
     }
 
+    /// All items, in their order.
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
     /// The index of the selection among the matching items.
     pub fn selected_index(&self) -> usize {
         self.selected

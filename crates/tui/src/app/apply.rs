@@ -37,14 +37,8 @@ impl App {
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
-            Action::Submit { follow_up } => self.prompt.submit(Submission {
-                follow_up,
-                session: &self.session,
-                footer: &self.footer,
-                keymap: &self.keymap,
-                transcript: &mut self.transcript,
-                outbox,
-            }),
+            Action::Submit { follow_up } => self.submit(follow_up, None),
+            Action::SendPrompt { text, typed } => self.submit(false, Some((text, typed))),
             Action::SetEditor { text } => self.prompt.editor.set_text(&text),
             Action::CloseLayer => {
                 overlays.pop();
@@ -101,6 +95,22 @@ impl App {
             Action::Unbind { context, command } => {
                 keymap::unbind(&self.keymap, &context, command, outbox);
             }
+        }
+    }
+
+    /// Sends the editor's text, or a prompt with what was typed for it.
+    fn submit(&mut self, follow_up: bool, prompt: Option<(String, Option<String>)>) {
+        let to = Submission {
+            follow_up,
+            session: &self.session,
+            footer: &self.footer,
+            keymap: &self.keymap,
+            transcript: &mut self.transcript,
+            outbox: &mut self.outbox,
+        };
+        match prompt {
+            Some((text, typed)) => self.prompt.send(text, typed, to),
+            None => self.prompt.submit(to),
         }
     }
 

@@ -97,7 +97,7 @@ impl App {
             Command::Complete if overlays.is_empty() => self.prompt.complete(outbox),
             Command::Complete => return Some(false),
             Command::Skills => skills::open(overlays, outbox),
-            Command::Interrupt => self.interrupt(),
+            Command::Interrupt => self.interrupt_or_rewind(now),
             Command::Answer => return Some(self.questions.enter(overlays)),
             Command::RetryModel => self.models.open_retry(overlays, outbox),
             Command::Permissions => {
@@ -136,6 +136,7 @@ impl App {
             Command::Servers => self.servers.open(overlays, outbox),
             Command::Hooks => hooks::open(overlays, outbox),
             Command::Tree => self.tree.open(&self.session.id, overlays),
+            Command::Rewind => self.tree.rewind(&self.session.id, overlays),
             _ => return false,
         }
         true
@@ -155,6 +156,25 @@ impl App {
             _ => return None,
         }
         Some(true)
+    }
+
+    /// Stops the run; twice while nothing runs, lists the earlier prompts.
+    fn interrupt_or_rewind(&mut self, now: Instant) {
+        let has_more = self.prompt.editor.is_empty() && !self.transcript.is_empty();
+        if !self.activity.is_idle() {
+            self.interrupt();
+        } else if has_more && self.overlays.is_empty() {
+            if self.rewind.confirms(now) {
+                self.activity.clear_toast();
+                self.tree.rewind(&self.session.id, &mut self.overlays);
+            } else {
+                let keys = self.keymap.keys_for("global", Command::Interrupt);
+                if let Some(key) = keys.first() {
+                    let text = format!("{key} again to go back to an earlier prompt");
+                    self.activity.toast(text, false, now);
+                }
+            }
+        }
     }
 
     /// Stops the run. Messages queued here return to the editor first.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::App;
+use crate::command::Command;
 use crate::effect::Effect;
 use crate::presence::Presence;
 use crate::tree::TreeContext;
@@ -66,6 +67,9 @@ impl App {
                 self.models.set(models, &self.footer, editor, overlays);
             }
             Event::ModelSelected { model, level, role } => {
+                if let Some(before) = &self.footer.model {
+                    self.transcript.model_switched(before, model);
+                }
                 self.footer.model = Some((**model).clone());
                 self.footer.role = role.map(|role| (role, *level));
                 self.footer.level = *level;
@@ -236,6 +240,12 @@ impl App {
                 return false;
             }
             AgentEvent::MessageEnd { message, .. } => self.footer.count(message),
+            AgentEvent::ToolExecutionEnd {
+                tool_name, result, ..
+            } => {
+                self.rewind.on_tool(tool_name, result.result.is_error);
+                return false;
+            }
             AgentEvent::ThinkingLevelChanged { level, effective } => {
                 self.footer.level = *effective;
                 if level != effective {
@@ -255,6 +265,13 @@ impl App {
         self.prompt.on_settled(outcome);
         let since = self.activity.settle(self.transcript.runs_shell(), now);
         let long = since.is_some_and(|since| now.saturating_duration_since(since) > NOTIFY_AFTER);
+        if self.rewind.take_hint() {
+            let keys = self.keymap.keys_for("global", Command::Interrupt);
+            let key = keys
+                .first()
+                .map(|key| format!("{key} {key} to go back to an earlier prompt"));
+            self.activity.set_hint(key);
+        }
         if long && !self.focused && *outcome != RunOutcome::Interrupted {
             let text = match outcome.error() {
                 None => "done".to_owned(),

@@ -50,6 +50,7 @@ use crate::todo::TodoView;
 use crate::tools::Tools;
 use crate::transcript::Transcript;
 use crate::tree::Tree;
+use crate::tree::rewind::Rewind;
 use crate::{jobs, keymap, sessions, tree};
 
 /// The interface.
@@ -85,6 +86,7 @@ pub struct App {
     todo: TodoView,
     tools: Tools,
     tree: Tree,
+    rewind: Rewind,
     /// The screen is laid out to be read aloud.
     linear: bool,
 }
@@ -152,6 +154,7 @@ impl App {
             todo: TodoView::default(),
             tools: Tools::default(),
             tree: Tree::default(),
+            rewind: Rewind::default(),
             linear: false,
         }
     }

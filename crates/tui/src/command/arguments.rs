@@ -153,6 +153,16 @@ pub(super) fn permissions(name: &str) -> Parsed {
     }
 }
 
+/// Switches to plan mode and sends a prompt.
+pub(super) fn plan(prompt: &str) -> Parsed {
+    let mode = PermissionMode::Plan;
+    let prompt = Action::SendPrompt {
+        text: prompt.to_owned(),
+        typed: None,
+    };
+    Ok(vec![Action::Tell(Op::SetPermissions { mode }), prompt])
+}
+
 pub(super) fn thinking(name: &str) -> Parsed {
     let Some(level) = ThinkingLevel::from_name(name) else {
         let names = ThinkingLevel::ALL.map(ThinkingLevel::name);

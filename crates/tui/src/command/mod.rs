@@ -4,6 +4,7 @@
 //! of keys read it; nothing else lists commands.
 
 mod arguments;
+mod prompts;
 mod registry;
 mod slash;
 
@@ -186,10 +187,18 @@ impl CommandInfo {
         self.slash_with(name, argument, parse)
     }
 
-    /// Another name of the slash command.
-    const fn slash_alias(mut self, alias: &'static str) -> Self {
+    /// Other names of the slash command.
+    const fn slash_aliases(mut self, aliases: &'static [&'static str]) -> Self {
         if let Some(slash) = &mut self.slash {
-            slash.alias = Some(alias);
+            slash.aliases = aliases;
+        }
+        self
+    }
+
+    /// A skill or template with the name of the slash command replaces it.
+    const fn yields(mut self) -> Self {
+        if let Some(slash) = &mut self.slash {
+            slash.yields = true;
         }
         self
     }

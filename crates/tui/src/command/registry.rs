@@ -1,6 +1,6 @@
 //! The table of commands: one row each, with category, keymap name, description, slash command and action.
 
-use super::{Category, CommandInfo, arguments};
+use super::{Category, CommandInfo, arguments, prompts};
 use crate::action::Action;
 use crate::effect::{Effect, TabRequest};
 use osier_agent::Op as AgentOp;
@@ -63,6 +63,14 @@ commands! {
             .feature().key_only();
         Skills "skills" "List skills and prompt templates"
             .feature().slash("skills");
+        Init "init" "Have the model write AGENTS.md for this project"
+            .actions(|| vec![prompts::init("")])
+            .slash_with("init", "[NOTES]", |notes| Ok(vec![prompts::init(notes)]))
+            .by_word().yields();
+        ReviewChanges "review" "Have the model review the changes, or what you name"
+            .actions(|| vec![prompts::review("")])
+            .slash_with("review", "[WHAT]", |what| Ok(vec![prompts::review(what)]))
+            .by_word().yields();
     }
     Run {
         Interrupt "interrupt" "Stop the model and its commands"
@@ -89,6 +97,10 @@ commands! {
             .feature()
             .slash_with("permissions", "[MODE]", arguments::permissions)
             .values(|| PermissionMode::ALL.map(PermissionMode::name).to_vec());
+        PlanMode "plan_mode" "Switch to plan mode; with a prompt, send it"
+            .op(|| Op::SetPermissions { mode: PermissionMode::Plan })
+            .slash_with("plan", "[PROMPT]", arguments::plan)
+            .by_word();
         ToggleTodo "toggle_todo" "Toggle the to-do list"
             .feature().slash("todo");
         Background "background" "Continue the running command in the background"
@@ -131,7 +143,7 @@ commands! {
     }
     Session {
         NewSession "new_session" "Start a new session; during a run, in a new tab"
-            .feature().slash("new")
+            .feature().slash("new").slash_aliases(&["clear"])
             .by_word();
         SessionPicker "session_picker" "Resume a session"
             .feature()
@@ -142,9 +154,9 @@ commands! {
         RenameSession "rename_session" "Rename the session; without a name, clear the name"
             .typed("name", "[TEXT]", arguments::rename);
         ShowSession "session_info" "Show the session's file, counts and cost"
-            .feature().slash("session");
+            .feature().slash("session").slash_aliases(&["status"]);
         ShowUsage "usage" "Show tokens, cost and cache hits by model"
-            .op(|| Op::GetUsage).slash("usage");
+            .op(|| Op::GetUsage).slash("usage").slash_aliases(&["cost"]);
         Budget "budget" "Show or change the budget of the session"
             .feature()
             .slash_with("budget", "[USD|N tokens|N turns|off]", arguments::budget);
@@ -185,7 +197,7 @@ commands! {
         NewTab "new_tab" "Start a new session in a new tab"
             .effect(|| Effect::Tabs(TabRequest::Begin)).alias("new_beside")
             .slash_with("tab", "[ID]", |id| Ok(vec![arguments::open_session(id, true)]))
-            .slash_alias("beside");
+            .slash_aliases(&["beside"]);
         NextSession "next_session" "Go to the next tab"
             .feature();
         PreviousSession "previous_session" "Go to the previous tab"
@@ -223,6 +235,9 @@ commands! {
             .effect(|| Effect::PickTheme)
             .slash_with("theme", "[NAME]", |name| Ok(vec![Action::Effect(Effect::LoadTheme(name.to_owned()))]))
             .values(ThemeStore::embedded);
+        Memory "memory" "Edit AGENTS.md, the instructions for this project"
+            .effect(|| Effect::EditFile { path: "AGENTS.md".to_owned(), line: 1 })
+            .slash("memory");
         Keymap "keymap" "Change keyboard shortcuts"
             .feature().slash("keymap");
         Reload "reload" "Reload settings, keymaps, themes, hooks and skills"
@@ -242,7 +257,7 @@ commands! {
         Palette "palette" "Show the command palette"
             .feature().key_only();
         Help "help" "Show keyboard shortcuts and commands"
-            .feature().slash("help").slash_alias("keys")
+            .feature().slash("help").slash_aliases(&["keys"])
             .queries(&["h", "help"]);
         About "about" "Show version, platform and folders"
             .op(|| Op::GetAbout).slash("about");
@@ -256,7 +271,7 @@ commands! {
         Exit "exit" "Quit when the prompt is empty"
             .feature().key_only();
         Quit "quit" "Quit osier"
-            .feature().slash("quit")
+            .feature().slash("quit").slash_aliases(&["exit"])
             .by_word().queries(&["q", "q!", "qa", "qa!", "quit", "wq", "wq!", "wqa", "x", "xa", "exit"]);
     }
     Conversation {
@@ -353,6 +368,7 @@ commands! {
     }
     Tree {
         Tree "tree" "Show the session tree" .feature().slash("tree");
+        Rewind "rewind" "Go back to an earlier prompt" .feature().slash("rewind").by_word();
         Fold "fold" "Collapse the branch, or go to its start";
         Unfold "unfold" "Expand the branch";
         PanLeft "pan_left" "Show outer levels of the tree";
@@ -385,6 +401,7 @@ commands! {
         Dismiss "dismiss" "Dismiss the question without an answer";
         Remove "remove" "Remove the binding or your own setting";
         Favourite "favourite" "Add the model to favourites, or remove it";
+        ShowAll "show_all" "Show all items, or only those that can be used";
         Cancel "cancel" "Close";
     }
     Editor {

@@ -3,7 +3,7 @@
 use super::registry::COMMANDS;
 use super::{CommandInfo, Run};
 use crate::action::Action;
-use osier_base::sort;
+use osier_base::{problem, sort};
 use osier_mcp::PROMPT_PREFIX;
 
 /// The actions of a slash command, or what is wrong with its argument.
@@ -15,8 +15,10 @@ pub(super) type Parse = fn(&str) -> Parsed;
 #[derive(Debug, Clone, Copy)]
 pub struct Slash {
     pub name: &'static str,
-    /// Another name.
-    pub alias: Option<&'static str>,
+    /// Other names, which users know from other programs.
+    pub aliases: &'static [&'static str],
+    /// A skill or template with this name replaces it.
+    pub yields: bool,
     /// What follows the name; empty when nothing does.
     pub argument: &'static str,
     /// Values of the argument that completion offers.
@@ -32,7 +34,8 @@ impl Slash {
     ) -> Self {
         Self {
             name,
-            alias: None,
+            aliases: &[],
+            yields: false,
             argument,
             values: Vec::new,
             parse,
@@ -40,21 +43,60 @@ impl Slash {
     }
 }
 
-/// Every command with a slash name, in the order of those names.
+/// The names of the commands that are used most, in the order in which lists show them; the others follow by name.
+const BY_USE: &[&str] = &[
+    "model",
+    "new",
+    "resume",
+    "compact",
+    "diff",
+    "undo",
+    "rewind",
+    "plan",
+    "permissions",
+    "context",
+    "usage",
+    "init",
+    "review",
+    "login",
+    "settings",
+    "theme",
+    "tree",
+    "export",
+    "memory",
+    "help",
+    "quit",
+];
+
+/// Every command with a slash name: those that are used most, then the others in the order of their names.
 pub(crate) fn slash_commands() -> Vec<(&'static CommandInfo, Slash)> {
     let commands = COMMANDS.iter();
     let mut commands: Vec<_> = commands
         .filter_map(|info| Some((info, info.slash?)))
         .collect();
-    sort::by_key(&mut commands, |(_, slash)| slash.name);
+    sort::by_key(&mut commands, |(_, slash)| {
+        let place = BY_USE.iter().position(|name| *name == slash.name);
+        (place.unwrap_or(BY_USE.len()), slash.name)
+    });
     commands
+}
+
+/// The name of a command that is most similar to an unknown one.
+fn nearest(name: &str) -> Option<&'static str> {
+    let slashes = COMMANDS.iter().filter_map(|info| info.slash);
+    let names = slashes.flat_map(|slash| {
+        [slash.name]
+            .into_iter()
+            .chain(slash.aliases.iter().copied())
+    });
+    problem::nearest(name, names)
 }
 
 /// The command called `/NAME`.
 pub(crate) fn find_slash(name: &str) -> Option<(&'static CommandInfo, Slash)> {
     COMMANDS.iter().find_map(|info| {
         let slash = info.slash?;
-        (slash.name == name || slash.alias == Some(name)).then_some((info, slash))
+        (slash.name == name || slash.aliases.contains(&name)).then_some((info, slash))
     })
 }
 
@@ -72,9 +114,11 @@ pub(crate) fn parse_slash(text: &str) -> Option<Parsed> {
         return None;
     }
     let Some((info, slash)) = find_slash(name) else {
-        return Some(Err(format!(
-            "unknown command `/{name}`; type `/` to list the commands"
-        )));
+        let advice = nearest(name).map_or_else(
+            || "type `/` to list the commands".to_owned(),
+            |known| format!("did you mean `/{known}`?"),
+        );
+        return Some(Err(format!("unknown command `/{name}`; {advice}")));
     };
     let argument = argument.trim();
     let is_typed = matches!(info.run, Run::Arguments);
@@ -96,13 +140,36 @@ mod tests {
     fn slash_names_are_unique() {
         let mut names: Vec<&str> = slash_commands()
             .into_iter()
-            .flat_map(|(_, slash)| [Some(slash.name), slash.alias])
-            .flatten()
+            .flat_map(|(_, slash)| [&[slash.name], slash.aliases].concat())
             .collect();
         let count = names.len();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn commands_that_are_used_most_are_first() {
+        let names: Vec<&str> = slash_commands()
+            .iter()
+            .map(|(_, slash)| slash.name)
+            .collect();
+        assert_eq!(names[..BY_USE.len()], *BY_USE);
+        assert!(names[BY_USE.len()..].is_sorted());
+    }
+
+    #[test]
+    fn names_of_other_programs_run_the_same_commands() {
+        for (alias, command) in [
+            ("clear", Command::NewSession),
+            ("cost", Command::ShowUsage),
+            ("status", Command::ShowSession),
+            ("exit", Command::Quit),
+            ("help", Command::Help),
+        ] {
+            let run = Some(Ok(vec![Action::Run(command)]));
+            assert_eq!(parse_slash(&format!("/{alias}")), run);
+        }
     }
 
     #[test]
@@ -130,6 +197,18 @@ mod tests {
                 "unknown command `/nothing`; type `/` to list the commands".to_owned()
             ))
         );
+        for (typed, known) in [
+            ("modle", "model"),
+            ("contxt", "context"),
+            ("claer", "clear"),
+        ] {
+            assert_eq!(
+                parse_slash(&format!("/{typed}")),
+                Some(Err(format!(
+                    "unknown command `/{typed}`; did you mean `/{known}`?"
+                )))
+            );
+        }
         // Only commands with arguments read what follows.
         assert_eq!(
             parse_slash("/keys now"),

@@ -2,22 +2,40 @@
 
 mod picker;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use crate::footer::Footer;
 use crate::outbox::Outbox;
+use crate::overlays::picker::Picker;
 use crate::overlays::{self, Overlays};
 use crate::prompt::Editor;
-use osier_protocol::{ModelInfo, Op};
+use osier_base::sort;
+use osier_protocol::{KeyState, ModelInfo, Op};
 
 /// The models that the host reported last.
 #[derive(Debug, Default)]
 pub(crate) struct Models {
     models: Vec<ModelInfo>,
+    /// The list shows models without a key too.
+    shows_all: Rc<Cell<bool>>,
+}
+
+/// Favourites, then models with a key, then those that need none, then the others.
+fn usability(model: &ModelInfo) -> u8 {
+    match model.key {
+        _ if model.favourite => 0,
+        KeyState::Present => 1,
+        KeyState::NotNeeded => 2,
+        KeyState::Absent => 3,
+    }
 }
 
 impl Models {
     /// Lists the models to switch to.
     pub(crate) fn open(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
-        overlays.push(picker::ID, picker::picker(&self.models, footer));
+        self.shows_all.set(false);
+        overlays.push(picker::ID, self.picker(footer));
         outbox.send(Op::ListModels);
     }
 
@@ -36,8 +54,14 @@ impl Models {
         overlays: &mut Overlays,
     ) {
         self.models = models.to_vec();
+        sort::by_key(&mut self.models, usability);
+        let models = &self.models;
         editor.set_models(models.iter().map(ModelInfo::reference).collect());
-        overlays::refresh(overlays, picker::ID, picker::picker(models, footer));
         overlays::refresh(overlays, picker::RETRY_ID, picker::retry_picker(models));
+        overlays::refresh(overlays, picker::ID, self.picker(footer));
+    }
+
+    fn picker(&self, footer: &Footer) -> Picker {
+        picker::picker(&self.models, footer, Rc::clone(&self.shows_all))
     }
 }

@@ -1,6 +1,9 @@
 //! Choosing a model: window, price, abilities, whether there is a key, and what the switch means for the
 //! conversation so far.
 
+use std::cell::Cell as Shared;
+use std::rc::Rc;
+
 use crate::action::Action;
 use crate::footer::{Footer, tokens};
 use crate::overlays::picker::Picker;
@@ -31,9 +34,16 @@ const COLUMNS: Columns = Columns {
 /// The mark of a favourite.
 const FAVOURITE: &str = "★ ";
 
-/// The picker over `models`, with the one in use selected.
-pub(super) fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
+/// The picker over the models that can be used, with the current one selected; a key shows the others too.
+pub(super) fn picker(models: &[ModelInfo], footer: &Footer, shows_all: Rc<Shared<bool>>) -> Picker {
     let items = models.iter().map(item).collect();
+    let current = footer.model.as_ref().map(ModelInfo::reference);
+    let usable = models.iter().filter(|model| {
+        model.favourite
+            || model.key != KeyState::Absent
+            || current.as_deref() == Some(&model.reference())
+    });
+    let usable: Vec<String> = usable.map(ModelInfo::reference).collect();
     let take = |reference: &str| {
         vec![Action::Tell(Op::SelectModel {
             reference: reference.to_owned(),
@@ -52,6 +62,7 @@ pub(super) fn picker(models: &[ModelInfo], footer: &Footer) -> Picker {
     let picker = picker
         .with_columns(COLUMNS)
         .taking("switch")
+        .with_few(usable, shows_all)
         .on_favourite(Box::new(favour))
         .with_preview(Box::new(move |reference| {
             let model = listed.iter().find(|model| model.reference() == reference);

@@ -1,5 +1,8 @@
 //! The picker: a query line over a list. Callers provide the items and the action of each.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
@@ -56,8 +59,25 @@ pub(crate) struct Picker {
     preview: Option<PreviewRows>,
     removing: Option<Take>,
     favouring: Option<Take>,
+    few: Option<Few>,
     /// Commands of the list with their verbs for the key hints, the most important first.
     hints: Vec<(Command, &'static str)>,
+}
+
+/// The items that a long list shows first.
+struct Few {
+    every: Vec<Item>,
+    keys: Vec<String>,
+    /// Shared with the owner, so that it remains when the items change.
+    shows_all: Rc<Cell<bool>>,
+}
+
+impl Few {
+    fn items(&self, all: bool) -> Vec<Item> {
+        let shown = self.every.iter();
+        let shown = shown.filter(|item| all || self.keys.contains(&item.key));
+        shown.cloned().collect()
+    }
 }
 
 impl Picker {
@@ -81,6 +101,7 @@ impl Picker {
             preview: None,
             removing: None,
             favouring: None,
+            few: None,
             hints: vec![(Command::Accept, "select"), (Command::Cancel, "close")],
         }
     }
@@ -154,6 +175,22 @@ impl Picker {
         self
     }
 
+    /// Shows only the items with these keys until `show_all` is pressed, or until a query finds none of them.
+    #[must_use]
+    pub(crate) fn with_few(mut self, keys: Vec<String>, shows_all: Rc<Cell<bool>>) -> Self {
+        let every = self.list.items().to_vec();
+        if !keys.is_empty() && keys.len() < every.len() {
+            self.hints.insert(1, (Command::ShowAll, "all"));
+            self.few = Some(Few {
+                every,
+                keys,
+                shows_all,
+            });
+            self.narrow();
+        }
+        self
+    }
+
     /// Selects the item with this key.
     #[must_use]
     pub(crate) fn with_selected(mut self, key: &str) -> Self {
@@ -179,7 +216,32 @@ impl Picker {
     }
 
     fn narrow(&mut self) {
-        self.list.set_query(self.query.text());
+        let query = self.query.text();
+        if let Some(few) = &self.few {
+            let all = few.shows_all.get();
+            self.list.set_items(few.items(all));
+            self.list.set_query(query);
+            if self.list.is_empty() && !all {
+                self.list.set_items(few.items(true));
+            }
+            let mut hints = self.hints.iter_mut();
+            if let Some(hint) = hints.find(|(command, _)| *command == Command::ShowAll) {
+                hint.1 = if all { "usable" } else { "all" };
+            }
+            return;
+        }
+        self.list.set_query(query);
+    }
+
+    /// How many items are shown, and of how many.
+    fn count(&self) -> String {
+        let count = format!("{}/{}", self.list.len(), self.list.total());
+        match &self.few {
+            Some(few) if self.list.total() < few.every.len() => {
+                format!("{count} usable, {} in all", few.every.len())
+            }
+            _ => count,
+        }
     }
 
     fn selected_key(&self) -> Option<String> {
@@ -241,7 +303,7 @@ impl Picker {
         } else {
             query.push(self.query.text(), Token::Text);
         }
-        let count = format!("{}/{}", self.list.len(), self.list.total());
+        let count = self.count();
         let mut rows = vec![frame::top(&self.title, &count, width), boxed(query, inner)];
         let room = height.saturating_sub(3).max(1);
         self.page = room.saturating_sub(self.list.head_rows()).max(1);
@@ -348,6 +410,15 @@ impl Component<Command, Action> for Picker {
                     return Handled::No;
                 };
                 cx.actions.extend(done(&item.key));
+            }
+            Command::ShowAll => {
+                let Some(few) = &self.few else {
+                    return Handled::No;
+                };
+                few.shows_all.set(!few.shows_all.get());
+                let key = self.selected_key().unwrap_or_default();
+                self.narrow();
+                self.list.select_key(&key);
             }
             Command::Cancel | Command::Interrupt | Command::ClearOrExit => {
                 cx.push(Action::CloseLayer);

@@ -82,12 +82,14 @@ pub(super) fn commands(
 ) -> Option<Completion> {
     let (range, candidates) = match word {
         Word::Command(query) => {
-            let names = slash_commands().into_iter().flat_map(|(_, slash)| {
+            let is_replaced = |name: &str| added.iter().any(|command| command.name == name);
+            let own = slash_commands().into_iter();
+            let own = own.filter(|(_, slash)| !is_replaced(slash.name));
+            let names = own.flat_map(|(_, slash)| {
                 // An alias is offered only to users who begin to type it.
-                let alias = slash
-                    .alias
-                    .filter(|alias| !query.is_empty() && alias.starts_with(query));
-                [Some(slash.name), alias].into_iter().flatten()
+                let aliases = slash.aliases.iter().copied();
+                let aliases = aliases.filter(|alias| !query.is_empty() && alias.starts_with(query));
+                [slash.name].into_iter().chain(aliases)
             });
             let names = names.chain(added.iter().map(|command| command.name.as_str()));
             let candidates = ranked(query, names, |name| command_candidate(name, added));
@@ -119,20 +121,18 @@ pub(super) fn commands(
 }
 
 fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
-    let own = find_slash(name).map(|(info, slash)| {
-        let description = match slash.alias {
-            Some(alias) if alias == name => {
-                format!("alias of /{}: {}", slash.name, info.description)
-            }
-            _ => info.description.to_owned(),
+    let brought = added.iter().find(|command| command.name == name);
+    let brought = brought.map(|command| (command.argument.as_str(), command.description.clone()));
+    let own = || {
+        let (info, slash) = find_slash(name)?;
+        let description = if slash.aliases.contains(&name) {
+            format!("alias of /{}: {}", slash.name, info.description)
+        } else {
+            info.description.to_owned()
         };
-        (slash.argument, description)
-    });
-    let brought = || {
-        let command = added.iter().find(|command| command.name == name)?;
-        Some((command.argument.as_str(), command.description.clone()))
+        Some((slash.argument, description))
     };
-    let (argument, description) = own.or_else(brought).unwrap_or_default();
+    let (argument, description) = brought.or_else(own).unwrap_or_default();
     Candidate {
         text: format!("/{name} "),
         label: text::single_line(&format!("/{name} {argument}"))

@@ -101,7 +101,7 @@ impl Prompt {
         let (taken, free): (Vec<_>, Vec<_>) = commands
             .iter()
             .cloned()
-            .partition(|command| find_slash(&command.name).is_some());
+            .partition(|command| find_slash(&command.name).is_some_and(|(_, slash)| !slash.yields));
         for command in taken {
             let (name, origin) = (&command.name, &command.origin);
             let text = match origin.as_str() {

@@ -22,10 +22,22 @@ pub(crate) struct Submission<'a> {
     pub(crate) outbox: &'a mut Outbox,
 }
 
+impl Submission<'_> {
+    /// Whether the session takes prompts from here; shows why not.
+    fn is_allowed(&mut self) -> bool {
+        if self.session.read_only {
+            let text = "read-only session: `/clone` continues in a copy";
+            self.outbox.toast(text, true);
+            return false;
+        }
+        let presence = &self.footer.presence;
+        !presence.is_controlled_elsewhere(self.keymap, self.outbox)
+    }
+}
+
 impl Prompt {
     /// Sends the editor's text: a slash command, a shell command, or a prompt.
-    pub(crate) fn submit(&mut self, to: Submission<'_>) {
-        let outbox = to.outbox;
+    pub(crate) fn submit(&mut self, mut to: Submission<'_>) {
         let text = self.editor.text();
         let trimmed = text.trim();
         if trimmed.is_empty() {
@@ -35,28 +47,21 @@ impl Prompt {
         if let Some(parsed) = parse_slash(trimmed).filter(|_| !added) {
             match parsed {
                 Ok(actions) => {
-                    self.remember(trimmed, outbox);
+                    self.remember(trimmed, to.outbox);
                     self.editor.clear();
                     for action in actions {
-                        outbox.act(action);
+                        to.outbox.act(action);
                     }
                 }
                 // The text stays: nothing typed is lost.
-                Err(message) => outbox.toast(message, true),
+                Err(message) => to.outbox.toast(message, true),
             }
             return;
         }
-        if to.session.read_only {
-            let text = "read-only session: `/clone` continues in a copy";
-            return outbox.toast(text, true);
-        }
-        if to
-            .footer
-            .presence
-            .is_controlled_elsewhere(to.keymap, outbox)
-        {
+        if !to.is_allowed() {
             return;
         }
+        let outbox = to.outbox;
         // The first line of a paste may begin with spaces that mean something.
         let prompt = without_blank_ends(&text);
         let model = to.footer.model.as_ref();
@@ -87,6 +92,25 @@ impl Prompt {
                 attachments,
                 typed: None,
             }
+        });
+    }
+
+    /// Sends a prompt that a command wrote.
+    pub(crate) fn send(&mut self, text: String, typed: Option<String>, mut to: Submission<'_>) {
+        if !to.is_allowed() {
+            return;
+        }
+        self.pending.add(UserMessage {
+            text: text.clone(),
+            typed: typed.clone(),
+            ..UserMessage::default()
+        });
+        to.transcript.go_bottom();
+        let attachments = Vec::new();
+        to.outbox.tell(AgentOp::Prompt {
+            text,
+            attachments,
+            typed,
         });
     }
 

@@ -55,6 +55,15 @@ impl TabState {
         self.row().1
     }
 
+    /// The word after a count; none for tabs without news.
+    fn short_word(self) -> Option<&'static str> {
+        match self {
+            Self::Waiting => Some("waiting"),
+            Self::Idle => None,
+            state => Some(state.word()),
+        }
+    }
+
     pub fn token(self) -> Token {
         self.row().2
     }
@@ -182,19 +191,22 @@ impl TabSummaries {
         }
     }
 
-    /// What the footer shows: the number that is shown, how many there are, and the others that do or want
-    /// something.
+    /// What the footer shows: the number that is shown, how many there are, and how many others do or want something.
     pub fn marks(&self) -> Vec<Span> {
         if !self.is_several() {
             return Vec::new();
         }
-        let place = format!("{}/{} ", self.shown, self.entries.len());
+        let place = format!("tab {}/{}", self.shown, self.entries.len());
         let mut spans = vec![Span::new(place, Token::FooterAccent)];
-        for entry in self.others().filter(|entry| entry.state != TabState::Idle) {
-            let (number, sign) = (entry.number, entry.state.sign());
-            spans.push(Span::new(format!("{number}{sign} "), entry.state.token()));
+        for state in TabState::BY_URGENCY {
+            let count = self.others().filter(|entry| entry.state == state).count();
+            let Some(word) = state.short_word().filter(|_| count > 0) else {
+                continue;
+            };
+            spans.push(Span::new(", ", Token::Footer));
+            spans.push(Span::new(format!("{count} {word}"), state.token()));
         }
-        spans.push(Span::new(" ", Token::Footer));
+        spans.push(Span::new("  ", Token::Footer));
         spans
     }
 }
@@ -268,7 +280,10 @@ mod tests {
             (4, TabState::Working),
             (5, TabState::Idle),
         ];
-        assert_eq!(text(&summaries(1, &states)), "1/5 2✓ 3? 4…  ");
+        assert_eq!(
+            text(&summaries(1, &states)),
+            "tab 1/5, 1 waiting, 1 done, 1 running  "
+        );
         assert_eq!(text(&summaries(1, &states[..1])), "");
     }
 

@@ -11,7 +11,7 @@ use super::{OpenMessage, Position, Started, Transcript};
 use osier_agent::{AgentMessage, Severity, ToolResultMessage};
 use osier_llm::{AssistantMessage, Delta, StopReason};
 use osier_markdown::Markdown;
-use osier_protocol::{Event, StoredMessage, TreeEvent};
+use osier_protocol::{Event, ModelInfo, StoredMessage, TreeEvent};
 use serde_json::Value;
 
 /// The number of recent cells that are searched for the call of a new result.
@@ -111,6 +111,29 @@ impl Transcript {
     /// Adds a notice for the user.
     pub fn notice(&mut self, severity: Severity, text: &str) {
         self.near.notice(severity, text);
+    }
+
+    /// Marks a switch of the model. Switches without an answer between them are one.
+    pub(crate) fn model_switched(&mut self, before: &ModelInfo, model: &ModelInfo) {
+        const START: &str = "model switched from ";
+        let mut from = before.reference();
+        if self.is_empty() || from == model.reference() {
+            return;
+        }
+        if let Some(cell) = self.near.cells.last()
+            && let Body::Notice(notice) = &cell.body
+            && let Some((first, _)) = notice
+                .text
+                .strip_prefix(START)
+                .and_then(|text| text.split_once(' '))
+        {
+            first.clone_into(&mut from);
+            self.remove(self.near.cells.len() - 1);
+        }
+        if from != model.reference() {
+            let text = format!("{START}{from} to {}", model.reference());
+            self.notice(Severity::Info, &text);
+        }
     }
 
     fn apply_agent(&mut self, event: &osier_agent::Event) -> bool {

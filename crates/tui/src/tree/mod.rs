@@ -6,6 +6,7 @@
 
 mod compare;
 mod flat;
+pub(crate) mod rewind;
 mod rows;
 mod view;
 
@@ -24,6 +25,7 @@ use crate::prompt::Editor;
 use crate::transcript::Transcript;
 use compare::CompareView;
 pub(crate) use compare::changed_file;
+use flat::Filter;
 use osier_agent::{Severity, UserMessage};
 use osier_protocol::{Event, FilesAt, Op, SessionInfo, TreeEvent, TreeOp};
 use view::{ID, TreeMemory, TreeView};
@@ -93,6 +95,17 @@ impl Tree {
             self.memory = Rc::new(RefCell::new(memory));
         }
         overlays.push_modal(ID, TreeView::new(Rc::clone(&self.memory)));
+    }
+
+    /// Opens the prompts of the session to go back to one of them.
+    pub(crate) fn rewind(&mut self, session: &str, overlays: &mut Overlays) {
+        let memory = TreeMemory {
+            session: session.to_owned(),
+            filter: Filter::UserOnly,
+            ..TreeMemory::default()
+        };
+        let view = TreeView::new(Rc::new(RefCell::new(memory)));
+        overlays.push_modal(ID, view);
     }
 
     /// Moves; with `files`, their changes follow for review, else a note when they differ.
