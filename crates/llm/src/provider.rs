@@ -83,6 +83,8 @@ pub struct CallOptions {
     pub hosted_search: bool,
     /// Whether to add the request body to `StreamEvent::Request`.
     pub trace: bool,
+    /// Whether to deliver every read at once, on the task that reads the stream, instead of in batches.
+    pub unbatched: bool,
 }
 
 /// How long the provider keeps its prompt cache after the last use.

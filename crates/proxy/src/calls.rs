@@ -1,21 +1,22 @@
 //! Makes model calls for other agents: with this process's keys and models, counted per user.
 
 use osier_base::sort;
+use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-use futures_util::{Stream, StreamExt as _};
 use tokio::sync::Mutex;
 
-use super::users::{User, Users, UsersError};
+use super::metering::{CallMeter, Frames, RunningCall, RunningCalls};
+use super::store::{ReservationError, User, UserRow, UserStore};
+use super::users::UsersError;
 use osier_agent::Transport;
 use osier_base::problem::Problem;
-use osier_llm::http::{ProxyFrame, ProxyRequest, ServedModel};
-use osier_llm::{Api, EventStream, Request, StreamEvent, TurnStatus, Usage};
+use osier_llm::http::{ProxyRequest, ServedModel};
+use osier_llm::{Api, CallOptions, Model, Request, TurnStatus};
 use osier_protocol::KeyState;
 use osier_session::SessionSetup;
 use osier_session::models::{ModelError, Models};
@@ -24,7 +25,9 @@ use osier_settings::Settings;
 /// Makes the calls of all clients. Reads keys and models from their files again with the first call after a change.
 #[derive(Debug)]
 pub struct LlmProxy {
-    users: Arc<Users>,
+    users: Arc<dyn UserStore>,
+    running: Arc<RunningCalls>,
+    stopped: AtomicBool,
     setup: SessionSetup,
     loaded: Mutex<Loaded>,
 }
@@ -53,6 +56,10 @@ impl Loaded {
 #[derive(Debug)]
 struct Served {
     models: Models,
+    /// The models that can be called, the default first.
+    list: Vec<ServedModel>,
+    /// The same by `PROVIDER/ID`.
+    by_reference: HashMap<String, Arc<Model>>,
     transport: Arc<dyn Transport>,
 }
 
@@ -69,8 +76,12 @@ struct Stamp {
 pub enum Refusal {
     #[error("unknown model `{0}` on this server")]
     UnknownModel(String),
-    #[error("monthly limit reached: ${spent:.2} of ${limit:.2} are spent")]
-    Spent { spent: f64, limit: f64 },
+    #[error("{0}")]
+    Spent(String),
+    #[error("{0}")]
+    TooManyCalls(String),
+    #[error("the server is shutting down")]
+    Stopped,
     #[error("{0}")]
     Users(String),
     #[error("{}", .0.message())]
@@ -83,16 +94,30 @@ impl From<UsersError> for Refusal {
     }
 }
 
+impl From<ReservationError> for Refusal {
+    fn from(error: ReservationError) -> Self {
+        let message = error.to_string();
+        match error {
+            ReservationError::Spent { .. } => Self::Spent(message),
+            ReservationError::Calls(_) => Self::TooManyCalls(message),
+            ReservationError::Store(_) => Self::Users(message),
+        }
+    }
+}
+
 impl LlmProxy {
     /// Uses the models and keys of `setup`.
-    pub fn new(setup: &SessionSetup, users: Users) -> Result<Self, ModelError> {
+    pub fn new(setup: &SessionSetup, users: impl UserStore + 'static) -> Result<Self, ModelError> {
         let files = stamps(setup);
         let (_, mut problems) = Settings::load_for(&setup.folders, &setup.cwd);
         let (models, more) = Models::load(setup)?;
         problems.extend(more);
         let served = Arc::new(Served::new(models));
+        let users: Arc<dyn UserStore> = Arc::new(users);
         Ok(Self {
-            users: Arc::new(users),
+            running: Arc::new(RunningCalls::new(Arc::clone(&users))),
+            users,
+            stopped: AtomicBool::new(false),
             setup: setup.clone(),
             loaded: Mutex::new(Loaded {
                 files,
@@ -132,71 +157,98 @@ impl LlmProxy {
         self.users.find(token)
     }
 
-    /// The models that can be called, the default first.
-    pub async fn models(&self) -> Vec<ServedModel> {
-        self.served().await.list()
+    /// The models that `user` can call, the default first.
+    pub async fn models(&self, user: &User) -> Vec<ServedModel> {
+        let served = self.served().await;
+        let may_call = |model: &&ServedModel| user.may_call(&reference(&model.provider, &model.id));
+        served.list.iter().filter(may_call).cloned().collect()
+    }
+
+    /// The limits and the usage of `user`.
+    pub fn usage(&self, user: &User) -> Result<Option<UserRow>, UsersError> {
+        let rows = self.users.list()?;
+        Ok(rows.into_iter().find(|row| row.name == user.name))
+    }
+
+    /// Settles the running calls and refuses others, before the process ends.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.running.settle_all();
     }
 
     /// Makes a call. Dropping the stream cancels it; usage until then is counted.
     pub async fn call(&self, user: Option<User>, request: ProxyRequest) -> Result<Frames, Refusal> {
-        let reference = format!("{}/{}", request.provider, request.model);
+        let reference = reference(&request.provider, &request.model);
         let served = self.served().await;
-        let listed = served.list().into_iter();
-        let is_served = listed
-            .map(|served| format!("{}/{}", served.provider, served.id))
-            .any(|known| known == reference);
-        let found = served.models.find(&reference).ok().filter(|_| is_served);
-        let Some((model, _)) = found else {
+        let is_allowed = user.as_ref().is_none_or(|user| user.may_call(&reference));
+        let found = served.by_reference.get(&reference).filter(|_| is_allowed);
+        let Some(model) = found.cloned() else {
             return Err(Refusal::UnknownModel(reference));
         };
-        if let Some(user) = &user
-            && let Some(limit) = user.limit
-        {
-            let spent = self.users.spent(user)?;
-            if spent >= limit {
-                return Err(Refusal::Spent { spent, limit });
-            }
-        }
+        let max_tokens = request.options.max_tokens;
         let call = Request {
             model,
             context: request.context,
-            options: request.options.into(),
+            options: CallOptions {
+                unbatched: true,
+                ..request.options.into()
+            },
             api_key: None,
             signing: None,
         };
-        let events = served.transport.stream(call).await;
-        Ok(Frames {
-            events: events.map_err(Refusal::Failed)?,
-            counted: user.map(|user| Counted {
-                users: Arc::clone(&self.users),
-                user,
-                model: reference,
-                usage: Usage::default(),
-            }),
-        })
+        let running = match user {
+            Some(user) => {
+                let meter = CallMeter::new(&call);
+                let most = meter.most(max_tokens);
+                let reservation = self.users.reserve(&user, &reference, most)?;
+                Some(self.running.add(reservation, meter))
+            }
+            None => None,
+        };
+        // Checked after the call was added: it is refused here or settled by `stop`.
+        if self.stopped.load(Ordering::Relaxed) {
+            running.inspect(RunningCall::refused);
+            return Err(Refusal::Stopped);
+        }
+        match served.transport.stream(call).await {
+            Ok(events) => Ok(Frames::new(events, running)),
+            Err(status) => {
+                running.inspect(RunningCall::refused);
+                Err(Refusal::Failed(status))
+            }
+        }
     }
+}
+
+fn reference(provider: &str, id: &str) -> String {
+    format!("{provider}/{id}")
 }
 
 impl Served {
     fn new(models: Models) -> Self {
-        let transport = models.transport();
-        Self { models, transport }
-    }
-
-    /// The models that can be called, the default first.
-    fn list(&self) -> Vec<ServedModel> {
-        let chosen = self.models.chosen();
-        let listed = self.models.list().into_iter();
-        let mut served: Vec<ServedModel> = listed
+        let found: Vec<Arc<Model>> = models
+            .list()
+            .into_iter()
             .filter(|info| info.key != KeyState::Absent)
-            .filter_map(|info| self.models.find(&info.reference()).ok())
-            .filter(|(model, _)| model.api != Api::Scripted)
-            .map(|(model, _)| ServedModel::of(&model))
+            .filter_map(|info| models.find(&info.reference()).ok())
+            .map(|(model, _)| model)
+            .filter(|model| model.api != Api::Scripted)
             .collect();
+        let mut list: Vec<ServedModel> = found.iter().map(|model| ServedModel::of(model)).collect();
+        let chosen = models.chosen();
         let is_other =
             |served: &ServedModel| (&served.provider, &served.id) != (&chosen.provider, &chosen.id);
-        sort::by_key(&mut served, is_other);
-        served
+        sort::by_key(&mut list, is_other);
+        let by_reference = found
+            .into_iter()
+            .map(|model| (model.reference(), model))
+            .collect();
+        Self {
+            transport: models.transport(),
+            list,
+            by_reference,
+            models,
+        }
     }
 }
 
@@ -218,57 +270,4 @@ fn stamps(setup: &SessionSetup) -> Vec<Option<Stamp>> {
         })
     };
     files.iter().map(stamp).collect()
-}
-
-/// The answer as a stream of frames.
-pub struct Frames {
-    events: EventStream,
-    counted: Option<Counted>,
-}
-
-impl std::fmt::Debug for Frames {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Frames").finish_non_exhaustive()
-    }
-}
-
-impl Stream for Frames {
-    type Item = ProxyFrame;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ProxyFrame>> {
-        loop {
-            let Poll::Ready(event) = self.events.poll_next_unpin(cx) else {
-                return Poll::Pending;
-            };
-            let Some(event) = event else {
-                return Poll::Ready(None);
-            };
-            if let Some(counted) = &mut self.counted {
-                match &event {
-                    StreamEvent::Usage(usage)
-                    | StreamEvent::Done { usage, .. }
-                    | StreamEvent::Failed { usage, .. } => counted.usage = *usage,
-                    _ => {}
-                }
-            }
-            if let Some(frame) = ProxyFrame::of(&event) {
-                return Poll::Ready(Some(frame));
-            }
-        }
-    }
-}
-
-/// The usage of a call so far; stored when the call ends in any way.
-struct Counted {
-    users: Arc<Users>,
-    user: User,
-    model: String,
-    usage: Usage,
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        // A full disk must not interrupt the answer.
-        let _ = self.users.count(&self.user, &self.model, &self.usage);
-    }
 }

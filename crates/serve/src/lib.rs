@@ -173,6 +173,11 @@ impl Server {
             outcome = &mut serving => Some(outcome),
         };
         idle_check.abort();
+        // At once: the process may end before the connections do.
+        #[cfg(feature = "proxy")]
+        if let Some(proxy) = state.access.proxy() {
+            proxy.stop();
+        }
         // Close the sessions first, so that clients receive their last events.
         state.registry.close_all().await;
         end.send_replace(true);

@@ -24,6 +24,8 @@ fn schemas() -> Value {
     generator.subschema_for::<Response>();
     generator.subschema_for::<OpenSessionInfo>();
     generator.subschema_for::<ServerStatus>();
+    #[cfg(feature = "proxy")]
+    generator.subschema_for::<super::proxy::UserUsage>();
     generator.subschema_for::<Sessions>();
     let mut schemas = Map::new();
     for (name, schema) in generator.take_definitions(true) {

@@ -137,6 +137,15 @@ pub(super) const ROUTES: &[Route] = &[
     },
     #[cfg(feature = "proxy")]
     Route {
+        method: "get",
+        path: "/api/usage",
+        summary: "Return the limits and the usage of the proxy user who asks.",
+        request: None,
+        response: ResponseKind::Json("UserUsage"),
+        handler: || get(proxy::usage),
+    },
+    #[cfg(feature = "proxy")]
+    Route {
         method: "post",
         path: "/api/proxy/stream",
         summary: "Call a model with the keys of this server (`--proxy`). See docs/proxy.md.",

@@ -160,9 +160,9 @@ pub(super) async fn models(
     #[cfg(feature = "proxy")] Extension(caller): Extension<Caller>,
 ) -> Result<Json<Value>, ApiError> {
     #[cfg(feature = "proxy")]
-    if let (Caller::User(_), Some(proxy)) = (caller, server.access.proxy()) {
+    if let (Caller::User(user), Some(proxy)) = (caller, server.access.proxy()) {
         return Ok(Json(json!(ServedModels {
-            models: proxy.models().await,
+            models: proxy.models(&user).await,
         })));
     }
     let template = server.registry.template().clone();

@@ -7,7 +7,7 @@ use crate::support::cli::{Home, Running};
 use crate::support::model_server::{Answer, Server};
 
 /// The model server behind the proxy, and its configuration.
-fn vendor(home: &Home, server: &Server) {
+pub(super) fn vendor(home: &Home, server: &Server) {
     let models = json!({"providers": {"vendor": {
         "baseUrl": server.url(), "api": "openai-chat-completions",
         "apiKey": "key-of-the-server-123456",
@@ -20,7 +20,7 @@ fn vendor(home: &Home, server: &Server) {
 }
 
 /// A proxy server and its URL.
-fn serve(home: &Home) -> (Running, String) {
+pub(super) fn serve(home: &Home) -> (Running, String) {
     let words = ["serve", "--proxy", "--listen", "127.0.0.1:0"];
     let mut running = home.cli().args(words).start();
     let line = running.line().expect("a line that says where it listens");
@@ -28,7 +28,7 @@ fn serve(home: &Home) -> (Running, String) {
     (running, url)
 }
 
-fn add(home: &Home, words: &[&str]) -> String {
+pub(super) fn add(home: &Home, words: &[&str]) -> String {
     let mut cli = home.cli().args(["serve", "users", "add"]);
     for word in words {
         cli = cli.arg(*word);
@@ -79,7 +79,7 @@ fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
     let listed = home.cli().args(["serve", "users", "list"]).run().stdout;
     assert_eq!(
         listed,
-        "ann  this month $0.0160 of $0.01, 1 call, 16 tokens; total $0.0160\n\
+        "ann  this month $0.0160 of $0.0150, 1 call, 16 tokens; total $0.0160\n\
          bob  this month $0.0160, 1 call, 16 tokens; total $0.0160\n"
     );
 

@@ -260,6 +260,7 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
             ToolChoice::Auto
         },
         trace: config.trace,
+        unbatched: false,
         ..CallOptions::default()
     };
     let mut model = Arc::clone(model);

@@ -101,6 +101,10 @@ impl Call {
         self
     }
 
+    pub(super) fn is_unbatched(&self) -> bool {
+        self.request.options.unbatched
+    }
+
     /// The next events; `None` after the last.
     pub(super) async fn next(&mut self) -> Option<Vec<StreamEvent>> {
         loop {
@@ -196,7 +200,7 @@ impl Call {
             head: Vec::new(),
             saw_event: false,
             length: 0,
-            pace: Pace::new(),
+            pace: Pace::new(self.is_unbatched()),
             started: Instant::now(),
             last_event: Instant::now(),
         }));

@@ -16,14 +16,17 @@ const READ_INTERVAL: Duration = BATCH_INTERVAL.checked_div(8).unwrap();
 /// The times of the next batch and the next read of one answer.
 #[derive(Debug)]
 pub(super) struct Pace {
+    /// Every read is delivered at once.
+    unbatched: bool,
     batch: Instant,
     read: Option<Instant>,
 }
 
 impl Pace {
     /// The first batch is due at once.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(unbatched: bool) -> Self {
         Self {
+            unbatched,
             batch: Instant::now(),
             read: None,
         }
@@ -41,12 +44,16 @@ impl Pace {
 
     /// Records that a batch was delivered.
     pub(super) fn delivered(&mut self) {
-        self.batch = Instant::now() + BATCH_INTERVAL;
+        if !self.unbatched {
+            self.batch = Instant::now() + BATCH_INTERVAL;
+        }
     }
 
     /// Records that no more data is available.
     pub(super) fn drained(&mut self) {
-        self.read = Some(Instant::now() + READ_INTERVAL);
+        if !self.unbatched {
+            self.read = Some(Instant::now() + READ_INTERVAL);
+        }
     }
 
     /// Sleeps until the next read. The complete thread sleeps; data of other calls is read afterwards, at

@@ -154,6 +154,7 @@ impl From<ProxyOptions> for CallOptions {
             cache_retention: options.cache_retention,
             hosted_search: options.hosted_search,
             trace: false,
+            unbatched: false,
         }
     }
 }

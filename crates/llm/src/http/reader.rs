@@ -2,7 +2,7 @@
 //!
 //! Models send a delta every few milliseconds, and each one would wake the task that waits for the
 //! connection. This thread sleeps between reads instead, and passes on batches, so that the thread that draws
-//! runs once per batch.
+//! runs once per batch. A server that passes answers on to others reads them without it.
 
 use std::sync::OnceLock;
 use std::{io, thread};
@@ -21,8 +21,15 @@ use crate::usage::Usage;
 /// Maximum number of queued batches; then the connection is not read.
 const BATCHES: usize = 4;
 
-/// Runs a call on the thread. Dropping the stream closes the connection.
+/// Runs a call, on the thread unless it is unbatched. Dropping the stream closes the connection.
 pub(super) fn start(call: Call) -> EventStream {
+    if call.is_unbatched() {
+        let batches = stream::unfold(call, |mut call| async move {
+            let batch = call.next().await?;
+            Some((stream::iter(batch), call))
+        });
+        return batches.flatten().boxed();
+    }
     let reader = match reader() {
         Ok(reader) => reader,
         Err(message) => return failed(message),
