@@ -146,7 +146,7 @@ async fn the_repaired_call_runs_and_is_stored_and_sent() {
             ),
             own(
                 "bash",
-                "one\n2\nthree\n[unknown argument `sandboxed` was ignored; `bash` takes `command`, `timeout`, `background`, `job`, `action`]"
+                "one\n2\nthree\n[unknown argument `sandboxed` was ignored; `bash` takes `command`, `timeout`, `background`, `terminal`, `job`, `action`]"
             ),
         ]
     );

@@ -232,7 +232,8 @@ async fn line_for_a_shell_is_checked_like_a_command() {
         _ => None,
     });
     let ends: Vec<bool> = ends.map(ToolStatus::is_success).collect();
-    assert_eq!(ends, [false, true]);
+    // The end of the second call may come before or after the third question.
+    assert!(ends.ends_with(&[false, true]), "{ends:?}");
     assert!(project.work().join("made").exists());
     open.close().await;
 }
