@@ -20,6 +20,9 @@ export class Transcript {
   #queued = false;
   /** The last scroll position. */
   #top = 0;
+  /** The heights at that position, and when the user last scrolled. */
+  #size = "";
+  #touched = 0;
   /** The user has scrolled away from the end. */
   #hasScrolledUp = false;
   #watcher = null;
@@ -31,6 +34,9 @@ export class Transcript {
     this.root = byId("transcript");
     this.scroller = byId("scroller");
     this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    const touch = () => (this.#touched = Date.now());
+    for (const type of ["wheel", "touchmove", "pointerdown", "keydown"])
+      this.scroller.addEventListener(type, touch, { passive: true });
     byId("to-end").addEventListener("click", () => this.toEnd(true));
     this.root.addEventListener("grown", () => this.#scrollToEnd());
     new ResizeObserver(() => this.#scrollToEnd()).observe(this.root);
@@ -197,9 +203,12 @@ export class Transcript {
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     const isNear = scrollHeight - scrollTop - clientHeight < END_TOLERANCE;
-    // Only the user scrolls up. New content alone does not stop following the end.
-    if (isNear || scrollTop < this.#top) this.#following = isNear;
-    this.#top = scrollTop;
+    // Only the user scrolls up. Content that grows or shrinks does not stop following the end.
+    const size = `${scrollHeight} ${clientHeight}`;
+    const isUsers = size === this.#size || Date.now() - this.#touched < 1000;
+    if (isNear || (scrollTop < this.#top && isUsers)) this.#following = isNear;
+    else this.#scrollToEnd();
+    [this.#top, this.#size] = [scrollTop, size];
     byId("to-end").hidden = this.#following;
     if (!this.#following && !this.#hasScrolledUp) {
       this.#hasScrolledUp = true;

@@ -78,6 +78,7 @@ await play(async (stage, serve) => {
       note: 1,
     };
     assert.deepEqual(await seen(), expected);
+    await page.waitForFunction(() => document.querySelector("#to-end").hidden);
     await picture(page, `${name}-end`);
 
     await page.locator(".tool", { hasText: "Ran" }).locator("summary").first().click();
