@@ -9,6 +9,18 @@ export class ApiError extends Error {
   }
 }
 
+/** Where the secret of the sign-in is stored: per origin, so servers on other ports cannot read it. */
+const SECRET = "osier-secret";
+
+export function signInSecret() {
+  return localStorage.getItem(SECRET) ?? "";
+}
+
+async function login(token) {
+  const { secret } = await request("POST", "/api/login", { token });
+  localStorage.setItem(SECRET, secret);
+}
+
 async function request(method, path, body) {
   let response;
   try {
@@ -16,7 +28,10 @@ async function request(method, path, body) {
       method,
       credentials: "same-origin",
       cache: "no-store",
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: {
+        "osier-secret": signInSecret(),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
@@ -44,7 +59,7 @@ async function request(method, path, body) {
 const at = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
 export const api = {
-  login: (token) => request("POST", "/api/login", { token }),
+  login,
   status: () => request("GET", "/api/status"),
   sessions: () => request("GET", "/api/sessions"),
   openSession: (options = {}) => request("POST", "/api/sessions", options),
