@@ -48,6 +48,10 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
 
+    /// Count wrong tokens by the client that a reverse proxy names in this header, such as `x-forwarded-for`
+    #[arg(long, value_name = "HEADER")]
+    pub client_header: Option<String>,
+
     /// Unload sessions that are idle for this many minutes; 0 disables unloading
     #[arg(long, value_name = "MINUTES", default_value_t = 30)]
     pub unload_after: u64,
@@ -154,6 +158,7 @@ pub(super) fn run(
         listen,
         token: token.clone(),
         allowed_hosts: args.allow_host.clone(),
+        client_header: args.client_header.clone(),
         #[cfg(feature = "proxy")]
         proxy: args.proxy.then(|| llm_proxy::open(&setup)).transpose()?,
         unload_after: (minutes > 0).then(|| Duration::from_mins(minutes)),

@@ -12,6 +12,18 @@ export class ApiError extends Error {
 /** Time in which the server says whether the browser is signed in, in milliseconds. A server that hangs does not. */
 const STATUS_TIMEOUT = 3000;
 
+/** Where the secret of the sign-in is stored: per origin, so servers on other ports cannot read it. */
+const SECRET = "osier-secret";
+
+export function signInSecret() {
+  return localStorage.getItem(SECRET) ?? "";
+}
+
+async function login(token) {
+  const { secret } = await request("POST", "/api/login", { token });
+  localStorage.setItem(SECRET, secret);
+}
+
 async function request(method, path, body, timeout) {
   let response;
   try {
@@ -20,7 +32,10 @@ async function request(method, path, body, timeout) {
       signal: timeout && AbortSignal.timeout(timeout),
       credentials: "same-origin",
       cache: "no-store",
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: {
+        "osier-secret": signInSecret(),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
@@ -48,7 +63,7 @@ async function request(method, path, body, timeout) {
 const at = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 
 export const api = {
-  login: (token) => request("POST", "/api/login", { token }),
+  login,
   status: () => request("GET", "/api/status", undefined, STATUS_TIMEOUT),
   sessions: () => request("GET", "/api/sessions"),
   openSession: (options = {}) => request("POST", "/api/sessions", options),

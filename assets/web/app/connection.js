@@ -1,5 +1,6 @@
 // The WebSocket connection: sends commands and receives events. Reconnects automatically and fetches missed events.
 
+import { signInSecret } from "./api.js";
 import { clientKey, clientName } from "./presence.js";
 
 const FIRST_DELAY = 400;
@@ -103,7 +104,7 @@ export class Connection extends EventTarget {
   #connect() {
     const address = new URL("/api/ws", location.href);
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
-    const socket = (this.#socket = new WebSocket(address));
+    const socket = (this.#socket = new WebSocket(address, ["osier", `osier-secret.${signInSecret()}`]));
     let opened = false;
     socket.onopen = () => {
       opened = true;

@@ -43,6 +43,7 @@ impl Trash {
 
     /// Moves the session at `path` to the trash and returns its new path. Fails if the session is open.
     pub fn delete(&self, path: &Path) -> Result<PathBuf, SessionError> {
+        let path = &session_below(&self.sessions, path)?;
         let file = File::open(path).map_err(|error| SessionError::io("open", path, error))?;
         if is_locked(&file) {
             return Err(SessionError::Locked {
@@ -58,6 +59,7 @@ impl Trash {
 
     /// Restores the deleted session at `path` and returns its new path.
     pub fn restore(&self, path: &Path) -> Result<PathBuf, SessionError> {
+        let path = &session_below(&self.root, path)?;
         let project = path
             .parent()
             .and_then(|folder| folder.strip_prefix(&self.root).ok())
@@ -102,6 +104,49 @@ impl Trash {
         let inside = folder.strip_prefix(&self.sessions);
         inside.unwrap_or_else(|_| Path::new(""))
     }
+}
+
+/// The session file that `path` names: a path below `root`, or the id of a session there. Clients of a server send it,
+/// and no other file of the machine may be moved.
+fn session_below(root: &Path, path: &Path) -> Result<PathBuf, SessionError> {
+    let refused = |reason: &str| SessionError::NotASession {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let found = if path.is_absolute() {
+        path.to_owned()
+    } else {
+        let id = path.to_string_lossy();
+        let mut files = children(root)
+            .flat_map(|folder| children(&folder))
+            .chain(children(root));
+        let is_named = |file: &PathBuf| {
+            file.extension()
+                .is_some_and(|ending| ending == SESSION_EXTENSION)
+                && summarize(file).is_ok_and(|summary| summary.id == *id)
+        };
+        files
+            .find(is_named)
+            .ok_or_else(|| refused("no session has this id"))?
+    };
+    let real = |path: &Path| {
+        path.canonicalize()
+            .map_err(|error| SessionError::io("open", path, error))
+    };
+    let is_file = found
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file());
+    let is_session = found
+        .extension()
+        .is_some_and(|ending| ending == SESSION_EXTENSION);
+    let parent = found.parent().unwrap_or(root);
+    if !real(parent)?.starts_with(real(root)?) {
+        return Err(refused("it is outside the folder of sessions"));
+    }
+    if !is_file || !is_session {
+        return Err(refused("it is not a session file"));
+    }
+    Ok(found)
 }
 
 fn children(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {

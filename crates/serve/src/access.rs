@@ -8,6 +8,7 @@ use std::time::Instant;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use sha2::{Digest as _, Sha256};
 
+use super::browser_sign_in::{BrowserSignIn, BrowserSignIns};
 use super::error::{ApiError, ErrorCode};
 use super::rate_limit::{RateLimit, RateLimiter};
 use osier_base::atomic_file;
@@ -16,7 +17,7 @@ use osier_base::hex::hex;
 #[cfg(feature = "proxy")]
 use osier_proxy::{LlmProxy, User};
 
-/// Limit of wrong tokens for one address.
+/// Limit of wrong tokens for one client, and of uses of one wrong token.
 const WRONG_TOKEN_LIMIT: RateLimit = RateLimit {
     burst: 10,
     per_second: 0.2,
@@ -50,6 +51,30 @@ impl Caller {
     }
 }
 
+/// Who sends tokens: a connection, or the client that a trusted reverse proxy names.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Client {
+    Connection(u64),
+    Forwarded(String),
+}
+
+/// What wrong tokens are counted by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum WrongToken {
+    By(Client),
+    Digest([u8; 32]),
+}
+
+fn limited(seconds: u64) -> ApiError {
+    ApiError {
+        retry_after: Some(seconds),
+        ..ApiError::new(
+            ErrorCode::RateLimited,
+            format!("too many requests; retry in {seconds} s"),
+        )
+    }
+}
+
 /// Checks tokens and host names.
 #[derive(Debug)]
 pub(super) struct Access {
@@ -60,7 +85,8 @@ pub(super) struct Access {
     /// The LLM proxy with its users.
     #[cfg(feature = "proxy")]
     proxy: Option<LlmProxy>,
-    wrong_tokens: RateLimiter<Option<IpAddr>>,
+    browsers: BrowserSignIns,
+    wrong_tokens: RateLimiter<WrongToken>,
     requests: RateLimiter<[u8; 32]>,
 }
 
@@ -73,6 +99,7 @@ impl Access {
             names,
             #[cfg(feature = "proxy")]
             proxy: None,
+            browsers: BrowserSignIns::new(token),
             wrong_tokens: RateLimiter::new(WRONG_TOKEN_LIMIT),
             requests: RateLimiter::new(REQUEST_LIMIT),
         }
@@ -89,18 +116,31 @@ impl Access {
         self.proxy.as_ref()
     }
 
-    /// Returns the caller with this token. Counts wrong tokens and requests.
-    pub(super) fn check(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, ApiError> {
+    /// Signs a browser of the owner in.
+    pub(super) fn sign_in(&self) -> Result<BrowserSignIn, ApiError> {
+        self.browsers.create()
+    }
+
+    /// Returns the caller with this sign-in of a browser. Guessing a secret of 256 bits needs no limit.
+    pub(super) fn check_browser(&self, id: &str, secret: &str) -> Result<Caller, ApiError> {
+        if !self.browsers.is_valid(id, secret) {
+            let message = "the browser is not signed in; open the URL that `osier serve` prints";
+            return Err(ApiError::new(ErrorCode::Unauthorized, message));
+        }
+        let taken = self.requests.take(self.token, Instant::now());
+        taken.map_err(limited)?;
+        Ok(Caller::Owner)
+    }
+
+    /// Returns the caller with this token. Counts wrong tokens and requests. A client with wrong tokens locks out nobody
+    /// else, also not from the same address.
+    pub(super) fn check(&self, token: &str, from: Client) -> Result<Caller, ApiError> {
         let now = Instant::now();
-        let limited = |seconds| ApiError {
-            retry_after: Some(seconds),
-            ..ApiError::new(
-                ErrorCode::RateLimited,
-                format!("too many requests; retry in {seconds} s"),
-            )
-        };
-        self.wrong_tokens.check(from, now).map_err(limited)?;
         let given = digest(token);
+        let wrong = [WrongToken::By(from), WrongToken::Digest(given)];
+        for key in &wrong {
+            self.wrong_tokens.check(key.clone(), now).map_err(limited)?;
+        }
         let caller = constant_time_eq(&given, &self.token).then_some(Caller::Owner);
         #[cfg(feature = "proxy")]
         let caller = match caller {
@@ -108,7 +148,9 @@ impl Access {
             owner => owner,
         };
         let Some(caller) = caller else {
-            self.wrong_tokens.take(from, now).map_err(limited)?;
+            for key in wrong {
+                self.wrong_tokens.take(key, now).map_err(limited)?;
+            }
             let message =
                 "the token is wrong; it is at the end of the URL that `osier serve` prints";
             return Err(ApiError::new(ErrorCode::Unauthorized, message));
@@ -249,9 +291,9 @@ mod tests {
     #[test]
     fn wrong_tokens_are_rate_limited() {
         let access = access(Ipv4Addr::LOCALHOST.into());
-        let from = Some(IpAddr::from(Ipv4Addr::LOCALHOST));
+        let from = Client::Connection(1);
         let codes: Vec<ErrorCode> = (0..12)
-            .filter_map(|_| access.check("wrong", from).err())
+            .filter_map(|_| access.check("wrong", from.clone()).err())
             .map(|error| error.code)
             .collect();
         assert_eq!(codes[..10], [ErrorCode::Unauthorized; 10]);
@@ -261,7 +303,10 @@ mod tests {
             access.check("right", from).map_err(|error| error.code),
             Err(ErrorCode::RateLimited)
         );
-        assert_eq!(access.check("right", None), Ok(Caller::Owner));
+        assert_eq!(
+            access.check("right", Client::Connection(2)),
+            Ok(Caller::Owner)
+        );
     }
 
     #[test]

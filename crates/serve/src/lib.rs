@@ -17,6 +17,7 @@
 //!         listen: Listen::Address("127.0.0.1:0".parse()?),
 //!         token: read_token(Path::new("serve.token"))?,
 //!         allowed_hosts: Vec::new(),
+//!         client_header: None,
 //!         proxy: None,
 //!         unload_after: None,
 //!     };
@@ -29,6 +30,7 @@
 
 mod access;
 mod browser_chat;
+mod browser_sign_in;
 mod error;
 mod frames;
 #[cfg(feature = "transfer")]
@@ -86,6 +88,8 @@ pub struct Options {
     pub token: String,
     /// Additional host names of the server.
     pub allowed_hosts: Vec<String>,
+    /// The header in which a trusted reverse proxy names the client.
+    pub client_header: Option<String>,
     /// The LLM proxy, which calls models for other users.
     #[cfg(feature = "proxy")]
     pub proxy: Option<LlmProxy>,
@@ -98,6 +102,7 @@ pub struct Options {
 struct ServerState {
     registry: SessionRegistry,
     access: Access,
+    client_header: Option<String>,
     #[cfg(feature = "transfer")]
     renderer: Renderer,
     /// A client requested the shutdown of the server.
@@ -127,6 +132,7 @@ impl Server {
             state: Arc::new(ServerState {
                 registry,
                 access,
+                client_header: options.client_header,
                 #[cfg(feature = "transfer")]
                 renderer: Renderer::default(),
                 stop: Arc::default(),

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fmt, io};
 
 use axum::Router;
@@ -11,14 +12,17 @@ use axum::extract::Request;
 use axum::serve::Listener;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use super::request_check::PeerAddress;
+use super::request_check::ConnectionNumber;
+
+/// How long a connection may wait for the head of a request: half-open and idle connections end.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where to listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,16 +124,18 @@ impl Bound {
 async fn accept<L>(mut listener: L, router: Router, ended: watch::Receiver<bool>)
 where
     L: Listener,
-    L::Addr: Into<PeerAddress>,
 {
     let mut connections = JoinSet::new();
+    let mut number = 0;
     let mut end = ended.clone();
     loop {
         tokio::select! {
             // A dropped sender ends the server as well.
             _ = end.wait_for(|ended| *ended) => break,
-            (stream, address) = listener.accept() => {
-                let serve = serve_connection(stream, address.into(), router.clone(), ended.clone());
+            (stream, _) = listener.accept() => {
+                number += 1;
+                let number = ConnectionNumber(number);
+                let serve = serve_connection(stream, number, router.clone(), ended.clone());
                 connections.spawn(serve);
             }
             // Only to free what is over.
@@ -143,16 +149,18 @@ where
 /// HTTP/1.1 is what every client speaks without TLS; the code of HTTP/2 would only make the program larger.
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    address: PeerAddress,
+    number: ConnectionNumber,
     router: Router,
     mut ended: watch::Receiver<bool>,
 ) {
     let service = service_fn(move |request| {
         let mut request: Request = Request::map(request, Body::new);
-        request.extensions_mut().insert(address);
+        request.extensions_mut().insert(number);
         router.clone().call(request)
     });
     let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     tokio::pin!(connection);

@@ -1,16 +1,20 @@
 //! Checks of every request: the `Host` header, the `Origin` header and the token. Reads JSON bodies.
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::ServerState;
-use super::access::Caller;
+use super::access::{Caller, Client};
+use super::browser_sign_in::{SECRET_HEADER, SECRET_SUBPROTOCOL, cookie_names};
 use super::error::{ApiError, ErrorCode};
 #[cfg(feature = "proxy")]
 use super::proxy::PATHS;
@@ -18,25 +22,16 @@ use super::websocket::check_protocol;
 
 /// The largest accepted body or frame, in bytes.
 pub(super) const BODY_LIMIT: usize = 32 * 1024 * 1024;
-/// The name of the browser's cookie.
-pub(super) const COOKIE: &str = "osier";
+/// How long a client may send nothing of a body.
+const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Bodies above this size are large, in bytes.
+const LARGE_BODY: usize = 1024 * 1024;
+/// Maximum number of large bodies in memory; others wait.
+static LARGE_BODIES: Semaphore = Semaphore::const_new(4);
 
-/// The address of the client; none over a Unix socket.
+/// The number of a connection of this server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PeerAddress(pub(super) Option<IpAddr>);
-
-impl From<SocketAddr> for PeerAddress {
-    fn from(address: SocketAddr) -> Self {
-        Self(Some(address.ip()))
-    }
-}
-
-/// Of a Unix socket.
-impl From<()> for PeerAddress {
-    fn from((): ()) -> Self {
-        Self(None)
-    }
-}
+pub(super) struct ConnectionNumber(pub(super) u64);
 
 /// What the checks need.
 #[derive(Debug, Clone)]
@@ -72,6 +67,11 @@ pub(super) async fn check_request(
 fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
     let mut caller = Caller::Owner;
     let headers = request.headers();
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Err(ApiError::malformed(
+            "the request has several `Host` headers",
+        ));
+    }
     let host = host_of(headers, request.uri());
     if !server.access.is_own_host(host) {
         let message = format!("`{host}` is not a name of this server; add it with `--allow-host`");
@@ -95,11 +95,15 @@ fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
         return Err(ApiError::new(ErrorCode::ForbiddenOrigin, message));
     }
     if path.starts_with("/api/") && path != "/api/login" {
-        let (token, is_cookie) = token_of(headers).ok_or_else(|| {
+        let credentials = credentials_of(headers, host).ok_or_else(|| {
             let message = "the token is missing; send `Authorization: Bearer TOKEN`";
             ApiError::new(ErrorCode::Unauthorized, message)
         })?;
-        caller = server.access.check(token, address_of(request))?;
+        let is_cookie = matches!(credentials, Credentials::Browser { .. });
+        caller = match credentials {
+            Credentials::Token(token) => server.access.check(token, client_of(server, request))?,
+            Credentials::Browser { id, secret } => server.access.check_browser(id, secret)?,
+        };
         #[cfg(feature = "proxy")]
         if matches!(caller, Caller::User(_)) && !PATHS.contains(&path) {
             let message = "this token can only call models, not open sessions";
@@ -117,24 +121,55 @@ fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
     Ok(caller)
 }
 
-/// The address of the client.
-pub(super) fn address_of(request: &Request) -> Option<IpAddr> {
-    request.extensions().get::<PeerAddress>()?.0
+/// Who sends the request.
+pub(super) fn client_of(server: &ServerState, request: &Request) -> Client {
+    let named = server.client_header.as_deref();
+    // The last value is the one that the reverse proxy added.
+    let named = named
+        .and_then(|name| header_text(request.headers(), name))
+        .and_then(|clients| clients.rsplit(',').next());
+    if let Some(client) = named {
+        return Client::Forwarded(client.trim().to_owned());
+    }
+    let number = request.extensions().get::<ConnectionNumber>();
+    Client::Connection(number.map_or(0, |number| number.0))
 }
 
 /// Parses the body of a request.
 pub(super) async fn json_body<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
+    json_body_up_to(request, BODY_LIMIT).await
+}
+
+/// Parses the body of a request of at most `limit` bytes.
+pub(super) async fn json_body_up_to<T: DeserializeOwned>(
+    request: Request,
+    limit: usize,
+) -> Result<T, ApiError> {
     let too_large = || {
-        let message = format!("the body is larger than {BODY_LIMIT} bytes");
+        let message = format!("the body is larger than {limit} bytes");
         ApiError::new(ErrorCode::TooLarge, message)
     };
     let length = header_text(request.headers(), "content-length")
         .and_then(|header_text| header_text.parse().ok());
-    if length.is_some_and(|length: usize| length > BODY_LIMIT) {
+    if length.is_some_and(|length: usize| length > limit) {
         return Err(too_large());
     }
-    let read = axum::body::to_bytes(request.into_body(), BODY_LIMIT).await;
-    let bytes = read.map_err(|_| too_large())?;
+    let mut parts = request.into_body().into_data_stream();
+    let mut bytes = Vec::new();
+    let mut permit = None;
+    while let Some(part) = timeout(BODY_IDLE_TIMEOUT, parts.next())
+        .await
+        .map_err(|_| ApiError::malformed("the body did not arrive in time"))?
+    {
+        let part = part.map_err(|_| ApiError::malformed("the body is incomplete"))?;
+        if bytes.len() + part.len() > limit {
+            return Err(too_large());
+        }
+        if permit.is_none() && bytes.len() + part.len() > LARGE_BODY {
+            permit = LARGE_BODIES.acquire().await.ok();
+        }
+        bytes.extend_from_slice(&part);
+    }
     serde_json::from_slice(&bytes)
         .map_err(|error| ApiError::malformed(format!("invalid body: {error}")))
 }
@@ -143,7 +178,7 @@ fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> &'a str {
+pub(super) fn host_of<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> &'a str {
     let named = uri.authority().map(axum::http::uri::Authority::as_str);
     named
         .or_else(|| header_text(headers, "host"))
@@ -158,21 +193,42 @@ fn is_same_origin(origin: &str, host: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.eq_ignore_ascii_case(host))
 }
 
-/// The token, and whether it is in the cookie, which a browser sends automatically.
-fn token_of(headers: &HeaderMap) -> Option<(&str, bool)> {
+/// What a request is authenticated by.
+#[derive(Debug, PartialEq)]
+enum Credentials<'a> {
+    Token(&'a str),
+    /// The cookie, which a browser sends automatically, and the secret, which the page adds.
+    Browser {
+        id: &'a str,
+        secret: &'a str,
+    },
+}
+
+fn credentials_of<'a>(headers: &'a HeaderMap, host: &str) -> Option<Credentials<'a>> {
     if let Some(given) = header_text(headers, "authorization") {
         let (kind, token) = given.split_once(' ')?;
         return kind
             .eq_ignore_ascii_case("bearer")
-            .then_some((token.trim(), false));
+            .then_some(Credentials::Token(token.trim()));
     }
+    let names = cookie_names(host);
     let cookies = headers.get_all(header::COOKIE).iter();
     let mut cookies = cookies
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(';'));
-    cookies.find_map(|cookie| {
+    let id = cookies.find_map(|cookie| {
         let (name, value) = cookie.trim().split_once('=')?;
-        (name == COOKIE).then_some((value, true))
+        names.iter().any(|known| known == name).then_some(value)
+    })?;
+    let protocols = header_text(headers, "sec-websocket-protocol").unwrap_or_default();
+    let in_protocols = || {
+        let mut protocols = protocols.split(',');
+        protocols.find_map(|protocol| protocol.trim().strip_prefix(SECRET_SUBPROTOCOL))
+    };
+    let secret = header_text(headers, SECRET_HEADER).or_else(in_protocols);
+    Some(Credentials::Browser {
+        id,
+        secret: secret.unwrap_or_default(),
     })
 }
 
@@ -203,17 +259,27 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_read_from_the_header_or_the_cookie() {
-        let with = |name: &'static str, value: &'static str| {
+    fn credentials_are_a_token_or_a_cookie_with_its_secret() {
+        let with = |lines: &[(&'static str, &'static str)]| {
             let mut headers = HeaderMap::new();
-            headers.insert(name, HeaderValue::from_static(value));
-            token_of(&headers).map(|(token, is_cookie)| (token.to_owned(), is_cookie))
+            for (name, value) in lines {
+                headers.insert(*name, HeaderValue::from_static(value));
+            }
+            let found = credentials_of(&headers, "127.0.0.1:80");
+            found.map(|found| match found {
+                Credentials::Token(token) => token.to_owned(),
+                Credentials::Browser { id, secret } => format!("{id} {secret}"),
+            })
         };
-        let token = |is_cookie| Some(("T".to_owned(), is_cookie));
-        assert_eq!(with("authorization", "Bearer T"), token(false));
-        assert_eq!(with("authorization", "bearer  T"), token(false));
-        assert_eq!(with("authorization", "Basic T"), None);
-        assert_eq!(with("cookie", "a=b; osier=T"), token(true));
-        assert_eq!(with("cookie", "xosier=T"), None);
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(with(&[("authorization", "Bearer T")]), some("T"));
+        assert_eq!(with(&[("authorization", "bearer  T")]), some("T"));
+        assert_eq!(with(&[("authorization", "Basic T")]), None);
+        let cookie = ("cookie", "osier-81=B; osier-80=A");
+        assert_eq!(with(&[cookie]), some("A "));
+        assert_eq!(with(&[cookie, ("osier-secret", "S")]), some("A S"));
+        let protocols = ("sec-websocket-protocol", "osier, osier-secret.S");
+        assert_eq!(with(&[cookie, protocols]), some("A S"));
+        assert_eq!(with(&[("cookie", "osier=A")]), None);
     }
 }

@@ -4,20 +4,18 @@ use osier_base::sort;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-#[cfg(feature = "proxy")]
-use axum::Extension;
-use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ServerState;
-#[cfg(feature = "proxy")]
 use super::access::Caller;
+use super::browser_sign_in::{self, BrowserSignIn};
 use super::error::{ApiError, ErrorCode};
-use super::request_check::{COOKIE, address_of, json_body};
+use super::request_check::{client_of, host_of, json_body, json_body_up_to};
 use osier_hub::{OpenOptions, OpenSessionInfo};
 use osier_llm::http::ServedModel;
 #[cfg(feature = "proxy")]
@@ -28,6 +26,8 @@ use osier_session::SessionSetup;
 use osier_session::models::Models;
 use osier_store::{SessionDirectory, SessionError};
 
+/// The largest accepted body of a sign-in, in bytes.
+const LOGIN_LIMIT: usize = 4 * 1024;
 /// Most stored sessions of a list.
 const MAX_STORED: usize = 200;
 
@@ -41,10 +41,12 @@ pub(super) struct ServerStatus {
     version: String,
     /// The version of the RPC protocol.
     protocol: u32,
-    /// The number of open sessions.
-    sessions: usize,
-    /// The default working directory of sessions.
-    cwd: String,
+    /// The number of open sessions; only for the owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<usize>,
+    /// The default working directory of sessions; only for the owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
 }
 
 /// The response of `GET /api/sessions`.
@@ -110,49 +112,65 @@ struct ModelEntry {
     in_cycle: bool,
 }
 
-pub(super) async fn status(State(server): State<Arc<ServerState>>) -> Json<ServerStatus> {
+pub(super) async fn status(
+    State(server): State<Arc<ServerState>>,
+    Extension(caller): Extension<Caller>,
+) -> Json<ServerStatus> {
+    let is_owner = caller == Caller::Owner;
     Json(ServerStatus {
         name: osier_base::PROGRAM.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL,
-        sessions: server.registry.list().len(),
-        cwd: server.registry.template().cwd.display().to_string(),
+        sessions: is_owner.then(|| server.registry.list().len()),
+        cwd: is_owner.then(|| server.registry.template().cwd.display().to_string()),
     })
 }
 
-/// Signs a browser in: the token becomes a cookie that scripts cannot read.
+/// Signs a browser in: a cookie that scripts cannot read, and a secret that only pages of this origin can read.
 pub(super) async fn login(
     State(server): State<Arc<ServerState>>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let from = address_of(&request);
+    let from = client_of(&server, &request);
+    let host = host_of(request.headers(), request.uri()).to_owned();
     let origin = request.headers().get(header::ORIGIN);
     let is_secure = origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
-    let Login { token } = json_body(request).await?;
-    let is_valid = token
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && byte != b';');
-    if !is_valid {
-        return Err(ApiError::malformed("`token` contains invalid characters"));
+    let Login { token } = json_body_up_to(request, LOGIN_LIMIT).await?;
+    if server.access.check(&token, from)? != Caller::Owner {
+        let message = "this token can only call models, not sign in a browser";
+        return Err(ApiError::new(ErrorCode::Forbidden, message));
     }
-    server.access.check(&token, from)?;
-    let secure = if is_secure { "; Secure" } else { "" };
+    let BrowserSignIn { id, secret } = server.access.sign_in()?;
+    let [plain, secure] = browser_sign_in::cookie_names(&host);
+    let (name, secure) = if is_secure {
+        (secure, "; Secure")
+    } else {
+        (plain, "")
+    };
     let cookie =
-        format!("{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000{secure}");
-    with_cookie(&cookie)
+        format!("{name}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000{secure}");
+    with_cookies(&[cookie], &json!({"ok": true, "secret": secret}))
 }
 
-pub(super) async fn logout() -> Result<Response, ApiError> {
-    let cookie = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    with_cookie(&cookie)
+pub(super) async fn logout(request: Request) -> Result<Response, ApiError> {
+    let host = host_of(request.headers(), request.uri());
+    let [plain, secure] = browser_sign_in::cookie_names(host);
+    let end = "Path=/; HttpOnly; SameSite=Strict; Max-Age=0";
+    let cookies = [
+        format!("{plain}=; {end}"),
+        format!("{secure}=; {end}; Secure"),
+    ];
+    with_cookies(&cookies, &json!({"ok": true}))
 }
 
-fn with_cookie(cookie: &str) -> Result<Response, ApiError> {
-    let value = HeaderValue::from_str(cookie)
-        .map_err(|_| ApiError::malformed("`token` contains invalid characters"))?;
+fn with_cookies(cookies: &[String], body: &Value) -> Result<Response, ApiError> {
     let mut headers = HeaderMap::new();
-    headers.insert(header::SET_COOKIE, value);
-    Ok((headers, Json(json!({"ok": true}))).into_response())
+    for cookie in cookies {
+        let value = HeaderValue::from_str(cookie)
+            .map_err(|_| ApiError::malformed("invalid `Host` header"))?;
+        headers.append(header::SET_COOKIE, value);
+    }
+    Ok((headers, Json(body)).into_response())
 }
 
 pub(super) async fn models(

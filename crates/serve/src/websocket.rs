@@ -18,6 +18,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::ServerState;
+use super::browser_sign_in::SUBPROTOCOL;
 use super::error::{ApiError, ErrorCode};
 use super::frames::{ClientFrame, FrameKind, ServerFrame};
 use super::request_check::BODY_LIMIT;
@@ -32,6 +33,9 @@ const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// Time without any message after which the client is disconnected.
 const PING_TIMEOUT: Duration = Duration::from_secs(50);
 
+/// The smallest number of sessions at which ended ones are removed.
+const MIN_PRUNE: usize = 64;
+
 pub(super) async fn open(
     State(server): State<Arc<ServerState>>,
     upgrade: WebSocketUpgrade,
@@ -39,6 +43,7 @@ pub(super) async fn open(
     upgrade
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
+        .protocols([SUBPROTOCOL])
         .on_upgrade(move |socket| serve(server, socket))
 }
 
@@ -52,6 +57,7 @@ async fn serve(server: Arc<ServerState>, socket: WebSocket) {
         stop: Arc::clone(&server.stop),
         queue: queue.clone(),
         sessions: HashMap::new(),
+        prune_at: MIN_PRUNE,
         closed_cleanly: Arc::default(),
         opened: sender,
     };
@@ -83,6 +89,8 @@ struct Connection {
     stop: Arc<Notify>,
     queue: SendQueue,
     sessions: HashMap<String, RunningConnection>,
+    /// The number of sessions at which ended ones are removed.
+    prune_at: usize,
     /// The client closed the WebSocket itself.
     closed_cleanly: Arc<AtomicBool>,
     opened: mpsc::UnboundedSender<OpenedSession>,
@@ -265,6 +273,13 @@ impl Connection {
             },
             None => request,
         };
+        // Unknown and closed sessions are forgotten.
+        if self.sessions.len() >= self.prune_at {
+            self.sessions
+                .retain(|_, running| !running.requests.is_closed());
+            self.sessions.shrink_to(MIN_PRUNE);
+            self.prune_at = MIN_PRUNE.max(2 * self.sessions.len());
+        }
         let (requests, received) = mpsc::unbounded_channel();
         // It cannot fail: the receiver still exists.
         let _ = requests.send(request);

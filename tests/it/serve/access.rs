@@ -94,30 +94,50 @@ fn browser_needs_the_cookie_and_the_same_origin() {
         assert!(cookie.contains(part), "{cookie}");
     }
     let cookie = cookie.split(';').next().expect("a value").to_owned();
+    let port = server.address.rsplit(':').next().expect("a port");
+    assert!(cookie.starts_with(&format!("osier-{port}=")), "{cookie}");
+    assert!(!cookie.contains(&server.token), "{cookie}");
+    let secret = login.json()["secret"]
+        .as_str()
+        .expect("a secret")
+        .to_owned();
     let browser = |origin: &str| {
         server
             .stranger()
             .header("cookie", &cookie)
+            .header("osier-secret", &secret)
             .header("origin", origin)
     };
+    // Servers on other ports of the host receive the cookie, which allows nothing without the secret.
+    let stolen = server.stranger().header("cookie", &cookie);
+    assert_eq!(stolen.get("/api/status").code(), code(401, "unauthorized"));
+    let protocols = format!("osier, osier-secret.{secret}");
     assert_eq!(browser(&own).get("/api/status").status, 200);
     assert_eq!(browser(&own).post("/api/sessions", &json!({})).status, 201);
     for evil in ["http://evil.example", "null", "http://127.0.0.1:1"] {
         let answer = browser(evil).post("/api/sessions", &json!({}));
         assert_eq!(answer.code(), code(403, "forbidden_origin"), "{evil}");
-        let headers = [("cookie", cookie.as_str()), ("origin", evil)];
+        let headers = [
+            ("cookie", cookie.as_str()),
+            ("sec-websocket-protocol", &protocols),
+            ("origin", evil),
+        ];
         assert_eq!(
             WebSocketClient::try_open(&server.address, &headers).err(),
             Some(403)
         );
     }
     // Browsers send cookies automatically, so requests with a cookie need an `Origin`.
-    let silent = server.stranger().header("cookie", &cookie);
+    let silent = stolen.header("osier-secret", &secret);
     assert_eq!(
         silent.post("/api/sessions", &json!({})).code(),
         code(403, "forbidden_origin")
     );
-    let headers = [("cookie", cookie.as_str()), ("origin", own.as_str())];
+    let headers = [
+        ("cookie", cookie.as_str()),
+        ("sec-websocket-protocol", &protocols),
+        ("origin", own.as_str()),
+    ];
     assert!(WebSocketClient::try_open(&server.address, &headers).is_ok());
     let out = browser(&own).post("/api/logout", &json!({}));
     assert!(
@@ -180,6 +200,87 @@ fn wrong_tokens_are_rate_limited() {
     let limited = answers.find(|answer| answer.status != 401).expect("an end");
     assert_eq!(limited.code(), code(429, "rate_limited"));
     assert!(limited.header("retry-after").is_some());
+}
+
+#[test]
+fn wrong_tokens_of_others_do_not_lock_out_the_owner() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    for number in 0..30 {
+        let wrong = server
+            .stranger()
+            .header("authorization", &format!("Bearer wrong-{number}"));
+        assert_eq!(wrong.get("/api/status").code(), code(401, "unauthorized"));
+    }
+    assert_eq!(server.http().get("/api/status").status, 200);
+}
+
+#[test]
+fn trusted_header_separates_the_clients_of_a_reverse_proxy() {
+    let home = Home::new();
+    let server = Server::with(&home, &["--client-header", "x-client"]);
+    let wrong = |client: &str, number: u32| {
+        server
+            .stranger()
+            .header("x-client", client)
+            .header("authorization", &format!("Bearer wrong-{number}"))
+            .get("/api/status")
+            .status
+    };
+    let codes: Vec<u16> = (0..11).map(|number| wrong("one", number)).collect();
+    assert_eq!((&codes[..10], codes[10]), (&[401; 10][..], 429));
+    assert_eq!(wrong("two", 100), 401);
+}
+
+#[test]
+fn sign_in_over_https_uses_a_host_cookie() {
+    let home = Home::new();
+    let server = Server::with(&home, &["--allow-host", "box.example"]);
+    let page = server
+        .stranger()
+        .header("host", "box.example")
+        .header("origin", "https://box.example");
+    let login = page.post("/api/login", &json!({"token": server.token}));
+    let cookie = login.header("set-cookie").expect("a cookie");
+    assert!(cookie.starts_with("__Host-osier="), "{cookie}");
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    let secret = login.json()["secret"]
+        .as_str()
+        .expect("a secret")
+        .to_owned();
+    let signed_in = page
+        .header("cookie", cookie.split(';').next().expect("a value"))
+        .header("osier-secret", &secret);
+    assert_eq!(signed_in.get("/api/status").status, 200);
+}
+
+#[test]
+fn sign_in_and_host_are_checked_strictly() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let long = json!({"token": "x".repeat(5000)});
+    let login = server.stranger().post("/api/login", &long);
+    assert_eq!(login.code(), code(413, "too_large"));
+    let twice = server.http().header("Host", &server.address);
+    let twice = twice.header("host", &server.address).get("/api/status");
+    assert_eq!(twice.code(), code(400, "malformed"));
+}
+
+#[test]
+fn only_sessions_can_be_deleted_and_restored() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let id = server.open(&json!({}));
+    let folder = home.work().join("precious");
+    std::fs::create_dir(&folder).expect("a folder");
+    let file = home.file("other.jsonl", "{}");
+    for command in ["delete_session", "restore_session"] {
+        for path in [&folder, &file] {
+            let answer = server.rpc(&id, &json!({"type": command, "path": path}));
+            assert_eq!(answer["success"], false, "{answer}");
+            assert!(path.exists(), "{command} moved {}", path.display());
+        }
+    }
 }
 
 #[test]

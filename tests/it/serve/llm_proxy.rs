@@ -92,6 +92,10 @@ fn the_llm_proxy_keeps_the_keys_and_counts_usage_per_user() {
         (403, "forbidden".into())
     );
     assert_eq!(code(user.get("/api/sessions")), (403, "forbidden".into()));
+    // Nothing about the owner.
+    let status = user.get("/api/status").json();
+    let names: Vec<&String> = status.as_object().expect("an object").keys().collect();
+    assert_eq!(names, ["name", "version", "protocol"]);
     let models = user.get("/api/models").json();
     assert_eq!(models["models"][0]["id"], "one");
     assert!(!models.to_string().contains("key-of-the-server"));
