@@ -447,6 +447,7 @@ mod tests {
             shown,
             ["$0.0000", "$0.0001", "$0.0001", "$0.0160", "$0.3000"]
         );
-        assert_eq!([0.0, 1e-9].map(rounded_up), [0.0, 1e-6]);
+        let stored = [0.0, 1e-9].map(|cost| rounded_up(cost).to_string());
+        assert_eq!(stored, ["0", "0.000001"]);
     }
 }
