@@ -337,7 +337,7 @@ fn reserve(
 
 /// A cost rounded up to a multiple of `COST_STEP`.
 fn rounded_up(cost: f64) -> f64 {
-    (cost / COST_STEP - 1e-6).ceil().max(0.0) * COST_STEP
+    (cost / COST_STEP - 1e-6).ceil().max(0.0) * COST_STEP + 0.0
 }
 
 /// The current month in UTC: `2026-11`.
