@@ -337,7 +337,7 @@ fn reserve(
 
 /// A cost rounded up to a multiple of `COST_STEP`.
 fn rounded_up(cost: f64) -> f64 {
-    (cost / COST_STEP - 1e-6).ceil().max(0.0) * COST_STEP
+    (cost / COST_STEP - 1e-6).ceil().max(0.0) * COST_STEP + 0.0
 }
 
 /// The current month in UTC: `2026-11`.
@@ -447,6 +447,7 @@ mod tests {
             shown,
             ["$0.0000", "$0.0001", "$0.0001", "$0.0160", "$0.3000"]
         );
-        assert_eq!([0.0, 1e-9].map(rounded_up), [0.0, 1e-6]);
+        let stored = [0.0, 1e-9].map(|cost| rounded_up(cost).to_string());
+        assert_eq!(stored, ["0", "0.000001"]);
     }
 }

@@ -50,7 +50,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: "post",
         path: "/api/login",
-        summary: "Set the cookie `osier` for a browser. The only request that needs no token.",
+        summary: "Sign a browser in: set its cookie and return the secret. The only request that needs no token.",
         request: Some("Login"),
         response: ResponseKind::Json("Ok"),
         handler: || post(server_routes::login),
@@ -58,7 +58,7 @@ pub(super) const ROUTES: &[Route] = &[
     Route {
         method: "post",
         path: "/api/logout",
-        summary: "Clear the cookie.",
+        summary: "Clear the cookies.",
         request: Some("Empty"),
         response: ResponseKind::Json("Ok"),
         handler: || post(server_routes::logout),
