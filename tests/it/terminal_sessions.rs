@@ -255,7 +255,7 @@ async fn user_starts_types_a_password_and_closes() {
     open.until(|event| terminals(event).is_some_and(|all| all.iter().any(|one| one.hidden_input)))
         .await;
     open.host.send(Op::TypeInTerminal {
-        id: "term1".to_owned(),
+        terminal: "term1".to_owned(),
         text: "hunter2\r".to_owned(),
         paste: false,
     });
@@ -265,7 +265,7 @@ async fn user_starts_types_a_password_and_closes() {
     })
     .await;
     open.host.send(Op::ResizeTerminal {
-        id: "term1".to_owned(),
+        terminal: "term1".to_owned(),
         rows: 10,
         columns: 40,
     });
@@ -279,7 +279,7 @@ async fn user_starts_types_a_password_and_closes() {
     assert!(told.contains("got 7"), "{told}");
     assert!(!told.contains("hunter2"), "{told}");
     open.host.send(Op::CloseTerminal {
-        id: "term1".to_owned(),
+        terminal: "term1".to_owned(),
     });
     open.until(|event| terminals(event).is_some_and(|all| all.iter().all(|one| !one.running)))
         .await;

@@ -82,7 +82,7 @@ pub(crate) fn write_files(folder: &Path, server: &WebServer) {
     ] {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, content).unwrap();
+        osier_base::atomic_file::write(&path, &content).unwrap();
         osier_base::private::restrict(&path).unwrap();
     }
 }

@@ -148,7 +148,7 @@ osier_base::requests! {
         #[request(Tools, Change)]
         TypeInTerminal {
             /// which terminal
-            id: String,
+            terminal: String,
             /// the characters and control sequences of the keys
             text: String,
             /// it was pasted
@@ -159,7 +159,7 @@ osier_base::requests! {
         #[request(Tools, Change => TerminalScreen)]
         ResizeTerminal {
             /// which terminal
-            id: String,
+            terminal: String,
             /// its height
             rows: u16,
             /// its width
@@ -169,13 +169,13 @@ osier_base::requests! {
         #[request(Tools, Change)]
         CloseTerminal {
             /// which terminal
-            id: String,
+            terminal: String,
         },
         /// Send what a terminal shows. Changes are sent to all clients while it runs.
         #[request(Tools, None => TerminalScreen)]
         ShowTerminal {
             /// which terminal
-            id: String,
+            terminal: String,
         },
         /// List paths under the working directory. Directories end with a slash.
         #[request(Files, None => Files)]

@@ -48,7 +48,11 @@ pub(crate) fn apply(op: Op, workspace: &Arc<Workspace>, emitter: &Emitter) {
     match &op {
         Op::ListTerminals => return list(Some(workspace), emitter),
         // In order.
-        Op::TypeInTerminal { id, text, paste } => {
+        Op::TypeInTerminal {
+            terminal: id,
+            text,
+            paste,
+        } => {
             if let Err(error) = workspace.type_into_terminal(id, text, *paste) {
                 emitter.notice(Severity::Warning, error);
             }
@@ -69,11 +73,15 @@ async fn carry_out(op: Op, workspace: &Workspace, emitter: &Emitter) -> Result<(
         Op::StartTerminal { command } => {
             workspace.start_terminal(&command).await?;
         }
-        Op::ResizeTerminal { id, rows, columns } => {
+        Op::ResizeTerminal {
+            terminal: id,
+            rows,
+            columns,
+        } => {
             workspace.resize_terminal(&id, rows, columns)?;
         }
-        Op::CloseTerminal { id } => workspace.close_terminal(&id).await?,
-        Op::ShowTerminal { id } => {
+        Op::CloseTerminal { terminal: id } => workspace.close_terminal(&id).await?,
+        Op::ShowTerminal { terminal: id } => {
             let screen = workspace.terminal_screen(&id);
             let screen = screen.ok_or_else(|| format!("no terminal with the id `{id}`"))?;
             let screen = Box::new(screen);

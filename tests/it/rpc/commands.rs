@@ -328,6 +328,30 @@ fn choose_models(wire: &mut RpcProcess) {
     wire.call("cancel_login", json!({}));
 }
 
+fn use_terminals(wire: &mut RpcProcess) {
+    assert_eq!(
+        wire.call("list_terminals", json!({})),
+        json!({"terminals": []})
+    );
+    let started = wire.call("start_terminal", json!({"command": "cat"}));
+    assert_eq!(started["terminals"][0]["id"], "term1");
+    let size = json!({"terminal": "term1", "rows": 10, "columns": 40});
+    let screen = wire.call("resize_terminal", size);
+    assert_eq!(
+        (&screen["screen"]["rows"], &screen["screen"]["columns"]),
+        (&json!(10), &json!(40))
+    );
+    wire.call(
+        "type_in_terminal",
+        json!({"terminal": "term1", "text": "hello\r"}),
+    );
+    let screen = wire.call("show_terminal", json!({"terminal": "term1"}));
+    assert_eq!(screen["id"], "term1");
+    let refused = wire.refused("show_terminal", json!({"terminal": "term9"}));
+    assert_eq!(refused, "no terminal with the id `term9`");
+    wire.call("close_terminal", json!({"terminal": "term1"}));
+}
+
 fn use_tools(wire: &mut RpcProcess) {
     let run = wire.call("bash", json!({"command": "echo hello; exit 3"}));
     assert_eq!(
@@ -354,6 +378,7 @@ fn use_tools(wire: &mut RpcProcess) {
     wire.call("follow_job", json!({}));
     let refused = wire.refused("kill_job", json!({"jobId": "1"}));
     assert_eq!(refused, "no background job with the id `1`");
+    use_terminals(wire);
     let tools = wire.call("list_tools", json!({}));
     assert!(tools["tools"].as_array().unwrap().len() > 5);
     let offered = |tools: &Value| {

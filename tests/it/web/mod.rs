@@ -122,7 +122,7 @@ fn tools_work_in_the_page() {
     let folder = tempfile::tempdir().unwrap();
     tool_tour::write_files(folder.path(), &server);
     let turns = tool_tour::turns(&server).to_string();
-    std::fs::write(folder.path().join("turns.json"), turns).unwrap();
+    osier_base::atomic_file::write(&folder.path().join("turns.json"), turns.as_bytes()).unwrap();
     run_script_in(&folder, "tool_tour");
 }
 

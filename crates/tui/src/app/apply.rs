@@ -37,8 +37,25 @@ impl App {
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
-            Action::Submit { follow_up } => self.submit(follow_up, None),
-            Action::SendPrompt { text, typed } => self.submit(false, Some((text, typed))),
+            Action::Submit { follow_up } => self.prompt.submit(Submission {
+                follow_up,
+                session: &self.session,
+                footer: &self.footer,
+                keymap: &self.keymap,
+                transcript: &mut self.transcript,
+                outbox,
+            }),
+            Action::SendPrompt { text, typed } => {
+                let to = Submission {
+                    follow_up: false,
+                    session: &self.session,
+                    footer: &self.footer,
+                    keymap: &self.keymap,
+                    transcript: &mut self.transcript,
+                    outbox,
+                };
+                self.prompt.send(text, typed, to);
+            }
             Action::SetEditor { text } => self.prompt.editor.set_text(&text),
             Action::CloseLayer => {
                 overlays.pop();
@@ -95,22 +112,6 @@ impl App {
             Action::Unbind { context, command } => {
                 keymap::unbind(&self.keymap, &context, command, outbox);
             }
-        }
-    }
-
-    /// Sends the editor's text, or a prompt with what was typed for it.
-    fn submit(&mut self, follow_up: bool, prompt: Option<(String, Option<String>)>) {
-        let to = Submission {
-            follow_up,
-            session: &self.session,
-            footer: &self.footer,
-            keymap: &self.keymap,
-            transcript: &mut self.transcript,
-            outbox: &mut self.outbox,
-        };
-        match prompt {
-            Some((text, typed)) => self.prompt.send(text, typed, to),
-            None => self.prompt.submit(to),
         }
     }
 

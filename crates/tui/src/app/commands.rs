@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::App;
 use crate::command::{Category, Command, Run};
+use crate::tree::Tree;
 use crate::{
     accounts, budget, code_servers, help, hooks, jobs, keymap, sessions, skills, tabs, terminals,
 };
@@ -136,7 +137,7 @@ impl App {
             Command::Servers => self.servers.open(overlays, outbox),
             Command::Hooks => hooks::open(overlays, outbox),
             Command::Tree => self.tree.open(&self.session.id, overlays),
-            Command::Rewind => self.tree.rewind(&self.session.id, overlays),
+            Command::Rewind => Tree::rewind(&self.session.id, overlays),
             _ => return false,
         }
         true
@@ -162,11 +163,16 @@ impl App {
     fn interrupt_or_rewind(&mut self, now: Instant) {
         let has_more = self.prompt.editor.is_empty() && !self.transcript.is_empty();
         if !self.activity.is_idle() {
-            self.interrupt();
+            // Messages queued here return to the editor first.
+            let is_own = self.footer.presence.writer().is_none();
+            if is_own && self.prompt.has_queued() {
+                self.outbox.tell(AgentOp::RecallQueue);
+            }
+            self.outbox.tell(AgentOp::Abort);
         } else if has_more && self.overlays.is_empty() {
             if self.rewind.confirms(now) {
                 self.activity.clear_toast();
-                self.tree.rewind(&self.session.id, &mut self.overlays);
+                Tree::rewind(&self.session.id, &mut self.overlays);
             } else {
                 let keys = self.keymap.keys_for("global", Command::Interrupt);
                 if let Some(key) = keys.first() {
@@ -177,23 +183,11 @@ impl App {
         }
     }
 
-    /// Stops the run. Messages queued here return to the editor first.
-    fn interrupt(&mut self) {
-        if self.activity.is_idle() {
-            return;
-        }
-        let is_own = self.footer.presence.writer().is_none();
-        if is_own && self.prompt.has_queued() {
-            self.outbox.tell(AgentOp::RecallQueue);
-        }
-        self.outbox.tell(AgentOp::Abort);
-    }
-
     fn clear_or_exit(&mut self, now: Instant) {
         if !self.prompt.editor.is_empty() {
             self.prompt.editor.clear();
         } else if !self.activity.is_idle() {
-            self.interrupt();
+            self.interrupt_or_rewind(now);
         } else if self.tabs.confirms_exit(now, &mut self.outbox) {
             self.quit();
         }

@@ -154,6 +154,10 @@ pub(super) fn permissions(name: &str) -> Parsed {
 }
 
 /// Switches to plan mode and sends a prompt.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the type of every parser of arguments"
+)]
 pub(super) fn plan(prompt: &str) -> Parsed {
     let mode = PermissionMode::Plan;
     let prompt = Action::SendPrompt {

@@ -199,8 +199,8 @@ mod tests {
         );
         for (typed, known) in [
             ("modle", "model"),
-            ("contxt", "context"),
-            ("claer", "clear"),
+            ("contxt", "context"), // spellchecker:disable-line
+            ("claer", "clear"),    // spellchecker:disable-line
         ] {
             assert_eq!(
                 parse_slash(&format!("/{typed}")),

@@ -80,7 +80,7 @@ impl Terminals {
         self.doomed = false;
         self.requested = None;
         let id = self.selected.clone()?;
-        Some(Op::ShowTerminal { id })
+        Some(Op::ShowTerminal { terminal: id })
     }
 
     fn step(&mut self, forward: bool, cx: &mut Cx<'_, Action>) {
@@ -112,7 +112,11 @@ impl Terminals {
         if size.0 > 1 && size.1 > 1 && self.requested != Some(size) {
             self.requested = Some(size);
             let (rows, columns) = size;
-            cx.push(Action::Tell(Op::ResizeTerminal { id, rows, columns }));
+            cx.push(Action::Tell(Op::ResizeTerminal {
+                terminal: id,
+                rows,
+                columns,
+            }));
         }
     }
 
@@ -120,7 +124,11 @@ impl Terminals {
         if let Some(id) = self.selected.clone() {
             // The panel may have another size since it was entered.
             self.fit(id.clone(), cx);
-            cx.push(Action::Tell(Op::TypeInTerminal { id, text, paste }));
+            cx.push(Action::Tell(Op::TypeInTerminal {
+                terminal: id,
+                text,
+                paste,
+            }));
         }
     }
 
@@ -132,7 +140,7 @@ impl Terminals {
         let id = info.id.clone();
         if std::mem::replace(&mut self.doomed, true) {
             self.doomed = false;
-            cx.push(Action::Tell(Op::CloseTerminal { id }));
+            cx.push(Action::Tell(Op::CloseTerminal { terminal: id }));
         }
     }
 

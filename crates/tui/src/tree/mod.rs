@@ -98,7 +98,7 @@ impl Tree {
     }
 
     /// Opens the prompts of the session to go back to one of them.
-    pub(crate) fn rewind(&mut self, session: &str, overlays: &mut Overlays) {
+    pub(crate) fn rewind(session: &str, overlays: &mut Overlays) {
         let memory = TreeMemory {
             session: session.to_owned(),
             filter: Filter::UserOnly,

@@ -30,7 +30,7 @@ fn two() -> Program {
     program.shows("❯ a draft");
     program.write("\x1bN");
     program.shows("Ask,");
-    program.shows("2/2 1…");
+    program.shows("tab 2/2, 1 running");
     program
 }
 
@@ -41,12 +41,12 @@ fn background_tab_continues() {
     program.write("hello\r");
     program.shows("Just an answer.");
     fs::write(program.work().join("go"), "").unwrap();
-    program.shows("2/2 1✓");
+    program.shows("tab 2/2, 1 done");
     program.shows("1 · wait for it: done · alt+w");
     program.write("\x1bw");
     program.shows("The wait is over.");
     program.shows("❯ a draft");
-    program.hides("1✓");
+    program.hides("1 done");
     program.shows("1/2");
     // Opened by number; the title shows its name.
     program.write("\x1b2");
@@ -64,16 +64,16 @@ fn background_failures_and_questions_are_in_the_footer() {
     program.write("wait for it\r");
     program.shows("Run this command?");
     program.write("\x1bN");
-    program.shows("2/2 1?");
+    program.shows("tab 2/2, 1 waiting");
     program.write("burn\r\x1b,");
-    program.shows("1/2 2✗");
+    program.shows("tab 1/2, 1 failed");
     // The question is still open: text that was typed in another tab did not answer it.
     program.shows("alt+a to answer");
     program.write("\x1b0");
     program.shows("2 ✗  burn");
     program.write("2\r");
     program.shows("it burns");
-    program.shows("2/2 1?");
+    program.shows("tab 2/2, 1 waiting");
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn new_session_opens_a_tab_during_a_run() {
     program.write("wait for it\r");
     program.shows("esc to interrupt");
     program.write("/new\r");
-    program.shows("2/2 1…");
+    program.shows("tab 2/2, 1 running");
     // Returns to the stored session, and to the open one.
     program.write("\x1bs");
     program.shows("◂ tab 1");
     program.write("hello\r");
     program.shows("Just an answer.");
-    program.shows("2/2 1…");
+    program.shows("tab 2/2, 1 running");
     program.write("\x1bs");
     program.shows("◂ tab 1");
     program.write("wait\r");
@@ -175,7 +175,7 @@ fn dialog_stays_when_the_list_below_changes() {
     program.write("\x04");
     program.shows("Session 1 is still running");
     fs::write(program.work().join("go"), "").unwrap();
-    program.shows("2/2 1✓");
+    program.shows("tab 2/2, 1 done");
     assert!(program.screen().contains("Cancel"));
     program.write("\x1b");
     program.hides("Cancel");
@@ -191,7 +191,7 @@ fn closing_a_running_tab_asks_and_shows_the_other() {
     program.write("\x15/close\r");
     program.shows("this is the only tab");
     program.write("\x1bN");
-    program.shows("2/2 1…");
+    program.shows("tab 2/2, 1 running");
     program.write("\x1b0");
     program.shows("Tabs");
     program.write("wait");
