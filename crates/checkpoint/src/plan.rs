@@ -41,6 +41,13 @@ impl Plan {
         self.steps.is_empty()
     }
 
+    /// Only the steps of these files.
+    #[must_use]
+    pub fn limited_to(mut self, paths: &BTreeSet<PathBuf>) -> Self {
+        self.steps.retain(|step| paths.contains(&step.path));
+        self
+    }
+
     /// The state of all files before the changes, unless it is not recorded.
     pub fn before(&self) -> Option<StateId> {
         (!self.partial).then_some(self.present)

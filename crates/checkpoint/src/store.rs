@@ -252,7 +252,7 @@ impl CheckpointStore {
     }
 
     /// The paths that differ between two states.
-    pub(super) fn paths_between(
+    pub fn paths_between(
         &self,
         old: StateId,
         new: StateId,

@@ -76,8 +76,10 @@ pub enum FilesAt {
     Here,
     /// The first recorded state of the session.
     Start,
-    /// The state before the last prompt of the branch.
+    /// Before the last prompt of the branch: only the files that its turn changed.
     LastPrompt,
+    /// Before the turns between the current entry and `entryId`, which were undone: only the files that they changed.
+    Undone { entry_id: String },
     /// The state at an entry: before a prompt, after any other entry.
     Entry { entry_id: String },
 }

@@ -56,6 +56,20 @@ impl SessionTree {
         None
     }
 
+    /// The checkpoints of the turns after `above` on the branch of `to`, oldest first. What is recorded for the
+    /// files of a turn is on its path or below an entry of it.
+    fn checkpoints_between(&self, above: Option<u32>, to: u32) -> Vec<u32> {
+        let shared = self.path_numbers(above);
+        let mut turns = self.path_numbers(Some(to));
+        turns.retain(|number| shared.binary_search(number).is_err());
+        let belongs = |number: &u32| {
+            let mut above = self.walk(Some(*number));
+            let entry = above.find(|number| self.tag(*number) != Tag::Checkpoint);
+            entry.is_some_and(|entry| turns.binary_search(&entry).is_ok())
+        };
+        self.checkpoints().filter(belongs).collect()
+    }
+
     /// All checkpoints, oldest first.
     fn checkpoints(&self) -> impl DoubleEndedIterator<Item = u32> {
         (0..self.records()).filter(|number| self.tag(*number) == Tag::Checkpoint)
@@ -84,6 +98,22 @@ impl EntryIndex {
             let after = tree.number(id);
             let later = tree.checkpoints().filter(|number| Some(*number) > after);
             let records: Vec<_> = later.map(|number| tree.record(number)).collect();
+            (records, tree.entry_reader().clone())
+        });
+        let entries = records
+            .iter()
+            .filter_map(|record| entry_reader.try_read(record));
+        entries.collect()
+    }
+
+    /// The checkpoints of the turns after the entry `above` on the branch of the entry `to`, oldest first.
+    pub fn checkpoints_between(&self, above: Option<&str>, to: &str) -> Vec<Entry> {
+        let (records, entry_reader) = self.read(|tree| {
+            let to = tree.number(to);
+            let above = above.and_then(|id| tree.number(id));
+            let found = to.map(|to| tree.checkpoints_between(above, to));
+            let found = found.unwrap_or_default().into_iter();
+            let records: Vec<_> = found.map(|number| tree.record(number)).collect();
             (records, tree.entry_reader().clone())
         });
         let entries = records

@@ -102,3 +102,51 @@ async fn tree_restores_an_entry_with_or_without_files() {
     screen.press("esc");
     assert!(notes.exists(), "what is left alone stays");
 }
+
+#[tokio::test]
+async fn undo_never_offers_changes_by_hand_before_the_prompt() {
+    let write = |path: &str, content: &str| json!({"file_path": path, "content": content});
+    let script = Script::new()
+        .turn(|turn| turn.tool("write", write("first.txt", "one\n")))
+        .turn(|turn| turn.text("First."))
+        .turn(|turn| turn.text("Only talk."))
+        .turn(|turn| turn.tool("write", write("second.txt", "two\n")))
+        .turn(|turn| turn.text("Second."))
+        .turn(|turn| turn.tool("bash", json!({"command": "echo three > first.txt"})))
+        .turn(|turn| turn.text("Third."));
+    let mut screen = Screen::new(80, 24).script(script).start().await;
+    let work = screen.work().clone();
+    let read = |name: &str| std::fs::read_to_string(work.join(name)).ok();
+    let write = |name: &str, text: &str| std::fs::write(work.join(name), text).unwrap();
+    screen.send("write first").settled().await;
+    write("first.txt", "edited by hand\n");
+    write("mine.txt", "mine\n");
+    // A turn without changes.
+    screen.send("talk").settled().await;
+    screen
+        .send("/undo both")
+        .shows("no files to restore: that turn changed none")
+        .await;
+    screen.press("ctrl+u");
+    // A turn that changed another file.
+    screen.send("write second").settled().await;
+    screen.send("/undo files").shows("Restore 1 file").await;
+    let shown = screen.screen();
+    assert!(!shown.contains("by hand") && !shown.contains("mine.txt"));
+    screen.press("esc");
+    screen.send("/undo both").shows("Restore 1 file").await;
+    let shown = screen.screen();
+    assert!(!shown.contains("by hand") && !shown.contains("mine.txt"));
+    screen.press("enter").until(restored).await;
+    assert_eq!(read("second.txt"), None);
+    assert_eq!(read("first.txt").unwrap(), "edited by hand\n");
+    assert_eq!(read("mine.txt").unwrap(), "mine\n");
+    screen.press("ctrl+u");
+    // A file that was changed by hand after the turn is restored only on request.
+    screen.send("write third").settled().await;
+    write("first.txt", "edited again\n");
+    screen.send("/undo both").shows("Keep 1 file").await;
+    screen.press("enter");
+    assert!(!screen.screen().contains("Restore files"));
+    assert_eq!(read("first.txt").unwrap(), "edited again\n");
+}

@@ -286,21 +286,48 @@ impl SessionFiles {
         let entry = match at {
             FilesAt::Here => index.leaf(),
             FilesAt::Start => None,
-            FilesAt::LastPrompt => index.read(|tree| tree.last_of(Tag::User)),
+            FilesAt::LastPrompt => return self.plan_undo(last_turn(index)),
+            FilesAt::Undone { entry_id } => {
+                let current = index.leaf();
+                let turns = index.checkpoints_between(current.as_deref(), entry_id);
+                return self.plan_undo(turns);
+            }
             FilesAt::Entry { entry_id } => Some(entry_id.clone()),
         };
-        let found = index.checkpoint_at(entry.as_deref());
-        let Some((found, checkpoint)) = found.and_then(parse) else {
-            return Ok(None);
-        };
+        match index.checkpoint_at(entry.as_deref()).and_then(parse) {
+            Some(found) => self.plan_to(&found).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What restoring a recorded state would change.
+    fn plan_to(&self, (found, checkpoint): &(Entry, Checkpoint)) -> Result<Plan, CheckpointError> {
+        let index = self.session.index();
         let since = index.checkpoints_after(&found.id);
         let mut by_hand = BTreeSet::new();
         for (_, checkpoint) in since.into_iter().filter_map(parse) {
             by_hand.extend(checkpoint.changed_by_hand(&self.files)?);
         }
         let known = last(index);
-        let plan = self.files.plan(checkpoint.state, known, &by_hand)?;
-        Ok(Some(plan))
+        self.files.plan(checkpoint.state, known, &by_hand)
+    }
+
+    /// What undoing turns with these checkpoints would change: only the files that the turns changed. `None` if they
+    /// changed none.
+    fn plan_undo(&self, turns: Vec<Entry>) -> Result<Option<Plan>, CheckpointError> {
+        let turns: Vec<_> = turns.into_iter().filter_map(parse).collect();
+        let mut changed = BTreeSet::new();
+        for pair in turns.windows(2) {
+            let ((_, before), (_, after)) = (&pair[0], &pair[1]);
+            // Before a prompt, other programs have changed files.
+            if after.moment != Moment::Before {
+                changed.extend(self.files.paths_between(before.state, after.state)?);
+            }
+        }
+        match turns.first() {
+            Some(first) => Ok(Some(self.plan_to(first)?.limited_to(&changed))),
+            None => Ok(None),
+        }
     }
 
     /// What undoing the last restore would change.
@@ -400,6 +427,16 @@ impl SessionFiles {
 fn parse(entry: Entry) -> Option<(Entry, Checkpoint)> {
     let checkpoint = Checkpoint::of(&entry.kind)?;
     Some((entry, checkpoint))
+}
+
+/// The checkpoints of the last turn of the branch.
+fn last_turn(index: &EntryIndex) -> Vec<Entry> {
+    let prompt = index.read(|tree| tree.last_of(Tag::User));
+    let prompt = prompt.and_then(|prompt| index.read(|tree| tree.get(&prompt)));
+    let turn = prompt.zip(index.leaf());
+    let found =
+        turn.map(|(prompt, leaf)| index.checkpoints_between(prompt.parent_id.as_deref(), &leaf));
+    found.unwrap_or_default()
 }
 
 /// The state recorded last.

@@ -6,7 +6,7 @@ use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
 use osier_agent::Severity;
-use osier_protocol::{ChangeKind, CheckpointEvent, Unrestored};
+use osier_protocol::{ChangeKind, CheckpointEvent, FilesAt, Unrestored};
 pub(crate) use picker::{compare, files};
 
 /// Unrestored files that have a notice each.
@@ -25,6 +25,11 @@ pub(crate) fn on_event(
             changes,
             ..
         } => report_differing(changes.len(), transcript),
+        CheckpointEvent::FilesPreview {
+            at: FilesAt::LastPrompt | FilesAt::Undone { .. },
+            known: false,
+            ..
+        } => outbox.toast("no files to restore: that turn changed none", false),
         CheckpointEvent::FilesPreview { known: false, .. } => {
             let text = "no checkpoint of the files at this point";
             outbox.toast(text, true);

@@ -15,6 +15,7 @@ pub(super) const COMPARISON: u64 = 1;
 
 const ALL: &str = "\0all";
 const BY_HAND: &str = "\0by hand";
+const KEEP: &str = "\0keep";
 
 /// Requests whether the files differ from this point; a notice appears when they do.
 pub(crate) fn compare() -> Op {
@@ -35,6 +36,10 @@ pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
         items.push(choice(ALL, label));
     }
     if by_hand > 0 {
+        if own == 0 {
+            // What was changed by hand is never restored by default.
+            items.push(choice(KEEP, format!("Keep {}", files(by_hand))));
+        }
         let label = format!(
             "Restore {}, including those changed by hand",
             files(own + by_hand)
@@ -48,6 +53,7 @@ pub(super) fn picker(at: &FilesAt, changes: &[FileChange]) -> Picker {
             at: at.clone(),
             by_hand: key == BY_HAND,
         }))],
+        KEEP => vec![Action::CloseLayer],
         // Single files are only listed.
         _ => Vec::new(),
     };

@@ -35,8 +35,19 @@ use view::{ID, TreeMemory, TreeView};
 pub(crate) struct Tree {
     /// The state of the overlay when it was last open.
     memory: Rc<RefCell<TreeMemory>>,
-    /// The pending move in the tree: whether it includes the files.
-    move_files: Option<bool>,
+    /// The files of the pending move in the tree.
+    files: Option<MoveFiles>,
+}
+
+/// What happens to the files after a move.
+#[derive(Debug, Clone, Copy)]
+enum MoveFiles {
+    /// A note says that they differ.
+    Compare,
+    /// Restoring those of the target is offered.
+    Restore,
+    /// Restoring those that the undone turns changed is offered.
+    Undo,
 }
 
 /// What the events of the tree change on the main screen.
@@ -110,7 +121,11 @@ impl Tree {
 
     /// Moves; with `files`, their changes follow for review, else a note when they differ.
     pub(crate) fn move_to(&mut self, op: TreeOp, files: bool, outbox: &mut Outbox) {
-        self.move_files = Some(files);
+        self.files = Some(match (files, &op) {
+            (false, _) => MoveFiles::Compare,
+            (true, TreeOp::UndoPrompt) => MoveFiles::Undo,
+            (true, _) => MoveFiles::Restore,
+        });
         outbox.send(Op::Tree(op));
     }
 
@@ -142,7 +157,10 @@ impl Tree {
                 cx.overlays.push_modal(compare::ID, view);
             }
             TreeEvent::Moved {
-                messages, prompt, ..
+                from,
+                messages,
+                prompt,
+                ..
             } => {
                 cx.activity.end();
                 cx.footer.context_tokens = 0;
@@ -150,7 +168,7 @@ impl Tree {
                     cx.footer.show_tokens(&stored.message);
                 }
                 prefill(prompt.as_ref(), cx.editor);
-                self.check_files(cx.outbox);
+                self.check_files(from.as_ref(), cx.outbox);
             }
             TreeEvent::Forked { prompt, .. } => {
                 prefill(prompt.as_ref(), cx.editor);
@@ -178,12 +196,16 @@ impl Tree {
         }
     }
 
-    /// After a move: requests the file changes for review, or whether files differ.
-    fn check_files(&mut self, outbox: &mut Outbox) {
-        match self.move_files.take() {
-            Some(true) => outbox.send(preview(FilesAt::Here)),
-            Some(false) => outbox.send(checkpoints::compare()),
-            None => {}
+    /// After a move from the entry `from`: requests the file changes for review, or whether files differ.
+    fn check_files(&mut self, from: Option<&String>, outbox: &mut Outbox) {
+        match (self.files.take(), from) {
+            (Some(MoveFiles::Undo), Some(from)) => {
+                let entry_id = from.clone();
+                outbox.send(preview(FilesAt::Undone { entry_id }));
+            }
+            (Some(MoveFiles::Undo | MoveFiles::Restore), _) => outbox.send(preview(FilesAt::Here)),
+            (Some(MoveFiles::Compare), _) => outbox.send(checkpoints::compare()),
+            (None, _) => {}
         }
     }
 }
@@ -196,7 +218,7 @@ mod tests {
     fn files_are_requested_once_after_a_move() {
         let (mut tree, mut outbox) = (Tree::default(), Outbox::default());
         let moved = TreeEvent::Moved {
-            from: None,
+            from: Some("b".to_owned()),
             leaf: None,
             messages: Vec::new(),
             at_start: true,
@@ -207,8 +229,11 @@ mod tests {
             }),
         };
         let mut editor = Editor::new();
+        let undone = FilesAt::Undone {
+            entry_id: "b".to_owned(),
+        };
         for (files, expected) in [
-            (Some(true), vec![preview(FilesAt::Here)]),
+            (Some(true), vec![preview(undone)]),
             (Some(false), vec![checkpoints::compare()]),
             (None, Vec::new()),
         ] {
