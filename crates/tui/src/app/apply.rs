@@ -37,15 +37,7 @@ impl App {
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
-            Action::Submit { follow_up } => self.prompt.submit(Submission {
-                follow_up,
-                session: &self.session,
-                footer: &self.footer,
-                keymap: &self.keymap,
-                transcript: &mut self.transcript,
-                outbox,
-            }),
-            Action::SendPrompt { text, typed } => {
+            action @ (Action::Submit { .. } | Action::SendPrompt { .. }) => {
                 let to = Submission {
                     follow_up: false,
                     session: &self.session,
@@ -54,7 +46,7 @@ impl App {
                     transcript: &mut self.transcript,
                     outbox,
                 };
-                self.prompt.send(text, typed, to);
+                self.prompt.apply(action, to);
             }
             Action::SetEditor { text } => self.prompt.editor.set_text(&text),
             Action::CloseLayer => {

@@ -36,8 +36,20 @@ impl Submission<'_> {
 }
 
 impl Prompt {
+    /// Sends the editor's text, or a prompt that a command wrote.
+    pub(crate) fn apply(&mut self, action: Action, mut to: Submission<'_>) {
+        match action {
+            Action::Submit { follow_up } => {
+                to.follow_up = follow_up;
+                self.submit(to);
+            }
+            Action::SendPrompt { text, typed } => self.send(text, typed, to),
+            _ => {}
+        }
+    }
+
     /// Sends the editor's text: a slash command, a shell command, or a prompt.
-    pub(crate) fn submit(&mut self, mut to: Submission<'_>) {
+    fn submit(&mut self, mut to: Submission<'_>) {
         let text = self.editor.text();
         let trimmed = text.trim();
         if trimmed.is_empty() {
@@ -96,7 +108,7 @@ impl Prompt {
     }
 
     /// Sends a prompt that a command wrote.
-    pub(crate) fn send(&mut self, text: String, typed: Option<String>, mut to: Submission<'_>) {
+    fn send(&mut self, text: String, typed: Option<String>, mut to: Submission<'_>) {
         if !to.is_allowed() {
             return;
         }
