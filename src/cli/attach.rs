@@ -95,12 +95,11 @@ pub(super) fn run(
         ca_file: setup.settings.ca_file.as_deref().map(Arc::from),
         drafts: Some(setup.folders.drafts()),
     };
-    let command = args
-        .target
-        .iter()
-        .fold("osier attach".to_owned(), |command, target| {
-            format!("{command} {target}")
-        });
+    // Without the token of the address, because the command is shown.
+    let command = match &args.target {
+        Some(_) => format!("osier attach {target}"),
+        None => "osier attach".to_owned(),
+    };
     options.elsewhere = Some(osier_tui::Elsewhere {
         files_are_here: target.is_local(),
         way_back: command,

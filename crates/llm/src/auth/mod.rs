@@ -44,7 +44,8 @@ pub use keys::{KeyError, KeyStatus, Keys};
 pub use loopback::{Loopback, Page};
 pub use renewal::Renewals;
 pub use sign_in::{
-    Exchange, Method, Redirect, SIGN_INS, SignIn, SignInRow, SignIns, TokenFormat, is_safe,
+    Exchange, Method, Redirect, SIGN_INS, SignIn, SignInRow, SignIns, TokenFormat,
+    is_on_this_machine, is_safe,
 };
 pub use source::KeySource;
 pub use store::{Store, StoreError};

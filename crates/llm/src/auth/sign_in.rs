@@ -375,17 +375,51 @@ fn merge(into: &mut Map<String, Value>, changes: &Map<String, Value>) {
 
 /// Whether codes and tokens can be sent to `url`: it is encrypted or on this machine.
 pub fn is_safe(url: &str) -> bool {
-    let local = ["http://127.0.0.1", "http://localhost", "http://[::1]"].iter();
-    url.starts_with("https://")
-        || local.into_iter().any(|start| {
-            url.strip_prefix(start)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/', '?']))
-        })
+    url.starts_with("https://") || (url.starts_with("http://") && is_on_this_machine(url))
+}
+
+/// Whether a URL names this machine. A name such as `localhost.example`, or `localhost` as a user name, does not.
+pub fn is_on_this_machine(url: &str) -> bool {
+    let Some((_, rest)) = url.split_once("://") else {
+        return false;
+    };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let (host, port) = match authority.rfind(']') {
+        Some(end) => authority.split_at(end + 1),
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_port);
+    has_port && ["127.0.0.1", "localhost", "[::1]"].contains(&host)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_exact_names_are_this_machine() {
+        for url in [
+            "http://127.0.0.1",
+            "http://localhost:7433/a",
+            "https://localhost",
+            "http://[::1]:80?x",
+        ] {
+            assert!(is_on_this_machine(url) && is_safe(url), "{url}");
+        }
+        for url in [
+            "http://localhost.evil.example",
+            "http://127.0.0.1.evil.example/",
+            "http://127.0.0.1:80@evil.example/",
+            "http://localhost@evil.example",
+            "http://[::1]@evil.example",
+            "http://[::1].evil.example",
+            "localhost",
+        ] {
+            assert!(!is_on_this_machine(url) && !is_safe(url), "{url}");
+        }
+        assert!(!is_on_this_machine("https://localhost.evil.example"));
+    }
 
     #[test]
     fn bundled_rows_lack_at_most_a_client_id() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use osier_llm::auth::is_safe;
+use osier_llm::auth::{is_on_this_machine, is_safe};
 
 /// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,17 +57,16 @@ impl Target {
         if text.starts_with('/') || text.starts_with("./") {
             return Ok((Self::Unix(PathBuf::from(text)), None));
         }
-        Err(TargetError::Unknown(text.to_owned()))
+        // Errors are shown and logged, so they have no token.
+        let address = text.split("#token=").next().unwrap_or_default();
+        Err(TargetError::Unknown(address.to_owned()))
     }
 
     /// Whether the server runs on this machine.
     pub fn is_local(&self) -> bool {
         match self {
             Self::Unix(_) => true,
-            Self::Http(address) => address
-                .split("://")
-                .nth(1)
-                .is_some_and(|host| host.starts_with("127.0.0.1") || host.starts_with("localhost")),
+            Self::Http(address) => is_on_this_machine(address),
             Self::Ssh { .. } => false,
         }
     }
@@ -166,8 +165,14 @@ mod tests {
         }
         let (_, token) = Target::parse("http://127.0.0.1:7433/#token=abc").unwrap();
         assert_eq!(token.as_deref(), Some("abc"));
+        let error = Target::parse("htp://127.0.0.1/#token=abc").unwrap_err();
+        assert_eq!(error, TargetError::Unknown("htp://127.0.0.1/".to_owned()));
+        let local = |text: &str| Target::parse(text).unwrap().0.is_local();
+        assert!(local("http://127.0.0.1:7433"));
+        assert!(!local("https://127.0.0.1.evil.example"));
         for wrong in [
             "box",
+            "http://127.0.0.1:80@box.example",
             "http://box.example",
             "ssh://",
             "ssh://-oProxyCommand=x",
