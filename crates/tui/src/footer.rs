@@ -177,8 +177,9 @@ impl Footer {
         };
         let gap = width.saturating_sub(spans_width(&left) + right_width);
         let mut row = Row::new(left);
+        row.spans.reserve(right.len() * 2 + 2);
         row.push(" ".repeat(gap), Token::Footer);
-        row.spans.extend(self.joined(right, "  "));
+        self.join(right, "  ", &mut row.spans);
         row
     }
 
@@ -196,8 +197,17 @@ impl Footer {
     }
 
     /// The pieces with their separators; `usual` between unrelated ones.
-    fn joined(&self, pieces: Vec<Piece>, usual: &'static str) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::with_capacity(pieces.len() * 2 + 2);
+    fn joined(&self, mut pieces: Vec<Piece>, usual: &'static str) -> Vec<Span> {
+        if pieces.len() == 1 {
+            return pieces.remove(0).spans;
+        }
+        let mut spans = Vec::with_capacity(pieces.len() * 2 + 2);
+        self.join(pieces, usual, &mut spans);
+        spans
+    }
+
+    /// Adds the pieces with their separators.
+    fn join(&self, pieces: Vec<Piece>, usual: &'static str, spans: &mut Vec<Span>) {
         let mut above = None;
         for piece in pieces {
             if let Some(above) = above.replace(piece.part) {
@@ -208,7 +218,6 @@ impl Footer {
             }
             spans.extend(piece.spans);
         }
-        spans
     }
 
     /// The pieces of the left side, without what has no room at their beginning; the open sessions stay.
@@ -254,7 +263,13 @@ impl Footer {
     }
 
     fn cwd(&self) -> Vec<Span> {
-        spans_of(self.cwd.clone(), Token::Footer)
+        if self.cwd.is_empty() {
+            return Vec::new();
+        }
+        // It is usually the first part: with space for the others, a frame allocates once.
+        let mut spans = Vec::with_capacity(8);
+        spans.push(Span::new(self.cwd.clone(), Token::Footer));
+        spans
     }
 
     fn branch(&self) -> Vec<Span> {
@@ -303,13 +318,13 @@ impl Footer {
     }
 
     fn jobs(&self) -> Vec<Span> {
-        let jobs = text::counted(self.jobs, "job", "jobs");
-        let terminals = text::counted(self.terminals, "terminal", "terminals");
+        let jobs = || text::counted(self.jobs, "job", "jobs");
+        let terminals = || text::counted(self.terminals, "terminal", "terminals");
         match (self.jobs, self.terminals) {
             (0, 0) => Vec::new(),
-            (_, 0) => spans_of(jobs, Token::Working),
-            (0, _) => spans_of(terminals, Token::Working),
-            _ => spans_of(format!("{jobs}, {terminals}"), Token::Working),
+            (_, 0) => spans_of(jobs(), Token::Working),
+            (0, _) => spans_of(terminals(), Token::Working),
+            _ => spans_of(format!("{}, {}", jobs(), terminals()), Token::Working),
         }
     }
 
@@ -338,10 +353,7 @@ impl Footer {
                 PermissionMode::Yolo => Token::Footer,
                 _ => Token::Warning,
             };
-            Span::new(
-                format!(" {} ", self.mode()),
-                Face::from(token).on(Token::User),
-            )
+            Span::new(self.chip(), Face::from(token).on(Token::User))
         };
         if self.read_only {
             return vec![
@@ -351,6 +363,16 @@ impl Footer {
             ];
         }
         vec![chip]
+    }
+
+    /// The permission mode with a column around it. Every frame has it, so it is not built again.
+    fn chip(&self) -> &'static str {
+        match self.permissions {
+            PermissionMode::Auto => " auto review ",
+            PermissionMode::Ask => " ask ",
+            PermissionMode::Plan => " plan ",
+            PermissionMode::Yolo => " yolo ",
+        }
     }
 
     /// The name of the permission mode.

@@ -15,6 +15,7 @@ const CONTEXTS: &[&str] = &[
 ];
 
 const ACTIONS: &[&str] = &[
+    "show_all",
     "interrupt",
     "background",
     "clear_or_exit",
