@@ -12,6 +12,8 @@ await play(async (stage, serve) => {
   // A silent line delivers nothing, and does not close.
   let silent = false;
   await page.routeWebSocket(/\/api\/ws/, (socket) => {
+    // Meanwhile no other connection opens: one that lost its first frames could not exist.
+    if (silent) return socket.close();
     const other = socket.connectToServer();
     socket.onMessage((message) => silent || other.send(message));
     other.onMessage((message) => silent || socket.send(message));
