@@ -100,11 +100,11 @@ const SHOWN: &[(FooterPart, Show, u8)] = &[
     (FooterPart::Cwd, Footer::cwd, 3),
     (FooterPart::Branch, Footer::branch, 2),
     (FooterPart::Session, Footer::session, 1),
-    (FooterPart::Connection, Footer::connection, 8),
+    (FooterPart::Connection, Footer::connection, 9),
     (FooterPart::Plugins, Footer::plugins, 0),
     (FooterPart::Jobs, Footer::jobs, 5),
     (FooterPart::Diagnostics, Footer::diagnostics, 4),
-    (FooterPart::Permissions, Footer::permissions, 9),
+    (FooterPart::Permissions, Footer::permissions, 8),
     (FooterPart::Sandbox, Footer::sandbox, 4),
     (FooterPart::Tokens, Footer::tokens, 1),
     (FooterPart::Cost, Footer::cost, 3),
@@ -528,7 +528,7 @@ mod tests {
             connection: Some((ConnectionState::Connected, "box".into())),
             ..Footer::default()
         };
-        assert_eq!(footer.row(20).text(), "         on box  m/m");
+        assert_eq!(footer.row(20).text(), " on box   yolo   m/m");
         footer.connection = Some((ConnectionState::Lost, "no answer".into()));
         assert_eq!(footer.row(30).text(), "  disconnected: no answer  m/m");
     }
@@ -551,11 +551,11 @@ mod tests {
         footer.total.cost.total = 0.25;
         assert_eq!(
             footer.row(80).text(),
-            "~/work (main) · a name      2 jobs  ask  sandbox workspace  ↑1.5k ↓0 $0.250  m/m"
+            "~/work (main) · a name    2 jobs   ask   sandbox workspace  ↑1.5k ↓0 $0.250  m/m"
         );
         assert_eq!(
             footer.row(40).text(),
-            "     2 jobs  ask  sandbox workspace  m/m"
+            "   2 jobs   ask   sandbox workspace  m/m"
         );
         footer.left = vec![FooterPart::Model, FooterPart::Cost];
         footer.right = vec![FooterPart::Branch];
@@ -576,6 +576,6 @@ mod tests {
             ..Footer::default()
         };
         assert_eq!(footer.row(12).text(), "   mock/mock");
-        assert_eq!(footer.row(30).text(), "~/very/long/path     mock/mock");
+        assert_eq!(footer.row(30).text(), "…/long/path   yolo   mock/mock");
     }
 }
