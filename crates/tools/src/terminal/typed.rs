@@ -2,13 +2,50 @@
 
 use super::keys::normalized;
 
-/// Keys that change the line in ways that only the program knows.
-const EDITING: [&str; 19] = [
-    "up", "down", "left", "right", "home", "end", "tab", "delete", "insert", "ctrl+a", "ctrl+b",
-    "ctrl+e", "ctrl+f", "ctrl+k", "ctrl+n", "ctrl+p", "ctrl+u", "ctrl+w", "ctrl+r",
+/// Keys that change the line in ways that only the program knows. A terminal that no editor reads inserts `ctrl+h`, and
+/// discards the line at `ctrl+z`; a shell that edits lines itself does the opposite.
+const EDITING: [&str; 27] = [
+    "backspace",
+    "ctrl+?",
+    "ctrl+h",
+    "ctrl+c",
+    "ctrl+d",
+    "ctrl+z",
+    "ctrl+l",
+    "ctrl+\\",
+    "up",
+    "down",
+    "left",
+    "right",
+    "home",
+    "end",
+    "tab",
+    "delete",
+    "insert",
+    "ctrl+a",
+    "ctrl+b",
+    "ctrl+e",
+    "ctrl+f",
+    "ctrl+k",
+    "ctrl+n",
+    "ctrl+p",
+    "ctrl+u",
+    "ctrl+w",
+    "ctrl+r",
 ];
-/// Keys that run nothing and leave the line as it is.
-const NEUTRAL: [&str; 6] = ["ctrl+d", "ctrl+z", "ctrl+l", "ctrl+q", "ctrl+s", "ctrl+\\"];
+/// Those of them that leave an empty line empty.
+const HARMLESS_WHEN_EMPTY: [&str; 8] = [
+    "backspace",
+    "ctrl+?",
+    "ctrl+h",
+    "ctrl+c",
+    "ctrl+d",
+    "ctrl+z",
+    "ctrl+l",
+    "ctrl+\\",
+];
+/// Keys that leave the line as it is.
+const NEUTRAL: [&str; 2] = ["ctrl+q", "ctrl+s"];
 
 /// What input means to a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +86,7 @@ impl Line {
         for character in text.chars() {
             match character {
                 '\n' | '\r' => self.enter(),
-                '\x03' => self.begun = Some(String::new()),
+                '\x03' => self.edit("ctrl+c"),
                 // Escape sequences and other keys written as text.
                 character if character.is_control() => self.run_unknown(),
                 character => self.push(character),
@@ -62,14 +99,8 @@ impl Line {
                 (_, Some(character), None) => self.push(character),
                 ("enter" | "return" | "ctrl+m" | "ctrl+j", ..) => self.enter(),
                 ("space", ..) => self.push(' '),
-                ("ctrl+c", ..) => self.begun = Some(String::new()),
-                ("backspace" | "ctrl+?" | "ctrl+h", ..) => {
-                    if let Some(line) = &mut self.begun {
-                        line.pop();
-                    }
-                }
                 (key, ..) if NEUTRAL.contains(&key) => {}
-                (key, ..) if EDITING.contains(&key) => self.begun = None,
+                (key, ..) if EDITING.contains(&key) => self.edit(key),
                 _ => self.run_unknown(),
             }
         }
@@ -93,6 +124,18 @@ impl Line {
         if let Some(line) = &mut self.begun {
             line.push(character);
         }
+    }
+
+    /// A key of `EDITING`. `ctrl+d` hands what was typed to the program, which may run it.
+    fn edit(&mut self, key: &str) {
+        let is_empty = self.begun.as_ref().is_some_and(String::is_empty);
+        if is_empty && HARMLESS_WHEN_EMPTY.contains(&key) {
+            return;
+        }
+        if key == "ctrl+d" {
+            self.run_unknown();
+        }
+        self.begun = None;
     }
 
     fn enter(&mut self) {
@@ -128,13 +171,13 @@ mod tests {
         let mut line = Line::default();
         let command = |text: &str| Typed::Command(text.to_owned());
         assert_eq!(line.add("rm -rf ", &[]), Typed::Nothing);
-        assert_eq!(
-            line.add("xy", &keys(&["backspace", "enter"])),
-            command("rm -rf x")
-        );
+        assert_eq!(line.add("x", &keys(&["enter"])), command("rm -rf x"));
         assert_eq!(line.add("", &keys(&["enter"])), Typed::Nothing);
         assert_eq!(line.add("a\nb\nc", &[]), command("a\nb"));
-        assert_eq!(line.add("", &keys(&["ctrl+c"])), Typed::Nothing);
+        assert_eq!(line.add("\r", &[]), command("c"));
+        // These keys leave an empty line empty.
+        let stop = keys(&["ctrl+c", "ctrl+d", "backspace", "ctrl+l"]);
+        assert_eq!(line.add("\x03", &stop), Typed::Nothing);
         assert_eq!(line.add("d\r", &[]), command("d"));
         assert_eq!(line.add("e", &keys(&["C-m"])), command("e"));
     }
@@ -148,6 +191,15 @@ mod tests {
             ("", &["f3"]),
             ("", &["alt+enter"]),
             ("\x1b[A\n", &[]),
+            // `sh` runs what precedes the end of its input.
+            ("rm -rf x", &["ctrl+d", "ctrl+d"]),
+            // `sh` inserts ctrl+h, so the line is `rm -rf x;` and not empty.
+            ("rm;", &["ctrl+h", "ctrl+h", "ctrl+h", "l", "s", "enter"]),
+            ("rm;", &["backspace", "enter"]),
+            // `sh` discards the line, and runs only what follows.
+            ("echo ", &["ctrl+\\", "r", "m", "enter"]),
+            ("echo ", &["ctrl+z", "r", "m", "enter"]),
+            ("echo ", &["ctrl+c", "r", "m", "enter"]),
         ] {
             let mut line = Line::default();
             assert_eq!(
