@@ -53,6 +53,7 @@ const AGENT_LAYERS: &[&str] = &[
 /// The modules of the crate `tui`, lowest layer first. `action` and `command` name each other.
 const SCREEN_LAYERS: &[&str] = &[
     "activity",
+    "cache_countdown",
     "effect",
     "layout",
     "styled_lines",

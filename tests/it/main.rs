@@ -40,6 +40,7 @@ mod http_calls;
 mod interoperability;
 mod json;
 mod language;
+mod lasting_context;
 mod layers;
 mod llm_proxy;
 mod loop_guard;

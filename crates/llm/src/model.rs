@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::provider::CacheRetention;
 use super::tuning::Tuning;
 use super::usage::Price;
 
@@ -197,6 +199,10 @@ impl fmt::Debug for Names<'_> {
     }
 }
 
+/// What writing a cache for an hour costs at Anthropic, compared with five minutes: twice the price of input instead of
+/// 1.25 times.
+const HOUR_PRICE: f64 = 1.6;
+
 impl Model {
     /// `PROVIDER/ID`.
     pub fn reference(&self) -> String {
@@ -206,6 +212,37 @@ impl Model {
     /// Whether the model takes this kind of input, and its wire format has a place for it.
     pub fn accepts(&self, kind: Modality) -> bool {
         self.input.contains(&kind) && self.api.carries().contains(&kind)
+    }
+
+    /// How long the provider keeps a prompt in its cache after the last use; `None` if that is unknown.
+    ///
+    /// Sources: <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>,
+    /// <https://platform.openai.com/docs/guides/prompt-caching>.
+    pub fn cache_lifetime(&self, retention: CacheRetention) -> Option<Duration> {
+        let is_marked = match self.api {
+            Api::AnthropicMessages => !self.compat.no_cache_control,
+            Api::OpenaiResponses => true,
+            _ => self.compat.cache_control,
+        };
+        let long = if self.api == Api::OpenaiResponses {
+            Duration::from_hours(24)
+        } else {
+            Duration::from_hours(1)
+        };
+        is_marked.then_some(match retention {
+            CacheRetention::Short => Duration::from_mins(5),
+            CacheRetention::Long => long,
+        })
+    }
+
+    /// The price where the provider keeps its cache for `retention`.
+    pub fn price_with(&self, retention: CacheRetention) -> Price {
+        match (self.api, retention) {
+            (Api::AnthropicMessages, CacheRetention::Long) => {
+                self.price.with_cache_writes(HOUR_PRICE)
+            }
+            _ => self.price,
+        }
     }
 
     pub fn can_think(&self) -> bool {

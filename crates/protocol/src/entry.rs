@@ -108,6 +108,12 @@ pub enum EntryKind {
         #[serde(default, skip_serializing_if = "Value::is_null")]
         details: Value,
     },
+    /// Results of tools that requests leave out from here on: their entries, and about how many tokens that saves. The
+    /// entries keep their content.
+    DroppedResults {
+        entry_ids: Vec<String>,
+        tokens: u64,
+    },
     /// The summary of a branch that was left at `from_id`.
     BranchSummary {
         from_id: String,
@@ -162,6 +168,7 @@ const KNOWN: &[&str] = &[
     "model_change",
     "thinking_level_change",
     "compaction",
+    "dropped_results",
     "branch_summary",
     "label",
     "hide",
@@ -321,6 +328,10 @@ mod tests {
                 first_kept_entry_id: "1".into(),
                 tokens_before: 9,
                 details: json!({"a": 1}),
+            },
+            EntryKind::DroppedResults {
+                entry_ids: vec!["1".into()],
+                tokens: 9,
             },
             EntryKind::BranchSummary {
                 from_id: "1".into(),

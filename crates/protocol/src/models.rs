@@ -17,6 +17,9 @@ pub struct ModelInfo {
     pub input: Vec<Modality>,
     pub price: Price,
     pub key: KeyState,
+    /// Seconds that its provider keeps a cached conversation, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_seconds: Option<u64>,
     /// Whether cycling through the models includes it.
     pub in_cycle: bool,
     /// Whether lists show it first.

@@ -23,6 +23,16 @@ pub struct ContextReport {
     pub stays: (usize, u64),
     /// The largest messages: the start of each text, and its tokens.
     pub largest: Vec<(String, u64)>,
+    /// Number of results of tools that requests leave out because the model no longer needs them, and their tokens.
+    #[serde(default)]
+    pub dropped: (usize, u64),
+    /// The same for results that can be left out when that saves money.
+    #[serde(default)]
+    pub droppable: (usize, u64),
+    /// When the provider's cache of the conversation expires, in milliseconds since the Unix epoch; not set if it is
+    /// unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_until: Option<i64>,
     /// Whether automatic compaction is on.
     pub automatic: bool,
 }

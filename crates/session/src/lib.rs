@@ -53,7 +53,6 @@
 
 pub mod accounts;
 mod actor;
-mod answer_stream;
 mod budget;
 mod checkpoints;
 mod code;
@@ -89,11 +88,13 @@ mod secret_warnings;
 pub mod session_index;
 mod setup;
 mod shell;
+mod side_call;
 mod stash;
 mod status;
 pub mod subagents;
 mod sweeping;
 mod terminals;
+mod titles;
 mod todo;
 mod tool_policy;
 mod transcript;

@@ -2,24 +2,20 @@
 //! the model of the session, without its conversation and its tools.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{AccountingEntry, Severity, Transport};
-use osier_base::clock;
-use osier_llm::{
-    CallOptions, Context, MessageBuilder, Model, Request, StopReason, ThinkingLevel, TurnStatus,
-    Usage,
-};
+use osier_llm::{CallOptions, Context, Model, Request, StopReason, ThinkingLevel, Usage};
 use osier_mcp::{Sampler, SamplingAnswer, SamplingRequest};
 use osier_protocol::{EntryKind, Event};
 use osier_store::writer::Writer;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer_stream;
 use crate::emitter::{Callback, Emitter};
 use crate::models::Models;
+use crate::side_call::{self, Answered};
 use crate::usage::Usage as SessionUsage;
 
 /// Time for the answer.
@@ -68,22 +64,12 @@ impl SessionSampler {
         let SamplingModel { model, transport } =
             model.map_err(|_| "the session has ended".to_owned())?;
         let server = request.server.clone();
-        let timestamp = clock::now_ms();
-        let started = Instant::now();
-        let mut builder = MessageBuilder::new(&model, timestamp);
         let request = model_request(&model, request);
-        let follow = answer_stream::follow(&*transport, request, &mut builder);
-        let status = match tokio::time::timeout(TIMEOUT, follow).await {
-            Ok(status) => status,
-            Err(_) => TurnStatus::Timeout {
-                message: format!("no answer within {} s", TIMEOUT.as_secs()),
-            },
-        };
-        let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if !status.is_success() {
-            builder.fail(&status);
-        }
-        let message = builder.finish(latency_ms);
+        let Answered {
+            message,
+            status,
+            accounting,
+        } = side_call::call(&*transport, request, Some(TIMEOUT)).await;
         let usage = message.usage;
         let kind = EntryKind::Usage {
             kind: "sampling".to_owned(),
@@ -93,19 +79,6 @@ impl SessionSampler {
         };
         // If the session cannot be written, the next message stops the run.
         let _ = self.branch.append(kind).await;
-        let accounting = AccountingEntry::Llm {
-            timestamp,
-            provider: model.provider.clone(),
-            model: model.id.clone(),
-            usage,
-            latency_ms,
-            status: if status.is_success() {
-                "success"
-            } else {
-                "failed"
-            }
-            .to_owned(),
-        };
         self.news.call(SamplingNews::Called(Box::new(SamplingCall {
             server,
             model: model.reference(),

@@ -6,7 +6,7 @@ use osier_llm::Model;
 use osier_protocol::{ContextReport, Event, PageAt, Review, Spending, TreeEvent};
 use osier_store::{EntryIndex, SessionStore};
 
-use crate::compaction::report;
+use crate::compaction::{CompactionOptions, report};
 use crate::emitter::{Callback, Emitter};
 use crate::models::Models;
 
@@ -112,7 +112,7 @@ impl Usage {
         stored: StoredPart<'_>,
         agent: &Agent,
         model: &Model,
-        automatic: bool,
+        options: CompactionOptions,
         done: Callback<ContextUsage>,
     ) {
         let (store, agent, model) = (stored.store.clone(), agent.clone(), model.clone());
@@ -123,7 +123,7 @@ impl Usage {
                 let leaf = store.index().leaf();
                 let entries = store.index().context_entries(leaf.as_deref());
                 let (prompt, tools) = (agent.system_prompt(), agent.tool_specs());
-                let report = report(&model, &prompt, &tools, &entries, automatic);
+                let report = report(&model, &prompt, &tools, &entries, &options);
                 done.call(ContextUsage {
                     session: store.id().to_owned(),
                     report: Box::new(report),

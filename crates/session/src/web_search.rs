@@ -6,20 +6,17 @@
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{
-    AccountingEntry, AgentAccess, AgentMessage, CompactionPoint, Interceptor, StopRun, Tool,
-    ToolContext, ToolHints, ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate, Transport,
+    AgentAccess, AgentMessage, CompactionPoint, Interceptor, StopRun, Tool, ToolContext, ToolHints,
+    ToolOutput, ToolSet, ToolSource, ToolStatus, ToolUpdate, Transport,
 };
-use osier_base::clock;
 use osier_base::text::{head_bytes, sanitize};
 use osier_llm::http::HttpOptions;
 use osier_llm::{
-    CallOptions, Context, Message, MessageBuilder, Model, Request, Secret, StreamEvent,
-    ThinkingLevel, ToolSpec, TurnStatus, UserMessage,
+    CallOptions, Context, Message, Model, Request, Secret, StreamEvent, ThinkingLevel, ToolSpec,
+    UserMessage,
 };
 use osier_protocol::Spending;
 use osier_settings::WebSearch as Setting;
@@ -27,6 +24,9 @@ use osier_tools::{RESULTS, SearchResult, SearchService, ServiceKind, WEB_SEARCH}
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+
+use crate::models::SmallModels;
+use crate::side_call::{self, Answered};
 
 /// Bytes of a query, and of the answer of a provider, at most.
 const QUERY: usize = 500;
@@ -66,6 +66,7 @@ struct Shared {
     keys: Arc<dyn SearchKeys>,
     transport: Arc<dyn Transport>,
     http: HttpOptions,
+    small_models: SmallModels,
     state: Mutex<State>,
 }
 
@@ -100,6 +101,7 @@ impl WebSearch {
         keys: Arc<dyn SearchKeys>,
         transport: Arc<dyn Transport>,
         http: HttpOptions,
+        small_models: SmallModels,
         model: Option<Arc<Model>>,
     ) -> Self {
         let offered = None;
@@ -108,6 +110,7 @@ impl WebSearch {
             keys,
             transport,
             http,
+            small_models,
             state: Mutex::new(State { model, offered }),
         }))
     }
@@ -242,34 +245,27 @@ impl SearchTool {
     }
 
     async fn with_provider(&self, model: &Arc<Model>, query: &str, cx: &ToolContext) -> ToolOutput {
-        let started = Instant::now();
-        let mut builder = MessageBuilder::new(model, clock::now_ms());
+        let small = self.search.0.small_models.find().await;
+        let small = small.model().filter(|small| can_replace(small, model));
+        let model = small.unwrap_or(model);
         let mut hosted = Hosted::default();
-        let status = self.call(model, query, &mut builder, &mut hosted).await;
-        if !status.is_success() {
-            builder.fail(&status);
-        }
-        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let answer = builder.finish(elapsed);
-        let entry = AccountingEntry::Llm {
-            timestamp: answer.timestamp,
-            provider: model.provider.clone(),
-            model: model.id.clone(),
-            usage: answer.usage,
-            latency_ms: elapsed,
-            status: if status.is_success() {
-                "success"
-            } else {
-                "failed"
+        let request = search_request(model, query);
+        let Answered {
+            message,
+            status,
+            accounting: entry,
+        } = side_call::watched(&*self.search.0.transport, request, None, |event| {
+            if let StreamEvent::Source { title, url } = event {
+                hosted.add(title, url);
             }
-            .to_owned(),
-        };
+        })
+        .await;
         let mut spending = Spending::default();
         spending.add(&entry);
         // Counted like a call of a subagent.
         let event = Box::new(osier_agent::Event::Accounting { entry });
         cx.updates.send(ToolUpdate::Agent { event });
-        hosted.answer = answer.text();
+        hosted.answer = message.text();
         let mut output = if status.is_success() {
             let name = &model.provider;
             let text = hosted.text(query, name);
@@ -283,45 +279,29 @@ impl SearchTool {
         output.details["spending"] = json!(spending);
         output
     }
+}
 
-    async fn call(
-        &self,
-        model: &Arc<Model>,
-        query: &str,
-        builder: &mut MessageBuilder,
-        hosted: &mut Hosted,
-    ) -> TurnStatus {
-        let request = Request {
-            model: Arc::clone(model),
-            context: Context {
-                system_prompt: SYSTEM.to_owned(),
-                messages: vec![Message::User(UserMessage::text(query))],
-                tools: Vec::new(),
-            },
-            options: CallOptions {
-                thinking: model.clamp(ThinkingLevel::Off),
-                max_tokens: Some(ANSWER_TOKENS),
-                hosted_search: true,
-                ..CallOptions::default()
-            },
-            api_key: None,
-            signing: None,
-        };
-        let mut events = match self.search.0.transport.stream(request).await {
-            Ok(events) => events,
-            Err(status) => return status,
-        };
-        while let Some(event) = events.next().await {
-            if let StreamEvent::Source { title, url } = &event {
-                hosted.add(title, url);
-            }
-            if let Some(status) = builder.apply(&event) {
-                return status;
-            }
-        }
-        TurnStatus::InvalidResponse {
-            message: "the answer ended without an end marker".to_owned(),
-        }
+/// Whether the small model searches as the model of the session would.
+fn can_replace(small: &Model, model: &Model) -> bool {
+    small.compat.hosted_search && small.provider == model.provider
+}
+
+fn search_request(model: &Arc<Model>, query: &str) -> Request {
+    Request {
+        model: Arc::clone(model),
+        context: Context {
+            system_prompt: SYSTEM.to_owned(),
+            messages: vec![Message::User(UserMessage::text(query))],
+            tools: Vec::new(),
+        },
+        options: CallOptions {
+            thinking: model.clamp(ThinkingLevel::Off),
+            max_tokens: Some(ANSWER_TOKENS),
+            hosted_search: true,
+            ..CallOptions::default()
+        },
+        api_key: None,
+        signing: None,
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Settings {
     /// The models of the roles.
     pub plan_model: Option<String>,
     pub edit_model: Option<String>,
+    /// The model for titles, searches and checks of summaries; `off` for none.
+    pub small_model: Option<String>,
     /// The model that judges calls in the permission mode `auto`.
     pub review_model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
@@ -112,6 +114,10 @@ pub struct Settings {
     pub mcp_tools_share: u64,
     /// Whether a nearly full context window is compacted automatically.
     pub auto_compact: bool,
+    /// Whether results that the model no longer needs are left out of requests.
+    pub drop_results: bool,
+    /// Whether sessions get titles from a small model.
+    pub titles: bool,
     pub discover_local_models: bool,
     /// Whether checkpoints of the project's files are recorded.
     pub checkpoints: bool,

@@ -92,6 +92,7 @@ impl Settings {
             ("model", &mut self.model, &user.model),
             ("plan_model", &mut self.plan_model, &user.plan_model),
             ("edit_model", &mut self.edit_model, &user.edit_model),
+            ("small_model", &mut self.small_model, &user.small_model),
         ] {
             if own != users && own.as_ref().is_some_and(is_script) {
                 own.clone_from(users);

@@ -57,13 +57,15 @@ pub enum FooterPart {
     Cost,
     /// The use of the context window.
     Context,
+    /// How long the provider still keeps the conversation in its cache.
+    Cache,
     Model,
     /// The thinking level.
     Thinking,
 }
 
 impl FooterPart {
-    pub const ALL: [(&'static str, Self); 15] = [
+    pub const ALL: [(&'static str, Self); 16] = [
         ("sessions", Self::Sessions),
         ("cwd", Self::Cwd),
         ("branch", Self::Branch),
@@ -77,11 +79,12 @@ impl FooterPart {
         ("tokens", Self::Tokens),
         ("cost", Self::Cost),
         ("context", Self::Context),
+        ("cache", Self::Cache),
         ("model", Self::Model),
         ("thinking", Self::Thinking),
     ];
     pub const LEFT: [Self; 4] = [Self::Sessions, Self::Cwd, Self::Branch, Self::Session];
-    pub const RIGHT: [Self; 11] = [
+    pub const RIGHT: [Self; 12] = [
         Self::Connection,
         Self::Plugins,
         Self::Jobs,
@@ -91,6 +94,7 @@ impl FooterPart {
         Self::Tokens,
         Self::Cost,
         Self::Context,
+        Self::Cache,
         Self::Model,
         Self::Thinking,
     ];
@@ -103,10 +107,10 @@ impl FooterPart {
 
 /// The possible parts of the footer.
 pub(super) const PARTS: &str = "a list of sessions, cwd, branch, session, connection, plugins, jobs, \
-                                diagnostics, permissions, sandbox, tokens, cost, context, model, thinking";
+                                diagnostics, permissions, sandbox, tokens, cost, context, cache, model, thinking";
 
 pub(super) const LEFT: &str = r#"["sessions", "cwd", "branch", "session"]"#;
-pub(super) const RIGHT: &str = r#"["connection", "plugins", "jobs", "diagnostics", "permissions", "sandbox", "tokens", "cost", "context", "model", "thinking"]"#;
+pub(super) const RIGHT: &str = r#"["connection", "plugins", "jobs", "diagnostics", "permissions", "sandbox", "tokens", "cost", "context", "cache", "model", "thinking"]"#;
 
 /// Parses a list of parts; each is used once.
 pub(super) fn parts(value: &DeValue<'_>) -> Option<Vec<FooterPart>> {

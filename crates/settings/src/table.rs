@@ -2,7 +2,7 @@
 
 use super::Take::{Plain, Safety};
 use super::hold::at_least_ask;
-use super::rows::{flag, list};
+use super::rows::{MODEL, flag, list, model};
 use super::schema::Form::{
     Amount, Flag, FlagOrText, FlagOrTexts, ModelTables, Number, Parts, ServerTables, Text, Texts,
     Word,
@@ -21,14 +21,9 @@ const RULES: &str = "a list of rules, e.g. [\"bash(git *)\", \"edit(src/**)\", \
 
 /// All settings, in the order of the documentation.
 pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "model",
-        default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
-        form: Text,
-        description: "The model to start with.",
-        take: Plain(|settings, value| text(value).map(|value| settings.model = Some(value))),
-    },
+    model("model", "The model to start with.", |settings, value| {
+        text(value).map(|value| settings.model = Some(value))
+    }),
     list(
         "models",
         "a list of names and patterns, e.g. [\"anthropic/*\", \"gpt-5\"]",
@@ -57,26 +52,25 @@ pub const SETTINGS: &[Setting] = &[
             model_options(value).map(|value| settings.model_options = value)
         }),
     },
-    Setting {
-        name: "plan_model",
-        default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
-        form: Text,
-        description: "The model of the role `plan`.",
-        take: Plain(|settings, value| text(value).map(|value| settings.plan_model = Some(value))),
-    },
-    Setting {
-        name: "edit_model",
-        default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
-        form: Text,
-        description: "The model of the role `edit`.",
-        take: Plain(|settings, value| text(value).map(|value| settings.edit_model = Some(value))),
-    },
+    model(
+        "plan_model",
+        "The model of the role `plan`.",
+        |settings, value| text(value).map(|value| settings.plan_model = Some(value)),
+    ),
+    model(
+        "edit_model",
+        "The model of the role `edit`.",
+        |settings, value| text(value).map(|value| settings.edit_model = Some(value)),
+    ),
+    model(
+        "small_model",
+        "The model for titles, searches and checks of summaries, and, if it is set, for summaries; without it, a cheap model of the same provider. \"off\": no titles, and the model of the session for the rest.",
+        |settings, value| text(value).map(|value| settings.small_model = Some(value)),
+    ),
     Setting {
         name: "review_model",
         default: "",
-        accepts: "\"PROVIDER/ID\", \"PROVIDER/ID:LEVEL\" or part of a name",
+        accepts: MODEL,
         form: Text,
         description: "The model of the permission mode `auto`; without it, a cheap model of the same provider, or the model of the session.",
         take: Safety(
@@ -342,18 +336,28 @@ pub const SETTINGS: &[Setting] = &[
         "Whether the conversation is compacted when the context window is nearly full.",
         |settings, value| value.as_bool().map(|value| settings.auto_compact = value),
     ),
-    Setting {
-        name: "discover_local_models",
-        default: "true",
-        accepts: "true or false",
-        form: Flag,
-        description: "Whether osier detects Ollama, LM Studio, llama.cpp and vLLM on this machine.",
-        take: Plain(|settings, value| {
+    flag(
+        "drop_results",
+        "true",
+        "Whether results of tools that the model no longer needs are left out of requests where that saves money.",
+        |settings, value| value.as_bool().map(|value| settings.drop_results = value),
+    ),
+    flag(
+        "titles",
+        "true",
+        "Whether a small model writes the titles of sessions without a name.",
+        |settings, value| value.as_bool().map(|value| settings.titles = value),
+    ),
+    flag(
+        "discover_local_models",
+        "true",
+        "Whether osier detects Ollama, LM Studio, llama.cpp and vLLM on this machine.",
+        |settings, value| {
             value
                 .as_bool()
                 .map(|value| settings.discover_local_models = value)
-        }),
-    },
+        },
+    ),
     flag(
         "checkpoints",
         "true",

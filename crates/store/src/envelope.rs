@@ -12,6 +12,7 @@ const TYPES: &[(&[u8], Tag)] = &[
     (b"model_change", Tag::ModelChange),
     (b"thinking_level_change", Tag::ThinkingLevelChange),
     (b"compaction", Tag::Compaction),
+    (b"dropped_results", Tag::DroppedResults),
     (b"branch_summary", Tag::BranchSummary),
     (b"label", Tag::Label),
     (b"hide", Tag::Hide),

@@ -10,7 +10,7 @@ use super::entry_reader::Record;
 use super::index::EntryIndex;
 use super::walk::message_of;
 use osier_agent::AgentMessage;
-use osier_base::text::head_bytes;
+use osier_base::text::{self, head_bytes};
 use osier_llm::{AssistantMessage, StopReason, ToolCall};
 use osier_protocol::{Entry, EntryKind, Tag};
 
@@ -159,6 +159,13 @@ fn describe_kind(kind: &EntryKind) -> String {
             None => "name removed".to_owned(),
         },
         EntryKind::Checkpoint { .. } => "files".to_owned(),
+        EntryKind::DroppedResults { entry_ids, .. } => {
+            let count = entry_ids.len();
+            format!(
+                "{} left out of requests",
+                text::counted(count, "result", "results")
+            )
+        }
         EntryKind::Usage { kind, .. } => format!("usage: {kind}"),
         EntryKind::Custom { custom_type, .. } => custom_type.clone(),
         _ => String::new(),

@@ -84,4 +84,4 @@ pub use search::Needle;
 pub use store::SessionStore;
 pub use summary::{SessionSummary, summarize};
 pub use tree::SessionTree;
-pub use walk::{ContextEntry, State};
+pub use walk::{ContextEntry, LEFT_OUT, State};

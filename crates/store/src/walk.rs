@@ -3,9 +3,11 @@
 
 use super::entry_reader::{EntryReader, Record};
 use super::tree::SessionTree;
+use std::collections::HashSet;
+
 use osier_agent::AgentMessage;
 use osier_agent::Summary;
-use osier_llm::ThinkingLevel;
+use osier_llm::{ContentBlock, ThinkingLevel};
 use osier_protocol::{Entry, EntryKind, Tag};
 
 /// The state at an entry of the tree.
@@ -25,6 +27,8 @@ pub struct ContextEntry {
     pub message: AgentMessage,
     /// The data of a compaction besides its summary.
     pub details: serde_json::Value,
+    /// Bytes of a result that is left out; 0 for everything else.
+    pub left_out: usize,
 }
 
 /// The entries of a conversation, not read yet.
@@ -33,7 +37,13 @@ pub(super) struct ContextPlan {
     /// A compaction and the root of the messages it replaces.
     summary: Option<(Record, Option<String>)>,
     messages: Vec<Record>,
+    /// Entries that name results which are left out.
+    dropped: Vec<Record>,
 }
+
+/// What the model reads in the place of a result that is left out.
+pub const LEFT_OUT: &str =
+    "[This result was left out to save context. Call the tool again if you need it.]";
 
 impl SessionTree {
     /// The messages of the conversation at `leaf`. A compaction replaces everything before the first entry that it
@@ -68,6 +78,10 @@ impl SessionTree {
             .iter()
             .filter(|number| sent(self.tag(**number)));
         plan.messages = sent.map(|number| self.record(*number)).collect();
+        let dropped = path[start..]
+            .iter()
+            .filter(|number| self.tag(**number) == Tag::DroppedResults);
+        plan.dropped = dropped.map(|number| self.record(*number)).collect();
         plan
     }
 
@@ -108,20 +122,54 @@ impl ContextPlan {
                     ..summary
                 }),
                 details,
+                left_out: 0,
             });
         }
+        let dropped = self.dropped_ids(entry_reader);
         let entries = self
             .messages
             .iter()
             .filter_map(|record| entry_reader.try_read(record));
         context.extend(entries.filter_map(|entry| {
+            let id = entry.id.clone();
+            let mut message = into_message(entry)?;
+            let mut left_out = 0;
+            if let AgentMessage::ToolResult(result) = &mut message
+                && dropped.contains(&id)
+            {
+                let stub = vec![ContentBlock::text(LEFT_OUT)];
+                let content = std::mem::replace(&mut result.result.content, stub);
+                left_out = content.iter().map(size).sum();
+            }
             Some(ContextEntry {
-                id: entry.id.clone(),
-                message: into_message(entry)?,
+                id,
+                message,
                 details: serde_json::Value::Null,
+                left_out,
             })
         }));
         context
+    }
+
+    /// The entries of the results that are left out.
+    fn dropped_ids(&self, entry_reader: &EntryReader) -> HashSet<String> {
+        let entries = self
+            .dropped
+            .iter()
+            .filter_map(|record| entry_reader.try_read(record));
+        entries
+            .flat_map(|entry| match entry.kind {
+                EntryKind::DroppedResults { entry_ids, .. } => entry_ids,
+                _ => Vec::new(),
+            })
+            .collect()
+    }
+}
+
+fn size(block: &ContentBlock) -> usize {
+    match block {
+        ContentBlock::Text { text } | ContentBlock::File { text, .. } => text.len(),
+        ContentBlock::Image { .. } => 0,
     }
 }
 

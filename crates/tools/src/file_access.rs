@@ -241,7 +241,7 @@ impl Workspace {
         named.iter().map(|named| self.resolve(named)).collect()
     }
 
-    fn resolve(&self, named: &NamedFile) -> FileTarget {
+    pub(super) fn resolve(&self, named: &NamedFile) -> FileTarget {
         FileTarget::resolve(named, self.cwd(), Some(self.confinement().as_ref()))
     }
 

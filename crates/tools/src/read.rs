@@ -1,6 +1,7 @@
 //! `read`: the numbered lines of a text file, or an image. Files of any size are read in bounded memory; the
 //! ledger records every file that is read.
 
+mod again;
 mod binary;
 
 use std::fmt::Write as _;

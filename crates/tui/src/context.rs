@@ -10,7 +10,7 @@ use crate::footer::tokens;
 use crate::layout::centred;
 use crate::overlays::Overlays;
 use crate::overlays::frame::{self, boxed};
-use osier_base::text;
+use osier_base::{clock, text};
 use osier_llm::Usage;
 use osier_protocol::{ContextReport, Op, Spending, TreeEvent, TreeOp, WindowPart, WindowPartKind};
 use osier_term::component::{Component, Cx, Handled, View};
@@ -49,6 +49,8 @@ struct CacheFigures {
     missed: u64,
     /// Dollars.
     missed_cost: f64,
+    /// How long the conversation stays in it; empty if that is unknown.
+    kept: String,
 }
 
 /// How each kind is drawn in the bar.
@@ -75,6 +77,9 @@ impl ContextView {
             session: spending.total,
             missed,
             missed_cost,
+            kept: report
+                .cache_until
+                .map_or_else(String::new, |until| kept(until, clock::now_ms())),
         };
         Self {
             report,
@@ -174,8 +179,27 @@ impl ContextView {
                 tokens(stays.1)
             )
         };
-        vec![line(when), line(what)]
+        let mut rows = vec![line(when), line(what)];
+        rows.extend(left_out(report).into_iter().map(line));
+        rows
     }
+}
+
+/// What requests leave out, and what they could.
+fn left_out(report: &ContextReport) -> Vec<String> {
+    let named = |(count, size): (usize, u64)| {
+        let results = text::counted(count, "result", "results");
+        format!("{results} of tools ({} tokens)", tokens(size))
+    };
+    let mut lines = Vec::new();
+    if report.dropped.0 > 0 {
+        lines.push(format!("Requests leave out {}", named(report.dropped)));
+    }
+    if report.droppable.0 > 0 {
+        let what = named(report.droppable);
+        lines.push(format!("The model no longer needs {what}"));
+    }
+    lines
 }
 
 impl CacheFigures {
@@ -197,6 +221,10 @@ impl CacheFigures {
             rows.push(row("last call", &gave(rate), self.last.context_tokens()));
         }
         rows.push(row("session", &gave(rate), self.session.context_tokens()));
+        if !self.kept.is_empty() {
+            let line = text::truncate(&self.kept, width.saturating_sub(2));
+            rows.push(Row::plain(format!("   {line}"), Token::Text));
+        }
         if self.missed > 0 {
             let cost = match self.missed_cost {
                 0.0 => String::new(),
@@ -205,6 +233,18 @@ impl CacheFigures {
             rows.push(row("re-sent without cache", &cost, self.missed));
         }
         rows
+    }
+}
+
+/// How long the provider keeps the conversation. Both times are milliseconds since the Unix epoch.
+fn kept(until: i64, now: i64) -> String {
+    let minutes = (until - now).abs() / 60_000;
+    let time = text::counted(minutes, "minute", "minutes");
+    match (until > now, minutes) {
+        (true, 0) => "kept for less than a minute".to_owned(),
+        (true, _) => format!("kept for another {time}"),
+        (false, 0) => "expired: the next prompt is sent without it".to_owned(),
+        (false, _) => format!("expired {time} ago: the next prompt is sent without it"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The last line: where, which model, how full, what it cost. Settings choose the parts and their order.
 
+use crate::cache_countdown::CacheCountdown;
 use crate::presence::Presence;
 use osier_agent::AgentMessage;
 use osier_base::text;
@@ -38,6 +39,7 @@ pub struct Footer {
     pub budget: BudgetState,
     /// Tokens of the newest answer: how full the window is.
     pub context_tokens: u64,
+    pub cache: CacheCountdown,
     /// Background jobs that run.
     pub jobs: usize,
     /// Terminals that run.
@@ -77,6 +79,7 @@ impl Default for Footer {
             total: Usage::default(),
             budget: BudgetState::default(),
             context_tokens: 0,
+            cache: CacheCountdown::default(),
             jobs: 0,
             terminals: 0,
             code_servers: Vec::new(),
@@ -109,6 +112,7 @@ const SHOWN: &[(FooterPart, Show, u8)] = &[
     (FooterPart::Tokens, Footer::tokens, 1),
     (FooterPart::Cost, Footer::cost, 3),
     (FooterPart::Context, Footer::context, 7),
+    (FooterPart::Cache, Footer::cache, 0),
     (FooterPart::Model, Footer::model, 10),
     (FooterPart::Thinking, Footer::thinking, 6),
 ];
@@ -150,6 +154,7 @@ impl Footer {
             && message.usage.total_tokens() > 0
         {
             self.context_tokens = message.usage.total_tokens();
+            self.cache.answered(message);
         }
     }
 
@@ -407,6 +412,16 @@ impl Footer {
             counts = format!("{counts}{}{}", signs[2], tokens(usage.cache_read));
         }
         spans_of(counts, Token::Footer)
+    }
+
+    /// It changes by itself, which a screen reader would say.
+    fn cache(&self) -> Vec<Span> {
+        let words = if self.linear {
+            String::new()
+        } else {
+            self.cache.words()
+        };
+        spans_of(words, Token::Footer)
     }
 
     /// The cost of the session, or what was used of its budget.

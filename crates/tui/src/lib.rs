@@ -12,6 +12,7 @@ mod activity;
 mod app;
 mod appearance;
 mod budget;
+mod cache_countdown;
 mod checkpoints;
 mod code_servers;
 mod command;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use osier_base::{clock, ids};
 use osier_llm::{
-    Api, AssistantMessage, CacheRetention, CallOptions, Context, Delta, Message, MessageBuilder,
-    Model, Request, StreamEvent, ToolChoice, TurnStatus, UserMessage,
+    AssistantMessage, CallOptions, Context, Delta, Message, MessageBuilder, Model, Request,
+    StreamEvent, ToolChoice, TurnStatus, UserMessage,
 };
 
 use super::log::RequestSummary;
@@ -228,9 +228,6 @@ fn warn_once(turn: Turn<'_>, text: String) {
     }
 }
 
-/// What writing a cache for an hour costs, compared with five minutes: twice the price of input instead of 1.25 times.
-const HOUR_PRICE: f64 = 1.6;
-
 async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, StopRun> {
     let config = &turn.core.config;
     // Converted outside of the lock: a conversation can be long.
@@ -264,8 +261,8 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
         ..CallOptions::default()
     };
     let mut model = Arc::clone(model);
-    if config.cache_retention == CacheRetention::Long && model.api == Api::AnthropicMessages {
-        let price = model.price.with_cache_writes(HOUR_PRICE);
+    let price = model.price_with(config.cache_retention);
+    if price != model.price {
         Arc::make_mut(&mut model).price = price;
     }
     Ok(Request {

@@ -19,7 +19,7 @@ use crate::history::PromptHistory;
 use crate::hooks::{HookRunner, Source};
 use crate::jobs::JobView;
 use crate::models::refresh::Refreshed;
-use crate::models::{ModelSelection, Models, refresh_now};
+use crate::models::{ModelSelection, Models, SmallModelRequest, refresh_now};
 use crate::open_session::{OpenSession, next_events};
 use crate::permissions::PermissionState;
 use crate::plugins::PluginHost;
@@ -33,6 +33,7 @@ use crate::stash::Stash;
 use crate::status::StoredStatus;
 use crate::sweeping::Sweeping;
 use crate::terminals::TerminalNews;
+use crate::titles::{Titled, Titles};
 use crate::todo::{StoredTodo, TodoState};
 use crate::transcript::missing_page;
 use crate::tree::{TreeOutcome, append};
@@ -74,6 +75,9 @@ pub(super) enum Completion {
     /// What auto review wants.
     Review(ReviewNews),
     Sampling(crate::sampling::SamplingNews),
+    /// The compactor or a search needs the small model.
+    SmallModel(SmallModelRequest),
+    Titled(Titled),
     /// What the MCP servers say.
     McpChanged(ServerEvent),
     UsageCounted(EarlierUsage),
@@ -118,6 +122,7 @@ pub(super) struct Actor {
     pub(super) pending_questions: PendingQuestions,
     pub(super) usage: Usage,
     pub(super) todo: TodoState,
+    pub(super) titles: Titles,
     pub(super) logins: Logins,
     pub(super) index: IndexHandle,
     pub(super) fan: FanState,
@@ -168,6 +173,7 @@ impl Actor {
             pending_questions: PendingQuestions::new(setup.answers_questions),
             usage: Usage::default(),
             todo: TodoState::default(),
+            titles: Titles::default(),
             logins: Logins::default(),
             index: IndexHandle::new(&setup.folders, &setup.cwd),
             fan: FanState::default(),
@@ -228,70 +234,6 @@ impl Actor {
         self.plugins.loaded_plugins().close();
         self.selection.models.settle().await;
         self.publish(Event::ShutDown);
-    }
-
-    /// Handles and publishes events of the agent.
-    pub(super) fn forward(&mut self, events: impl IntoIterator<Item = Event>) {
-        for event in events {
-            self.usage.on_event(&event, &self.emitter);
-            let settled = matches!(
-                &event,
-                Event::Agent(osier_agent::Event::AgentSettled { .. })
-            );
-            if matches!(&event, Event::Agent(osier_agent::Event::AgentStart)) {
-                self.pruning.stop();
-                if self.setup.answers_questions {
-                    self.sweeping.stop();
-                }
-            }
-            if settled {
-                self.index
-                    .update_if_due(self.setup.answers_questions, &self.emitter);
-                let files = self.session.as_ref().map(|session| session.files.is_some());
-                if self.setup.answers_questions && files == Some(true) {
-                    self.pruning
-                        .restart(&self.setup.folders.data, &self.setup.settings);
-                }
-                if self.setup.answers_questions {
-                    self.sweeping.start();
-                }
-                if self.selection.is_default_late {
-                    let done = self.detached_callback(|()| Completion::DefaultChanged);
-                    done.call(());
-                }
-                if let Some(text) = osier_base::locked_file::warning() {
-                    self.notice(Severity::Warning, text);
-                }
-            }
-            if let Some(session) = &mut self.session {
-                session.tree.on_event(&event);
-            }
-            let hooks = self.session.as_ref();
-            let hooks = hooks.and_then(|session| session.policy.hooks());
-            self.hooks.on_event(&event, hooks, &self.setup);
-            self.todo.on_event(&event, &self.emitter);
-            if let (Some(session), Event::Agent(event)) = (&self.session, &event)
-                && let osier_agent::Event::QueueUpdate {
-                    steering,
-                    follow_up,
-                } = event
-                && self.setup.answers_questions
-            {
-                let queued = [&**steering, follow_up].concat();
-                let id = session.store.id();
-                self.drafts.save_queue(id, queued, &self.emitter);
-            }
-            self.publish(event);
-            if settled {
-                self.commands.has_ended = true;
-                if self.permissions.end_command() {
-                    self.permissions.publish(&self.emitter);
-                }
-                let session = self.session.as_ref();
-                self.plugins
-                    .run_ended(session.map(|session| &session.agent));
-            }
-        }
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each request")]
@@ -561,6 +503,8 @@ impl Actor {
             Completion::Terminals(news) => self.terminal_news(&news),
             Completion::Review(news) => self.review_news(news),
             Completion::Sampling(news) => self.sampling_news(news),
+            Completion::SmallModel(reply) => self.send_small_model(reply),
+            Completion::Titled(titled) => self.titled(titled).await,
             Completion::McpChanged(news) => self.mcp_changed(news),
             Completion::Discovered(found) => self.discovered(found).await,
             Completion::DefaultChanged => self.choose_better_default().await,

@@ -84,6 +84,7 @@ impl Actor {
         current.favourites = settings.favourites;
         current.plan_model = settings.plan_model;
         current.edit_model = settings.edit_model;
+        current.small_model = settings.small_model;
         current.review_model = settings.review_model;
         self.permissions.publish(&self.emitter);
     }

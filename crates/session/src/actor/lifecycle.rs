@@ -4,6 +4,7 @@ use super::dispatch::{Actor, Completion};
 use crate::checkpoints::finish_interrupted;
 use crate::hooks::Source;
 use crate::mcp::{self, FIRST_PROMPT_WAIT};
+use crate::models::SmallModels;
 use crate::open_session::OpenSession;
 use crate::open_session::{OpenError, SessionContext};
 use crate::setup::SessionChoice;
@@ -44,6 +45,7 @@ impl Actor {
                 self.session = Some(session);
                 self.finish_interrupted().await;
                 self.todo.clear(&self.emitter);
+                self.want_title();
                 self.read_todo();
                 self.start_hooks(source);
                 self.offer_subagents();
@@ -55,6 +57,18 @@ impl Actor {
             }
             Err(error) => self.not_opened(&error),
         }
+    }
+
+    /// A new session gets a title where a user sees it.
+    fn want_title(&mut self) {
+        let settings = &self.setup.settings;
+        let is_seen = self.setup.answers_questions && settings.titles;
+        let is_new = self.session.as_ref().is_some_and(|session| {
+            !session.info().resumed
+                && session.info().name.is_none()
+                && session.store.path().is_some()
+        });
+        self.titles.opened(is_seen && is_new);
     }
 
     /// Waits for the servers where no user watches. Those that are not ready are named: their tools are missing.
@@ -122,6 +136,7 @@ impl Actor {
 
     pub(super) async fn rename(&mut self, name: String) {
         let name = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
+        self.titles.named();
         self.store(EntryKind::SessionInfo { name: name.clone() })
             .await;
         self.publish(Event::SessionRenamed { name });
@@ -158,6 +173,7 @@ impl Actor {
             mcp_changed: self.detached_callback(Completion::McpChanged),
             review_news: self.detached_callback(Completion::Review),
             sampling_news: self.detached_callback(Completion::Sampling),
+            small_models: SmallModels::new(self.detached_callback(Completion::SmallModel)),
             terminal_news: self.detached_callback(Completion::Terminals),
             jobs_changed: self.detached_callback(|()| Completion::JobsChanged),
             trust_decided: self.detached_callback(Completion::Trusted),

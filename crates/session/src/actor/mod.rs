@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod extensions;
+mod forward;
 mod handle;
 mod lifecycle;
 mod mailbox;

@@ -2,13 +2,17 @@
 
 use super::dispatch::{Actor, Completion};
 use crate::hooks::Source;
-use crate::models::{Choice, Models, WAIT, refresh_if_due};
+use crate::models::{Choice, Models, SmallModel, SmallModelRequest, WAIT, refresh_if_due};
+use crate::open_session::OpenSession;
 use crate::review::{self, ReviewNews};
 use crate::sampling::{self, SamplingNews};
 use crate::setup::SessionChoice;
+use crate::titles::{TitleWriter, Titled};
 use osier_agent::Severity;
 use osier_llm::catalogue::discovery::DEADLINE;
 use osier_llm::{Model, ignored_options, ignores_temperature};
+use osier_protocol::{Event, IndexEvent};
+use std::sync::Arc;
 
 impl Actor {
     /// Selects a model for the session and its subagents.
@@ -70,6 +74,57 @@ impl Actor {
                 sampling::send_model(&self.selection.models, reply);
             }
             SamplingNews::Called(call) => call.publish(&mut self.usage, &self.emitter),
+        }
+    }
+
+    /// Tells which model is the small one.
+    pub(super) fn send_small_model(&mut self, reply: SmallModelRequest) {
+        // The caller was interrupted if nobody waits for it.
+        let _ = reply.send(self.small_model());
+    }
+
+    fn small_model(&mut self) -> SmallModel {
+        self.selection
+            .models
+            .small(&self.setup)
+            .unwrap_or_else(|problem| {
+                self.notice(Severity::Warning, problem);
+                // Told once: what needs it does without.
+                self.setup.settings.small_model = Some("off".to_owned());
+                SmallModel::Off
+            })
+    }
+
+    /// Requests a title if the event is the first prompt of a session without a name.
+    pub(super) fn title_first_prompt(&mut self, event: &Event) {
+        let Some(prompt) = self.titles.on_event(event) else {
+            return;
+        };
+        let small = self.small_model();
+        let (Some(model), Some(session)) = (small.model(), &self.session) else {
+            return;
+        };
+        let writer = TitleWriter {
+            model: Arc::clone(model),
+            transport: session.budget.transport(self.selection.models.transport()),
+            store: session.store.clone(),
+            done: self.detached_callback(Completion::Titled),
+        };
+        writer.start(prompt);
+    }
+
+    /// Names the session as a model proposed, unless the user did or another one is open now.
+    pub(super) async fn titled(&mut self, titled: Titled) {
+        let open = self.session.as_ref().map(OpenSession::id);
+        if open != Some(&titled.session) {
+            return;
+        }
+        let entry = titled.accounting;
+        self.usage.add(&entry);
+        self.publish(Event::Agent(osier_agent::Event::Accounting { entry }));
+        if let Some(title) = titled.title.filter(|_| !self.titles.is_named()) {
+            self.rename(title).await;
+            self.publish(Event::Index(IndexEvent::SessionsChanged));
         }
     }
 

@@ -36,11 +36,11 @@ impl Actor {
     pub(super) fn get_context(&self) {
         let Some(session) = &self.session else { return };
         let done = self.callback(|measured| Completion::ContextMeasured(Box::new(measured)));
-        let automatic = session.tree.auto_compaction();
+        let options = session.tree.compaction_options();
         let model = self.selection.models.chosen();
         let part = session.stored_part();
         self.usage
-            .measure_context(part, &session.agent, &model, automatic, done);
+            .measure_context(part, &session.agent, &model, options, done);
     }
 
     pub(super) fn get_status(&self) {

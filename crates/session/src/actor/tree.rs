@@ -196,7 +196,7 @@ impl Actor {
             rules: session.rules.clone(),
             policy: session.policy.clone(),
             max_turns: setup.max_turns,
-            automatic_compaction: session.tree.auto_compaction(),
+            compaction: session.tree.compaction_options(),
             emitter: self.emitter.clone(),
             done: self.callback(Completion::Fan),
         }));

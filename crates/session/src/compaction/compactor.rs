@@ -11,35 +11,52 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::check::Facts;
 use super::estimate::{context_tokens, text_tokens, tool_tokens};
 use super::files::FileLists;
 use super::plan::{Limits, cut, split_prompt};
-use super::prompts;
-use super::serialize::{message_text, shortened};
-use super::summarize::{Summarized, SummaryError, Task, summarize};
+use super::reopened;
+use super::summarize::Summarized;
+use super::written::{Written, whole, write};
+use crate::models::SmallModels;
 use osier_agent::{
     AgentAccess, AgentMessage, CompactionDecision, CompactionOutcome, CompactionPlan,
     CompactionPoint, CompactionReason, Event, Interceptor, Severity, StopRun,
 };
 use osier_base::ids;
-use osier_protocol::EntryKind;
+use osier_llm::{CacheRetention, Model};
+use osier_protocol::{EntryKind, TOOL, TodoList};
 use osier_store::recorder::{StoredHistory, stop};
 use osier_store::writer::Writer;
 use osier_store::{ContextEntry, SessionError};
+use osier_tools::Workspace;
 
 /// How often automatic compaction is tried with one model before it pauses.
 const ATTEMPTS: u32 = 3;
 
-/// Tokens of the prompt of a split turn that stay verbatim, as a share of what stays.
-const PROMPT_SHARE: u64 = 4;
+/// Tokens of the files that are shown again, as a share of what stays.
+const FILES_SHARE: u64 = 2;
+
+/// How conversations are kept within their context window.
+#[derive(Debug, Clone)]
+pub(crate) struct CompactionOptions {
+    /// Whether a nearly full context window is compacted automatically.
+    pub automatic: bool,
+    /// Whether results that are no longer needed are left out of requests.
+    pub drops_results: bool,
+    pub cache_retention: CacheRetention,
+    pub small_models: SmallModels,
+}
 
 /// The interceptor of one conversation. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Compactor {
-    writer: Writer,
+    pub(super) writer: Writer,
     /// Receives the entry of every message, in the order of their `MessageEnd`s.
     stored: UnboundedSender<String>,
-    /// Whether it compacts automatically.
+    pub(super) options: CompactionOptions,
+    workspace: Arc<Workspace>,
+    /// Whether it compacts automatically now.
     automatic: Arc<AtomicBool>,
     /// The user was warned that the context window is nearly full.
     warned: Arc<AtomicBool>,
@@ -57,7 +74,8 @@ pub(crate) struct Draft {
     pub stays: usize,
     first_kept: String,
     details: Value,
-    usage: Option<Box<Summarized>>,
+    /// The calls that wrote and checked it, and their kinds.
+    calls: Vec<(&'static str, Summarized)>,
 }
 
 /// The result of a request for a summary.
@@ -68,11 +86,18 @@ pub(crate) enum Drafted {
 }
 
 impl Compactor {
-    pub(crate) fn new(writer: Writer, stored: UnboundedSender<String>, automatic: bool) -> Self {
+    pub(crate) fn new(
+        writer: Writer,
+        stored: UnboundedSender<String>,
+        options: CompactionOptions,
+        workspace: Arc<Workspace>,
+    ) -> Self {
         Self {
             writer,
             stored,
-            automatic: Arc::new(AtomicBool::new(automatic)),
+            automatic: Arc::new(AtomicBool::new(options.automatic)),
+            options,
+            workspace,
             warned: Arc::default(),
             failures: Arc::default(),
         }
@@ -86,6 +111,19 @@ impl Compactor {
 
     pub(crate) fn is_automatic(&self) -> bool {
         self.automatic.load(Ordering::Relaxed)
+    }
+
+    /// The options as they are now.
+    pub(crate) fn options(&self) -> CompactionOptions {
+        CompactionOptions {
+            automatic: self.is_automatic(),
+            ..self.options.clone()
+        }
+    }
+
+    /// The model that writes summaries, unless it is that of the conversation.
+    pub(crate) async fn summary_model(&self) -> Option<Arc<Model>> {
+        self.options.small_models.find().await.named().cloned()
     }
 
     /// Requests a summary. Nothing is stored.
@@ -146,14 +184,25 @@ impl Compactor {
         for entry in goes {
             files.see(&entry.message);
         }
-        let (text, usage) = if let Some(summary) = decided {
-            (summary, None)
+        let facts = Facts::new(
+            goes.iter().map(|entry| &entry.message),
+            self.todo(&entries),
+            files.modified_files.clone(),
+        );
+        let Written { text, calls } = if let Some(text) = decided {
+            Written {
+                text,
+                ..Written::default()
+            }
         } else {
-            let written = write(desk, goes, instructions.as_deref(), cancel).await?;
-            (written.text.clone(), Some(Box::new(written)))
+            let small = self.options.small_models.find().await;
+            let instructions = instructions.as_deref();
+            let mut written = write(desk, &small, goes, instructions, cancel).await?;
+            written.check(desk, &small, &facts, cancel).await?;
+            written
         };
         Ok(Draft {
-            summary: whole(text, &entries, place, &limits, &files),
+            summary: whole(text, &facts, split_prompt(&entries, place), &limits, &files),
             tokens_before,
             goes: goes.len(),
             stays: stays.len(),
@@ -162,7 +211,7 @@ impl Compactor {
                 .map(|entry| entry.id.clone())
                 .unwrap_or_default(),
             details: serde_json::to_value(&files).unwrap_or_default(),
-            usage,
+            calls,
         })
     }
 
@@ -176,12 +225,12 @@ impl Compactor {
         draft: Draft,
     ) -> Result<(Vec<AgentMessage>, CompactionOutcome), StopRun> {
         let failed = |error: SessionError| stop(&error);
-        if let Some(written) = draft.usage {
+        for (kind, call) in draft.calls {
             let kind = EntryKind::Usage {
-                kind: "compaction".to_owned(),
-                provider: written.provider,
-                model: written.model,
-                usage: written.usage,
+                kind: kind.to_owned(),
+                provider: call.provider,
+                model: call.model,
+                usage: call.usage,
             };
             self.writer.append(kind).await.map_err(failed)?;
         }
@@ -194,16 +243,17 @@ impl Compactor {
         let entry = self.writer.append(kind).await.map_err(failed)?;
         self.writer.store().sync().await.map_err(failed)?;
         let entries = self.entries().await;
-        let messages: Vec<AgentMessage> = entries.into_iter().map(|entry| entry.message).collect();
+        let reopened = self.reopen(desk, &entries).await;
+        let mut messages: Vec<AgentMessage> =
+            entries.into_iter().map(|entry| entry.message).collect();
         if let Some(summary) = messages.first() {
-            let (id, message) = (ids::prefixed("message"), Arc::new(summary.clone()));
-            // The id comes before its message, as with every message.
-            let _ = self.stored.send(entry.id);
-            desk.publish(Event::MessageStart {
-                id: id.clone(),
-                message: Arc::clone(&message),
-            });
-            desk.publish(Event::MessageEnd { id, message });
+            self.announce(desk, entry.id, summary);
+        }
+        if let Some(files) = reopened {
+            let kind = EntryKind::message(files.clone());
+            let entry = self.writer.append(kind).await.map_err(failed)?;
+            self.announce(desk, entry.id, &files);
+            messages.push(files);
         }
         let borrowed: Vec<&AgentMessage> = messages.iter().collect();
         let tokens_after = context_tokens(&borrowed, overhead(desk));
@@ -215,6 +265,49 @@ impl Compactor {
             tokens_after,
         };
         Ok((messages, outcome))
+    }
+
+    /// The files that the model worked with last, unless the rest of the conversation shows them.
+    async fn reopen(
+        &self,
+        desk: &dyn AgentAccess,
+        entries: &[ContextEntry],
+    ) -> Option<AgentMessage> {
+        let (summary, rest) = entries.split_first()?;
+        let files = FileLists::of_details(&summary.details);
+        let shown = rest.iter().flat_map(|entry| shown_files(&entry.message));
+        let shown: Vec<&str> = shown.collect();
+        let model = desk.models().first().cloned()?;
+        let room = Limits::of(&model).keep / FILES_SHARE;
+        reopened::message(&self.workspace, &files, &shown, room).await
+    }
+
+    /// Publishes a message that was stored as the entry `entry_id`.
+    fn announce(&self, desk: &dyn AgentAccess, entry_id: String, message: &AgentMessage) {
+        let (id, message) = (ids::prefixed("message"), Arc::new(message.clone()));
+        // The id comes before its message, as with every message.
+        let _ = self.stored.send(entry_id);
+        desk.publish(Event::MessageStart {
+            id: id.clone(),
+            message: Arc::clone(&message),
+        });
+        desk.publish(Event::MessageEnd { id, message });
+    }
+
+    /// The to-do list of the model.
+    fn todo(&self, entries: &[ContextEntry]) -> TodoList {
+        let list = |message: &AgentMessage| match message {
+            AgentMessage::ToolResult(result) if result.result.tool_name == TOOL => {
+                TodoList::of(&result.details)
+            }
+            _ => None,
+        };
+        let newest = entries.iter().rev().find_map(|entry| list(&entry.message));
+        let stored = || {
+            let result = self.writer.store().index().last_result(TOOL)?;
+            TodoList::of(&result.details)
+        };
+        newest.or_else(stored).unwrap_or_default()
     }
 
     /// Whether the messages that a draft keeps are still in the conversation.
@@ -308,7 +401,7 @@ impl Compactor {
         *failures.unwrap_or_else(PoisonError::into_inner) = (String::new(), 0);
     }
 
-    async fn entries(&self) -> Vec<ContextEntry> {
+    pub(super) async fn entries(&self) -> Vec<ContextEntry> {
         let (index, leaf) = (self.writer.store().index().clone(), self.writer.leaf());
         let reading =
             osier_base::task::spawn_blocking(move || index.context_entries(leaf.as_deref()));
@@ -363,16 +456,37 @@ impl Interceptor for Compactor {
             let Some(trigger) = limits.trigger() else {
                 return Ok(None);
             };
-            let tokens = context_tokens(&desk.messages(), overhead(desk));
+            let messages = desk.messages();
+            let mut tokens = context_tokens(&messages, overhead(desk));
+            let mut shortened = None;
+            if moment == CompactionPoint::BeforeRequest
+                && let Some((rest, saved)) =
+                    self.drop_results(desk, &model, &messages, tokens).await?
+            {
+                tokens = tokens.saturating_sub(saved);
+                shortened = Some(rest);
+            }
             if tokens <= trigger || !self.is_automatic() {
                 self.warn(desk, tokens, &limits);
-                return Ok(None);
+                return Ok(shortened);
             }
-            self.compact_before_limit(desk, model.reference(), cancel)
-                .await
+            let compacted = self.compact_before_limit(desk, model.reference(), cancel);
+            Ok(compacted.await?.or(shortened))
         }
         .boxed()
     }
+}
+
+/// The files that a message reads or writes as a whole.
+fn shown_files(message: &AgentMessage) -> Vec<&str> {
+    let AgentMessage::Assistant(answer) = message else {
+        return Vec::new();
+    };
+    let calls = answer.tool_calls();
+    let calls = calls.filter(|call| matches!(call.name.as_str(), "read" | "write"));
+    calls
+        .filter_map(|call| call.arguments.get("file_path")?.as_str())
+        .collect()
 }
 
 /// Notifies the interceptors of the end. Returns the event.
@@ -410,65 +524,8 @@ async fn decide(
     Ok((None, instructions))
 }
 
-async fn write(
-    desk: &dyn AgentAccess,
-    goes: &[ContextEntry],
-    instructions: Option<&str>,
-    cancel: &CancellationToken,
-) -> Result<Summarized, CompactionOutcome> {
-    let (previous, rest) = match goes.split_first() {
-        Some((first, rest)) => match &first.message {
-            AgentMessage::CompactionSummary(summary) => (Some(summary.summary.as_str()), rest),
-            _ => (None, goes),
-        },
-        None => (None, goes),
-    };
-    let texts = rest.iter().map(|entry| message_text(&entry.message));
-    let task = Task {
-        previous: previous.map(without_lists),
-        form: prompts::FORM,
-        instructions,
-    };
-    let written = summarize(desk, texts.collect(), task, cancel).await;
-    written.map_err(|error| match error {
-        SummaryError::Interrupted => CompactionOutcome::Interrupted,
-        error => CompactionOutcome::Failed {
-            message: error.to_string(),
-        },
-    })
-}
-
-/// A summary without the parts that are added after it.
-fn without_lists(summary: &str) -> &str {
-    let ends = [IN_PROGRESS, "\n\n<read-files>", "\n\n<modified-files>"];
-    let end = ends.iter().filter_map(|end| summary.find(end)).min();
-    &summary[..end.unwrap_or(summary.len())]
-}
-
-/// The heading of the prompt of a split turn.
-const IN_PROGRESS: &str = "\n\n## Request in progress\n";
-
-/// The summary with the prompt of a split turn and the lists of files.
-fn whole(
-    text: String,
-    entries: &[ContextEntry],
-    place: usize,
-    limits: &Limits,
-    files: &FileLists,
-) -> String {
-    let mut summary = text;
-    let bytes = limits.keep.max(256) as usize;
-    if let Some(prompt) = split_prompt(entries, place) {
-        let share = (limits.keep / PROMPT_SHARE).max(64) as usize * 4;
-        summary.push_str(IN_PROGRESS);
-        summary.push_str(&shortened(prompt, share));
-    }
-    summary.push_str(&files.text(bytes));
-    summary
-}
-
 /// Tokens of the system prompt and the tools.
-fn overhead(desk: &dyn AgentAccess) -> u64 {
+pub(super) fn overhead(desk: &dyn AgentAccess) -> u64 {
     let tools: u64 = desk.tools().iter().map(tool_tokens).sum();
     text_tokens(&desk.system_prompt()) + tools
 }

@@ -15,7 +15,13 @@ pub(super) struct FileLists {
     /// Read and not changed.
     pub read_files: BTreeSet<String>,
     pub modified_files: BTreeSet<String>,
+    /// What the model worked with last, the newest at the end.
+    #[serde(rename = "recentFiles")]
+    pub recent: Vec<String>,
 }
+
+/// Files that are remembered as recent.
+const RECENT: usize = 12;
 
 impl FileLists {
     /// The lists of an earlier compaction.
@@ -32,11 +38,15 @@ impl FileLists {
             let several = osier_tools::find(&call.name).and_then(|tool| tool.files);
             for file in several.map_or_else(Vec::new, |files| files(&call.arguments)) {
                 self.read_files.remove(&file.path);
+                self.touch(&file.path);
                 self.modified_files.insert(file.path);
             }
             let Some(path) = call.arguments.get("file_path").and_then(Value::as_str) else {
                 continue;
             };
+            if matches!(call.name.as_str(), "read" | "write" | "edit") {
+                self.touch(path);
+            }
             match call.name.as_str() {
                 "read" if !self.modified_files.contains(path) => {
                     self.read_files.insert(path.to_owned());
@@ -47,6 +57,15 @@ impl FileLists {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Makes a file the newest of the recent ones.
+    fn touch(&mut self, path: &str) {
+        self.recent.retain(|known| known != path);
+        self.recent.push(path.to_owned());
+        if self.recent.len() > RECENT {
+            self.recent.remove(0);
         }
     }
 
@@ -110,6 +129,7 @@ mod tests {
             files.text(2),
             "\n\n<read-files>\nb\n… and 1 more\n</read-files>\n\n<modified-files>\na\n… and 1 more\n</modified-files>"
         );
+        assert_eq!(files.recent, ["b", "a", "c"]);
         let stored = serde_json::to_value(&files).unwrap();
         assert_eq!(FileLists::of_details(&stored), files);
     }

@@ -115,6 +115,7 @@ mod tests {
             id: String::new(),
             message,
             details: serde_json::Value::Null,
+            left_out: 0,
         }
     }
 

@@ -3,6 +3,8 @@
 use osier_base::sort;
 use osier_protocol::{ContextReport, WindowPart, WindowPartKind};
 
+use super::CompactionOptions;
+use super::dropping::superseded;
 use super::estimate::{context_tokens, message_tokens, text_tokens, tool_tokens};
 use super::plan::{Limits, cut};
 use osier_agent::AgentMessage;
@@ -11,6 +13,8 @@ use osier_store::ContextEntry;
 
 /// The number of largest entries.
 const LARGEST: usize = 5;
+/// Bytes of a token of text.
+const TOKEN_BYTES: u64 = 4;
 
 /// The report for a conversation with `model`.
 pub(crate) fn report(
@@ -18,7 +22,7 @@ pub(crate) fn report(
     system_prompt: &str,
     tools: &[ToolSpec],
     entries: &[ContextEntry],
-    automatic: bool,
+    options: &CompactionOptions,
 ) -> ContextReport {
     let limits = Limits::of(model);
     let mut counts = [(0, 0, 0); WindowPartKind::ALL.len()];
@@ -64,8 +68,44 @@ pub(crate) fn report(
         goes: tokens(&entries[..place]),
         stays: tokens(&entries[place..]),
         largest: largest(entries),
-        automatic,
+        dropped: dropped(entries),
+        droppable: droppable(&messages, options),
+        cache_until: cache_until(&messages, model, options),
+        automatic: options.automatic,
     }
+}
+
+/// The results that requests leave out already.
+fn dropped(entries: &[ContextEntry]) -> (usize, u64) {
+    let sizes = entries.iter().map(|entry| entry.left_out as u64);
+    let sizes: Vec<u64> = sizes.filter(|size| *size > 0).collect();
+    (sizes.len(), sizes.iter().sum::<u64>() / TOKEN_BYTES)
+}
+
+/// The results that requests can leave out.
+fn droppable(messages: &[&AgentMessage], options: &CompactionOptions) -> (usize, u64) {
+    if !options.drops_results {
+        return (0, 0);
+    }
+    let found = superseded(messages);
+    (found.len(), found.iter().map(|one| one.tokens).sum())
+}
+
+/// When the cache of the conversation expires.
+fn cache_until(
+    messages: &[&AgentMessage],
+    model: &Model,
+    options: &CompactionOptions,
+) -> Option<i64> {
+    let lifetime = model.cache_lifetime(options.cache_retention)?;
+    let last = messages.iter().rev().find_map(|message| match message {
+        AgentMessage::Assistant(answer) => Some(answer),
+        _ => None,
+    })?;
+    let is_same = last.provider == model.provider && last.model == model.id;
+    let ended = last.timestamp.saturating_add_unsigned(last.duration_ms);
+    let lifetime = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
+    is_same.then(|| ended.saturating_add(lifetime))
 }
 
 /// The category of a message.

@@ -11,6 +11,10 @@ const RESULT: usize = 2_000;
 
 /// A message as text, without thinking and with shortened results; may be empty.
 pub(super) fn message_text(message: &AgentMessage) -> String {
+    if super::reopened::is_one(message) {
+        // The summary names the files, and the model gets them again.
+        return String::new();
+    }
     let sent = convert_to_llm(std::iter::once(message));
     sent.iter().map(sent_text).collect::<Vec<_>>().join("\n\n")
 }

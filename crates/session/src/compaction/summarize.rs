@@ -2,7 +2,6 @@
 //! the other, each with the summary so far.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
@@ -10,12 +9,11 @@ use super::estimate::text_tokens;
 use super::plan::Limits;
 use super::prompts;
 use super::serialize::{message_text, pieces};
-use crate::answer_stream;
-use osier_agent::{AccountingEntry, AgentAccess, AgentMessage, CallFailure, Event, RetryStep};
-use osier_base::clock;
+use crate::side_call;
+use osier_agent::{AgentAccess, AgentMessage, CallFailure, Event, RetryStep};
 use osier_llm::{
-    AssistantMessage, CallOptions, Context, Message, MessageBuilder, Model, Request, StopReason,
-    ThinkingLevel, TurnStatus, Usage, UserMessage,
+    AssistantMessage, CallOptions, Context, Message, Model, Request, StopReason, ThinkingLevel,
+    TurnStatus, Usage, UserMessage,
 };
 
 /// Tokens of the request around a chunk.
@@ -52,24 +50,20 @@ pub(super) struct Task<'a> {
     pub instructions: Option<&'a str>,
 }
 
-/// Summarises `texts`, the messages in order.
+/// Summarises `texts`, the messages in order, with `model`.
 pub(super) async fn summarize(
     desk: &dyn AgentAccess,
+    model: &Arc<Model>,
     texts: Vec<String>,
     task: Task<'_>,
     cancel: &CancellationToken,
 ) -> Result<Summarized, SummaryError> {
-    let model = desk
-        .models()
-        .first()
-        .cloned()
-        .ok_or(SummaryError::NoModel)?;
-    let limits = Limits::of(&model);
+    let limits = Limits::of(model);
     let writer = Writing {
         desk,
         limits,
         cancel,
-        model: &model,
+        model,
     };
     let fixed = text_tokens(prompts::SYSTEM) + text_tokens(task.form) + AROUND;
     let told = fixed + task.instructions.map_or(0, text_tokens) + 2 * limits.summary;
@@ -98,23 +92,26 @@ pub(super) async fn summarize(
     Ok(summary)
 }
 
-/// Summarises the messages of a branch that is left.
+/// Summarises the messages of a branch that is left, with `model` or the model of the conversation.
 ///
 /// # Errors
 /// The model wrote no summary, or the user interrupted it.
 pub(crate) async fn summarize_branch(
     desk: &dyn AgentAccess,
+    model: Option<&Arc<Model>>,
     messages: &[AgentMessage],
     instructions: Option<&str>,
     cancel: &CancellationToken,
 ) -> Result<Summarized, SummaryError> {
+    let models = desk.models();
+    let model = model.or(models.first()).ok_or(SummaryError::NoModel)?;
     let texts = messages.iter().map(message_text).collect();
     let task = Task {
         previous: None,
         form: prompts::BRANCH,
         instructions,
     };
-    summarize(desk, texts, task, cancel).await
+    summarize(desk, model, texts, task, cancel).await
 }
 
 /// One request: the conversation, the summary before it, and the instructions.
@@ -184,38 +181,16 @@ impl Writing<'_> {
             api_key: None,
             signing: None,
         };
-        let started = Instant::now();
-        let mut builder = MessageBuilder::new(self.model, clock::now_ms());
-        let status = tokio::select! {
+        let transport = self.desk.transport();
+        let answered = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return Err(SummaryError::Interrupted),
-            status = self.follow(request, &mut builder) => status,
+            answered = side_call::call(&*transport, request, None) => answered,
         };
-        if !status.is_success() {
-            builder.fail(&status);
-        }
-        let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let answer = builder.finish(elapsed);
         self.desk.publish(Event::Accounting {
-            entry: AccountingEntry::Llm {
-                timestamp: answer.timestamp,
-                provider: self.model.provider.clone(),
-                model: self.model.id.clone(),
-                usage: answer.usage,
-                latency_ms: elapsed,
-                status: if status.is_success() {
-                    "success"
-                } else {
-                    "failed"
-                }
-                .to_owned(),
-            },
+            entry: answered.accounting,
         });
-        Ok((answer, status))
-    }
-
-    async fn follow(&self, request: Request, builder: &mut MessageBuilder) -> TurnStatus {
-        answer_stream::follow(&*self.desk.transport(), request, builder).await
+        Ok((answered.message, answered.status))
     }
 
     /// Only a complete answer is a summary.

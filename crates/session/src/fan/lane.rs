@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::copy::Copy;
-use crate::compaction::Compactor;
+use crate::compaction::{CompactionOptions, Compactor};
 use crate::tool_policy::ToolPolicy;
 use osier_agent::{
     AccountingEntry, Agent, AgentConfig, Interceptor, RetryPolicy, Transport, UserMessage,
@@ -42,7 +42,7 @@ pub(crate) struct LaneParts {
     pub policy: ToolPolicy,
     pub retry: RetryPolicy,
     pub max_turns: Option<u32>,
-    pub automatic_compaction: bool,
+    pub compaction: CompactionOptions,
 }
 
 /// A lane that has ended, with its files.
@@ -142,7 +142,8 @@ impl LaneParts {
             .map_err(|error| error.to_string())?;
         // The entries of the messages are not needed.
         let (stored, _) = mpsc::unbounded_channel();
-        let compactor = Compactor::new(writer.clone(), stored.clone(), self.automatic_compaction);
+        let (options, own) = (self.compaction.clone(), Arc::clone(&workspace));
+        let compactor = Compactor::new(writer.clone(), stored.clone(), options, own);
         let (hooks, gate) = self
             .policy
             .clone()

@@ -11,6 +11,7 @@ use super::{
     ApplyError, Applying, Copy, Lane, LaneNews, LaneParts, LanePlan, Stamps, changes, plan,
 };
 use crate::checkpoints::{SessionFiles, adopt_unrecorded, finish_interrupted};
+use crate::compaction::CompactionOptions;
 use crate::emitter::{Callback, Emitter};
 use crate::models::Models;
 use crate::prompt::{PromptParts, system_prompt};
@@ -49,7 +50,7 @@ pub(crate) struct Fan {
     pub rules: Vec<Arc<dyn Interceptor>>,
     pub policy: ToolPolicy,
     pub max_turns: Option<u32>,
-    pub automatic_compaction: bool,
+    pub compaction: CompactionOptions,
     pub emitter: Emitter,
     pub done: Callback<FanOutcome>,
 }
@@ -393,7 +394,7 @@ impl Fan {
             policy: self.policy.clone(),
             retry: desk.retry(),
             max_turns: self.max_turns,
-            automatic_compaction: self.automatic_compaction,
+            compaction: self.compaction.clone(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod scripts;
 mod search;
 mod selection;
 mod server;
+mod small;
 pub mod tour;
 
 use osier_base::sort;
@@ -27,6 +28,7 @@ pub(crate) use self::selection::{
     Choice, ModelSelection, ModelSession, refresh_if_due, refresh_now,
 };
 use self::server::Server;
+pub(crate) use self::small::{SmallModel, SmallModelRequest, SmallModels};
 use crate::setup::SessionSetup;
 use crate::web_search::SearchKeys;
 use osier_agent::{KeySource, ProviderTransport, Transport};
@@ -34,7 +36,8 @@ use osier_base::problem::Problem;
 use osier_llm::auth::{Access, KeyStatus, Keys};
 use osier_llm::catalogue::{Catalogue, FindError, PROVIDERS, ProviderEntry, Published};
 use osier_llm::{
-    Api, EventStream, Model, Price, Provider, Providers, Request, Secret, ThinkingLevel, TurnStatus,
+    Api, CacheRetention, EventStream, Model, Price, Provider, Providers, Request, Secret,
+    ThinkingLevel, TurnStatus,
 };
 use osier_protocol::{KeyState, ModelInfo};
 
@@ -78,6 +81,7 @@ pub struct Models {
     cycle: Vec<String>,
     /// `PROVIDER/ID`s that are first in lists; also the models to cycle through if `cycle` is empty.
     favourites: Vec<String>,
+    cache_retention: CacheRetention,
     /// Whether the user or a setting selected the model. If not, a model of a local server can replace it.
     named: bool,
     /// Scripts that the user selected in this process.
@@ -223,6 +227,7 @@ impl Models {
             fallback: Vec::new(),
             cycle: cycle.clone(),
             favourites: setup.settings.favourites.clone(),
+            cache_retention: setup.settings.cache_retention,
             named: false,
             scripts: Vec::new(),
             refused: None,
@@ -359,6 +364,7 @@ impl Models {
             input: model.input.clone(),
             price: model.price,
             key: self.key_state(model),
+            cache_seconds: self.cache_seconds(model),
             in_cycle: false,
             favourite: self.favourites.contains(&model.reference()),
         }

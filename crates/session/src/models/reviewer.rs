@@ -1,18 +1,9 @@
 //! The choice of the model that judges calls in the permission mode `auto`.
 
-use std::sync::Arc;
-
 use super::{Choice, Models};
 use crate::setup::SessionSetup;
-use osier_llm::{Api, Model};
+use osier_llm::Api;
 use osier_protocol::KeyState;
-
-/// Providers, and a part of the names of their cheap models; the newest is first in the catalogue.
-const CHEAP: [(&str, &str); 3] = [
-    ("anthropic", "haiku"),
-    ("openai", "mini"),
-    ("google", "flash"),
-];
 
 impl Models {
     /// The model that judges calls in the permission mode `auto`.
@@ -33,16 +24,5 @@ impl Models {
             return Err(self.missing_key(&choice.0));
         }
         Ok(choice)
-    }
-
-    /// A cheap model of the provider of the session's model.
-    fn cheap(&self, setup: &SessionSetup) -> Option<Arc<Model>> {
-        let provider = &self.chosen.provider;
-        let (_, family) = CHEAP.iter().find(|(name, _)| name == provider)?;
-        // A URL of the command line is that of the session's model alone.
-        let own = setup.base_url.is_some() || self.embedded.is_some();
-        let mut models = self.catalogue.models_of(provider).iter();
-        let found = models.find(|model| !own && model.id.contains(family));
-        found.cloned()
     }
 }

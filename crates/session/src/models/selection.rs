@@ -238,6 +238,7 @@ impl ModelSelection {
         current.favourites = settings.favourites;
         current.plan_model = settings.plan_model;
         current.edit_model = settings.edit_model;
+        current.small_model = settings.small_model;
     }
 
     /// Publishes the models.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::budget::SessionBudget;
 use crate::emitter::{Callback, Emitter};
+use crate::models::SmallModels;
 use crate::nearby::Nearby;
 use crate::review::{ReviewNews, SessionReviewer};
 use crate::sampling::SamplingNews;
@@ -28,6 +29,7 @@ pub(crate) struct SessionContext {
     pub trust_decided: Callback<TrustDecision>,
     pub review_news: Callback<ReviewNews>,
     pub sampling_news: Callback<SamplingNews>,
+    pub small_models: SmallModels,
     pub questions: Questions,
     pub policy: ToolPolicy,
     pub plugins: Arc<Plugins>,

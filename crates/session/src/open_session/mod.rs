@@ -14,11 +14,11 @@ use self::file::open_file;
 use crate::budget::SessionBudget;
 use crate::checkpoints::SessionFiles;
 use crate::code::CodeIntelligence;
-use crate::compaction::Compactor;
+use crate::compaction::{CompactionOptions, Compactor};
 use crate::jobs;
 use crate::mcp::{self, is_server_tool};
 use crate::mcp_on_demand::OnDemand;
-use crate::models::{ModelSession, Models};
+use crate::models::{ModelSession, Models, SmallModels};
 use crate::plan::PlanFiles;
 use crate::prompt::session_prompt;
 use crate::reminders::{Environment, Reminders};
@@ -134,7 +134,8 @@ impl OpenSession {
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, (&mcp, &code));
         let transport = budget.transport(models.transport());
-        let following = Following::new(setup, models, &mcp, &transport);
+        let small_models = context.small_models.clone();
+        let following = Following::new(setup, models, &mcp, &transport, small_models);
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
@@ -381,8 +382,14 @@ fn listeners(
 ) -> Listeners {
     let (tell_stored, stored) = mpsc::unbounded_channel();
     let writer = Writer::at_leaf(store.clone());
-    let automatic = setup.settings.auto_compact;
-    let compactor = Compactor::new(writer.clone(), tell_stored.clone(), automatic);
+    let options = CompactionOptions {
+        automatic: setup.settings.auto_compact,
+        drops_results: setup.settings.drop_results,
+        cache_retention: setup.settings.cache_retention,
+        small_models: context.small_models.clone(),
+    };
+    let (own_workspace, stored_ids) = (Arc::clone(workspace), tell_stored.clone());
+    let compactor = Compactor::new(writer.clone(), stored_ids, options, own_workspace);
     // Plugins first: their changes are checked and stored.
     let mut rules: Vec<Arc<dyn Interceptor>> = vec![Arc::new(context.plugins.interceptor())];
     if setup.settings.secret_warnings {
@@ -439,6 +446,7 @@ impl Following {
         models: &Models,
         mcp: &Mcp,
         transport: &Arc<dyn Transport>,
+        small_models: SmallModels,
     ) -> Self {
         let share = setup.settings.mcp_tools_share;
         Self {
@@ -448,6 +456,7 @@ impl Following {
                 models.search_keys(),
                 Arc::clone(transport),
                 setup.settings.http(),
+                small_models,
                 models.call_order().into_iter().next(),
             ),
         }

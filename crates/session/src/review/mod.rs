@@ -9,23 +9,23 @@ mod request;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use osier_agent::{AccountingEntry, Severity, Transport};
-use osier_base::{clock, text};
-use osier_llm::{MessageBuilder, ThinkingLevel, TurnStatus, Usage};
+use osier_base::text;
+use osier_llm::{ThinkingLevel, Usage};
 use osier_permissions::{Permissions, ReviewRequest, Reviewer};
 use osier_protocol::{Effect, EntryKind, Event, Review};
 use osier_store::writer::Writer;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer_stream;
 use crate::budget::SessionBudget;
 use crate::emitter::{Callback, Emitter};
 use crate::models::{Choice, Models};
 use crate::setup::SessionSetup;
+use crate::side_call;
 use crate::usage::Usage as SessionUsage;
 use answer::Judgement;
 use request::Input;
@@ -253,42 +253,16 @@ impl Shared {
     async fn call(&self, choice: &Choice, transport: &dyn Transport, input: &Input) -> Answer {
         let (model, level) = choice;
         let request = input.request(model, level.unwrap_or(ThinkingLevel::Off));
-        let timestamp = clock::now_ms();
-        let started = Instant::now();
-        let mut builder = MessageBuilder::new(model, timestamp);
-        let follow = answer_stream::follow(transport, request, &mut builder);
-        let status = match tokio::time::timeout(self.timeout, follow).await {
-            Ok(status) => status,
-            Err(_) => TurnStatus::Timeout {
-                message: format!("no answer within {} s", self.timeout.as_secs()),
-            },
-        };
-        let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if !status.is_success() {
-            builder.fail(&status);
-        }
-        let message = builder.finish(latency_ms);
-        let judgement = if status.is_success() {
-            answer::read(&message)
+        let answered = side_call::call(transport, request, Some(self.timeout)).await;
+        let judgement = if answered.status.is_success() {
+            answer::read(&answered.message)
         } else {
-            Err(status.message().to_owned())
+            Err(answered.status.message().to_owned())
         };
         Answer {
             judgement,
-            usage: message.usage,
-            accounting: AccountingEntry::Llm {
-                timestamp,
-                provider: model.provider.clone(),
-                model: model.id.clone(),
-                usage: message.usage,
-                latency_ms,
-                status: if status.is_success() {
-                    "success"
-                } else {
-                    "failed"
-                }
-                .to_owned(),
-            },
+            usage: answered.message.usage,
+            accounting: answered.accounting,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::checkpoints::SessionFiles;
-use crate::compaction::{Compactor, Draft};
+use crate::compaction::{CompactionOptions, Compactor, Draft};
 use crate::emitter::{Callback, Emitter};
 use crate::fan::original;
 use moves::{Compaction, Move, StoreDraft};
@@ -66,6 +66,10 @@ impl TreeState {
     /// Whether the session compacts automatically.
     pub(crate) fn auto_compaction(&self) -> bool {
         self.compactor.is_automatic()
+    }
+
+    pub(crate) fn compaction_options(&self) -> CompactionOptions {
+        self.compactor.options()
     }
 
     pub(crate) fn on_event(&mut self, event: &Event) {
@@ -208,6 +212,7 @@ impl TreeState {
             left,
             then,
             emitter: cx.emitter.clone(),
+            compactor: self.compactor.clone(),
             done: cx.done.clone(),
         }));
     }

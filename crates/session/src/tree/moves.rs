@@ -55,6 +55,8 @@ pub(crate) struct Move {
     pub left: LeftBranch,
     pub then: Then,
     pub emitter: Emitter,
+    /// Knows the model for the summary.
+    pub compactor: Compactor,
     pub done: Callback<TreeOutcome>,
 }
 
@@ -192,7 +194,8 @@ impl Move {
         }
         self.emitter
             .post(Event::Tree(TreeEvent::BranchSummaryStart));
-        let written = summarize_branch(desk, &messages, instructions, cancel)
+        let model = self.compactor.summary_model().await;
+        let written = summarize_branch(desk, model.as_ref(), &messages, instructions, cancel)
             .await
             .map_err(MoveError::Summary)?;
         let kind = EntryKind::Usage {

@@ -106,6 +106,8 @@ impl Arguments {
 enum Wait {
     Nothing,
     Quiet,
+    /// Quiet after the first output.
+    FirstScreen,
     Exit,
     Pattern(Regex),
 }
@@ -235,7 +237,7 @@ pub(crate) async fn started(
     let terminal = workspace.terminals.start(workspace, command);
     let terminal = terminal.map_err(|error| Refusal::Failed(not_started(&error)))?;
     let mark = Mark::of(&terminal);
-    wait_for(&terminal, &Wait::Quiet, &mark, FIRST_SCREEN, cancel).await;
+    wait_for(&terminal, &Wait::FirstScreen, &mark, FIRST_SCREEN, cancel).await;
     let id = &terminal.id;
     let note = format!("type, read or close it with the tool `terminal`, id `{id}`");
     Ok(output(&terminal, false, Some(&note)))
@@ -283,7 +285,8 @@ async fn wait_for(
     let reached = async {
         match wait {
             Wait::Nothing => {}
-            Wait::Quiet => quiet(terminal, mark).await,
+            Wait::Quiet => quiet(terminal, mark, false).await,
+            Wait::FirstScreen => quiet(terminal, mark, true).await,
             Wait::Exit => ended(terminal).await,
             Wait::Pattern(regex) => return found(terminal, regex, mark).await,
         }
@@ -305,16 +308,19 @@ async fn ended(terminal: &TerminalSession) {
     let _ = progress.wait_for(|progress| progress.ended.is_some()).await;
 }
 
-async fn quiet(terminal: &TerminalSession, mark: &Mark) {
+/// Waits until nothing is printed for a moment; with `first`, something must have been printed: `ssh` and REPLs take their
+/// time.
+async fn quiet(terminal: &TerminalSession, mark: &Mark, first: bool) {
     let mut progress = terminal.progress();
     loop {
         let now = *progress.borrow_and_update();
-        let until = now.last_output.max(mark.at) + QUIET;
         if now.ended.is_some() {
             return;
         }
+        let is_silent = now.last_output <= mark.at && mark.text.is_empty();
+        let until = now.last_output.max(mark.at) + QUIET;
         tokio::select! {
-            () = sleep_until(until) => return,
+            () = sleep_until(until), if !(first && is_silent) => return,
             changed = progress.changed() => if changed.is_err() {
                 return;
             },

@@ -129,6 +129,7 @@ impl App {
         self.footer.read_only = session.read_only;
         self.activity.end();
         self.footer.context_tokens = 0;
+        self.footer.cache.clear();
         self.footer.budget = BudgetState::default();
         self.footer.terminals = 0;
         self.footer.code_servers = Vec::new();

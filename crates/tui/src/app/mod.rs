@@ -16,6 +16,7 @@ mod tests;
 use std::time::Instant;
 
 use osier_agent::{Attachment, Severity};
+use osier_base::clock;
 use osier_base::problem::Problem;
 use osier_protocol::{Op, SessionInfo};
 use osier_settings::SettingInfo;
@@ -327,8 +328,9 @@ impl App {
         let activity = self.activity.next_change(now);
         let finding = self.prompt.editor.is_finding().then_some(now);
         let edge = self.pointer.next_edge_step();
+        let cache = self.footer.cache.next_change(now);
         NextChange {
-            decoration: [activity, jobs].into_iter().flatten().min(),
+            decoration: [activity, jobs, cache].into_iter().flatten().min(),
             work: [edge, finding].into_iter().flatten().min(),
         }
     }
@@ -339,7 +341,12 @@ impl App {
         self.activity.expire_toast(now);
         let found = self.prompt.editor.find_on();
         let scrolled = self.pointer.tick(&mut self.transcript, now);
-        self.outbox.redraw(found || scrolled);
+        let is_idle = self.activity.is_idle();
+        let footer = &mut self.footer;
+        let model = footer.model.as_ref().filter(|_| is_idle);
+        let tokens = footer.context_tokens;
+        let counted = footer.cache.update(model, tokens, clock::now_ms());
+        self.outbox.redraw(found || scrolled || counted);
     }
 
     /// Takes over the state that belongs to the terminal from the tab that was shown.

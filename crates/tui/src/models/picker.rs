@@ -266,6 +266,7 @@ mod tests {
                 ..Price::default()
             },
             key: KeyState::Present,
+            cache_seconds: None,
             in_cycle: false,
             favourite: false,
         }
@@ -318,6 +319,7 @@ mod tests {
                 ..Price::default()
             },
             key: KeyState::Absent,
+            cache_seconds: None,
             in_cycle: true,
             favourite: false,
         };

@@ -1,0 +1,43 @@
+//! Reads a file that the model knew before its conversation was compacted.
+
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Arguments, read};
+use crate::file_access::{FileUse, NamedFile};
+use crate::workspace::Workspace;
+use osier_llm::ContentBlock;
+
+impl Workspace {
+    /// The numbered lines of the text file `path`, as the tool `read` shows them. The model counts as having read it.
+    /// `None` if a rule denies it, or if it is no text of at most `limit` bytes. Blocks.
+    pub fn read_again(&self, path: &str, limit: u64) -> Option<String> {
+        let target = self.resolve(&NamedFile {
+            path: path.to_owned(),
+            purpose: FileUse::Read,
+            exists: true,
+        });
+        let metadata = std::fs::symlink_metadata(&target.host).ok()?;
+        let is_small = metadata.is_file() && (1..=limit).contains(&metadata.len());
+        if !is_small || !self.read_filter()(&target.real) || is_media(&target.host) {
+            return None;
+        }
+        let all = Arguments {
+            file_path: path.to_owned(),
+            offset: None,
+            limit: None,
+        };
+        let output = read(self, &target, &all, &CancellationToken::new()).ok()?;
+        match output.content.as_slice() {
+            [ContentBlock::Text { text }] => Some(text.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the name is that of a file that is not shown as text.
+fn is_media(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"))
+}
