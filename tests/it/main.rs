@@ -43,6 +43,7 @@ mod language;
 mod layers;
 mod llm_proxy;
 mod loop_guard;
+mod map;
 mod mcp;
 mod mcp_conformance;
 mod media;

@@ -25,6 +25,7 @@
 //! Nothing is read or allocated before a map is used. The crate does not depend on models, sessions or screens.
 
 mod definition;
+mod focus;
 mod grammar;
 mod index;
 mod kind;
@@ -48,3 +49,4 @@ pub use kind::Kind;
 pub use outline::{Outline, OutlinedFile, Request, Symbol};
 pub use project::ProjectMap;
 pub use symbols::SymbolMatch;
+pub use walk::has_sources;

@@ -1,16 +1,17 @@
 //! The outline: which files are shown, with which of their symbols, in a budget.
 
 use std::fmt::Write as _;
+use std::collections::HashMap;
 use std::path::Path;
 
 use osier_base::text::counted;
 use osier_base::visible::{grouped, one_line};
 
 use crate::definition::{Definition, stored};
+use crate::focus::boosts;
 use crate::index::{FileState, Index, NO_LANGUAGE, Version};
 use crate::kind::Kind;
 use crate::language;
-use crate::rank::{Names, users_of};
 use crate::read;
 
 /// Columns of a line of code, and of a path.
@@ -31,7 +32,7 @@ pub struct Request {
     pub tokens: usize,
     /// A file or folder below the root; everything if it is empty.
     pub path: String,
-    /// Parts of paths and names of symbols that come first.
+    /// Parts of paths and names of symbols: only files with one of them are shown.
     pub words: Vec<String>,
     /// Files below the root that the conversation is about, the most recent first.
     pub focus: Vec<String>,
@@ -182,19 +183,13 @@ impl Outliner<'_> {
         let mut boosts = self.boosts();
         let words: Vec<String> = self.request.words.iter().map(|word| word.to_lowercase()).collect();
         let mut scores: Vec<(f32, usize)> = Vec::with_capacity(range.len());
-        let (mut has_match, mut bar) = (false, 0.0);
         for number in range {
             let row = &index.rows[number];
             let matching = self.matching(number, &words);
-            if matching > 0.0 && !has_match {
-                // Only files that match are shown.
-                (has_match, bar) = (true, 1.0);
-                scores.clear();
-            }
             let path = index.path(row);
-            // Others than source files are shown when a word names them.
-            let is_source = row.language != NO_LANGUAGE;
-            if matching < bar || !is_source && matching == 0.0 {
+            // Others than source files are shown when a word or the path names them.
+            let is_source = row.language != NO_LANGUAGE || path == self.request.path;
+            if matching == 0.0 && !(is_source && words.is_empty()) {
                 continue;
             }
             let boost = boosts.remove(&(number as u32)).unwrap_or(0.0);
@@ -208,25 +203,10 @@ impl Outliner<'_> {
     }
 
     /// What the files of the conversation add to them and to their neighbours.
-    fn boosts(&self) -> std::collections::HashMap<u32, f32> {
-        let mut boosts = std::collections::HashMap::new();
+    fn boosts(&self) -> HashMap<u32, f32> {
         let focus = self.request.focus.iter().take(FOCUS);
         let focus: Vec<usize> = focus.filter_map(|path| self.index.find(path)).collect();
-        if focus.is_empty() {
-            return boosts;
-        }
-        let names = Names::of(self.index);
-        for (place, number) in focus.into_iter().enumerate() {
-            let share = 1.0 / (1.0 + place as f32 / 4.0);
-            *boosts.entry(number as u32).or_insert(0.0) += 20.0 * share;
-            for (file, weight) in names.edges_of(self.index, number) {
-                *boosts.entry(file).or_insert(0.0) += 100.0 * share * weight;
-            }
-            for (file, count) in users_of(self.index, &self.index.rows[number]) {
-                *boosts.entry(file).or_insert(0.0) += share * count.min(10.0);
-            }
-        }
-        boosts
+        boosts(self.index, &focus)
     }
 
     /// How well the words match a file, 0 if they do not.

@@ -16,8 +16,12 @@ const COLD: Duration = Duration::from_millis(2700);
 const EARLY: Duration = Duration::from_millis(2000);
 /// How long an answer waits for changes if there is an index.
 const WARM: Duration = Duration::from_millis(60);
+const WARM_SMALL: Duration = Duration::from_secs(1);
 /// Within this time nothing is checked again.
 const FRESH: Duration = Duration::from_millis(300);
+/// An index with more files is large: it is checked while it is used, and stored only after a pause.
+const LARGE: usize = 5000;
+const PAUSE: Duration = Duration::from_secs(60);
 /// Files that were parsed since the index was made, at most.
 const PARSED: usize = 5000;
 
@@ -39,6 +43,7 @@ struct State {
     is_updating: bool,
     /// The end of the last check.
     checked: Option<Instant>,
+    saved: Option<Instant>,
     parsed: HashMap<String, (Version, Vec<Definition>)>,
 }
 
@@ -134,8 +139,9 @@ impl ProjectMap {
         if !state.is_fresh() {
             state = self.start_update(state);
         }
-        let limit = match state.index {
-            Some(_) => WARM,
+        let limit = match &state.index {
+            Some(index) if index.rows.len() > LARGE => WARM,
+            Some(_) => WARM_SMALL,
             None => cold,
         };
         while state.is_updating {
@@ -173,12 +179,16 @@ impl ProjectMap {
 
     /// Runs on its own thread.
     fn update(&self) {
-        let end = EndOfUpdate(self);
+        let mut end = EndOfUpdate {
+            map: self,
+            has_checked: false,
+            index: None,
+        };
         let (old, parsed, is_fresh) = {
-            let mut state = self.lock();
+            let state = self.lock();
             let old = state.index.clone().unwrap_or_default();
             let is_fresh = state.is_fresh();
-            (old, std::mem::take(&mut state.parsed), is_fresh)
+            (old, state.parsed.clone(), is_fresh)
         };
         let old = if parsed.is_empty() { old } else { Arc::new(with_parsed(&old, &parsed)) };
         let early = Instant::now() + EARLY;
@@ -186,15 +196,33 @@ impl ProjectMap {
         let new = if is_fresh {
             None
         } else {
+            end.has_checked = true;
             update::update(&self.root, &old, early, &mut publish)
         };
         let is_new = new.is_some() || !parsed.is_empty();
         let index = new.map_or(old, Arc::new);
-        self.replace(Arc::clone(&index));
+        self.lock().parsed.retain(|path, (version, _)| {
+            parsed.get(path).is_none_or(|(merged, _)| merged != version)
+        });
+        end.index = Some(Arc::clone(&index));
         drop(end);
-        if is_new && let Some(file) = &self.file {
-            storage::save(file, &index);
+        if is_new {
+            self.save(&index);
         }
+    }
+
+    /// Stores the index. A large one is not stored again at once: what is missing in it is read again.
+    fn save(&self, index: &Index) {
+        let Some(file) = &self.file else { return };
+        {
+            let mut state = self.lock();
+            let is_recent = state.saved.is_some_and(|saved| saved.elapsed() < PAUSE);
+            if is_recent && index.rows.len() > LARGE {
+                return;
+            }
+            state.saved = Some(Instant::now());
+        }
+        storage::save(file, index);
     }
 
     fn replace(&self, index: Arc<Index>) {
@@ -228,15 +256,24 @@ impl ProjectMap {
 }
 
 /// Ends an update, also after a panic.
-struct EndOfUpdate<'a>(&'a ProjectMap);
+struct EndOfUpdate<'a> {
+    map: &'a ProjectMap,
+    has_checked: bool,
+    index: Option<Arc<Index>>,
+}
 
 impl Drop for EndOfUpdate<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.map.lock();
         state.is_updating = false;
-        state.checked = Some(Instant::now());
+        if let Some(index) = self.index.take() {
+            state.index = Some(index);
+        }
+        if self.has_checked {
+            state.checked = Some(Instant::now());
+        }
         drop(state);
-        self.0.changed.notify_all();
+        self.map.changed.notify_all();
     }
 }
 

@@ -4,18 +4,18 @@
 use std::ops::Range;
 
 use crate::definition::{hash, stored};
-use crate::index::{Index, Row};
+use crate::index::Index;
 use crate::walk::threads;
 
 /// A name that more files define tells nothing.
-const COMMON: usize = 8;
+pub(crate) const COMMON: usize = 8;
 const DAMPING: f32 = 0.85;
 const ROUNDS: usize = 12;
 /// Shorter names are not in the lists of uses.
 const SHORTEST: usize = 3;
 
 /// The files that define each name.
-pub(crate) struct Names {
+struct Names {
     /// Sorted.
     hashes: Vec<u32>,
     /// For each hash its first file in `files`, and the end.
@@ -30,7 +30,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// The names that the files `rows` define.
-    pub(crate) fn of(index: &Index) -> Self {
+    fn of(index: &Index) -> Self {
         let mut all: Vec<(u32, u32, u8)> = Vec::new();
         for (number, row) in index.rows.iter().enumerate() {
             for found in stored(index.definitions(row)) {
@@ -99,16 +99,6 @@ impl Names {
             (!is_own).then(|| (name, files, self.weights[name]))
         })
     }
-
-    /// The files whose names the file uses, with weights that add up to 1.
-    pub(crate) fn edges_of(&self, index: &Index, number: usize) -> Vec<(u32, f32)> {
-        let mut edges = Vec::new();
-        for (_, files, weight) in self.used(index, number) {
-            edges.extend(files.iter().map(|file| (*file, weight)));
-        }
-        merge(&mut edges);
-        edges
-    }
 }
 
 /// Adds up the weights of the same file and makes all of them add up to 1.
@@ -128,7 +118,7 @@ fn merge(edges: &mut Vec<(u32, f32)>) {
 }
 
 /// Names of several words are more likely to mean one thing.
-fn quality(name: &str) -> u8 {
+pub(crate) fn quality(name: &str) -> u8 {
     let is_compound = name.trim_matches('_').contains('_')
         || name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
     1 + u8::from(name.len() >= 8) + u8::from(is_compound)
@@ -226,29 +216,4 @@ fn spread(count: usize, parts: &[PartEdges]) -> Vec<f32> {
         ranks = next;
     }
     ranks
-}
-
-/// The files that use names which `row` defines, with the number of such names.
-pub(crate) fn users_of(index: &Index, row: &Row) -> Vec<(u32, f32)> {
-    let mut wanted: Vec<u32> = stored(index.definitions(row))
-        .filter(|found| found.uses > 0)
-        .map(|found| hash(found.name.as_bytes()))
-        .collect();
-    wanted.sort_unstable();
-    let mut bits = vec![0_u64; 1 << 10];
-    for hash in &wanted {
-        bits[(hash >> 22) as usize] |= 1 << (hash >> 16 & 63);
-    }
-    let is_wanted = |hash: &&u32| {
-        bits[(**hash >> 22) as usize] >> (**hash >> 16 & 63) & 1 == 1
-            && wanted.binary_search(hash).is_ok()
-    };
-    let mut users = Vec::new();
-    for (number, other) in index.rows.iter().enumerate() {
-        let count = index.uses(other).iter().filter(is_wanted).count();
-        if count > 0 {
-            users.push((number as u32, count as f32));
-        }
-    }
-    users
 }

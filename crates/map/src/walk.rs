@@ -35,13 +35,8 @@ pub(crate) fn files(root: &Path) -> (Vec<FoundFile>, bool) {
         count: AtomicUsize::new(0),
         found: Mutex::default(),
     };
-    let mut walk = WalkBuilder::new(root);
-    walk.require_git(false)
-        .follow_links(false)
-        .threads(threads())
-        .filter_entry(|entry| entry.file_name() != ".git");
-    walk.add_custom_ignore_filename(".rgignore");
-    walk.build_parallel().visit(&mut Visitors(&shared));
+    let walk = walk(root).threads(threads()).build_parallel();
+    walk.visit(&mut Visitors(&shared));
     let parts = shared.found.into_inner();
     let mut found = parts.unwrap_or_else(PoisonError::into_inner).concat();
     found.sort_unstable();
@@ -49,6 +44,27 @@ pub(crate) fn files(root: &Path) -> (Vec<FoundFile>, bool) {
     let is_cut = found.len() > FILE_LIMIT;
     found.truncate(FILE_LIMIT);
     (found, is_cut)
+}
+
+/// Whether there are at least `count` source files below `root`. Looks at a limited number of files.
+pub fn has_sources(root: &Path, count: usize) -> bool {
+    const ENTRIES: usize = 5000;
+    let entries = walk(root).build().take(ENTRIES).filter_map(Result::ok);
+    let sources = entries.filter(|entry| {
+        let path = entry.path().to_str();
+        entry.file_type().is_some_and(|kind| kind.is_file())
+            && path.is_some_and(|path| language::of_path(path).is_some())
+    });
+    sources.take(count).count() == count
+}
+
+fn walk(root: &Path) -> WalkBuilder {
+    let mut walk = WalkBuilder::new(root);
+    walk.require_git(false)
+        .follow_links(false)
+        .filter_entry(|entry| entry.file_name() != ".git");
+    walk.add_custom_ignore_filename(".rgignore");
+    walk
 }
 
 /// The version of an open or found file.

@@ -66,6 +66,12 @@ const TOOLS: [Known; 14] = [
         ],
     },
     Known {
+        ours: "map",
+        theirs: "map",
+        also: &[],
+        arguments: &[("path", "path"), ("query", "query"), ("tokens", "tokens")],
+    },
+    Known {
         ours: "grep",
         theirs: "Grep",
         also: &[],

@@ -20,6 +20,7 @@ use crate::mcp::{self, is_server_tool};
 use crate::mcp_on_demand::OnDemand;
 use crate::models::{ModelSession, Models};
 use crate::plan::PlanFiles;
+use crate::project_map::MapSource;
 use crate::prompt::session_prompt;
 use crate::reminders::{Environment, Reminders};
 use crate::sampling::SessionSampler;
@@ -134,7 +135,7 @@ impl OpenSession {
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, (&mcp, &code));
         let transport = budget.transport(models.transport());
-        let following = Following::new(setup, models, &mcp, &transport);
+        let following = Following::new(setup, models, (&mcp, &workspace), &transport);
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
@@ -431,17 +432,19 @@ fn listeners(
 struct Following {
     search: WebSearch,
     on_demand: OnDemand,
+    map: Arc<MapSource>,
 }
 
 impl Following {
     fn new(
         setup: &SessionSetup,
         models: &Models,
-        mcp: &Mcp,
+        (mcp, workspace): (&Mcp, &Arc<Workspace>),
         transport: &Arc<dyn Transport>,
     ) -> Self {
         let share = setup.settings.mcp_tools_share;
         Self {
+            map: MapSource::new(workspace, setup.tools.as_deref()),
             on_demand: OnDemand::new(Arc::new(mcp.clone()), share, models.chosen().context_window),
             search: WebSearch::new(
                 wanted_search(setup),
@@ -469,13 +472,15 @@ impl Following {
             self.on_demand.loaded(),
             Arc::new(code.clone()),
             TerminalSource::new(workspace),
+            Arc::clone(&self.map) as Arc<dyn ToolSource>,
         ]
     }
 
     /// The interceptors that follow the model, and `others`. They come before compaction: the interceptors after one that
     /// compacts are not called.
     fn interceptors(&self, others: Vec<Arc<dyn Interceptor>>) -> Vec<Arc<dyn Interceptor>> {
-        let own = [self.on_demand.interceptor(), self.search.interceptor()];
+        let map = Arc::clone(&self.map) as Arc<dyn Interceptor>;
+        let own = [self.on_demand.interceptor(), self.search.interceptor(), map];
         own.into_iter().chain(others).collect()
     }
 }
