@@ -19,6 +19,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("rmcp", &["mcp"]),
     ("rusqlite", &["index", "proxy", "transfer"]),
     ("syntect", &["term"]),
+    ("tree-sitter", &["map"]),
     ("vt100", &["tools"]),
 ];
 
@@ -99,6 +100,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "usage",
     "budget",
     "code_servers",
+    "project_map",
     "app",
     "run",
 ];

@@ -44,6 +44,7 @@ mod lasting_context;
 mod layers;
 mod llm_proxy;
 mod loop_guard;
+mod map;
 mod mcp;
 mod mcp_conformance;
 mod media;

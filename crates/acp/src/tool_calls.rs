@@ -101,7 +101,7 @@ pub(super) fn kind(tool: &str) -> acp::ToolKind {
     match tool {
         "bash" => acp::ToolKind::Execute,
         "apply_patch" | "edit" | "write" => acp::ToolKind::Edit,
-        "find" | "grep" | "ls" => acp::ToolKind::Search,
+        "find" | "grep" | "ls" | "map" => acp::ToolKind::Search,
         "read" => acp::ToolKind::Read,
         "task" | "todo" => acp::ToolKind::Think,
         PLAN_TOOL => acp::ToolKind::SwitchMode,

@@ -107,6 +107,11 @@ impl Folders {
         self.data.join("sessions")
     }
 
+    /// Indexes of the maps of projects.
+    pub fn maps(&self) -> PathBuf {
+        self.data.join("maps")
+    }
+
     pub fn history(&self) -> PathBuf {
         self.data.join("history.jsonl")
     }

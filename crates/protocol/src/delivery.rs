@@ -33,6 +33,8 @@ impl Event {
             | Self::SearchHits { .. }
             | Self::Sessions { .. }
             | Self::Files { .. }
+            | Self::ProjectMap { .. }
+            | Self::Symbols { .. }
             | Self::History { .. }
             | Self::DraftFound { .. }
             | Self::Stash { .. }

@@ -3,9 +3,9 @@
 use crate::{
     About, Account, AddedCommand, BudgetState, CheckpointEvent, Client, CodeServerInfo,
     ContextPart, HookInfo, HookRun, IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey,
-    Question, Review, Role, RuleInfo, SandboxMode, SearchHit, ServerInfo, SessionContents,
-    SessionInfo, SessionSummary, Spending, Stashed, Status, StoredMessage, StyledLine,
-    TerminalInfo, TerminalScreen, TodoList, TransferEvent, TreeEvent,
+    ProjectMap, ProjectSymbol, Question, Review, Role, RuleInfo, SandboxMode, SearchHit,
+    ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending, Stashed, Status,
+    StoredMessage, StyledLine, TerminalInfo, TerminalScreen, TodoList, TransferEvent, TreeEvent,
 };
 use osier_agent::{Attachment, Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;
@@ -119,6 +119,17 @@ pub enum Event {
     Files {
         paths: Arc<Vec<String>>,
         complete: bool,
+    },
+    /// Answer to `get_map`.
+    ProjectMap {
+        request: u64,
+        #[serde(flatten)]
+        map: ProjectMap,
+    },
+    /// Answer to `find_symbols`, the best match first.
+    Symbols {
+        request: u64,
+        symbols: Arc<Vec<ProjectSymbol>>,
     },
     /// Answer to `list_history`, oldest first.
     History { prompts: Vec<String> },

@@ -180,6 +180,24 @@ osier_base::requests! {
         /// List paths under the working directory. Directories end with a slash.
         #[request(Files, None => Files)]
         ListFiles,
+        /// Return the map of the project: its most important files with their most used symbols.
+        #[request(Files, None => ProjectMap)]
+        GetMap {
+            request: u64,
+            /// words that occur in the paths or symbols to show; everything by default
+            #[serde(default)]
+            query: String,
+            /// the size of the map in tokens, at most and by default 8,000
+            #[serde(default)]
+            tokens: Option<u64>,
+        },
+        /// Find symbols of the project by a part of their name, the best match first.
+        #[request(Files, None => Symbols)]
+        FindSymbols {
+            request: u64,
+            /// the part of the name
+            query: String,
+        },
         /// List prompts of earlier sessions, oldest first.
         #[request(Drafts, None => History)]
         ListHistory,

@@ -78,6 +78,7 @@ mod permissions;
 mod plan;
 mod plugins;
 mod private_files;
+mod project_map;
 mod prompt;
 mod questions;
 mod reminders;

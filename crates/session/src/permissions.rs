@@ -79,6 +79,7 @@ impl PermissionState {
             .with_web(web_options(setup))
             .with_loop_guard(setup.settings.loop_guard)
             .with_directories(additional_directories(setup))
+            .with_maps(setup.folders.maps())
     }
 
     /// Sets the mode, or `least` if the settings allow no less strict one.

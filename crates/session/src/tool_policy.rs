@@ -37,6 +37,8 @@ pub(crate) struct ToolPolicy {
     environment: BTreeMap<String, String>,
     /// Additional directories of the project.
     directories: Vec<PathBuf>,
+    /// Where the indexes of maps are stored.
+    maps: Option<PathBuf>,
     /// Not set before a session is open.
     hooks: Option<Arc<SessionHooks>>,
     /// Not set before a session is open.
@@ -63,6 +65,7 @@ impl ToolPolicy {
             web: Web::default(),
             environment: BTreeMap::new(),
             directories: Vec::new(),
+            maps: None,
             hooks: None,
             budget: None,
             reviewer: None,
@@ -101,6 +104,13 @@ impl ToolPolicy {
             directories,
             ..self
         }
+    }
+
+    /// Stores the indexes of maps in the folder `maps`.
+    #[must_use]
+    pub(crate) fn with_maps(self, maps: PathBuf) -> Self {
+        let maps = Some(maps);
+        Self { maps, ..self }
     }
 
     /// The policy of the session `id`, whose file is `transcript`.
@@ -168,7 +178,12 @@ impl ToolPolicy {
 
     /// A workspace at `cwd` whose commands run in the sandbox, which allows writes below it.
     pub(crate) fn workspace(&self, cwd: &Path) -> Workspace {
-        Workspace::new(cwd)
+        let workspace = Workspace::new(cwd);
+        let workspace = match &self.maps {
+            Some(maps) => workspace.with_maps(maps.clone()),
+            None => workspace,
+        };
+        workspace
             .confined(self.confinement.at(cwd))
             .with_background_after(self.background_after)
             .with_environment(&self.environment)

@@ -190,6 +190,19 @@ pub struct FindDetails {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+pub struct MapDetails {
+    /// Absolute path.
+    pub path: String,
+    /// Files shown.
+    pub files: u64,
+    /// Symbols shown.
+    pub symbols: u64,
+    /// There are more files than shown.
+    pub truncated: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct LsDetails {
     /// Absolute path.
     pub path: String,

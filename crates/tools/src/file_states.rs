@@ -299,6 +299,17 @@ impl Ledger {
         }
     }
 
+    /// The known files, the most recent first.
+    pub(super) fn recent(&self, limit: usize) -> Vec<PathBuf> {
+        let seen = self.lock();
+        let states = seen.states.iter();
+        let mut files: Vec<(u64, &PathBuf)> =
+            states.map(|(path, known)| (known.record, path)).collect();
+        osier_base::sort::by_key(&mut files, |(record, _)| std::cmp::Reverse(*record));
+        let files = files.into_iter().take(limit);
+        files.map(|(_, path)| path.clone()).collect()
+    }
+
     /// The text of the file in its last known state.
     pub(super) fn known_text(&self, target: &FileTarget) -> Option<Arc<str>> {
         self.lock().states.get(&target.host)?.text.clone()

@@ -58,6 +58,7 @@ mod line_window;
 mod listing;
 mod live_output;
 mod ls;
+mod map;
 pub mod media;
 mod notebook;
 mod ordered_jobs;
@@ -92,6 +93,7 @@ use osier_agent::{Tool, ToolSet};
 
 pub use bash::control_characters;
 pub use file_access::{FileArgument, FileTarget, FileUse, NamedFile, ReadFilter, ReadFilters};
+pub use osier_map::{Outline, OutlinedFile, Symbol, SymbolMatch};
 pub use osier_web::helper as html_helper;
 pub use osier_web::{
     RESULTS, SearchResult, SearchService, ServiceKind, Web, WebAddress, WebOptions,
@@ -310,12 +312,13 @@ impl UnknownTool {
     }
 }
 
-/// The built-in tools, and those that a session offers with a language server or a terminal.
+/// The built-in tools, and those that a session offers with a language server, a terminal or a large project.
 pub fn all() -> impl Iterator<Item = &'static BuiltIn> {
     const TABLE: &[BuiltIn] = &BUILT_IN;
     const CODE: &[BuiltIn] = &code::TOOLS;
     const TERMINAL: &[BuiltIn] = &terminal::TOOLS;
-    TABLE.iter().chain(CODE).chain(TERMINAL)
+    const MAP: &[BuiltIn] = &map::TOOLS;
+    TABLE.iter().chain(CODE).chain(TERMINAL).chain(MAP)
 }
 
 /// The tool `name` of [`all`].

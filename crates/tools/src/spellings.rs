@@ -304,6 +304,22 @@ pub(super) static BASH: Spellings = Spellings {
     ..Spellings::NONE
 };
 
+pub(super) static MAP: Spellings = Spellings {
+    names: &[
+        OtherName::of("repo_map"),
+        OtherName::of("repomap"),
+        OtherName::of("project_map"),
+        OtherName::of("code_map"),
+    ],
+    arguments: &[
+        ("path", FOLDER),
+        ("query", &["symbol", "words", "search", "pattern"]),
+        ("tokens", &["max_tokens", "token_budget", "budget", "limit"]),
+    ],
+    without_effect: DESCRIPTIONS,
+    ..Spellings::NONE
+};
+
 pub(super) static GREP: Spellings = Spellings {
     names: &[
         OtherName::of("rg"),

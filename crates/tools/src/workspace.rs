@@ -19,6 +19,7 @@ use super::output_directory::OutputDirectory;
 use super::terminal::Terminals;
 use crate::code::CodeServers;
 use crate::editor::Editor;
+use crate::map::Maps;
 use crate::plan::PlanMode;
 use osier_agent::{Concurrency, UpdateSink};
 use osier_base::path;
@@ -50,6 +51,7 @@ pub struct Workspace {
     web: Web,
     plan_mode: Option<Arc<dyn PlanMode>>,
     code: Option<Arc<dyn CodeServers>>,
+    pub(super) maps: Maps,
     /// Additional directories of the project.
     directories: Vec<PathBuf>,
 }
@@ -81,6 +83,7 @@ impl Workspace {
             web: Web::default(),
             plan_mode: None,
             code: None,
+            maps: Maps::default(),
             directories: Vec::new(),
         }
     }
@@ -147,6 +150,13 @@ impl Workspace {
 
     pub(super) fn code_servers(&self) -> Option<&Arc<dyn CodeServers>> {
         self.code.as_ref()
+    }
+
+    /// Stores the indexes of maps in the folder `maps`.
+    #[must_use]
+    pub fn with_maps(mut self, maps: PathBuf) -> Self {
+        self.maps = Maps::stored_in(maps);
+        self
     }
 
     pub(super) fn plan_mode(&self) -> Option<&Arc<dyn PlanMode>> {

@@ -28,6 +28,10 @@ pub(crate) enum Action {
     SetEditor {
         text: String,
     },
+    /// Puts text at the cursor of the editor.
+    InsertText {
+        text: String,
+    },
     CloseLayer,
     /// Moves to another entry of the tree.
     Move {

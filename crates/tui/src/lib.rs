@@ -34,6 +34,7 @@ mod overlays;
 mod permissions;
 mod plugins;
 mod presence;
+mod project_map;
 mod prompt;
 mod questions;
 mod review;

@@ -23,6 +23,7 @@ mod images;
 mod keys;
 mod login;
 mod long_sessions;
+mod map;
 mod navigation;
 mod overlays;
 mod plugins;

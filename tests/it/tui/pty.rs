@@ -6,6 +6,7 @@ mod gnu_screen;
 mod images;
 mod llm_proxy;
 mod manual;
+mod map;
 mod mosh;
 mod program;
 mod repaint;

@@ -18,7 +18,7 @@ struct Known {
     arguments: &'static [(&'static str, &'static str)],
 }
 
-const TOOLS: [Known; 14] = [
+const TOOLS: [Known; 15] = [
     Known {
         ours: "read",
         theirs: "Read",
@@ -64,6 +64,12 @@ const TOOLS: [Known; 14] = [
             ("job", "bash_id"),
             ("action", "action"),
         ],
+    },
+    Known {
+        ours: "map",
+        theirs: "map",
+        also: &[],
+        arguments: &[("path", "path"), ("query", "query"), ("tokens", "tokens")],
     },
     Known {
         ours: "grep",

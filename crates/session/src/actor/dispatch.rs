@@ -342,6 +342,7 @@ impl Actor {
             | Op::ResizeTerminal { .. }
             | Op::CloseTerminal { .. }
             | Op::ShowTerminal { .. }) => self.use_terminal(op),
+            op @ (Op::GetMap { .. } | Op::FindSymbols { .. }) => self.use_map(op),
             Op::ListFiles => self.directory.list_files(&self.emitter),
             Op::ListHistory => self.history.list(&self.emitter),
             Op::AddHistory { text } => {

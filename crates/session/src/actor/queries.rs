@@ -7,6 +7,7 @@ use super::dispatch::{Actor, Completion};
 use super::mailbox::Delivery;
 use crate::jobs::JobView;
 use crate::open_session::OpenSession;
+use crate::project_map;
 use crate::status::{self, GeneralStatus, SessionStatus, StoredStatus};
 use crate::terminals::{self, TerminalNews};
 use osier_agent::{Severity, ShellRun};
@@ -41,6 +42,11 @@ impl Actor {
         let part = session.stored_part();
         self.usage
             .measure_context(part, &session.agent, &model, options, done);
+    }
+
+    pub(super) fn use_map(&self, op: Op) {
+        let workspace = self.session.as_ref().map(|session| &session.workspace);
+        project_map::apply(op, workspace, &self.emitter);
     }
 
     pub(super) fn get_status(&self) {

@@ -2,6 +2,7 @@
 
 mod context;
 mod file;
+mod following;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,14 +12,14 @@ use tokio::sync::mpsc;
 pub(crate) use self::context::SessionContext;
 pub(crate) use self::file::copy;
 use self::file::open_file;
+use self::following::Following;
 use crate::budget::SessionBudget;
 use crate::checkpoints::SessionFiles;
 use crate::code::CodeIntelligence;
 use crate::compaction::{CompactionOptions, Compactor};
 use crate::jobs;
 use crate::mcp::{self, is_server_tool};
-use crate::mcp_on_demand::OnDemand;
-use crate::models::{ModelSession, Models, SmallModels};
+use crate::models::{ModelSession, Models};
 use crate::plan::PlanFiles;
 use crate::prompt::session_prompt;
 use crate::reminders::{Environment, Reminders};
@@ -26,15 +27,13 @@ use crate::sampling::SessionSampler;
 use crate::secret_warnings::SecretWarnings;
 use crate::setup::{SessionChoice, SessionSetup};
 use crate::subagents::Subagents;
-use crate::terminals::{self, TerminalSource};
+use crate::terminals;
 use crate::tool_policy::ToolPolicy;
 use crate::transcript::Transcript;
 use crate::tree::TreeState;
 use crate::usage::StoredPart;
-use crate::web_search::WebSearch;
 use osier_agent::{
-    Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription, ToolSource,
-    Transport,
+    Agent, AgentConfig, AgentMessage, History, Interceptor, RetryPolicy, Subscription,
 };
 use osier_extensions::hooks::Role;
 use osier_llm::ThinkingLevel;
@@ -134,8 +133,7 @@ impl OpenSession {
             stored,
         } = listeners(setup, &context, &policy, &store, &workspace, (&mcp, &code));
         let transport = budget.transport(models.transport());
-        let small_models = context.small_models.clone();
-        let following = Following::new(setup, models, &mcp, &transport, small_models);
+        let following = Following::new(setup, models, &context, (&mcp, &workspace), &transport);
         let retry = retry(setup);
         let subagents = Subagents::new(
             Arc::clone(&transport),
@@ -431,71 +429,6 @@ fn listeners(
         compactor,
         files,
         stored,
-    }
-}
-
-/// Tools that follow the model of the session.
-struct Following {
-    search: WebSearch,
-    on_demand: OnDemand,
-}
-
-impl Following {
-    fn new(
-        setup: &SessionSetup,
-        models: &Models,
-        mcp: &Mcp,
-        transport: &Arc<dyn Transport>,
-        small_models: SmallModels,
-    ) -> Self {
-        let share = setup.settings.mcp_tools_share;
-        Self {
-            on_demand: OnDemand::new(Arc::new(mcp.clone()), share, models.chosen().context_window),
-            search: WebSearch::new(
-                wanted_search(setup),
-                models.search_keys(),
-                Arc::clone(transport),
-                setup.settings.http(),
-                small_models,
-                models.call_order().into_iter().next(),
-            ),
-        }
-    }
-
-    /// All sources of tools, in the order in which the model gets them.
-    fn sources(
-        &self,
-        context: &SessionContext,
-        subagents: &Arc<Subagents>,
-        code: &CodeIntelligence,
-        workspace: &Arc<Workspace>,
-    ) -> Vec<Arc<dyn ToolSource>> {
-        vec![
-            Arc::new(self.search.clone()),
-            Arc::new(self.on_demand.clone()),
-            Arc::clone(&context.plugins) as Arc<dyn ToolSource>,
-            Arc::clone(subagents) as Arc<dyn ToolSource>,
-            self.on_demand.loaded(),
-            Arc::new(code.clone()),
-            TerminalSource::new(workspace),
-        ]
-    }
-
-    /// The interceptors that follow the model, and `others`. They come before compaction: the interceptors after one that
-    /// compacts are not called.
-    fn interceptors(&self, others: Vec<Arc<dyn Interceptor>>) -> Vec<Arc<dyn Interceptor>> {
-        let own = [self.on_demand.interceptor(), self.search.interceptor()];
-        own.into_iter().chain(others).collect()
-    }
-}
-
-/// How to search the web, unless `--tools` has no `web_search`.
-fn wanted_search(setup: &SessionSetup) -> osier_settings::WebSearch {
-    let named = |names: &Vec<String>| names.iter().any(|name| name == WEB_SEARCH);
-    if setup.tools.as_ref().is_none_or(named) {
-        setup.settings.web_search.clone()
-    } else {
-        osier_settings::WebSearch::Off
     }
 }
 

@@ -49,6 +49,7 @@ impl App {
                 self.prompt.apply(action, to);
             }
             Action::SetEditor { text } => self.prompt.editor.set_text(&text),
+            Action::InsertText { text } => self.prompt.editor.paste(&text),
             Action::CloseLayer => {
                 overlays.pop();
             }

@@ -6,7 +6,8 @@ use super::App;
 use crate::command::{Category, Command, Run};
 use crate::tree::Tree;
 use crate::{
-    accounts, budget, code_servers, help, hooks, jobs, keymap, sessions, skills, tabs, terminals,
+    accounts, budget, code_servers, help, hooks, jobs, keymap, project_map, sessions, skills, tabs,
+    terminals,
 };
 use osier_agent::Op as AgentOp;
 use osier_term::component::Handled;
@@ -136,6 +137,7 @@ impl App {
             Command::Tools => self.tools.open(overlays, outbox),
             Command::Servers => self.servers.open(overlays, outbox),
             Command::Hooks => hooks::open(overlays, outbox),
+            Command::Map => project_map::open(overlays, outbox),
             Command::Tree => self.tree.open(&self.session.id, overlays),
             Command::Rewind => Tree::rewind(&self.session.id, overlays),
             _ => return false,

@@ -9,8 +9,8 @@ use crate::effect::Effect;
 use crate::presence::Presence;
 use crate::tree::TreeContext;
 use crate::{
-    about, accounts, checkpoints, compaction, context, fan, hooks, jobs, sessions, skills,
-    terminals, transfer, tree, usage,
+    about, accounts, checkpoints, compaction, context, fan, hooks, jobs, project_map, sessions,
+    skills, terminals, transfer, tree, usage,
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;
@@ -77,6 +77,10 @@ impl App {
             Event::ShellStart { .. } => self.activity.begin_shell(now),
             Event::ShellEnd { .. } => self.activity.end_shell(),
             Event::Files { paths, .. } => self.prompt.editor.set_files(Arc::clone(paths)),
+            Event::Symbols { request, symbols } => {
+                self.prompt.on_symbols(*request, symbols, outbox);
+            }
+            Event::ProjectMap { map, .. } => project_map::refresh(map, overlays),
             Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),
             Event::Workspace { cwd, branch } => {
                 self.footer.cwd.clone_from(cwd);

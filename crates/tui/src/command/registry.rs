@@ -250,6 +250,8 @@ commands! {
         Servers "mcp" "List MCP servers; restart, enable or sign in to one"
             .feature()
             .slash_with("mcp", "[ACTION SERVER]", arguments::server);
+        Map "map" "Show the map of the project: its most used files and symbols"
+            .feature().slash("map");
         Hooks "hooks" "List hooks and their last results"
             .feature().slash("hooks");
     }

@@ -9,10 +9,12 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::command::{find_slash, slash_commands};
 use osier_base::text;
-use osier_protocol::AddedCommand;
+use osier_protocol::{AddedCommand, ProjectSymbol};
 
 /// Candidates shown at most.
 pub(super) const CANDIDATE_LIMIT: usize = 20;
+/// Of them, for symbols if there are so many.
+const SYMBOLS: usize = 8;
 
 /// One completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,25 +145,51 @@ fn command_candidate(name: &str, added: &[&AddedCommand]) -> Candidate {
 }
 
 /// Files for what follows `@`: the best of `others` that match it, then `found`; without a query the first of
-/// all.
-pub(super) fn files(word: &Word<'_>, found: &[&str], others: &[String]) -> Option<Completion> {
+/// all. `symbols` follow them.
+pub(super) fn files(
+    word: &Word<'_>,
+    found: &[&str],
+    others: &[String],
+    symbols: &[&ProjectSymbol],
+) -> Option<Completion> {
     let Word::File { query, start } = word else {
         return None;
     };
     let mut candidates = ranked(query, others.iter().map(String::as_str), file_candidate);
     candidates.extend(found.iter().map(|path| file_candidate(path)));
+    candidates.truncate(CANDIDATE_LIMIT - symbols.len().min(SYMBOLS));
+    candidates.extend(symbols.iter().map(|symbol| symbol_candidate(symbol)));
     candidates.truncate(CANDIDATE_LIMIT);
     let range = *start..start + 1 + query.len();
     (!candidates.is_empty()).then_some(Completion { range, candidates })
 }
 
+/// `@path` for a prompt.
+pub(crate) fn reference(path: &str) -> String {
+    if path.contains(' ') {
+        format!("@\"{path}\"")
+    } else {
+        format!("@{path}")
+    }
+}
+
+fn symbol_candidate(symbol: &ProjectSymbol) -> Candidate {
+    let ProjectSymbol {
+        name,
+        kind,
+        path,
+        line,
+    } = symbol;
+    Candidate {
+        text: format!("{}:{line}", reference(path)),
+        label: text::single_line(name),
+        detail: text::single_line(&format!("{kind} {path}:{line}")),
+    }
+}
+
 fn file_candidate(path: &str) -> Candidate {
     Candidate {
-        text: if path.contains(' ') {
-            format!("@\"{path}\"")
-        } else {
-            format!("@{path}")
-        },
+        text: reference(path),
         label: path.to_owned(),
         detail: String::new(),
     }
@@ -319,12 +347,30 @@ mod tests {
             (10..12, vec!["high".into(), "xhigh".into()])
         );
         assert_eq!(
-            texts(files(&word("in @main"), &["src/main.rs"], &[])),
+            texts(files(&word("in @main"), &["src/main.rs"], &[], &[])),
             (3..8, vec!["@src/main.rs".into()])
         );
         assert_eq!(
-            texts(files(&word("@txt"), &["a b.txt"], &["docs:txt".to_owned()])),
+            texts(files(
+                &word("@txt"),
+                &["a b.txt"],
+                &["docs:txt".to_owned()],
+                &[]
+            )),
             (0..4, vec!["@docs:txt".into(), "@\"a b.txt\"".into()])
+        );
+        let symbol = ProjectSymbol {
+            name: "total".to_owned(),
+            kind: "function".to_owned(),
+            path: "a b.rs".to_owned(),
+            line: 7,
+        };
+        let found = files(&word("@to"), &["to.rs"], &[], &[&symbol]);
+        let symbols = found.as_ref().unwrap().candidates[1..].to_vec();
+        assert_eq!(symbols[0].detail, "function a b.rs:7");
+        assert_eq!(
+            texts(found),
+            (0..3, vec!["@to.rs".into(), "@\"a b.rs\":7".into()])
         );
         let list = |folder: &str| {
             assert_eq!(folder, "src/");

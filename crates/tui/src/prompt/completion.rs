@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use super::candidates::{self, Candidate, Completion};
 use super::editor::Editor;
 use super::file_search::Find;
+use super::symbols::Symbols;
 use crate::command::Command;
 use osier_base::path;
 use osier_context::slash_parts;
-use osier_protocol::AddedCommand;
+use osier_protocol::{AddedCommand, ProjectSymbol};
 use osier_term::widgets::select::{Item, Select};
 use osier_term::widgets::textarea::{Position, TextArea};
 
@@ -54,6 +55,8 @@ pub(super) struct Completer {
     prompts: Vec<AddedCommand>,
     /// `server:uri` of what MCP servers have to read.
     resources: Vec<String>,
+    /// Symbols of the project.
+    symbols: Symbols,
     /// Slash commands of skills, templates and plugins.
     commands: Vec<AddedCommand>,
     offer: Option<Offer>,
@@ -92,6 +95,22 @@ impl Editor {
         self.completer.files = Some(files);
         // A selection in the list chooses among the shown items.
         if !self.is_choosing() {
+            self.offer_completion();
+        }
+    }
+
+    /// The search for symbols that the word at the cursor needs now.
+    pub fn wanted_symbols(&mut self) -> Option<(u64, String)> {
+        let before = self.area.before_cursor();
+        match candidates::word(before) {
+            candidates::Word::File { query, .. } => self.completer.symbols.want(query),
+            _ => None,
+        }
+    }
+
+    /// Takes the symbols of a search.
+    pub fn set_symbols(&mut self, request: u64, symbols: Arc<Vec<ProjectSymbol>>) {
+        if self.completer.symbols.take(request, symbols) && !self.is_choosing() {
             self.offer_completion();
         }
     }
@@ -205,7 +224,7 @@ impl Completer {
         if query.is_empty() {
             self.find = None;
             let first: Vec<&str> = files.iter().map(String::as_str).take(FIRST).collect();
-            let offered = candidates::files(word, &first, &self.resources);
+            let offered = candidates::files(word, &first, &self.resources, &[]);
             self.offer(offered);
             return None;
         }
@@ -215,7 +234,12 @@ impl Completer {
             before => Find::new(query, files, before),
         };
         find.go_on(moment());
-        let offered = candidates::files(word, &find.found(), &self.resources);
+        let offered = candidates::files(
+            word,
+            &find.found(),
+            &self.resources,
+            &self.symbols.of(query),
+        );
         self.find = Some(find);
         self.offer(offered);
         None
@@ -246,7 +270,12 @@ impl Completer {
         if !changed || chooses {
             return false;
         }
-        let offered = candidates::files(&word, &find.found(), &self.resources);
+        let offered = candidates::files(
+            &word,
+            &find.found(),
+            &self.resources,
+            &self.symbols.of(query),
+        );
         self.offer(offered);
         true
     }

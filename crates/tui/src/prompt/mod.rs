@@ -2,7 +2,7 @@
 //! conversation yet.
 
 pub(crate) mod attachments;
-mod candidates;
+pub(crate) mod candidates;
 mod completion;
 mod draw;
 pub(crate) mod editing;
@@ -14,6 +14,7 @@ mod modes;
 mod pending;
 mod queue;
 mod submit;
+mod symbols;
 
 use ratatui::layout::Rect;
 
@@ -27,10 +28,11 @@ use completion::Missing;
 pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
-use osier_protocol::{AddedCommand, Op};
+use osier_protocol::{AddedCommand, Op, ProjectSymbol};
 use osier_term::widgets::textarea::modal::EditorRequest;
 use pending::PendingPrompts;
 use queue::Queue;
+use std::sync::Arc;
 pub(crate) use submit::Submission;
 
 /// The prompt of a session.
@@ -158,6 +160,25 @@ impl Prompt {
     /// Offers completions for the word at the cursor; requests a list when it is first needed.
     fn offer_completion(&mut self, outbox: &mut Outbox) {
         request(self.editor.offer_completion(), outbox);
+        self.find_symbols(outbox);
+    }
+
+    /// Searches for the symbols that match the word at the cursor. One search runs at a time.
+    fn find_symbols(&mut self, outbox: &mut Outbox) {
+        if let Some((request, query)) = self.editor.wanted_symbols() {
+            outbox.send(Op::FindSymbols { request, query });
+        }
+    }
+
+    /// Offers the symbols of a search.
+    pub(crate) fn on_symbols(
+        &mut self,
+        request: u64,
+        symbols: &Arc<Vec<ProjectSymbol>>,
+        outbox: &mut Outbox,
+    ) {
+        self.editor.set_symbols(request, Arc::clone(symbols));
+        self.find_symbols(outbox);
     }
 
     /// Completes the word at the cursor.

@@ -100,6 +100,12 @@ const VIEWS: &[ToolView] = &[
         collapsed: Collapsed::Nothing,
     },
     ToolView {
+        name: "map",
+        subject: "path",
+        more: mapped,
+        collapsed: Collapsed::Start,
+    },
+    ToolView {
         name: "read",
         subject: "file_path",
         more: range,
@@ -164,6 +170,15 @@ fn pressed(arguments: &Value) -> String {
 fn in_file(arguments: &Value) -> String {
     let path = arguments.get("file_path").and_then(Value::as_str);
     path.map(|path| text::single_line(&format!(" in {path}")))
+        .unwrap_or_default()
+}
+
+/// What a map is narrowed to: ` for cart`.
+fn mapped(arguments: &Value) -> String {
+    let query = arguments.get("query").and_then(Value::as_str);
+    let query = query.filter(|query| !query.is_empty());
+    query
+        .map(|query| text::single_line(&format!(" for {query}")))
         .unwrap_or_default()
 }
 

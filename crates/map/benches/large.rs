@@ -1,0 +1,135 @@
+//! The map of a project with 100,000 files: `cargo bench -p osier-map`. It makes the files in `$TMPDIR`, and prints the
+//! wall time of a first map, of one in a new process, and of one in the same process.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use osier_base::atomic_file;
+use osier_map::{ProjectMap, Request};
+
+const FOLDERS: usize = 4000;
+const FILES: usize = 25;
+
+fn main() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().canonicalize().unwrap().join("project");
+    let store = place.path().join("maps");
+    let start = Instant::now();
+    let bytes = make(&root);
+    println!(
+        "{} files, {} MB, made in {:?}",
+        FOLDERS * FILES,
+        bytes >> 20,
+        start.elapsed()
+    );
+    let request = Request {
+        tokens: 2000,
+        ..Request::default()
+    };
+    let focus = Request {
+        focus: vec!["src/p7/m3/file_2.py".to_owned()],
+        ..request.clone()
+    };
+    let measure = |name: &str, request: &Request| {
+        let map = ProjectMap::of(&root, Some(&store));
+        let start = Instant::now();
+        let outline = map.outline(request, &|_| true);
+        let took = start.elapsed();
+        let text = outline.text();
+        let notices = outline.notices().join("; ");
+        println!(
+            "{name}: {took:?}, {} bytes, {} files shown [{notices}]",
+            text.len(),
+            outline.files.len()
+        );
+        map
+    };
+    let map = measure("cold", &request);
+    map.complete();
+    measure("warm, same process", &request);
+    measure("warm, with files of the conversation", &focus);
+    let start = Instant::now();
+    let found = map.symbols("total_12", 20, &|_| true).len();
+    println!("symbols: {:?}, {found} found", start.elapsed());
+    // Every other file is read again in a whole check.
+    let start = Instant::now();
+    map.complete();
+    println!("check of all files: {:?}", start.elapsed());
+    change(&root);
+    let start = Instant::now();
+    map.complete();
+    println!("check with 100 changed files: {:?}", start.elapsed());
+    std::thread::sleep(Duration::from_secs(2));
+    drop(map);
+    let map = measure("warm, stored index", &request);
+    map.complete();
+    let size = fs::read_dir(&store)
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len());
+    println!("stored index: {} MB", size.sum::<u64>() >> 20);
+}
+
+/// About 3 kB for each file, in five languages; the bytes of all.
+fn make(root: &Path) -> usize {
+    let mut bytes = 0;
+    for folder in 0..FOLDERS {
+        let path = root.join(format!("src/p{}/m{}", folder / 40, folder % 40));
+        fs::create_dir_all(&path).unwrap();
+        for file in 0..FILES {
+            let (name, text) = source(folder, file);
+            bytes += text.len();
+            atomic_file_free_write(&path.join(name), &text);
+        }
+    }
+    bytes
+}
+
+fn change(root: &Path) {
+    for folder in 0..100 {
+        let path = root.join(format!("src/p{folder}/m1"));
+        let (name, text) = source(folder * 40 + 1, 3);
+        atomic_file::write(&path.join(name), format!("{text}\n\n").as_bytes()).unwrap();
+    }
+}
+
+/// A plain write: making 100,000 files durable takes minutes.
+fn atomic_file_free_write(path: &Path, text: &str) {
+    use std::io::Write as _;
+    let mut file = fs::File::create(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+fn source(folder: usize, file: usize) -> (String, String) {
+    let mut text = String::new();
+    let used = |n: usize| (folder * 7 + file * 13 + n * n * 31) % (FOLDERS * FILES / 4);
+    let (open, close, end) = match file % 5 {
+        0 => ("pub fn", "(value: u32) -> u32 {", "}"),
+        1 => ("def", "(value):", ""),
+        2 => ("export function", "(value: number): number {", "}"),
+        3 => ("func", "(value int) int {", "}"),
+        _ => ("int", "(int value) {", "}"),
+    };
+    let ending = ["rs", "py", "ts", "go", "c"][file % 5];
+    for n in 0..12 {
+        let id = folder * FILES + file;
+        let comment = if file % 5 == 1 { "#" } else { "//" };
+        let _ = writeln!(
+            text,
+            "{comment} Adds up the values of the order and returns what is left of them."
+        );
+        let _ = writeln!(text, "{open} total_{id}_{n}{close}");
+        for call in 0..4 {
+            let other = used(n * 4 + call);
+            let _ = writeln!(
+                text,
+                "    local_value_{call} = total_{other}_{call}(value + {n})"
+            );
+        }
+        let _ = writeln!(text, "    return local_value_1 + local_value_2\n{end}\n");
+    }
+    (format!("file_{file}.{ending}"), text)
+}
