@@ -12,7 +12,10 @@ fn project() -> Home {
         let text = format!("fn part_{number}() {{ cart_total({number}); }}\n");
         home.file(&format!("part_{number}.rs"), text);
     }
-    home.file("cart.rs", "/// A sum.\npub fn cart_total(count: u32) -> u32 {\n    count\n}\n");
+    home.file(
+        "cart.rs",
+        "/// A sum.\npub fn cart_total(count: u32) -> u32 {\n    count\n}\n",
+    );
     home.file("secret.rs", "pub fn cart_secret() {}\n");
     home
 }

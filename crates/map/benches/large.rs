@@ -20,7 +20,12 @@ fn main() {
     let store = place.path().join("maps");
     let start = Instant::now();
     let bytes = make(&root);
-    println!("{} files, {} MB, made in {:?}", FOLDERS * FILES, bytes >> 20, start.elapsed());
+    println!(
+        "{} files, {} MB, made in {:?}",
+        FOLDERS * FILES,
+        bytes >> 20,
+        start.elapsed()
+    );
     let request = Request {
         tokens: 2000,
         ..Request::default()
@@ -36,7 +41,11 @@ fn main() {
         let took = start.elapsed();
         let text = outline.text();
         let notices = outline.notices().join("; ");
-        println!("{name}: {took:?}, {} bytes, {} files shown [{notices}]", text.len(), outline.files.len());
+        println!(
+            "{name}: {took:?}, {} bytes, {} files shown [{notices}]",
+            text.len(),
+            outline.files.len()
+        );
         map
     };
     let map = measure("cold", &request);
@@ -58,7 +67,9 @@ fn main() {
     drop(map);
     let map = measure("warm, stored index", &request);
     map.complete();
-    let size = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
+    let size = fs::read_dir(&store)
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len());
     println!("stored index: {} MB", size.sum::<u64>() >> 20);
 }
 
@@ -106,11 +117,17 @@ fn source(folder: usize, file: usize) -> (String, String) {
     for n in 0..12 {
         let id = folder * FILES + file;
         let comment = if file % 5 == 1 { "#" } else { "//" };
-        let _ = writeln!(text, "{comment} Adds up the values of the order and returns what is left of them.");
+        let _ = writeln!(
+            text,
+            "{comment} Adds up the values of the order and returns what is left of them."
+        );
         let _ = writeln!(text, "{open} total_{id}_{n}{close}");
         for call in 0..4 {
             let other = used(n * 4 + call);
-            let _ = writeln!(text, "    local_value_{call} = total_{other}_{call}(value + {n})");
+            let _ = writeln!(
+                text,
+                "    local_value_{call} = total_{other}_{call}(value + {n})"
+            );
         }
         let _ = writeln!(text, "    return local_value_1 + local_value_2\n{end}\n");
     }

@@ -25,7 +25,8 @@ impl Definition {
     pub(crate) fn of(text: &[u8], range: Range<usize>, kind: Kind) -> Option<Self> {
         let name = text.get(range).filter(|name| name.len() <= NAME_LIMIT)?;
         let name = std::str::from_utf8(name).ok()?;
-        let is_plain = !name.is_empty() && !name.chars().any(|char| char.is_control() || char == ' ');
+        let is_plain =
+            !name.is_empty() && !name.chars().any(|char| char.is_control() || char == ' ');
         is_plain.then(|| Self {
             name: name.to_owned(),
             kind,

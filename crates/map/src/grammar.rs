@@ -60,7 +60,12 @@ pub(crate) fn definitions(grammar: Grammar, text: &[u8]) -> Option<(Vec<Definiti
 }
 
 /// Walks without recursion, because the depth of the tree is the author's choice.
-fn collect(grammar: Grammar, cursor: &mut TreeCursor<'_>, text: &[u8], found: &mut Vec<Definition>) {
+fn collect(
+    grammar: Grammar,
+    cursor: &mut TreeCursor<'_>,
+    text: &[u8],
+    found: &mut Vec<Definition>,
+) {
     let mut depth = 0;
     if !cursor.goto_first_child() {
         return;
@@ -135,7 +140,9 @@ impl Grammar {
     }
 
     fn step(self, node: Node<'_>) -> Step {
-        use Kind::{Class, Constant, Enum, Function, Interface, Macro, Module, Struct, Trait, Type};
+        use Kind::{
+            Class, Constant, Enum, Function, Interface, Macro, Module, Struct, Trait, Type,
+        };
         let kind = node.kind();
         if kind == "ERROR" {
             return Step::Enter;

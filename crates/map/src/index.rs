@@ -97,8 +97,12 @@ impl Index {
         let start = format!("{folder}/");
         // `0` is the character after `/`.
         let end = format!("{folder}0");
-        let first = self.rows.partition_point(|row| self.path(row) < start.as_str());
-        let last = self.rows.partition_point(|row| self.path(row) < end.as_str());
+        let first = self
+            .rows
+            .partition_point(|row| self.path(row) < start.as_str());
+        let last = self
+            .rows
+            .partition_point(|row| self.path(row) < end.as_str());
         first..last.max(first)
     }
 
@@ -106,12 +110,20 @@ impl Index {
     pub(crate) fn push(&mut self, path: &str, definitions: &[u8], uses: &[u32], row: Row) {
         let is_full = self.definitions.len() + definitions.len() > DEFINITIONS
             || self.uses.len() + uses.len() > USES;
-        let (definitions, uses) = if is_full { (&[][..], &[][..]) } else { (definitions, uses) };
+        let (definitions, uses) = if is_full {
+            (&[][..], &[][..])
+        } else {
+            (definitions, uses)
+        };
         let row = Row {
             path: span(self.paths.len(), path.len()),
             definitions: span(self.definitions.len(), definitions.len()),
             uses: span(self.uses.len(), uses.len()),
-            state: if is_full { FileState::Skipped } else { row.state },
+            state: if is_full {
+                FileState::Skipped
+            } else {
+                row.state
+            },
             ..row
         };
         self.paths.push_str(path);

@@ -13,12 +13,20 @@ fn scanned(path: &str, text: &str) -> (Vec<String>, Vec<u32>) {
     let (mut uses, mut found) = (Vec::new(), Vec::new());
     let mut define = |definition| found.push(shown(&definition));
     let language = language(path);
-    scan(language, text.as_bytes(), &mut Seen::new(), &mut uses, &mut define);
+    scan(
+        language,
+        text.as_bytes(),
+        &mut Seen::new(),
+        &mut uses,
+        &mut define,
+    );
     (found, uses)
 }
 
 fn shown(definition: &Definition) -> String {
-    let Definition { name, kind, line, .. } = definition;
+    let Definition {
+        name, kind, line, ..
+    } = definition;
     format!("{line} {} {name}", kind.name())
 }
 
@@ -293,7 +301,11 @@ const SCANNED: &[(&str, &str, &[&str])] = &[
         "class Cart extends Base {\n  int total(int n) { return used_name; }\n}\n",
         &["1 class Cart", "2 function total"],
     ),
-    ("a.zig", "pub fn total(n: u8) u8 { return used_name; }\n", &["1 function total"]),
+    (
+        "a.zig",
+        "pub fn total(n: u8) u8 { return used_name; }\n",
+        &["1 function total"],
+    ),
 ];
 
 #[test]
@@ -336,8 +348,21 @@ fn hostile_files_end_and_are_bounded() {
     let open = "/*".to_owned() + &"x\n".repeat(1000);
     let many = (0..5000).fold(String::new(), |text, n| text + &format!("fn f{n}() {{}}\n"));
     let long = format!("fn {}() {{}}", "x".repeat(5000));
-    for text in [deep.as_str(), &open, "\"", "'", "'\\", "r#\"", "fn", "fn (", "\\", "--[["] {
-        for path in ["a.rs", "a.py", "a.ts", "a.go", "a.c", "A.java", "a.lua", "a.sh"] {
+    for text in [
+        deep.as_str(),
+        &open,
+        "\"",
+        "'",
+        "'\\",
+        "r#\"",
+        "fn",
+        "fn (",
+        "\\",
+        "--[[",
+    ] {
+        for path in [
+            "a.rs", "a.py", "a.ts", "a.go", "a.c", "A.java", "a.lua", "a.sh",
+        ] {
             assert_eq!(scanned(path, text).0, [""; 0], "{path}");
             if let Some(grammar) = language(path).grammar {
                 let _ = crate::grammar::definitions(grammar, text.as_bytes());

@@ -1,7 +1,7 @@
 //! The outline: which files are shown, with which of their symbols, in a budget.
 
-use std::fmt::Write as _;
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use osier_base::text::counted;
@@ -103,13 +103,17 @@ impl Outline {
         }
         if self.unread > 0 {
             let files = counted(grouped(self.unread), "source file is", "source files are");
-            notices.push(format!("{files} not read yet: call again for a complete map"));
+            notices.push(format!(
+                "{files} not read yet: call again for a complete map"
+            ));
         } else if self.is_checking {
             notices.push("ranks are of the last map; changes are being read".to_owned());
         }
         if self.is_cut {
             let limit = grouped(crate::walk::FILE_LIMIT);
-            notices.push(format!("the project has more than {limit} files; the others are missing"));
+            notices.push(format!(
+                "the project has more than {limit} files; the others are missing"
+            ));
         }
         notices
     }
@@ -181,7 +185,12 @@ impl Outliner<'_> {
             None => index.below(&self.request.path),
         };
         let mut boosts = self.boosts();
-        let words: Vec<String> = self.request.words.iter().map(|word| word.to_lowercase()).collect();
+        let words: Vec<String> = self
+            .request
+            .words
+            .iter()
+            .map(|word| word.to_lowercase())
+            .collect();
         let mut scores: Vec<(f32, usize)> = Vec::with_capacity(range.len());
         for number in range {
             let row = &index.rows[number];
@@ -196,9 +205,7 @@ impl Outliner<'_> {
             scores.push(((row.rank + boost) * weight(path) + matching, number));
         }
         let mut order: Vec<(f32, usize)> = scores;
-        order.sort_unstable_by(|one, other| {
-            other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
-        });
+        order.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         order.into_iter().map(|(_, number)| number).collect()
     }
 
@@ -342,9 +349,25 @@ fn lines(definitions: Vec<Definition>, text: &[u8]) -> Vec<Symbol> {
 /// Tests, examples and foreign code are less important than what they use.
 fn weight(path: &str) -> f32 {
     const LESS: &[&str] = &[
-        "test", "tests", "testing", "__tests__", "spec", "specs", "fixtures", "testdata", "examples",
-        "example", "benches", "bench", "vendor", "third_party", "node_modules", "generated", "dist",
-        "migrations", "docs",
+        "test",
+        "tests",
+        "testing",
+        "__tests__",
+        "spec",
+        "specs",
+        "fixtures",
+        "testdata",
+        "examples",
+        "example",
+        "benches",
+        "bench",
+        "vendor",
+        "third_party",
+        "node_modules",
+        "generated",
+        "dist",
+        "migrations",
+        "docs",
     ];
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_test = name.contains("_test.") || name.contains(".test.") || name.starts_with("test_");

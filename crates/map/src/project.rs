@@ -50,7 +50,8 @@ struct State {
 impl State {
     /// Whether the files were checked just now.
     fn is_fresh(&self) -> bool {
-        self.checked.is_some_and(|checked| checked.elapsed() < FRESH)
+        self.checked
+            .is_some_and(|checked| checked.elapsed() < FRESH)
     }
 }
 
@@ -66,7 +67,11 @@ impl ProjectMap {
         let is_same = |(of, at, _): &&(PathBuf, Option<PathBuf>, Weak<Self>)| {
             of == root && at.as_deref() == store
         };
-        if let Some(map) = maps.iter().find(is_same).and_then(|(_, _, map)| map.upgrade()) {
+        if let Some(map) = maps
+            .iter()
+            .find(is_same)
+            .and_then(|(_, _, map)| map.upgrade())
+        {
             return map;
         }
         let map = Arc::new(Self {
@@ -86,7 +91,11 @@ impl ProjectMap {
 
     /// The outline of the files that `may_show` accepts by their real paths. Blocks for three seconds at most the first
     /// time, and shortly afterwards.
-    pub fn outline(self: &Arc<Self>, request: &Request, may_show: &dyn Fn(&Path) -> bool) -> Outline {
+    pub fn outline(
+        self: &Arc<Self>,
+        request: &Request,
+        may_show: &dyn Fn(&Path) -> bool,
+    ) -> Outline {
         let (index, is_checking) = self.current(COLD);
         let parsed = |path: &str, version: Version| {
             let state = self.lock();
@@ -168,7 +177,10 @@ impl ProjectMap {
         }
     }
 
-    fn start_update<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn start_update<'a>(
+        self: &'a Arc<Self>,
+        mut state: MutexGuard<'a, State>,
+    ) -> MutexGuard<'a, State> {
         if !state.is_updating {
             let map = Arc::clone(self);
             let thread = std::thread::Builder::new().name("map".to_owned());
@@ -190,7 +202,11 @@ impl ProjectMap {
             let is_fresh = state.is_fresh();
             (old, state.parsed.clone(), is_fresh)
         };
-        let old = if parsed.is_empty() { old } else { Arc::new(with_parsed(&old, &parsed)) };
+        let old = if parsed.is_empty() {
+            old
+        } else {
+            Arc::new(with_parsed(&old, &parsed))
+        };
         let early = Instant::now() + EARLY;
         let mut publish = |index: Index| self.replace(Arc::new(index));
         let new = if is_fresh {
@@ -240,7 +256,9 @@ impl ProjectMap {
             state.parsed.clear();
         }
         for file in parsed {
-            state.parsed.insert(file.path, (file.version, file.definitions));
+            state
+                .parsed
+                .insert(file.path, (file.version, file.definitions));
         }
         drop(self.start_update(state));
     }

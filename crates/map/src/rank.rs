@@ -63,7 +63,9 @@ impl Names {
         }
         names.starts.push(names.files.len() as u32);
         for bucket in 0..=1_u64 << 16 {
-            let first = names.hashes.partition_point(|hash| u64::from(*hash) < bucket << 16);
+            let first = names
+                .hashes
+                .partition_point(|hash| u64::from(*hash) < bucket << 16);
             names.buckets.push(first as u32);
         }
         names

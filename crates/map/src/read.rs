@@ -61,8 +61,7 @@ fn open(root: &Path, path: &str) -> Option<File> {
 
 fn is_text(text: &[u8]) -> bool {
     let head = &text[..text.len().min(FIRST_LINE)];
-    !head[..head.len().min(1024)].contains(&0)
-        && (head.len() < FIRST_LINE || head.contains(&b'\n'))
+    !head[..head.len().min(1024)].contains(&0) && (head.len() < FIRST_LINE || head.contains(&b'\n'))
 }
 
 /// What a thread has read.
@@ -121,11 +120,7 @@ struct Tools {
 }
 
 /// Reads the files with these numbers.
-pub(crate) fn files(
-    root: &Path,
-    found: &[FoundFile],
-    numbers: &[usize],
-) -> Vec<Part> {
+pub(crate) fn files(root: &Path, found: &[FoundFile], numbers: &[usize]) -> Vec<Part> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut part = Part::default();
@@ -155,7 +150,11 @@ pub(crate) fn files(
 }
 
 /// The versions of the files with these numbers, in their order.
-pub(crate) fn versions(root: &Path, found: &[FoundFile], numbers: &[usize]) -> Vec<Option<Version>> {
+pub(crate) fn versions(
+    root: &Path,
+    found: &[FoundFile],
+    numbers: &[usize],
+) -> Vec<Option<Version>> {
     let size = numbers.len().div_ceil(threads()).max(CHUNK);
     let work = |part: &[usize]| -> Vec<Option<Version>> {
         let paths = part.iter().map(|number| found[*number].path.as_str());
@@ -188,7 +187,13 @@ pub(crate) fn definitions(language: &Language, text: &[u8]) -> Vec<Definition> {
                 found.push(definition);
             }
         };
-        scan(language, text, &mut Seen::new(), &mut Vec::new(), &mut define);
+        scan(
+            language,
+            text,
+            &mut Seen::new(),
+            &mut Vec::new(),
+            &mut define,
+        );
         osier_base::sort::by_key(&mut found, |definition| definition.line);
     }
     found.truncate(crate::definition::PER_FILE);

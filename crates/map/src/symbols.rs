@@ -95,14 +95,24 @@ mod tests {
 
     #[test]
     fn names_are_matched_exactly_then_by_start_then_inside() {
-        let names = ["CartItems", "Cart", "cart", "ShoppingCart", "carve_top", "Tart"];
+        let names = [
+            "CartItems",
+            "Cart",
+            "cart",
+            "ShoppingCart",
+            "carve_top",
+            "Tart",
+        ];
         let mut found: Vec<_> = names
             .iter()
             .filter_map(|name| Some((score(name.as_bytes(), b"cart")?, *name)))
             .collect();
         found.sort_by(|one, other| other.cmp(one));
         let found: Vec<_> = found.into_iter().map(|(_, name)| name).collect();
-        assert_eq!(found, ["cart", "Cart", "CartItems", "ShoppingCart", "carve_top"]);
+        assert_eq!(
+            found,
+            ["cart", "Cart", "CartItems", "ShoppingCart", "carve_top"]
+        );
         assert_eq!(score(b"anything", b"zz"), None);
     }
 }

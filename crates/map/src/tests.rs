@@ -65,9 +65,18 @@ fn request() -> Request {
 fn shop() -> Project {
     Project::new(&[
         ("src/app.rs", "fn main() { cart_total(parse_price()); }\n"),
-        ("src/core.rs", "pub fn unused_helper() {}\npub fn cart_total(x: u8) {}\npub struct CartItem {}\n"),
-        ("src/late.rs", "pub fn late_night() { cart_total(1); CartItem {}; }\n"),
-        ("src/price.rs", "/// Reads a price.\npub fn parse_price() -> u8 {\n    7\n}\n"),
+        (
+            "src/core.rs",
+            "pub fn unused_helper() {}\npub fn cart_total(x: u8) {}\npub struct CartItem {}\n",
+        ),
+        (
+            "src/late.rs",
+            "pub fn late_night() { cart_total(1); CartItem {}; }\n",
+        ),
+        (
+            "src/price.rs",
+            "/// Reads a price.\npub fn parse_price() -> u8 {\n    7\n}\n",
+        ),
         ("README.md", "# cart_total\n"),
     ])
 }
@@ -114,9 +123,15 @@ fn a_budget_cuts_symbols_and_files_and_says_so() {
     let project = shop();
     for (tokens, expected) in [
         (0, "[4 more files; narrow path or query]\n"),
-        (20, "src/core.rs\n  2 pub fn cart_total(x: u8) {}\n  +2\n[3 more files; narrow path or query]\n"),
+        (
+            20,
+            "src/core.rs\n  2 pub fn cart_total(x: u8) {}\n  +2\n[3 more files; narrow path or query]\n",
+        ),
     ] {
-        let text = project.outline(&Request { tokens, ..request() });
+        let text = project.outline(&Request {
+            tokens,
+            ..request()
+        });
         assert_eq!(text, expected, "{tokens}");
     }
 }
@@ -127,7 +142,11 @@ fn a_path_and_words_narrow_the_outline() {
     project.put("lib/other.py", "def cart_total(): pass\ndef run(): pass\n");
     let with = |path: &str, words: &[&str]| {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        project.outline(&Request { path: path.to_owned(), words, ..request() })
+        project.outline(&Request {
+            path: path.to_owned(),
+            words,
+            ..request()
+        })
     };
     let other = "lib/other.py\n  1 def cart_total(): pass\n  2 def run(): pass\n";
     assert_eq!(with("lib", &[]), other);
@@ -153,7 +172,11 @@ fn changes_deletions_and_renames_are_seen() {
     now();
     project.put("src/price.rs", "pub fn parse_amount() {}\n");
     fs::remove_file(project.root().join("src/late.rs")).unwrap();
-    fs::rename(project.root().join("src/app.rs"), project.root().join("src/main.rs")).unwrap();
+    fs::rename(
+        project.root().join("src/app.rs"),
+        project.root().join("src/main.rs"),
+    )
+    .unwrap();
     project.put("src/new.rs", "fn fresh() { parse_amount() }\n");
     assert_eq!(
         now(),
@@ -174,7 +197,10 @@ fn what_is_shown_is_current_even_if_the_index_is_not() {
     project.put("src/core.rs", "\n\npub fn cart_total() {}\n");
     fs::remove_file(project.root().join("src/price.rs")).unwrap();
     let text = map.outline(&request(), &|_| true).text();
-    assert!(text.contains("src/core.rs\n  3 pub fn cart_total() {}\n"), "{text}");
+    assert!(
+        text.contains("src/core.rs\n  3 pub fn cart_total() {}\n"),
+        "{text}"
+    );
     assert!(!text.contains("price.rs"), "{text}");
 }
 
@@ -205,22 +231,38 @@ fn wait_for(file: &Path) -> crate::index::Index {
 #[test]
 fn hostile_names_and_texts_are_harmless() {
     let project = Project::new(&[
-        ("a\n\u{1b}[2Jb.rs", "fn \u{1b}]0;x\u{7}evil() { /* \u{202e} */ }\n"),
+        (
+            "a\n\u{1b}[2Jb.rs",
+            "fn \u{1b}]0;x\u{7}evil() { /* \u{202e} */ }\n",
+        ),
         ("bin.rs", "fn binary() {}\0"),
         ("one_line.js", &"x".repeat(50_000)),
-        ("long.rs", &format!("fn long_name({}) {{}}\n", "a: u8, ".repeat(500))),
+        (
+            "long.rs",
+            &format!("fn long_name({}) {{}}\n", "a: u8, ".repeat(500)),
+        ),
     ]);
     project.put("huge.rs", &"fn huge() {}\n".repeat(100_000));
     let outside = tempfile::tempdir().unwrap();
     atomic_file::write(&outside.path().join("secret.rs"), b"fn secret() {}").unwrap();
     symlink(outside.path(), project.root().join("out")).unwrap();
-    symlink(outside.path().join("secret.rs"), project.root().join("link.rs")).unwrap();
+    symlink(
+        outside.path().join("secret.rs"),
+        project.root().join("link.rs"),
+    )
+    .unwrap();
     symlink("/dev/zero", project.root().join("zero.rs")).unwrap();
     let text = project.outline(&request());
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
-    assert!(!text.contains("secret") && !text.contains("huge()"), "{text}");
+    assert!(
+        !text.contains("secret") && !text.contains("huge()"),
+        "{text}"
+    );
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines.iter().all(|line| line.chars().count() < 160), "{text}");
+    assert!(
+        lines.iter().all(|line| line.chars().count() < 160),
+        "{text}"
+    );
     assert!(text.contains("a⏎^[[2Jb.rs\n"), "{text}");
     assert!(text.contains("  1 fn long_name(a: u8"), "{text}");
 }
@@ -233,7 +275,11 @@ fn ignored_hidden_and_refused_files_are_not_shown() {
     let map = project.map();
     let may_show = |path: &Path| !path.ends_with("core.rs");
     let outline = map.outline(&request(), &may_show);
-    let paths: Vec<&str> = outline.files.iter().map(|file| file.path.as_str()).collect();
+    let paths: Vec<&str> = outline
+        .files
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
     assert_eq!(paths, ["src/app.rs", "src/late.rs"]);
     let found = |query: &str| map.symbols(query, 5, &may_show).len();
     assert_eq!(found("cart_total"), 0);
@@ -246,14 +292,23 @@ fn symbols_are_found_by_a_part_of_their_name() {
     let map = project.map();
     let found = |query: &str| -> Vec<String> {
         let found = map.symbols(query, 3, &|_| true);
-        let shown = found
-            .iter()
-            .map(|found| format!("{} {} {}:{}", found.kind.name(), found.name, found.path, found.line));
+        let shown = found.iter().map(|found| {
+            format!(
+                "{} {} {}:{}",
+                found.kind.name(),
+                found.name,
+                found.path,
+                found.line
+            )
+        });
         shown.collect()
     };
     assert_eq!(
         found("cart"),
-        ["struct CartItem src/core.rs:3", "function cart_total src/core.rs:2"]
+        [
+            "struct CartItem src/core.rs:3",
+            "function cart_total src/core.rs:2"
+        ]
     );
     assert_eq!(found("prsprc"), ["function parse_price src/price.rs:2"]);
     assert_eq!(found(""), [""; 0]);

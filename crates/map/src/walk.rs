@@ -132,8 +132,6 @@ impl Drop for Visitor<'_> {
     fn drop(&mut self) {
         let found = std::mem::take(&mut self.found);
         let parts = self.shared.found.lock();
-        parts
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(found);
+        parts.unwrap_or_else(PoisonError::into_inner).push(found);
     }
 }

@@ -85,7 +85,17 @@ impl Rule {
     fn can_match(&self) -> bool {
         let lower = self.tool.to_lowercase();
         let is_built_in = osier_tools::all().any(|tool| tool.name == lower);
-        let is_about_files = ["read", "write", "edit", "apply_patch", "grep", "find", "ls", "map"].iter();
+        let is_about_files = [
+            "read",
+            "write",
+            "edit",
+            "apply_patch",
+            "grep",
+            "find",
+            "ls",
+            "map",
+        ]
+        .iter();
         let mut is_about_files = is_about_files.filter(|tool| self.is_about(tool));
         let pattern = self.pattern.as_deref().unwrap_or_default();
         (!is_built_in || lower == self.tool)

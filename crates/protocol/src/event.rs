@@ -3,9 +3,9 @@
 use crate::{
     About, Account, AddedCommand, BudgetState, CheckpointEvent, Client, CodeServerInfo,
     ContextPart, HookInfo, HookRun, IndexEvent, JobInfo, ModelInfo, PermissionMode, PluginKey,
-    ProjectMap, ProjectSymbol, Question, Review, Role, RuleInfo, SandboxMode, SearchHit, ServerInfo, SessionContents,
-    SessionInfo, SessionSummary, Spending, Stashed, Status, StoredMessage, StyledLine,
-    TerminalInfo, TerminalScreen, TodoList, TransferEvent, TreeEvent,
+    ProjectMap, ProjectSymbol, Question, Review, Role, RuleInfo, SandboxMode, SearchHit,
+    ServerInfo, SessionContents, SessionInfo, SessionSummary, Spending, Stashed, Status,
+    StoredMessage, StyledLine, TerminalInfo, TerminalScreen, TodoList, TransferEvent, TreeEvent,
 };
 use osier_agent::{Attachment, Coalesce, Output, Severity, ShellRun};
 use osier_base::parts::Parts;

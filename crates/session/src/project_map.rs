@@ -41,11 +41,7 @@ fn outline(
 }
 
 /// Publishes the symbols whose names match `query`.
-fn symbols(
-    workspace: Option<&Arc<Workspace>>,
-    emitter: &Emitter,
-    (request, query): (u64, String),
-) {
+fn symbols(workspace: Option<&Arc<Workspace>>, emitter: &Emitter, (request, query): (u64, String)) {
     read(workspace, emitter, move |workspace| {
         let found = workspace.map(|workspace| workspace.find_symbols(&query, SYMBOLS));
         let symbols = found.unwrap_or_default().into_iter().map(symbol);

@@ -11,13 +11,13 @@ use osier_map::{Outline, ProjectMap, Request, SymbolMatch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::BuiltIn;
 use super::arguments::{self, Refusal};
 use super::details::{MapDetails, to_value};
 use super::file_access::{FileTarget, FileUse};
 use super::spellings;
 use super::walk::Root;
 use super::workspace::Workspace;
-use super::BuiltIn;
 
 /// The name of the tool.
 pub(super) const NAME: &str = "map";
@@ -92,7 +92,9 @@ impl Maps {
     }
 
     fn mentioned(&self) -> MutexGuard<'_, Vec<String>> {
-        self.mentioned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.mentioned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -160,8 +162,12 @@ impl Workspace {
     /// Notes what a message of the user mentions: its files come first in maps.
     pub fn note_mentions(&self, message: &str) {
         let mut mentioned = self.maps.mentioned();
-        let words = message.split(|char: char| char.is_whitespace() || "\"'`()[]<>,;".contains(char));
-        let words = words.map(|word| word.trim_start_matches('@').trim_end_matches(['.', ':', '?', '!']));
+        let words =
+            message.split(|char: char| char.is_whitespace() || "\"'`()[]<>,;".contains(char));
+        let words = words.map(|word| {
+            word.trim_start_matches('@')
+                .trim_end_matches(['.', ':', '?', '!'])
+        });
         for word in words.filter(|word| word.contains(['.', '/'])).take(FOCUS) {
             // `src/a.rs:12` mentions `src/a.rs`.
             let path = word.split_once(':').map_or(word, |(path, _)| path);
@@ -222,7 +228,9 @@ impl Workspace {
         let root = self.map_root();
         let own = root.host.as_path();
         let may_show = self.map_filter(&root);
-        let words = query.split([' ', ',', '\n']).filter(|word| !word.is_empty());
+        let words = query
+            .split([' ', ',', '\n'])
+            .filter(|word| !word.is_empty());
         let words: Vec<String> = words.map(str::to_owned).collect();
         let outline_in = |folder: &Path| {
             let below = |path: &Path| {
@@ -265,10 +273,23 @@ mod tests {
     use super::super::testing::{Bench, text};
     use super::*;
 
+    async fn call(bench: &Bench, arguments: Value) -> ToolOutput {
+        let tool = MapTool::new(Arc::clone(&bench.workspace));
+        let cx = ToolContext {
+            call_id: "call".to_owned(),
+            cancel: tokio_util::sync::CancellationToken::new(),
+            updates: osier_agent::UpdateSink::discard(),
+        };
+        tool.run(arguments, cx).await
+    }
+
     fn bench() -> Bench {
         let bench = Bench::new();
         for (path, text) in [
-            ("src/cart.rs", "pub struct Cart;\npub fn cart_total() -> u32 {\n    7\n}\n"),
+            (
+                "src/cart.rs",
+                "pub struct Cart;\npub fn cart_total() -> u32 {\n    7\n}\n",
+            ),
             ("src/main.rs", "fn main() { cart_total(); }\n"),
             ("tests/it.py", "def test_it():\n    cart_total()\n"),
             ("notes.md", "cart_total\n"),
@@ -287,7 +308,7 @@ mod tests {
     #[tokio::test]
     async fn the_most_used_files_come_first() {
         let bench = bench();
-        let output = bench.run("map", json!({})).await;
+        let output = call(&bench, json!({})).await;
         assert_eq!(text(&output), format!("{CART}{MAIN}{TEST}"));
         let expected = MapDetails {
             path: bench.workspace.cwd().display().to_string(),
@@ -323,7 +344,7 @@ mod tests {
                 "`srk` does not exist; did you mean `src`?".to_owned(),
             ),
         ] {
-            let output = bench.run("map", arguments.clone()).await;
+            let output = call(&bench, arguments.clone()).await;
             assert_eq!(text(&output), expected, "{arguments}");
         }
     }
@@ -333,7 +354,7 @@ mod tests {
         let bench = bench();
         bench.run("read", json!({"file_path": "tests/it.py"})).await;
         bench.run("read", json!({"file_path": "src/main.rs"})).await;
-        let output = bench.run("map", json!({})).await;
+        let output = call(&bench, json!({})).await;
         assert_eq!(text(&output), format!("{CART}{MAIN}{TEST}"));
     }
 
@@ -341,11 +362,13 @@ mod tests {
     async fn files_that_the_user_mentions_come_first() {
         let bench = bench();
         let first = async || {
-            let output = bench.run("map", json!({"tokens": 60})).await;
+            let output = call(&bench, json!({"tokens": 60})).await;
             text(&output).lines().next().unwrap_or_default().to_owned()
         };
         assert_eq!(first().await, "src/cart.rs");
-        bench.workspace.note_mentions("Why does `./tests/it.py:3` fail?");
+        bench
+            .workspace
+            .note_mentions("Why does `./tests/it.py:3` fail?");
         bench.put("tests/it.py", "def test_it():\n    pass\n");
         assert_eq!(first().await, "tests/it.py");
     }
@@ -364,7 +387,7 @@ mod tests {
     #[tokio::test]
     async fn an_empty_folder_has_no_map() {
         let bench = Bench::new();
-        let output = bench.run("map", json!({})).await;
+        let output = call(&bench, json!({})).await;
         let expected = "no source files; hidden and ignored files were skipped\n";
         assert_eq!(text(&output), expected);
     }

@@ -19,7 +19,10 @@ const COLUMNS: Columns = Columns {
 
 /// Opens the map, which is read meanwhile.
 pub(crate) fn open(overlays: &mut Overlays, outbox: &mut Outbox) {
-    overlays.push(ID, picker(&[], "reading the project…", "Map of the project"));
+    overlays.push(
+        ID,
+        picker(&[], "reading the project…", "Map of the project"),
+    );
     outbox.send(Op::GetMap {
         request: 0,
         query: String::new(),
@@ -34,7 +37,11 @@ pub(crate) fn refresh(map: &ProjectMap, overlays: &mut Overlays) {
         "" => "Map of the project".to_owned(),
         notices => format!("Map of the project: {}", text::single_line(notices)),
     };
-    let picker = picker(&map.files, "no source files: hidden and ignored files are skipped", &title);
+    let picker = picker(
+        &map.files,
+        "no source files: hidden and ignored files are skipped",
+        &title,
+    );
     overlays::refresh(overlays, ID, picker);
 }
 

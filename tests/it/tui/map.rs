@@ -22,7 +22,10 @@ async fn the_map_shows_files_and_symbols_and_inserts_references() {
 #[tokio::test]
 async fn symbols_follow_the_files_after_an_at_sign() {
     let mut screen = project().await;
-    screen.type_text("fix @total").shows("function src/cart.rs:2").await;
+    screen
+        .type_text("fix @total")
+        .shows("function src/cart.rs:2")
+        .await;
     insta::assert_snapshot!("symbol_completion", screen.screen());
     screen.press("tab");
     assert_eq!(screen.editor(), "fix @src/cart.rs:2");

@@ -6,7 +6,8 @@ use super::App;
 use crate::command::{Category, Command, Run};
 use crate::tree::Tree;
 use crate::{
-    accounts, budget, code_servers, help, hooks, jobs, keymap, project_map, sessions, skills, tabs, terminals,
+    accounts, budget, code_servers, help, hooks, jobs, keymap, project_map, sessions, skills, tabs,
+    terminals,
 };
 use osier_agent::Op as AgentOp;
 use osier_term::component::Handled;

@@ -9,8 +9,8 @@ use crate::effect::Effect;
 use crate::presence::Presence;
 use crate::tree::TreeContext;
 use crate::{
-    about, accounts, checkpoints, compaction, context, fan, hooks, jobs, project_map, sessions, skills,
-    terminals, transfer, tree, usage,
+    about, accounts, checkpoints, compaction, context, fan, hooks, jobs, project_map, sessions,
+    skills, terminals, transfer, tree, usage,
 };
 use osier_agent::{AgentMessage, Event as AgentEvent, RunOutcome, Severity};
 use osier_base::text;

@@ -351,7 +351,12 @@ mod tests {
             (3..8, vec!["@src/main.rs".into()])
         );
         assert_eq!(
-            texts(files(&word("@txt"), &["a b.txt"], &["docs:txt".to_owned()], &[])),
+            texts(files(
+                &word("@txt"),
+                &["a b.txt"],
+                &["docs:txt".to_owned()],
+                &[]
+            )),
             (0..4, vec!["@docs:txt".into(), "@\"a b.txt\"".into()])
         );
         let symbol = ProjectSymbol {

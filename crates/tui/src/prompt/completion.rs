@@ -234,7 +234,12 @@ impl Completer {
             before => Find::new(query, files, before),
         };
         find.go_on(moment());
-        let offered = candidates::files(word, &find.found(), &self.resources, &self.symbols.of(query));
+        let offered = candidates::files(
+            word,
+            &find.found(),
+            &self.resources,
+            &self.symbols.of(query),
+        );
         self.find = Some(find);
         self.offer(offered);
         None
@@ -265,7 +270,12 @@ impl Completer {
         if !changed || chooses {
             return false;
         }
-        let offered = candidates::files(&word, &find.found(), &self.resources, &self.symbols.of(query));
+        let offered = candidates::files(
+            &word,
+            &find.found(),
+            &self.resources,
+            &self.symbols.of(query),
+        );
         self.offer(offered);
         true
     }

@@ -29,10 +29,10 @@ pub(crate) use editor::Editor;
 use osier_agent::{Attachment, RunOutcome, Severity, UserMessage};
 use osier_base::parts::Parts;
 use osier_protocol::{AddedCommand, Op, ProjectSymbol};
-use std::sync::Arc;
 use osier_term::widgets::textarea::modal::EditorRequest;
 use pending::PendingPrompts;
 use queue::Queue;
+use std::sync::Arc;
 pub(crate) use submit::Submission;
 
 /// The prompt of a session.

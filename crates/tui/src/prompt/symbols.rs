@@ -53,7 +53,8 @@ impl Symbols {
         }
         let is_same = query == self.found_for;
         let query = query.to_lowercase();
-        let matches = |symbol: &&ProjectSymbol| is_same || symbol.name.to_lowercase().contains(&query);
+        let matches =
+            |symbol: &&ProjectSymbol| is_same || symbol.name.to_lowercase().contains(&query);
         self.found.iter().filter(matches).collect()
     }
 }
