@@ -273,6 +273,16 @@ mod tests {
     use super::super::testing::{Bench, text};
     use super::*;
 
+    async fn call(bench: &Bench, arguments: Value) -> ToolOutput {
+        let tool = MapTool::new(Arc::clone(&bench.workspace));
+        let cx = ToolContext {
+            call_id: "call".to_owned(),
+            cancel: tokio_util::sync::CancellationToken::new(),
+            updates: osier_agent::UpdateSink::discard(),
+        };
+        tool.run(arguments, cx).await
+    }
+
     fn bench() -> Bench {
         let bench = Bench::new();
         for (path, text) in [
@@ -298,7 +308,7 @@ mod tests {
     #[tokio::test]
     async fn the_most_used_files_come_first() {
         let bench = bench();
-        let output = bench.run("map", json!({})).await;
+        let output = call(&bench, json!({})).await;
         assert_eq!(text(&output), format!("{CART}{MAIN}{TEST}"));
         let expected = MapDetails {
             path: bench.workspace.cwd().display().to_string(),
@@ -334,7 +344,7 @@ mod tests {
                 "`srk` does not exist; did you mean `src`?".to_owned(),
             ),
         ] {
-            let output = bench.run("map", arguments.clone()).await;
+            let output = call(&bench, arguments.clone()).await;
             assert_eq!(text(&output), expected, "{arguments}");
         }
     }
@@ -344,7 +354,7 @@ mod tests {
         let bench = bench();
         bench.run("read", json!({"file_path": "tests/it.py"})).await;
         bench.run("read", json!({"file_path": "src/main.rs"})).await;
-        let output = bench.run("map", json!({})).await;
+        let output = call(&bench, json!({})).await;
         assert_eq!(text(&output), format!("{CART}{MAIN}{TEST}"));
     }
 
@@ -352,7 +362,7 @@ mod tests {
     async fn files_that_the_user_mentions_come_first() {
         let bench = bench();
         let first = async || {
-            let output = bench.run("map", json!({"tokens": 60})).await;
+            let output = call(&bench, json!({"tokens": 60})).await;
             text(&output).lines().next().unwrap_or_default().to_owned()
         };
         assert_eq!(first().await, "src/cart.rs");
@@ -377,7 +387,7 @@ mod tests {
     #[tokio::test]
     async fn an_empty_folder_has_no_map() {
         let bench = Bench::new();
-        let output = bench.run("map", json!({})).await;
+        let output = call(&bench, json!({})).await;
         let expected = "no source files; hidden and ignored files were skipped\n";
         assert_eq!(text(&output), expected);
     }
