@@ -1,9 +1,12 @@
-// Shows a unified diff with line numbers, and highlights the changed part of replaced lines.
+// Shows a unified diff with line numbers and in colours, and marks the changed part of replaced lines.
 
 import { el } from "./dom.js";
+import { highlight } from "./markdown.js";
 
 /** Lines that are shown at first. */
 const INITIAL_LINES = 400;
+/** Longest line that is coloured, in characters. */
+const LONG_LINE = 2_000;
 
 /** Rows of a patch: `{kind, number, text, mark}`; `mark` is the changed range of the text. */
 export function rows(patch) {
@@ -68,10 +71,8 @@ const SPOKEN = { add: "added", del: "removed" };
 
 function row({ kind, number, text, mark }) {
   if (!(kind in SIGNS)) return el("div", { class: kind }, text);
-  const body = el("span", { class: "text" });
-  if (mark && mark[1] > mark[0])
-    body.append(text.slice(0, mark[0]), el("mark", {}, text.slice(...mark)), text.slice(mark[1]));
-  else body.append(text);
+  const body = el("span", { class: "text" }, text);
+  markText(body, mark);
   return el(
     "div",
     {
@@ -85,16 +86,69 @@ function row({ kind, number, text, mark }) {
   );
 }
 
-export function diff(patch) {
+/** Marks a range of the text of `body`, across its spans. */
+function markText(body, mark) {
+  let start = 0;
+  for (const part of mark && mark[1] > mark[0] ? [...body.childNodes] : []) {
+    const text = part.textContent;
+    const [from, to] = mark.map((place) => Math.min(Math.max(place - start, 0), text.length));
+    start += text.length;
+    if (from === to) continue;
+    const marked = el("mark", {}, text.slice(from, to));
+    const pieces = [text.slice(0, from), marked, text.slice(to)].filter(Boolean);
+    if (part.nodeType === Node.TEXT_NODE) part.replaceWith(...pieces);
+    else part.replaceChildren(...pieces);
+  }
+}
+
+/** Colours the rows of one side of a file. */
+async function colour(language, side) {
+  const lines = await highlight(
+    language,
+    side.map(({ text }) => text),
+  );
+  side.forEach(({ mark, node }, place) => {
+    const body = node?.querySelector(".text");
+    if (!lines?.[place] || !body) return;
+    body.replaceChildren(lines[place]);
+    markText(body, mark);
+  });
+}
+
+/**
+ * Colours the rows with the grammar for the name of their file; without it, they stay as they are. Removed lines are read by
+ * themselves, all others together.
+ */
+function colourRows(all, path) {
+  let name = path ?? "";
+  const sides = new Map();
+  for (const row of all) {
+    if (row.kind === "note" && !row.text.startsWith("\\")) name = row.text;
+    const language = /\.([\w+#-]+)$/.exec(name)?.[1];
+    if (!language || row.text.length > LONG_LINE) continue;
+    if (!(row.kind in SIGNS)) continue;
+    const key = `${name} ${row.kind === "del"}`;
+    if (!sides.has(key)) sides.set(key, { language, side: [] });
+    sides.get(key).side.push(row);
+  }
+  for (const { language, side } of sides.values()) colour(language, side).catch(() => {});
+}
+
+/** The view of a patch; `path` names its file if the patch does not. */
+export function diff(patch, path) {
   const all = rows(patch);
   const view = el(
     "div",
     { class: "diff", tabindex: "0", role: "region", "aria-label": "Changes" },
-    all.slice(0, INITIAL_LINES).map(row),
+    all.slice(0, INITIAL_LINES).map((one) => (one.node = row(one))),
   );
+  colourRows(all.slice(0, INITIAL_LINES), path);
   if (all.length > INITIAL_LINES) {
     const more = el("button", { class: "more", type: "button" }, `Show ${all.length - INITIAL_LINES} more lines`);
-    more.addEventListener("click", () => more.replaceWith(...all.slice(INITIAL_LINES).map(row)));
+    more.addEventListener("click", () => {
+      more.replaceWith(...all.slice(INITIAL_LINES).map((one) => (one.node = row(one))));
+      colourRows(all.slice(INITIAL_LINES), path);
+    });
     view.append(more);
   }
   return view;

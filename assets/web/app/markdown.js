@@ -19,7 +19,13 @@ const MIN_INTERVAL = 90;
 const cache = new Map();
 const CACHE_SIZE = 400;
 
+/** Footnotes of different texts have different ids. */
+let scopes = 0;
+const scopeOf = (target) => (target.dataset.scope ??= String(++scopes));
+
 function remember(text, html) {
+  // Its ids belong to one text of the page.
+  if (html.some((block) => block.includes("<div class=footnote"))) return;
   cache.set(text, html);
   if (cache.size > CACHE_SIZE) cache.delete(cache.keys().next().value);
 }
@@ -74,7 +80,7 @@ async function showPieces(target, text) {
     // Another text replaced this one.
     if (node.parentNode !== target) return;
     try {
-      const { html } = await api.markdown([{ text: node.textContent }]);
+      const { html } = await api.markdown([{ text: node.textContent, scope: scopeOf(target) }]);
       const rendered = block(html[0].blocks.join(""));
       rendered.classList.add("piece");
       node.replaceWith(rendered);
@@ -89,7 +95,7 @@ async function flush() {
   const batch = waiting;
   waiting = [];
   try {
-    const { html } = await api.markdown(batch.map(({ text }) => ({ text })));
+    const { html } = await api.markdown(batch.map(({ target, text }) => ({ text, scope: scopeOf(target) })));
     batch.forEach(({ target, text }, place) => {
       remember(text, html[place].blocks);
       target.replaceChildren(...html[place].blocks.map(block));
@@ -137,7 +143,9 @@ export class StreamingMarkdown {
       this.#dirty = false;
       const started = performance.now();
       try {
-        const { html } = await api.markdown([{ text: this.#text.slice(this.#finishedEnd), open: true }]);
+        const { html } = await api.markdown([
+          { text: this.#text.slice(this.#finishedEnd), open: true, scope: scopeOf(this.target) },
+        ]);
         if (!this.#ended) this.#update(html[0]);
       } catch {
         if (!this.#ended) this.#showPlain();
@@ -161,6 +169,29 @@ export class StreamingMarkdown {
     while (this.target.childNodes.length > this.#finished) this.target.lastChild.remove();
     this.target.append(el("div", { class: "block output" }, this.#text.slice(this.#finishedEnd)));
   }
+}
+
+/** Each of `lines` in colours, as nodes; `null` if the server does not know the language. */
+export async function highlight(language, lines) {
+  const text = lines.join("\n");
+  const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
+  const { html } = await api.markdown([{ text: `${fence}${language}\n${text}\n${fence}` }]);
+  const code = block(html[0].blocks.join("")).querySelector("code");
+  return code?.childElementCount ? splitLines(code, lines.length) : null;
+}
+
+/** The lines of an element as fragments. A span of several lines becomes one for each. */
+function splitLines(code, count) {
+  const lines = [document.createDocumentFragment()];
+  for (const node of code.childNodes)
+    node.textContent.split("\n").forEach((text, place) => {
+      if (place > 0) lines.push(document.createDocumentFragment());
+      if (!text) return;
+      const copy = node.cloneNode();
+      copy.textContent = text;
+      lines.at(-1).append(copy);
+    });
+  return lines.slice(0, count);
 }
 
 /** Adds a copy button to code blocks, with one listener for all of them. */

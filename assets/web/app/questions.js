@@ -111,7 +111,7 @@ function heading({ title, origin, subject }, later) {
 
 function subject(about) {
   if (!about) return null;
-  if (about.type === "diff") return diff(about.diff);
+  if (about.type === "diff") return diff(about.diff, about.path);
   if (about.type === "markdown") {
     const node = el("div", { class: "prose plan", tabindex: "0" });
     show(node, about.text);

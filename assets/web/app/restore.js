@@ -97,7 +97,7 @@ function file({ path, kind, byHand, obstacle }, diffs) {
     "toggle",
     () =>
       diffs().then(
-        (found) => body.replaceChildren(found.get(path) ? diff(found.get(path)) : el("p", { class: "hint" }, "No text changes.")),
+        (found) => body.replaceChildren(found.get(path) ? diff(found.get(path), path) : el("p", { class: "hint" }, "No text changes.")),
         showError,
       ),
     { once: true },

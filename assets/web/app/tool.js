@@ -168,7 +168,7 @@ export class ToolView {
         el("p", { class: "progress" }, `Auto review (${review.model}): ${REVIEWED[review.decision]}: ${review.reason}`),
       );
     if (call.line && !call.result) parts.push(el("p", { class: "progress" }, call.line));
-    if (details.diff && call.state === "good") parts.push(diff(details.diff));
+    if (details.diff && call.state === "good") parts.push(diff(details.diff, call.arguments?.file_path));
     else if (call.screen !== undefined) parts.push(pre(call.screen, "Screen of the terminal"));
     else if (call.result) parts.push(pre(resultText(call.result), "Output"));
     else if (call.output) parts.push(pre(call.output, "Output"));

@@ -41,6 +41,9 @@ struct MarkdownText {
     /// The text is still growing.
     #[serde(default)]
     open: bool,
+    /// Separates the footnotes of different texts on one page.
+    #[serde(default)]
+    scope: String,
 }
 
 /// The response of `POST /api/markdown`: one entry for each text, in order.
@@ -121,26 +124,26 @@ impl MarkdownText {
             return self.render_open(highlighter);
         }
         RenderedText {
-            blocks: vec![prose(highlighter, &self.text, "")],
+            blocks: vec![prose(highlighter, &self.text, &self.scope)],
             finished: 1,
             taken: self.text.encode_utf16().count(),
         }
     }
 
     fn render_open(&self, highlighter: &mut dyn Highlighter) -> RenderedText {
-        let text = self.text.as_str();
+        let (text, scope) = (self.text.as_str(), self.scope.as_str());
         let finished = finished(text);
         let open_start = finished.last().map_or(0, |block| block.end);
         let mut blocks: Vec<String> = finished
             .iter()
-            .map(|block| prose(highlighter, &text[block.clone()], ""))
+            .map(|block| prose(highlighter, &text[block.clone()], scope))
             .collect();
         let open = &text[open_start..];
         if !open.trim().is_empty() {
             blocks.push(if open.len() > MAX_HIGHLIGHTED_OPEN {
-                prose(&mut *PlainThemes.highlighter(), open, "")
+                prose(&mut *PlainThemes.highlighter(), open, scope)
             } else {
-                prose(highlighter, open, "")
+                prose(highlighter, open, scope)
             });
         }
         RenderedText {
@@ -190,8 +193,8 @@ mod tests {
     }
 
     fn render_with(highlighter: &mut SyntaxHighlighter, text: &str, open: bool) -> RenderedText {
-        let text = text.to_owned();
-        MarkdownText { text, open }.render(highlighter)
+        let (text, scope) = (text.to_owned(), "1".to_owned());
+        MarkdownText { text, open, scope }.render(highlighter)
     }
 
     /// The final HTML of a client that sends a request after every character of `text`.

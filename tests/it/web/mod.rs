@@ -152,6 +152,11 @@ fn slash_commands_work_or_say_why_not() {
 }
 
 #[test]
+fn diffs_have_the_colours_of_their_language_and_footnotes_their_own_ids() {
+    run_script("diff");
+}
+
+#[test]
 fn many_tool_calls_are_grouped() {
     run_script("groups");
 }

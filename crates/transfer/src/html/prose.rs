@@ -88,8 +88,11 @@ impl Page<'_> {
                 self.html.push_str(mark);
             }
             Event::FootnoteReference(name) => {
-                let text = escape_clean(&name);
-                let _ = write!(self.html, "<sup>[{text}]</sup>");
+                let (scope, name) = (escape(self.scope), escape_clean(&name));
+                let _ = write!(
+                    self.html,
+                    "<sup><a href=\"#f-{scope}-{name}\">[{name}]</a></sup>"
+                );
             }
         }
     }
