@@ -79,6 +79,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "compaction",
     "keymap",
     "help",
+    "guide",
     "mcp",
     "models",
     "mouse",
