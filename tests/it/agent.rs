@@ -391,11 +391,9 @@ async fn rate_limit_waits_for_retry_after() {
             "turn 1",
             "  answer",
             "  text lost words",
-            "  retracted",
             "  retry 1/5 in 20000 ms after rate_limit",
-            "  answer",
-            "  retracted",
             "  retry 2/5 in 3000 ms after rate_limit",
+            "  retracted",
             "  answer",
             "  text here",
             "  stored assistant: here",
@@ -461,6 +459,60 @@ async fn retry_wait_can_be_interrupted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn interrupt_of_a_retry_wait_stores_the_partial_answer() {
+    let script = Script::new().turn(|turn| turn.text("half").fail(rate_limit(Some(60_000))));
+    let mut stage = AgentSetup::new().script(script).start();
+    stage.agent.send(user("go"));
+    stage
+        .until(|event| matches!(event, Event::RetryScheduled { .. }))
+        .await;
+    let waiting = stage.agent.state();
+    assert_eq!(
+        waiting.partial.map(|partial| partial.text()),
+        Some("half".into())
+    );
+    stage.agent.abort();
+    let events = stage.settled().await;
+    assert_eq!(
+        outline(&quiet(&events)),
+        [
+            "  stored assistant: half",
+            "turn 1 aborted",
+            "agent end interrupted",
+            "settled interrupted"
+        ]
+    );
+    let left = stage.agent.state();
+    let AgentMessage::Assistant(partial) = &*left.messages[1] else {
+        panic!("no answer was kept");
+    };
+    assert_eq!(partial.stop_reason, StopReason::Aborted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn partial_answer_is_stored_when_the_retries_end_without_another() {
+    let script = Script::new()
+        .turn(|turn| turn.text("half").fail(overloaded()))
+        .turn(|turn| turn.fail(rate_limit(None)).repeat());
+    let ran = AgentSetup::new().script(script).max_retries(2).run().await;
+    assert_eq!(ran.stage.conversation(), ["user: hello", "assistant: half"]);
+    let story = ran.story();
+    assert!(!story.contains(&"  retracted".to_owned()), "{story:?}");
+    let left = ran.stage.agent.state();
+    let AgentMessage::Assistant(partial) = &*left.messages[1] else {
+        panic!("no answer was kept");
+    };
+    assert_eq!(partial.stop_reason, StopReason::Error);
+    assert_eq!(partial.error_message.as_deref(), Some("slow down"));
+    assert_eq!(
+        ran.outcome(),
+        RunOutcome::Failed {
+            status: rate_limit(None)
+        }
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn fallback_model_is_tried_before_waiting() {
     let first = Script::new().turn(|turn| turn.text("half").fail(overloaded()).repeat());
     let second = Script::new().turn(|turn| turn.text("from the second"));
@@ -475,8 +527,8 @@ async fn fallback_model_is_tried_before_waiting() {
         [
             "  answer",
             "  text half",
-            "  retracted",
             "  switch test/one to other/two after model_error",
+            "  retracted",
             "  answer",
             "  text from the second",
             "  stored assistant: from the second",

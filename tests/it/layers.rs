@@ -81,6 +81,7 @@ const SCREEN_LAYERS: &[&str] = &[
     "compaction",
     "keymap",
     "help",
+    "guide",
     "mcp",
     "models",
     "mouse",

@@ -352,12 +352,12 @@ async fn rate_limit_waits_and_discards_the_partial_answer() {
     assert_eq!(started.elapsed(), Duration::from_secs(7));
     assert_eq!(result.messages.len(), 2);
     assert_eq!(result.answer().as_deref(), Some("whole"));
-    until(&mut events, |event| {
-        matches!(event, Event::MessageRetracted { .. })
-    })
-    .await;
     let scheduled = until(&mut events, |event| {
         matches!(event, Event::RetryScheduled { .. })
+    })
+    .await;
+    until(&mut events, |event| {
+        matches!(event, Event::MessageRetracted { .. })
     })
     .await;
     assert_eq!(

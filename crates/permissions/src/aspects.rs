@@ -287,17 +287,26 @@ impl Aspects {
         }
     }
 
+    /// A rule for each part of a command line, by the start of its command. A part that writes a file has none.
+    fn starts(&self) -> Vec<String> {
+        let mut starts = Vec::new();
+        for aspect in self.list.iter().filter(|_| !self.unclear) {
+            let What::Command(words, _) = &aspect.what else {
+                return Vec::new();
+            };
+            let start = programs::prefix(words);
+            let rule = start.map(|start| format!("bash({} *)", literal(&start)));
+            starts.extend(rule.filter(|rule| !starts.contains(rule)));
+        }
+        starts
+    }
+
     /// Rules that the user can save for the call of `tool`, the narrowest first.
     pub(super) fn patterns(&self, tool: &str, cwd: &Path) -> Vec<String> {
         let mut patterns = Vec::new();
         if let Some(command) = &self.command {
             patterns.push(format!("bash({})", literal(command)));
-            if let ([Aspect { what, .. }], false) = (self.list.as_slice(), self.unclear)
-                && let What::Command(words, _) = what
-                && let Some(start) = programs::prefix(words)
-            {
-                patterns.push(format!("bash({} *)", literal(&start)));
-            }
+            patterns.extend(self.starts());
             patterns.retain(|pattern| can_be_offered(pattern));
             return patterns;
         }
@@ -364,4 +373,29 @@ fn target_of(text: &str, cwd: &Path) -> What {
 /// Whether it is unknown which file the word names.
 fn is_unknown(word: &Word, moved: bool) -> bool {
     !word.is_fixed() || (moved && !word.text.starts_with(['/', '~']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_a_command_line_can_be_allowed() {
+        let cwd = Path::new("/w");
+        let offers = |command: &str| Aspects::of_command(command, cwd).patterns("bash", cwd);
+        assert_eq!(
+            offers("git status && cargo build"),
+            [
+                "bash(git status && cargo build)",
+                "bash(git status *)",
+                "bash(cargo build *)"
+            ]
+        );
+        assert_eq!(
+            offers("git log && git log -p"),
+            ["bash(git log && git log -p)", "bash(git log *)"]
+        );
+        // A part that writes a file is not covered by a rule for its command.
+        assert_eq!(offers("git log > a"), ["bash(git log > a)"]);
+    }
 }

@@ -175,10 +175,13 @@ impl Facts {
             }
             return;
         };
-        self.last_timestamp = milliseconds(&glance.timestamp).or(self.last_timestamp);
+        // A new name is no use of the session.
         if glance.kind == "session_info" {
             self.name = glance.name;
-        } else if let Some(message) = glance.message.filter(|message| message.role == "user") {
+            return;
+        }
+        self.last_timestamp = milliseconds(&glance.timestamp).or(self.last_timestamp);
+        if let Some(message) = glance.message.filter(|message| message.role == "user") {
             self.first_prompt = message.text.as_deref().map(shorten);
         }
     }
@@ -236,6 +239,19 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_name_is_no_use_of_the_session() {
+        let message = r#"{"type":"message","timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","text":"go"}}"#;
+        let named =
+            r#"{"type":"session_info","timestamp":"2026-01-02T10:00:00.000Z","name":"first"}"#;
+        let facts = Facts::of(format!("{message}\n{named}").as_bytes(), b"");
+        assert_eq!(facts.name.as_deref(), Some("first"));
+        assert_eq!(
+            facts.last_timestamp,
+            milliseconds("2026-01-01T10:00:00.000Z")
+        );
+    }
 
     #[test]
     fn prompt_is_cut_between_characters_and_escapes() {

@@ -62,6 +62,11 @@ pub enum Token {
 }
 
 impl Token {
+    /// Its name in theme files.
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
     /// Every token with its name in theme files, in enum order.
     pub const ALL: &[(Self, &str)] = &[
         (Self::Text, "text"),

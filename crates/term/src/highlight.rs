@@ -63,9 +63,10 @@ const SCOPES: &[(&str, Token)] = &[
     ("keyword", Token::SyntaxKeyword),
     ("keyword.operator", Token::SyntaxOperator),
     ("keyword.operator.word", Token::SyntaxKeyword),
-    ("markup.deleted", Token::DiffRemoved),
+    ("markup.deleted", Token::Error),
     ("markup.heading", Token::SyntaxFunction),
-    ("markup.inserted", Token::DiffAdded),
+    // The tokens of a diff may have a background only.
+    ("markup.inserted", Token::Success),
     ("markup.raw", Token::SyntaxString),
     ("markup.underline.link", Token::SyntaxType),
     ("meta.annotation", Token::SyntaxAttribute),

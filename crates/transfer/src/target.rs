@@ -42,7 +42,8 @@ impl Target {
             .rand_bytes(12)
             .permissions(Permissions::from_mode(FILE_MODE))
             .tempfile_in(folder)
-            .map_err(|error| TransferError::io("write", &path, error))?;
+            // Its text names the temporary file.
+            .map_err(|error| TransferError::io("write", &path, error.kind().into()))?;
         // Other processes sweep files of this name that are not locked.
         let _ = file.as_file().try_lock();
         Ok(Self {

@@ -14,6 +14,9 @@ use osier_term::widgets::spinner;
 /// How long a toast stays.
 pub(crate) const TOAST_TIME: Duration = Duration::from_secs(4);
 
+/// How long a toast stays even if a key is pressed.
+const READ_TIME: Duration = Duration::from_millis(1500);
+
 /// Columns of a time, to align the text after it.
 const TIME_COLUMNS: usize = 5;
 
@@ -169,6 +172,12 @@ impl Activity {
         [toast, tick].into_iter().flatten().min()
     }
 
+    /// The user goes on: a notice that was long enough on the screen to be read disappears.
+    pub(crate) fn dismiss_toast(&mut self, now: Instant) {
+        self.toast
+            .take_if(|toast| now + TOAST_TIME >= toast.until + READ_TIME);
+    }
+
     pub(crate) fn clear_toast(&mut self) {
         self.toast = None;
     }
@@ -200,8 +209,8 @@ impl Activity {
         Some(Row::new(sentence(&text, token)))
     }
 
-    /// The row at `now`, with `right` at its right edge.
-    pub(crate) fn row(&self, now: Instant, width: u16, right: Option<&str>) -> Row {
+    /// The row at `now`, with `right` at its right edge. `asks`: a question waits for the user.
+    pub(crate) fn row(&self, now: Instant, width: u16, right: Option<&str>, asks: bool) -> Row {
         let mut row = Row::default();
         if let Some(since) = self.since() {
             let elapsed = now.saturating_duration_since(since);
@@ -211,10 +220,10 @@ impl Activity {
                 spinner::frame(elapsed)
             };
             if self.linear {
-                row.push(self.words(), Token::Working);
+                row.push(self.words(asks), Token::Working);
             } else {
                 row.push(mark, Token::Working);
-                self.label(since, elapsed, &mut row);
+                self.label(since, elapsed, asks, &mut row);
             }
         }
         if let Some(toast) = self.toast.as_ref().filter(|toast| toast.until > now) {
@@ -261,9 +270,10 @@ impl Activity {
     }
 
     /// The same without anything that counts.
-    fn words(&self) -> String {
+    fn words(&self, asks: bool) -> String {
         match &self.work {
             Work::Idle => String::new(),
+            Work::Working { .. } if asks => "Waiting for you, esc to interrupt ".to_owned(),
             Work::Working { .. } => "Working, esc to interrupt ".to_owned(),
             Work::Shell { .. } => "Running, esc to stop ".to_owned(),
             Work::Retrying {
@@ -275,11 +285,16 @@ impl Activity {
         }
     }
 
-    fn label(&self, since: Instant, elapsed: Duration, row: &mut Row) {
+    fn label(&self, since: Instant, elapsed: Duration, asks: bool, row: &mut Row) {
         match &self.work {
             Work::Idle => {}
             Work::Working { .. } => {
-                row.push(" Working · esc to interrupt · ", Token::Muted);
+                let state = if asks {
+                    " Waiting for you · esc to interrupt · "
+                } else {
+                    " Working · esc to interrupt · "
+                };
+                row.push(state, Token::Muted);
                 row.push(time(elapsed), Token::Working);
             }
             Work::Shell { .. } => {
@@ -332,4 +347,30 @@ fn clip(mut row: Row, width: usize) -> Row {
         }
     }
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_removes_a_notice_that_could_be_read() {
+        let mut activity = Activity::default();
+        let now = Instant::now();
+        activity.toast("done", false, now);
+        activity.dismiss_toast(now + READ_TIME / 2);
+        assert!(activity.has_toast(now + READ_TIME / 2));
+        activity.dismiss_toast(now + READ_TIME);
+        assert!(!activity.has_toast(now + READ_TIME));
+    }
+
+    #[test]
+    fn the_status_says_that_a_question_waits() {
+        let mut activity = Activity::new(true);
+        let now = Instant::now();
+        activity.begin(now);
+        let text = |asks: bool| activity.row(now, 60, None, asks).text();
+        assert_eq!(text(true), "· Waiting for you · esc to interrupt · 0s");
+        assert_eq!(text(false), "· Working · esc to interrupt · 0s");
+    }
 }

@@ -99,4 +99,8 @@ pub enum TabRequest {
     Show(usize),
     /// Close the tab with this number; its session stays stored.
     Close(usize),
+    /// Close this tab: its session could not be opened.
+    Abandon { message: String },
+    /// Report the tabs to the shown one.
+    Report,
 }

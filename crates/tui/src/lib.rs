@@ -21,6 +21,7 @@ mod context;
 mod effect;
 mod fan;
 mod footer;
+mod guide;
 mod help;
 mod hooks;
 mod jobs;

@@ -1,6 +1,6 @@
 //! The start page of an empty session: the current model, the first keys, and three things to try.
 
-use osier_protocol::{KeyState, ModelInfo};
+use osier_protocol::{KeyState, ModelInfo, PermissionMode};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
@@ -8,7 +8,7 @@ use osier_term::wrap::Wrap;
 /// Keys and prefixes, two per row where there is room.
 const KEYS: &[(&str, &str)] = &[
     ("/", "commands"),
-    ("@", "files"),
+    ("@", "name a file"),
     ("!", "run a command"),
     ("!!", "run, hidden from the model"),
     ("ctrl+l", "models"),
@@ -23,7 +23,10 @@ const TO_TRY: &[(&str, &str)] = &[
         "explain how this project is built",
         "reads files, changes nothing",
     ),
-    ("@FILE what can fail here?", "attaches a file"),
+    (
+        "@FILE what can fail here?",
+        "names a file, which the model reads",
+    ),
     ("/theme, /keymap, /settings", "customize osier"),
 ];
 
@@ -31,9 +34,14 @@ const TO_TRY: &[(&str, &str)] = &[
 const TRY: usize = 35;
 
 /// The page, for the model that is chosen: of a screen with few rows what matters most.
-pub(super) fn rows(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Row> {
+pub(super) fn rows(
+    width: u16,
+    height: u16,
+    model: Option<&ModelInfo>,
+    permissions: PermissionMode,
+) -> Vec<Row> {
     for with_prompts in [true, false] {
-        let page = page(width, model, with_prompts);
+        let page = page(width, model, permissions, with_prompts);
         if page.len() <= usize::from(height) {
             return page;
         }
@@ -60,7 +68,12 @@ pub(super) fn rows(width: u16, height: u16, model: Option<&ModelInfo>) -> Vec<Ro
 }
 
 /// All of it, or all but what to begin with.
-fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
+fn page(
+    width: u16,
+    model: Option<&ModelInfo>,
+    permissions: PermissionMode,
+    with_prompts: bool,
+) -> Vec<Row> {
     let bold = Face::from(Token::Title).emphasised(Emphasis::BOLD);
     let title = vec![
         Span::new("  osier ", bold),
@@ -77,6 +90,9 @@ fn page(width: u16, model: Option<&ModelInfo>, with_prompts: bool) -> Vec<Row> {
         let (text, token) = works(model);
         wrap.sentences(&text, token, &mut rows);
     }
+    let (name, meaning) = (permissions.name(), permissions.meaning());
+    let text = format!("Permission mode {name}: {meaning}. alt+p changes it.");
+    wrap.text(&text, Token::Muted, &mut rows);
     rows.push(Row::default());
     let columns = if width < 72 { 1 } else { 2 };
     for entries in KEYS.chunks(columns) {
@@ -133,9 +149,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_page_names_the_permission_mode() {
+        let rows = rows(80, 40, None, PermissionMode::Yolo);
+        let expected = "  Permission mode yolo: run everything unless denied. alt+p changes it.";
+        assert!(rows.iter().any(|row| row.text() == expected));
+    }
+
+    #[test]
     fn nothing_is_cut_on_a_small_screen() {
         let text = |height| -> Vec<String> {
-            let rows = rows(40, height, None);
+            let rows = rows(40, height, None, PermissionMode::Ask);
             rows.iter().map(Row::text).collect()
         };
         assert!(text(40).len() > 12);

@@ -35,6 +35,7 @@ async fn judgements_are_shown_at_their_calls() {
         .await;
     screen.send("/permissions auto").shows("auto review").await;
     screen.send("build it").shows("Run this command?").await;
+    screen.press("esc");
     screen.shows("asked: it is unclear").await;
     insta::assert_snapshot!("auto_review", screen.styled());
     screen.press("alt+a");

@@ -106,6 +106,39 @@ async fn review_of_hunks_is_sent_to_the_model() {
 }
 
 #[tokio::test]
+async fn review_that_is_not_sent_stays_with_its_range() {
+    let reviewed = script().turn(|turn| turn.text("Understood."));
+    let mut screen = Screen::new(110, 20).script(reviewed).start().await;
+    screen.send("make").settled().await;
+    screen.send("change").settled().await;
+    screen.send("/diff last").shows("2 files changed").await;
+    screen.press("tab").shows("LINE 3").await;
+    screen.press("x c").type_text("why fifty?").press("enter");
+    let review = "1 rejected · 1 comment";
+    screen.shows(review).await;
+    // Another range has its own review.
+    screen
+        .press("s")
+        .shows("3 files changed since the session start")
+        .await;
+    assert!(!screen.screen().contains(review), "{}", screen.screen());
+    screen.press("esc").send("/diff last").shows(review).await;
+    screen.press("esc");
+    let kept = format!("review not sent yet: {review}");
+    assert!(screen.screen().contains(&kept), "{}", screen.screen());
+    screen
+        .send("/diff last")
+        .shows("since the last prompt")
+        .await;
+    assert!(screen.screen().contains(review), "{}", screen.screen());
+    screen.press("S").shows("Understood.").await;
+    screen.settled().await;
+    // What was sent is not shown again.
+    screen.send("/diff").shows("since the session start").await;
+    assert!(!screen.screen().contains("1 comment"));
+}
+
+#[tokio::test]
 async fn reverting_a_change_keeps_other_comments() {
     let mut screen = Screen::new(100, 20).script(script()).start().await;
     screen.send("make").settled().await;

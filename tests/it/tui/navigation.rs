@@ -215,7 +215,7 @@ async fn jump_to_calls_errors_and_edits() {
     screen.send("go").settled().await;
     screen.press("alt+v E");
     assert!(
-        screen.row(1).starts_with("● bash exit 3"),
+        screen.row(1).starts_with("✗ bash exit 3"),
         "{}",
         screen.screen()
     );

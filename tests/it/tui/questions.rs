@@ -109,7 +109,7 @@ async fn long_pattern_and_choice_count_what_is_cut() {
     let shown = screen.press("alt+a").screen();
     assert_eq!(
         row(&shown, "in this project"),
-        "p Allow bash(… +109 characters always in this project"
+        "p Allow in this project: bash(rm aaa… +103 characters"
     );
     screen.press("y");
     closed(&mut screen).await;
@@ -156,6 +156,45 @@ async fn keys_before_the_dialog_is_drawn_do_not_answer() {
     screen.type_text("y");
     assert!(!next.is_finished());
     assert_eq!(screen.editor(), "yyy");
+}
+
+#[tokio::test]
+async fn question_opens_above_an_empty_editor_and_the_next_one_follows() {
+    let mut screen = start().await;
+    let first = asked(&mut screen, permission()).await;
+    let second = asked(&mut screen, permission()).await;
+    assert!(screen.screen().contains("Allow once"));
+    // A key that was on its way to the editor is no answer.
+    screen.type_text("y");
+    assert!(!first.is_finished());
+    assert_eq!(screen.editor(), "y");
+    // Sent as a prompt, it is none either.
+    screen.press("enter");
+    assert!(screen.screen().contains("not sent to the model"));
+    screen.press("y");
+    closed(&mut screen).await;
+    assert!(screen.screen().contains("Allow once"));
+    screen.press("y");
+    screen.advance(std::time::Duration::from_secs(1));
+    screen.press("y");
+    closed(&mut screen).await;
+    for answer in [first, second] {
+        assert!(matches!(answer.await.unwrap(), Answer::Allow { .. }));
+    }
+    assert!(screen.provider.last_request().is_none());
+    // By its name and by an F-key.
+    let third = asked(&mut screen, permission()).await;
+    screen.press("esc").send("/answer");
+    assert!(screen.screen().contains("Allow once"));
+    screen.press("esc f4").screen();
+    screen.press("n").screen();
+    // The reason stays when the dialog is left.
+    screen.type_text("too risky").press("esc esc f4").screen();
+    screen.press("n").screen();
+    screen.press("enter");
+    closed(&mut screen).await;
+    let reason = Some("too risky".to_owned());
+    assert_eq!(third.await.unwrap(), Answer::Refuse { reason });
 }
 
 #[tokio::test]
@@ -277,7 +316,7 @@ async fn closing_the_dialog_keeps_the_question_and_the_input() {
     let answer = asked(&mut screen, question(kind)).await;
     screen.press("alt+a").screen();
     screen.type_text("-2").press("esc");
-    assert!(screen.screen().contains("alt+a to answer"));
+    assert!(screen.screen().contains("alt+a or f4 to answer"));
     screen.type_text("draft");
     assert_eq!(screen.editor(), "draft");
     screen.press("alt+a");
@@ -327,8 +366,8 @@ async fn choice_is_selected_by_number_or_arrows() {
     let text = |text: &str| Answer::Text { text: text.into() };
     assert_eq!(answered(select(false), "2").await, text("green"));
     assert_eq!(answered(select(false), "up enter").await, text("blue"));
-    // Another answer: an empty one is not sent, and `esc` returns to the choices.
-    let keys = "up enter enter x esc o r e d enter";
+    // Another answer: an empty one is not sent, and `esc` returns to the choices. The text stays.
+    let keys = "up enter enter x esc o backspace r e d enter";
     assert_eq!(answered(select(true), keys).await, text("red"));
     assert_eq!(
         answered(question(QuestionKind::Confirm), "y").await,
@@ -428,6 +467,7 @@ async fn control_sequences_in_questions_are_shown_as_text() {
         ..permission()
     };
     let _answer = asked(&mut screen, asked_so).await;
+    screen.press("esc");
     let line = "the server ^[]0;x^Gevil: Go^[[2J on?";
     assert!(screen.screen().contains(line), "{}", screen.screen());
     screen.press("alt+a");
@@ -460,6 +500,7 @@ fn plan() -> Question {
 async fn plan_is_shown_formatted_and_approved_with_a_mode() {
     let mut screen = start().await;
     let answer = asked(&mut screen, plan()).await;
+    screen.press("esc");
     insta::assert_snapshot!("plan_waits", screen.screen());
     screen.press("alt+a");
     insta::assert_snapshot!("plan_dialog", screen.styled());
@@ -490,6 +531,7 @@ async fn asked_by_model(questions: Value, result: &str) -> Screen {
     screen
         .until(|event| matches!(event, Event::QuestionAsked { .. }))
         .await
+        .press("esc")
         .shows("◐ ask_user")
         .await;
     screen

@@ -237,3 +237,20 @@ async fn prompt_that_cannot_be_stored_returns_to_the_editor() {
     screen.send("and this").settled().await;
     assert_eq!(screen.editor(), EMPTY);
 }
+
+#[tokio::test]
+async fn partial_answer_stays_while_a_retry_waits_and_after_its_interrupt() {
+    let script = Script::new().turn(|turn| turn.text("The first half").fail(rate_limited(60_000)));
+    let mut screen = Screen::new(80, 20).script(script).start().await;
+    screen
+        .send("go")
+        .shows("partial answer: ")
+        .await
+        .shows("The first half")
+        .await;
+    screen.press("esc").settled().await;
+    let shown = screen.screen();
+    assert!(shown.contains("The first half"), "{shown}");
+    assert!(shown.contains("interrupted"), "{shown}");
+    assert!(!shown.contains("partial answer: "), "{shown}");
+}

@@ -58,7 +58,7 @@ pub enum Event {
         id: String,
         message: Arc<AgentMessage>,
     },
-    /// The partial answer `id` failed and is retried: discard it.
+    /// The answer of a retry replaces the partial answer `id`, or nothing of `id` is stored: discard it.
     MessageRetracted {
         id: String,
     },

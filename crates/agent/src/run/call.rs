@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use osier_base::{clock, ids};
+use osier_base::clock;
 use osier_llm::{
-    AssistantMessage, CallOptions, Context, Delta, Message, MessageBuilder, Model, Request,
-    StreamEvent, ToolChoice, TurnStatus, UserMessage,
+    AssistantBlock, AssistantMessage, CallOptions, Context, Delta, Message, MessageBuilder, Model,
+    Request, StreamEvent, ToolChoice, TurnStatus, UserMessage,
 };
 
 use super::log::RequestSummary;
+use super::open_answer::OpenAnswer;
 use super::turn::{Turn, elapsed_ms};
 use crate::data::{AgentMessage, Event, Severity, convert_to_llm};
 use crate::interceptor::{AgentAccess, StopRun};
@@ -42,9 +43,11 @@ impl CallResult {
 }
 
 /// One attempt and its answer.
-struct Attempt {
+pub(super) struct Attempt {
     /// The id of the answer in events.
-    id: String,
+    pub id: String,
+    /// Whether the start of the answer was published.
+    is_open: bool,
     message: AssistantMessage,
     status: TurnStatus,
     /// What the model is told about each tool call.
@@ -66,6 +69,8 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
     }
     let mut index = turn.core.state().models.first_usable();
     let mut attempts = 0;
+    // The answer that the last attempts left, until another one begins.
+    let mut partial = None;
     loop {
         let Some(model) = turn.core.state().models.list().get(index).cloned() else {
             let message = "no model is selected: choose one with `/model` or `--model`".to_owned();
@@ -74,9 +79,17 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
                 retryable: false,
             }));
         };
-        let attempt = attempt(turn, &model).await?;
+        let attempt = match attempt(turn, &model, &mut partial).await {
+            Ok(attempt) => attempt,
+            Err(stopped) => {
+                if let Some(partial) = partial {
+                    store(turn, partial).await?;
+                }
+                return Err(stopped);
+            }
+        };
         if attempt.status.is_success() || attempt.status == TurnStatus::Aborted {
-            return store(turn, attempt).await;
+            return store(turn, attempt.or_partial(partial, turn)).await;
         }
         attempts += 1;
         let usable = {
@@ -103,61 +116,107 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
                     && matches!(attempt.status, TurnStatus::ContextOverflow { .. });
                 turn.log
                     .call_failed(turn.number, &model, &attempt.status, !is_compacted);
-                return store(turn, attempt).await;
+                if let Some(discarded) = partial.take_if(|_| is_compacted) {
+                    retract(turn, &discarded.id);
+                }
+                return store(turn, attempt.or_partial(partial, turn)).await;
             }
             RetryStep::Switch { model } => (model, Duration::ZERO),
             RetryStep::Wait { model, delay } => (model, delay),
         };
         turn.log
             .call_failed(turn.number, &model, &attempt.status, false);
-        retract(turn, &attempt.id);
+        let status = attempt.status.clone();
+        if attempt.has_content() {
+            turn.core.state().partial = Some(MessageBuilder::resume(attempt.message.clone()));
+            partial = Some(attempt);
+        } else if attempt.is_open {
+            retract(turn, &attempt.id);
+        }
         let retry = Retry {
             attempt: attempts,
             from: index,
             to: next,
             delay,
         };
-        publish_retry(turn, &attempt.status, &retry);
-        tokio::select! {
-            () = tokio::time::sleep(delay) => {}
+        publish_retry(turn, &status, &retry);
+        let ended = tokio::select! {
+            () = tokio::time::sleep(delay) => None,
             () = turn.core.retry_aborted.notified() => {
-                turn.log.call_failed(turn.number, &model, &attempt.status, true);
-                return Ok(CallResult::without_answer(attempt.status));
+                turn.log.call_failed(turn.number, &model, &status, true);
+                Some(status)
             }
-            () = turn.cancel.cancelled() => {
-                return Ok(CallResult::without_answer(TurnStatus::Aborted));
-            }
+            () = turn.cancel.cancelled() => Some(TurnStatus::Aborted),
+        };
+        if let Some(status) = ended {
+            return match partial {
+                Some(partial) => store(turn, partial.ended_by(status)).await,
+                None => Ok(CallResult::without_answer(status)),
+            };
         }
         index = next;
     }
 }
 
-/// One call of one model.
-async fn attempt(turn: Turn<'_>, model: &Arc<Model>) -> Result<Attempt, StopRun> {
-    let request = build_request(turn, model).await?;
-    let id = ids::prefixed("message");
-    let builder = MessageBuilder::new(model, clock::now_ms());
-    for interceptor in turn.core.interceptors() {
-        interceptor.on_answer(builder.partial());
+impl Attempt {
+    /// Whether the answer has anything to show.
+    fn has_content(&self) -> bool {
+        self.message.content.iter().any(|block| match block {
+            AssistantBlock::Text { text, .. } => !text.is_empty(),
+            AssistantBlock::Thinking { thinking, .. } => !thinking.is_empty(),
+            AssistantBlock::ToolCall(_) => true,
+        })
     }
-    let empty = Arc::new(AgentMessage::Assistant(builder.partial().clone()));
+
+    /// The attempt, or the partial answer of an earlier one if this one failed before it answered.
+    fn or_partial(self, partial: Option<Self>, turn: Turn<'_>) -> Self {
+        match partial {
+            Some(partial) if !self.has_content() && !self.status.is_success() => {
+                if self.is_open {
+                    retract(turn, &self.id);
+                }
+                partial.ended_by(self.status)
+            }
+            _ => self,
+        }
+    }
+
+    /// The partial answer of a call that ended so.
+    fn ended_by(mut self, status: TurnStatus) -> Self {
+        let mut builder = MessageBuilder::resume(self.message);
+        builder.fail(&status);
+        let duration_ms = builder.partial().duration_ms;
+        self.message = builder.finish(duration_ms);
+        self.status = status;
+        self
+    }
+}
+
+/// One call of one model. Its answer replaces `partial` as soon as it has content.
+async fn attempt(
+    turn: Turn<'_>,
+    model: &Arc<Model>,
+    partial: &mut Option<Attempt>,
+) -> Result<Attempt, StopRun> {
+    let request = build_request(turn, model).await?;
+    let builder = MessageBuilder::new(model, clock::now_ms());
+    let mut answer = OpenAnswer::new(turn, builder.partial().clone(), partial);
     turn.core.state().partial = Some(builder);
-    turn.core.publish(Event::MessageStart {
-        id: id.clone(),
-        message: empty,
-    });
+    answer.begin();
     let started = Instant::now();
     let status = tokio::select! {
         biased;
         () = turn.cancel.cancelled() => TurnStatus::Aborted,
-        status = stream_answer(turn, request, &id, model) => status,
+        status = stream_answer(turn, request, &mut answer, model) => status,
     };
     let Some(mut builder) = turn.core.state().partial.take() else {
         return Err(StopRun {
             message: "the partial answer was lost".to_owned(),
         });
     };
-    if !status.is_success() {
+    if status.is_success() {
+        answer.open();
+    } else {
         builder.fail(&status);
     }
     let mut message = builder.finish(elapsed_ms(started));
@@ -165,7 +224,8 @@ async fn attempt(turn: Turn<'_>, model: &Arc<Model>) -> Result<Attempt, StopRun>
     let notes = repair_calls(&mut message, &tools);
     turn.log.call_ended(turn.number, model, &message, &status);
     Ok(Attempt {
-        id,
+        is_open: answer.is_open(),
+        id: answer.into_id(),
         message,
         status,
         notes,
@@ -173,7 +233,12 @@ async fn attempt(turn: Turn<'_>, model: &Arc<Model>) -> Result<Attempt, StopRun>
 }
 
 /// Applies and publishes the events of a call until its status is known.
-async fn stream_answer(turn: Turn<'_>, request: Request, id: &str, model: &Model) -> TurnStatus {
+async fn stream_answer(
+    turn: Turn<'_>,
+    request: Request,
+    answer: &mut OpenAnswer<'_>,
+    model: &Model,
+) -> TurnStatus {
     let messages = request.context.messages.len();
     let mut stream = match turn.core.config.transport.stream(request).await {
         Ok(stream) => stream,
@@ -197,15 +262,7 @@ async fn stream_answer(turn: Turn<'_>, request: Request, id: &str, model: &Model
                 };
                 turn.log.call_started(turn.number, model, &request, body);
             }
-            StreamEvent::Delta(delta) => {
-                for interceptor in turn.core.interceptors() {
-                    interceptor.on_delta(&delta);
-                }
-                turn.core.publish(Event::MessageUpdate {
-                    id: id.to_owned(),
-                    delta,
-                });
-            }
+            StreamEvent::Delta(delta) => answer.publish(delta),
             StreamEvent::Warning { text } => warn_once(turn, text),
             _ => {}
         }
@@ -278,12 +335,15 @@ async fn build_request(turn: Turn<'_>, model: &Arc<Model>) -> Result<Request, St
 async fn store(turn: Turn<'_>, attempt: Attempt) -> Result<CallResult, StopRun> {
     let Attempt {
         id,
+        is_open,
         message,
         status,
         notes,
     } = attempt;
     if message.content.is_empty() && !status.is_success() {
-        retract(turn, &id);
+        if is_open {
+            retract(turn, &id);
+        }
         return Ok(CallResult::without_answer(status));
     }
     let stored = turn
@@ -301,7 +361,7 @@ async fn store(turn: Turn<'_>, attempt: Attempt) -> Result<CallResult, StopRun> 
     })
 }
 
-fn retract(turn: Turn<'_>, id: &str) {
+pub(super) fn retract(turn: Turn<'_>, id: &str) {
     for interceptor in turn.core.interceptors() {
         interceptor.on_retract();
     }

@@ -3,6 +3,7 @@
 mod agent_loop;
 mod call;
 mod log;
+mod open_answer;
 mod tool_calls;
 mod turn;
 

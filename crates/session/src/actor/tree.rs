@@ -144,8 +144,13 @@ impl Actor {
         }
         let (store, cwd) = (session.store.clone(), self.setup.cwd.clone());
         let data = self.setup.folders.data.clone();
+        let is_clone = target == Target::Current;
         let copied = osier_base::task::spawn_blocking(move || {
             let (leaf, prompt) = target.find(store.index())?;
+            let context = store.index().context(leaf.as_deref());
+            if is_clone && context.is_empty() {
+                return Err("nothing to clone yet: send a prompt first".to_owned());
+            }
             let path = copy(&data, &cwd, &store, leaf.as_deref());
             let path = path.map_err(|error: SessionError| error.to_string())?;
             Ok((path, store.id().to_owned(), prompt))

@@ -48,6 +48,17 @@ const MUTED_TOKENS: &[(Token, f32)] = &[
     (Token::SyntaxComment, 0.45),
 ];
 
+/// The backgrounds of a diff with 256 colours: added, removed, and their changed words. The nearest colours of the
+/// tints are the same grey.
+const DIFF_TOKENS: [Token; 4] = [
+    Token::DiffAdded,
+    Token::DiffRemoved,
+    Token::DiffAddedWord,
+    Token::DiffRemovedWord,
+];
+const DARK_DIFF: [u8; 4] = [22, 52, 28, 88];
+const LIGHT_DIFF: [u8; 4] = [194, 224, 157, 217];
+
 /// Contrast between text and background that leaves room for tints.
 const TEXT_CONTRAST: f32 = 5.4;
 
@@ -105,8 +116,11 @@ impl Theme {
         let text = mix_until_readable(own, strongest, &[base], TEXT_CONTRAST);
         theme.background = Some(base);
         theme.mix_tints(text, base);
-        let backgrounds = theme.backgrounds();
+        if theme.depth == ColourDepth::Indexed {
+            theme.set_diff_backgrounds(text, strongest, base);
+        }
         for (token, part) in MUTED_TOKENS {
+            let backgrounds = theme.backgrounds_of(*token);
             let spec = &mut theme.specs[*token as usize];
             spec.fg = Some(mix_until_readable(
                 text.mixed(base, *part),
@@ -116,14 +130,32 @@ impl Theme {
             ));
             spec.modifier.remove(ratatui::style::Modifier::DIM);
         }
-        for spec in &mut theme.specs {
+        for &(token, _) in Token::ALL {
+            let backgrounds = theme.backgrounds_of(token);
+            let depth = theme.depth;
+            let spec = &mut theme.specs[token as usize];
             spec.fg = match spec.fg {
                 Some(Colour::Default) if text != own => Some(text),
                 Some(Colour::Ansi(index)) => {
                     let known = reported.ansi[usize::from(index) % ANSI_NAMES.len()].map(rgb);
-                    let hue = known
+                    let mut hue = known
                         .unwrap_or(rgb(FALLBACK_HUES[usize::from(index) % FALLBACK_HUES.len()]));
-                    let readable = mix_until_readable(hue, text, &backgrounds, SAFE_CONTRAST);
+                    let is_readable = |background: &Colour| {
+                        contrast(hue, *background).is_none_or(|found| found >= SAFE_CONTRAST)
+                    };
+                    let lightens = strongest == Colour::Rgb(255, 255, 255);
+                    if depth == ColourDepth::Indexed
+                        && lightens
+                        && !backgrounds.iter().all(is_readable)
+                    {
+                        // With few colours, a hue that is mixed with white becomes grey: first as bright as it can be.
+                        hue = hue.brightest();
+                    }
+                    let strong = match depth {
+                        ColourDepth::Indexed => strongest,
+                        _ => text,
+                    };
+                    let readable = mix_until_readable(hue, strong, &backgrounds, SAFE_CONTRAST);
                     let same = known == Some(readable);
                     Some(if same { Colour::Ansi(index) } else { readable })
                 }
@@ -158,6 +190,57 @@ impl Theme {
             }
         }
         self.resolve();
+    }
+
+    /// The backgrounds that a token is drawn on. With 256 colours those of a diff are strong, so that only the text of
+    /// diffs has to be readable on them.
+    fn backgrounds_of(&self, token: Token) -> Vec<Colour> {
+        let name = token.name();
+        let in_diffs = token == Token::Text
+            || ["diff_", "syntax_"]
+                .iter()
+                .any(|start| name.starts_with(start));
+        if self.depth != ColourDepth::Indexed || in_diffs {
+            return self.backgrounds();
+        }
+        let tints = BACKGROUND_TOKENS
+            .iter()
+            .filter(|token| !DIFF_TOKENS.contains(token))
+            .map(|token| self.specs[*token as usize].bg);
+        tints.chain([self.background]).flatten().collect()
+    }
+
+    /// Gives added and removed lines backgrounds of their own among the 256 colours. Where the text would not be readable
+    /// on them, the lines differ by the colour of their signs.
+    fn set_diff_backgrounds(&mut self, text: Colour, strongest: Colour, base: Colour) {
+        let dark = base.rgb().is_some_and(|base| luminance(base) < 0.2);
+        let indices = if dark { DARK_DIFF } else { LIGHT_DIFF };
+        let is_readable =
+            |on: Colour| contrast(text, on).is_some_and(|found| found >= MIN_CONTRAST);
+        let fits = indices[..2]
+            .iter()
+            .all(|index| is_readable(Colour::Indexed(*index)));
+        for (place, (token, index)) in DIFF_TOKENS.into_iter().zip(indices).enumerate() {
+            let spec = &mut self.specs[token as usize];
+            let is_word = place >= 2;
+            if fits {
+                let on = Colour::Indexed(index);
+                spec.bg = Some(on);
+                let needs_more = is_word && !is_readable(on);
+                spec.fg = Some(if needs_more {
+                    strongest
+                } else {
+                    Colour::Default
+                });
+            } else {
+                let is_added = place % 2 == 0;
+                spec.bg = Some(base);
+                spec.fg = Some(Colour::Ansi(if is_added { 2 } else { 1 }));
+                if is_word {
+                    spec.modifier.insert(ratatui::style::Modifier::REVERSED);
+                }
+            }
+        }
     }
 
     /// Sets the tinted backgrounds, no stronger than the text on them allows.

@@ -153,6 +153,19 @@ impl Colour {
     }
 }
 
+impl Colour {
+    /// The same hue, as bright as possible without white.
+    #[must_use]
+    pub(crate) fn brightest(self) -> Self {
+        let Some((red, green, blue)) = self.rgb() else {
+            return self;
+        };
+        let most = red.max(green).max(blue).max(1);
+        let scaled = |part: u8| (u16::from(part) * 255 / u16::from(most)) as u8;
+        Self::Rgb(scaled(red), scaled(green), scaled(blue))
+    }
+}
+
 impl ColourDepth {
     /// The terminal colour for a theme colour; `None` without colours.
     pub(crate) fn reduce(self, colour: Colour) -> Option<Color> {

@@ -232,6 +232,46 @@ fn system_theme_is_readable_with_reported_colours() {
     assert_eq!(dark.adapted(&reported), dark);
 }
 
+#[test]
+fn system_theme_distinguishes_added_from_removed_and_errors_with_256_colours() {
+    let (system, _) = ThemeStore::new(None, ColourDepth::Indexed).load("system");
+    for (name, foreground, background, hues) in TERMINALS {
+        let mut reported = TerminalColours {
+            foreground: Some(rgb(*foreground)),
+            background: Some(rgb(*background)),
+            ..TerminalColours::default()
+        };
+        for (index, hue) in hues.iter().enumerate() {
+            reported.ansi[index] = Some(rgb(*hue));
+        }
+        let theme = system.adapted(&reported);
+        let style = |token: Token| theme.style(token);
+        let (added, removed) = (style(Token::DiffAdded), style(Token::DiffRemoved));
+        assert_ne!(
+            (added.fg, added.bg),
+            (removed.fg, removed.bg),
+            "{name}: added and removed lines"
+        );
+        let (red, green, blue) = rgb(*foreground);
+        let text = theme.specs[Token::Text as usize].fg;
+        let text = match text {
+            Some(Colour::Default) | None => Colour::Rgb(red, green, blue),
+            Some(other) => other,
+        };
+        for ground in [added.bg, removed.bg] {
+            let ground = as_colour(ground).unwrap();
+            let found = contrast(text, ground).unwrap();
+            assert!(found >= 4.4, "{name}: text on {ground:?} has {found:.2}");
+        }
+        // A red stays red.
+        if *name != "grey on grey" {
+            let error = as_colour(style(Token::Error).fg).unwrap().rgb().unwrap();
+            let others = error.1.max(error.2);
+            assert!(error.0 >= others + 80, "{name}: errors are {error:?}");
+        }
+    }
+}
+
 /// How a person without one type of cone sees a colour (Viénot, Brettel and Mollon 1999), as linear
 /// light.
 fn perceived((red, green, blue): (u8, u8, u8), without_red: bool) -> [f32; 3] {

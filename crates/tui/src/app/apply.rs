@@ -37,6 +37,13 @@ impl App {
             Action::Tell(op) => outbox.send(op),
             Action::Effect(effect) => outbox.effect(effect),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
+            Action::Submit { .. } if self.questions.is_answer(&self.prompt.editor.text()) => {
+                if !self.prompt.editor.is_empty() {
+                    self.prompt.editor.clear();
+                    outbox.toast("not sent to the model: answer the question here", false);
+                }
+                self.questions.enter(overlays);
+            }
             action @ (Action::Submit { .. } | Action::SendPrompt { .. }) => {
                 let to = Submission {
                     follow_up: false,
@@ -50,6 +57,9 @@ impl App {
             }
             Action::SetEditor { text } => self.prompt.editor.set_text(&text),
             Action::InsertText { text } => self.prompt.editor.paste(&text),
+            Action::CloseLayer if overlays.top() == Some(review::ID) => {
+                self.changes.close(overlays, outbox);
+            }
             Action::CloseLayer => {
                 overlays.pop();
             }
@@ -71,7 +81,8 @@ impl App {
             Action::ShowChanges(range) => self.changes.read(range, outbox),
             Action::ReloadChanges => self.changes.reload(overlays, outbox),
             Action::SendReview(pieces) => {
-                review::send(pieces, self.activity.is_idle(), overlays, outbox);
+                self.changes
+                    .send(pieces, self.activity.is_idle(), overlays, outbox);
             }
             Action::Answer { id, answer } => {
                 // While another client has control the dialog stays.
@@ -115,7 +126,14 @@ impl App {
 
     pub(super) fn quit(&mut self) {
         let is_remote = self.footer.is_remote();
+        let running = if !self.activity.is_idle() {
+            Some("This session is still running")
+        } else if self.footer.jobs > 0 {
+            Some("A background job is still running")
+        } else {
+            None
+        };
         self.tabs
-            .quit(is_remote, &mut self.overlays, &mut self.outbox);
+            .quit(running, is_remote, &mut self.overlays, &mut self.outbox);
     }
 }

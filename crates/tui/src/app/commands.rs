@@ -6,8 +6,8 @@ use super::App;
 use crate::command::{Category, Command, Run};
 use crate::tree::Tree;
 use crate::{
-    accounts, budget, code_servers, help, hooks, jobs, keymap, project_map, sessions, skills, tabs,
-    terminals,
+    accounts, budget, code_servers, guide, help, hooks, jobs, keymap, project_map, sessions,
+    skills, tabs, terminals,
 };
 use osier_agent::Op as AgentOp;
 use osier_term::component::Handled;
@@ -101,7 +101,7 @@ impl App {
             Command::Skills => skills::open(overlays, outbox),
             Command::Interrupt => self.interrupt_or_rewind(now),
             Command::Answer => return Some(self.questions.enter(overlays)),
-            Command::RetryModel => self.models.open_retry(overlays, outbox),
+            Command::RetryModel => self.models.open_retry(&self.footer, overlays, outbox),
             Command::Permissions => {
                 self.permissions
                     .open(self.footer.permissions, overlays, outbox);
@@ -152,6 +152,7 @@ impl App {
             Command::Help => {
                 help::open(&self.keymap, added, self.plugins.keys(), &mut self.overlays);
             }
+            Command::Guide => guide::open(&mut self.overlays),
             Command::ClearOrExit => self.clear_or_exit(now),
             Command::Exit if self.prompt.editor.is_empty() => self.quit(),
             Command::Exit => return Some(false),

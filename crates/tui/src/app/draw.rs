@@ -61,7 +61,8 @@ impl App {
         };
         if self.transcript.is_empty() {
             let Rect { width, height, .. } = areas.transcript;
-            let rows = welcome::rows(width, height, self.footer.model.as_ref());
+            let model = self.footer.model.as_ref();
+            let rows = welcome::rows(width, height, model, self.footer.permissions);
             surface.paint(&rows, areas.transcript);
         } else {
             self.transcript
@@ -77,7 +78,9 @@ impl App {
         // After the conversation: it counts the rows below the viewport.
         let right = self.status_right(now);
         let width = areas.status.width;
-        let status = self.activity.row(now, width, right.as_deref());
+        let status = self
+            .activity
+            .row(now, width, right.as_deref(), self.questions.height() > 0);
         surface.paint(&[status], areas.status);
         self.prompt.draw_queue(areas, &self.keymap, &mut surface);
         self.questions
@@ -86,7 +89,8 @@ impl App {
         surface.paint(&[self.footer.row(areas.footer.width)], areas.footer);
         self.prompt
             .draw_attached(areas, &mut self.pictures, &mut surface);
-        self.prompt.draw_completion(areas, &mut surface);
+        let is_quiet = self.activity.is_idle() && !self.activity.has_toast(now);
+        self.prompt.draw_completion(areas, is_quiet, &mut surface);
         if !self.pending_keys.is_empty() {
             let next = self
                 .keymap

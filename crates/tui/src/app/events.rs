@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::App;
 use crate::command::Command;
-use crate::effect::Effect;
+use crate::effect::{Effect, TabRequest};
 use crate::presence::Presence;
 use crate::tree::TreeContext;
 use crate::{
@@ -55,6 +55,14 @@ impl App {
             Event::SearchHits { .. } => {
                 self.search.on_event(event, &mut self.transcript, overlays);
             }
+            // Nothing is open in this tab yet.
+            Event::SessionFailed {
+                message,
+                in_use: None,
+            } if self.session.id.is_empty() && self.tabs.is_several() => {
+                let message = message.clone();
+                outbox.effect(Effect::Tabs(TabRequest::Abandon { message }));
+            }
             Event::SessionFailed { message, in_use } => {
                 self.sessions.set_failed(message, in_use.as_deref(), outbox);
             }
@@ -76,7 +84,9 @@ impl App {
             }
             Event::ShellStart { .. } => self.activity.begin_shell(now),
             Event::ShellEnd { .. } => self.activity.end_shell(),
-            Event::Files { paths, .. } => self.prompt.editor.set_files(Arc::clone(paths)),
+            Event::Files { paths, complete } => {
+                self.prompt.editor.set_files(Arc::clone(paths), *complete);
+            }
             Event::Symbols { request, symbols } => {
                 self.prompt.on_symbols(*request, symbols, outbox);
             }
@@ -127,6 +137,9 @@ impl App {
     }
 
     fn session_opened(&mut self, session: &SessionInfo, messages: &[StoredMessage]) {
+        if self.session.id != session.id {
+            self.changes.forget_reviews();
+        }
         self.session = session.clone();
         self.prompt.set_session(&session.cwd);
         self.footer.session_name.clone_from(&session.name);
@@ -171,6 +184,10 @@ impl App {
 
     /// Keys, sign-ins and what they were used for; what the project and plugins add.
     fn on_account(&mut self, event: &Event) {
+        // A question that opens by itself takes no keys from what the user does.
+        let opens = self.overlays.is_empty()
+            && self.prompt.editor.is_empty()
+            && !self.transcript.is_browsing();
         let (overlays, outbox) = (&mut self.overlays, &mut self.outbox);
         match event {
             Event::Transfer(event) => transfer::on_event(event, &mut self.transcript),
@@ -213,7 +230,7 @@ impl App {
             Event::ProjectTrusted => outbox.effect(Effect::ReloadAppearance),
             event => self
                 .questions
-                .on_event(event, self.focused, overlays, outbox),
+                .on_event(event, self.focused, opens, overlays, outbox),
         }
     }
 

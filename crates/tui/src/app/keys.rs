@@ -45,6 +45,7 @@ impl App {
     }
 
     pub(super) fn on_key(&mut self, key: KeyPress, now: Instant) {
+        self.activity.dismiss_toast(now);
         if !self.transcript.is_browsing() {
             self.transcript.clear_selection();
         }

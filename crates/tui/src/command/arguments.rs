@@ -194,7 +194,13 @@ pub(super) fn logout(provider: &str) -> Parsed {
     })
 }
 
+/// Names the session; `-` removes its name.
 pub(super) fn rename(name: &str) -> Parsed {
+    let name = match name.trim() {
+        "" => return Err("write the name: `/name NAME`; `/name -` removes it".to_owned()),
+        "-" => "",
+        name => name,
+    };
     tell(Op::RenameSession {
         name: name.to_owned(),
     })

@@ -77,7 +77,7 @@ commands! {
             .feature()
             .by_word();
         Answer "answer" "Answer the pending question"
-            .feature();
+            .feature().slash("answer");
         RetryRun "retry" "Continue a failed run; with a model, retry as a branch"
             .op(|| Op::Agent(AgentOp::Continue))
             .slash_with("retry", "[MODEL]", arguments::retry)
@@ -261,6 +261,8 @@ commands! {
         Help "help" "Show keyboard shortcuts and commands"
             .feature().slash("help").slash_aliases(&["keys"])
             .queries(&["h", "help"]);
+        Guide "guide" "Show the first steps: model, trust, theme"
+            .feature().slash("guide");
         About "about" "Show version, platform and folders"
             .op(|| Op::GetAbout).slash("about");
         Redraw "redraw" "Redraw the screen"

@@ -21,13 +21,14 @@ pub(crate) struct Models {
     shows_all: Rc<Cell<bool>>,
 }
 
-/// Favourites, then models with a key, then those that need none, then the others.
+/// Favourites, then models with a key, then those that need none, then the scripted ones, then the others.
 fn usability(model: &ModelInfo) -> u8 {
     match model.key {
+        KeyState::NotNeeded if model.provider == "demo" => 3,
         _ if model.favourite => 0,
         KeyState::Present => 1,
         KeyState::NotNeeded => 2,
-        KeyState::Absent => 3,
+        KeyState::Absent => 4,
     }
 }
 
@@ -40,8 +41,8 @@ impl Models {
     }
 
     /// Lists the models to retry the last prompt with.
-    pub(crate) fn open_retry(&self, overlays: &mut Overlays, outbox: &mut Outbox) {
-        overlays.push(picker::RETRY_ID, picker::retry_picker(&self.models));
+    pub(crate) fn open_retry(&self, footer: &Footer, overlays: &mut Overlays, outbox: &mut Outbox) {
+        overlays.push(picker::RETRY_ID, picker::retry_picker(&self.models, footer));
         outbox.send(Op::ListModels);
     }
 
@@ -57,7 +58,11 @@ impl Models {
         sort::by_key(&mut self.models, usability);
         let models = &self.models;
         editor.set_models(models.iter().map(ModelInfo::reference).collect());
-        overlays::refresh(overlays, picker::RETRY_ID, picker::retry_picker(models));
+        overlays::refresh(
+            overlays,
+            picker::RETRY_ID,
+            picker::retry_picker(models, footer),
+        );
         overlays::refresh(overlays, picker::ID, self.picker(footer));
     }
 

@@ -22,12 +22,12 @@ pub(super) const RETRY_ID: &str = "retry_model";
 const COLUMNS: Columns = Columns {
     label: "model",
     details: &[
-        Column::words("key", 2),
+        Column::words("key", 0),
         Column::words("thinking", 3),
         Column::words("images", 3),
-        Column::numbers("$ in", 1),
-        Column::numbers("$ out", 1),
-        Column::numbers("context", 0),
+        Column::numbers("$ in", 2),
+        Column::numbers("$ out", 2),
+        Column::numbers("context", 1),
     ],
 };
 
@@ -74,17 +74,28 @@ pub(super) fn picker(models: &[ModelInfo], footer: &Footer, shows_all: Rc<Shared
     }
 }
 
-/// The picker for a model to retry the last prompt with.
-pub(super) fn retry_picker(models: &[ModelInfo]) -> Picker {
+/// The picker for a model to retry the last prompt with. The first model that can be used and is not the current one is
+/// selected.
+pub(super) fn retry_picker(models: &[ModelInfo], footer: &Footer) -> Picker {
     let items = models.iter().map(item).collect();
     let take = |reference: &str| {
         let model = Some(reference.to_owned());
         vec![Action::Tell(Op::Tree(TreeOp::RetryPrompt { model }))]
     };
     let title = "Send the last prompt to";
-    Picker::new(title, "no model matches", items, Box::new(take))
+    let picker = Picker::new(title, "no model matches", items, Box::new(take))
         .with_columns(COLUMNS)
-        .taking("send")
+        .taking("send");
+    let current = footer.model.as_ref().map(ModelInfo::reference);
+    let is_other = |model: &&ModelInfo| {
+        current.as_deref() != Some(&model.reference())
+            && model.key != KeyState::Absent
+            && model.provider != "demo"
+    };
+    match models.iter().find(is_other) {
+        Some(model) => picker.with_selected(&model.reference()),
+        None => picker,
+    }
 }
 
 fn item(model: &ModelInfo) -> Item {

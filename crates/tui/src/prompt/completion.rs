@@ -43,6 +43,7 @@ fn moment() -> impl Fn() -> bool {
 pub(super) struct Completer {
     /// Where paths are completed from.
     files: Option<Arc<Vec<String>>>,
+    /// The list was requested for the word at the cursor: the next word requests it again, because files are created.
     files_asked: bool,
     /// The search among them for the word at the cursor.
     find: Option<Find>,
@@ -91,7 +92,12 @@ impl Editor {
         self.completer.elsewhere = true;
     }
 
-    pub fn set_files(&mut self, files: Arc<Vec<String>>) {
+    /// Takes the files, or with `complete` unset those that are found so far.
+    pub fn set_files(&mut self, files: Arc<Vec<String>>, complete: bool) {
+        let known = self.completer.files.as_ref().map_or(0, |known| known.len());
+        if !complete && known > files.len() {
+            return;
+        }
         self.completer.files = Some(files);
         // A selection in the list chooses among the shown items.
         if !self.is_choosing() {
@@ -186,6 +192,9 @@ impl Completer {
         let before = area.before_cursor().to_owned();
         let first_line = area.cursor().line == 0;
         let word = candidates::word(&before);
+        if !matches!(word, candidates::Word::File { .. }) {
+            self.files_asked = false;
+        }
         let offered = match &word {
             candidates::Word::Argument { command, .. }
                 if first_line && *command == "model" && self.models.is_none() =>
@@ -199,12 +208,11 @@ impl Completer {
                 candidates::commands(&word, models, &added)
             }
             candidates::Word::File { .. } => {
-                let Some(files) = &self.files else {
-                    let asked = std::mem::replace(&mut self.files_asked, true);
-                    return (!asked).then_some(Missing::Files);
-                };
-                let files = Arc::clone(files);
-                return self.offer_files(&word, &files);
+                let asked = std::mem::replace(&mut self.files_asked, true);
+                if let Some(files) = self.files.clone() {
+                    self.offer_files(&word, &files);
+                }
+                return (!asked).then_some(Missing::Files);
             }
             _ => None,
         };
@@ -213,20 +221,15 @@ impl Completer {
     }
 
     /// Files for the word: at once what a moment finds, the rest with `find_on`.
-    fn offer_files(
-        &mut self,
-        word: &candidates::Word<'_>,
-        files: &Arc<Vec<String>>,
-    ) -> Option<Missing> {
+    fn offer_files(&mut self, word: &candidates::Word<'_>, files: &Arc<Vec<String>>) {
         let candidates::Word::File { query, .. } = word else {
-            return None;
+            return;
         };
         if query.is_empty() {
             self.find = None;
             let first: Vec<&str> = files.iter().map(String::as_str).take(FIRST).collect();
             let offered = candidates::files(word, &first, &self.resources, &[]);
-            self.offer(offered);
-            return None;
+            return self.offer(offered);
         }
         let known = self.find.take();
         let mut find = match known {
@@ -242,7 +245,6 @@ impl Completer {
         );
         self.find = Some(find);
         self.offer(offered);
-        None
     }
 
     fn find_on(&mut self, area: &TextArea) -> bool {
@@ -282,7 +284,7 @@ impl Completer {
 
     fn complete_path(&mut self, area: &mut TextArea) -> Option<Missing> {
         let missing = self.complete(area);
-        if missing.is_some() || self.offer.is_some() {
+        if self.offer.is_some() || missing.is_some() {
             return missing;
         }
         let before = area.before_cursor().to_owned();
@@ -342,13 +344,16 @@ impl Completer {
             Command::Complete => self.accept(area),
             Command::Submit => {
                 // What is written out already is sent, not completed to itself.
-                let typed = area.before_cursor().get(offer.completion.range.clone());
+                let before = area.before_cursor().to_owned();
+                let typed = before.get(offer.completion.range.clone());
                 let whole = offer.selected().map(|candidate| candidate.text.trim_end());
                 if whole == typed {
                     self.offer = None;
                     return false;
                 }
                 self.accept(area);
+                // With its argument a command is complete.
+                return !matches!(candidates::word(&before), candidates::Word::Argument { .. });
             }
             _ => return false,
         }
@@ -407,12 +412,52 @@ fn list_folder(cwd: &Path, name: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn offered(editor: &Editor) -> Vec<String> {
+        let offer = editor.completer.offer.iter();
+        let candidates = offer.flat_map(|offer| &offer.completion.candidates);
+        candidates.map(|one| one.text.clone()).collect()
+    }
+
+    #[test]
+    fn each_word_with_an_at_sign_lists_the_files_again() {
+        let mut editor = Editor::new();
+        editor.set_text("@");
+        assert_eq!(editor.offer_completion(), Some(Missing::Files));
+        editor.set_files(Arc::new(vec!["old.rs".to_owned()]), true);
+        assert_eq!(offered(&editor), ["@old.rs"]);
+        editor.set_text("@o");
+        assert_eq!(editor.offer_completion(), None);
+        editor.set_text("@old.rs and ");
+        assert_eq!(editor.offer_completion(), None);
+        editor.set_text("@old.rs and @");
+        assert_eq!(editor.offer_completion(), Some(Missing::Files));
+        assert_eq!(offered(&editor), ["@old.rs"]);
+        let files = ["new.rs", "old.rs"].map(str::to_owned).to_vec();
+        // A list that is not complete yet does not hide known files.
+        editor.set_files(Arc::default(), false);
+        assert_eq!(offered(&editor), ["@old.rs"]);
+        editor.set_files(Arc::new(files), true);
+        assert_eq!(offered(&editor), ["@new.rs", "@old.rs"]);
+    }
+
+    #[test]
+    fn enter_completes_an_argument_and_submits() {
+        let mut editor = Editor::new();
+        editor.set_models(vec!["acme/anvil".to_owned()]);
+        for (typed, submits) in [("/mod", false), ("/model anv", true)] {
+            editor.set_text(typed);
+            editor.offer_completion();
+            assert_eq!(!editor.on_command(Command::Submit), submits, "{typed}");
+        }
+        assert_eq!(editor.text(), "/model acme/anvil");
+    }
+
     #[test]
     fn long_names_of_servers_are_not_offered() {
         let mut editor = Editor::new();
         let names = ["docs:one", &format!("docs:{}", "x".repeat(6_000))];
         editor.set_servers(Vec::new(), names.map(str::to_owned).to_vec());
-        editor.set_files(Arc::default());
+        editor.set_files(Arc::default(), true);
         editor.set_text("@docs");
         editor.offer_completion();
         let offered = editor

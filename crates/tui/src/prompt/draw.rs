@@ -117,17 +117,28 @@ impl Prompt {
     }
 
     /// The list above the editor.
-    pub(crate) fn draw_completion(&mut self, areas: Areas, surface: &mut Surface<'_>) {
+    pub(crate) fn draw_completion(
+        &mut self,
+        areas: Areas,
+        covers_status: bool,
+        surface: &mut Surface<'_>,
+    ) {
         let Some(list) = self.editor.completion() else {
             return;
         };
-        let room = areas.rule.y.saturating_sub(areas.transcript.y);
+        // A status stays visible below the list.
+        let bottom = if covers_status || areas.transcript.height < COMPLETION_ROWS {
+            areas.rule.y
+        } else {
+            areas.status.y
+        };
+        let room = bottom.saturating_sub(areas.transcript.y);
         let height = u16::try_from(list.len())
             .unwrap_or(u16::MAX)
             .min(room)
             .min(COMPLETION_ROWS);
         let area = Rect {
-            y: areas.rule.y - height,
+            y: bottom - height,
             height,
             ..areas.rule
         };

@@ -22,6 +22,9 @@ pub struct Editor {
     hidden: (usize, usize),
 }
 
+/// Lines of a prompt that comes back from the history as a placeholder.
+const LONG_PROMPT: usize = 50;
+
 impl Editor {
     pub fn new() -> Self {
         Self {
@@ -171,6 +174,12 @@ impl Editor {
         };
         let Some(text) = shown else { return false };
         self.set_text(&text);
+        if text.lines().count() > LONG_PROMPT {
+            // A placeholder, as it was when it was pasted.
+            self.area.set_text("");
+            self.area.paste(&text);
+            self.modal.reset(&mut self.area);
+        }
         true
     }
 

@@ -59,7 +59,10 @@ impl Prompt {
         if let Some(parsed) = parse_slash(trimmed).filter(|_| !added) {
             match parsed {
                 Ok(actions) => {
-                    self.remember(trimmed, to.outbox);
+                    // A command alone is quicker typed than found, and would hide the prompts.
+                    if trimmed.contains(char::is_whitespace) {
+                        self.remember(trimmed, to.outbox);
+                    }
                     self.editor.clear();
                     for action in actions {
                         to.outbox.act(action);

@@ -1,7 +1,9 @@
-//! Pending questions: a line above the editor for each, and the dialog of the open one. A new question never takes the
-//! focus from the editor.
+//! Pending questions: a line above the editor for each, and the dialog of the open one. A new question opens its dialog
+//! only if the editor is empty; what is typed then is not its answer.
 
 mod dialog;
+
+use std::time::Duration;
 
 use ratatui::layout::Rect;
 
@@ -10,7 +12,7 @@ use crate::effect::Effect;
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::surface::Surface;
-use dialog::Dialog;
+use dialog::{Dialog, Guard};
 use osier_base::text;
 use osier_base::visible::one_line;
 use osier_markdown::plain::first_line;
@@ -27,6 +29,16 @@ const NOTIFIED: usize = 200;
 /// Rows the waiting questions take at most.
 pub(crate) const ROWS: u16 = 3;
 
+/// How long a dialog that opens by itself ignores keys, which can be meant for the editor.
+const UNASKED: Duration = Duration::from_millis(700);
+/// How long the dialog that follows an answer ignores keys, so that one press does not answer two questions.
+const FOLLOWS: Duration = Duration::from_millis(300);
+
+/// Prompts that are meant for a question.
+const ANSWERS: &[&str] = &[
+    "yes", "no", "ok", "okay", "yep", "nope", "allow", "always", "approve", "deny",
+];
+
 /// The pending questions, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
@@ -40,6 +52,8 @@ struct Waiting {
     question: Question,
     /// What was written into its dialog before it was left.
     draft: Vec<String>,
+    /// Its dialog was not open yet.
+    is_new: bool,
 }
 
 impl Questions {
@@ -52,6 +66,19 @@ impl Questions {
     /// Rows of the lines. The row of an open dialog stays free, so that nothing moves behind it.
     pub(crate) fn height(&self) -> u16 {
         u16::try_from(self.waiting.len()).unwrap_or(ROWS).min(ROWS)
+    }
+
+    /// Whether a question waits and no dialog is open.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.open.is_none() && !self.waiting.is_empty()
+    }
+
+    /// Whether a prompt is meant for a question that waits: it is empty or a short answer.
+    pub(crate) fn is_answer(&self, prompt: &str) -> bool {
+        let prompt = prompt.trim().trim_end_matches(['.', '!']);
+        let is_short = prompt.chars().count() <= 1;
+        let is_word = || ANSWERS.iter().any(|word| prompt.eq_ignore_ascii_case(word));
+        self.is_waiting() && (is_short || is_word())
     }
 
     /// A line per question; the last one counts those that do not fit. `key` opens the first.
@@ -89,9 +116,13 @@ impl Questions {
         if area.height == 0 {
             return;
         }
-        let keys = keymap.keys_for("global", Command::Answer);
-        let key = keys.first().map(String::as_str);
-        let rows = self.rows(usize::from(area.width), key);
+        let keys = ["global", "editor"].map(|context| keymap.keys_for(context, Command::Answer));
+        let keys: Vec<String> = keys
+            .into_iter()
+            .filter_map(|keys| keys.into_iter().next())
+            .collect();
+        let key = (!keys.is_empty()).then(|| keys.join(" or "));
+        let rows = self.rows(usize::from(area.width), key.as_deref());
         surface.paint(&rows, area);
     }
 
@@ -101,16 +132,21 @@ impl Questions {
         first.map(|waiting| describe(&waiting.question, NOTIFIED))
     }
 
-    /// Applies the events of pending questions; without the focus, a new one is a notification.
+    /// Applies the events of pending questions; without the focus, a new one is a notification. With `opens`, nothing
+    /// is in the editor or in front of it, and the dialog of a new question opens.
     pub(crate) fn on_event(
         &mut self,
         event: &Event,
         focused: bool,
+        opens: bool,
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
         match event {
-            Event::QuestionAsked { question } => self.ask(question, focused, outbox),
+            Event::QuestionAsked { question } => {
+                self.ask(question, focused, outbox);
+                self.open_new(opens, overlays);
+            }
             Event::QuestionClosed { id } => self.close(id, overlays, outbox),
             Event::Questions { questions } => {
                 for id in self.closed(questions) {
@@ -119,6 +155,7 @@ impl Questions {
                 for question in questions {
                     self.ask(question, focused, outbox);
                 }
+                self.open_new(opens, overlays);
             }
             _ => {}
         }
@@ -141,6 +178,7 @@ impl Questions {
         self.waiting.push(Waiting {
             question: question.clone(),
             draft: Vec::new(),
+            is_new: true,
         });
         Some(describe(question, NOTIFIED))
     }
@@ -163,15 +201,31 @@ impl Questions {
 
     /// Opens the dialog of the oldest question; false when none is pending.
     pub(crate) fn enter(&mut self, overlays: &mut Overlays) -> bool {
-        let Some(first) = self.waiting.first() else {
+        if self.waiting.is_empty() {
             return false;
-        };
+        }
         if self.open.is_none() {
-            self.open = Some(first.question.id.clone());
-            let dialog = Dialog::new(first.question.clone(), &first.draft);
-            overlays.push_modal(dialog::ID, dialog);
+            self.open_dialog(0, None, overlays);
         }
         true
+    }
+
+    /// Opens the dialog of the first new question, if it may.
+    fn open_new(&mut self, opens: bool, overlays: &mut Overlays) {
+        let new = self.waiting.iter().position(|waiting| waiting.is_new);
+        if let (true, None, Some(place)) = (opens, &self.open, new) {
+            self.open_dialog(place, Some(Guard::Editor(UNASKED)), overlays);
+        }
+    }
+
+    /// Opens the dialog of the question at `place`.
+    fn open_dialog(&mut self, place: usize, guard: Option<Guard>, overlays: &mut Overlays) {
+        if let Some(waiting) = self.waiting.get_mut(place) {
+            waiting.is_new = false;
+            self.open = Some(waiting.question.id.clone());
+            let dialog = Dialog::new(waiting.question.clone(), &waiting.draft);
+            overlays.push_modal(dialog::ID, dialog.guarded(guard));
+        }
     }
 
     /// Closes the dialog; the question stays pending, behind the others, with its draft.
@@ -183,7 +237,7 @@ impl Questions {
         }
     }
 
-    /// Closes the dialog and sends the answer, unless the question was withdrawn before.
+    /// Closes the dialog and sends the answer, unless the question was withdrawn before. The next question follows.
     pub(crate) fn answer(
         &mut self,
         id: String,
@@ -194,6 +248,7 @@ impl Questions {
         self.close_dialog(overlays);
         if self.take(&id).is_some() {
             outbox.send(Op::AnswerQuestion { id, answer });
+            self.open_dialog(0, Some(Guard::Ignore(FOLLOWS)), overlays);
         }
     }
 
@@ -363,7 +418,7 @@ mod tests {
         let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
         let mut outbox = Outbox::default();
         for (id, focused, count) in [("a", true, 0), ("b", false, 1), ("b", false, 0)] {
-            questions.on_event(&asked(id), focused, &mut overlays, &mut outbox);
+            questions.on_event(&asked(id), focused, false, &mut overlays, &mut outbox);
             assert_eq!(outbox.take_notifications().len(), count);
         }
         assert_eq!(questions.height(), 2);
@@ -388,7 +443,7 @@ mod tests {
         let asked = Event::QuestionAsked {
             question: Box::new(plan),
         };
-        questions.on_event(&asked, true, &mut overlays, &mut outbox);
+        questions.on_event(&asked, true, false, &mut overlays, &mut outbox);
         assert_eq!(questions.first().as_deref(), Some("Continue? One"));
         assert!(questions.enter(&mut overlays));
         questions.plan_edited("a", "# Two".to_owned(), &mut overlays, &mut outbox);
@@ -401,15 +456,75 @@ mod tests {
     }
 
     #[test]
+    fn a_new_question_opens_above_an_empty_editor_and_the_next_one_follows() {
+        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        let no = || Answer::Refuse { reason: None };
+        questions.on_event(&asked("a"), true, false, &mut overlays, &mut outbox);
+        assert!(overlays.is_empty() && questions.is_waiting());
+        questions.on_event(&asked("b"), true, true, &mut overlays, &mut outbox);
+        assert_eq!(questions.open.as_deref(), Some("a"));
+        questions.answer("a".to_owned(), no(), &mut overlays, &mut outbox);
+        assert_eq!(questions.open.as_deref(), Some("b"));
+        // A question that was left does not open again by itself.
+        questions.leave("b", Vec::new(), &mut overlays);
+        let all = Event::Questions {
+            questions: vec![question("b")],
+        };
+        questions.on_event(&all, true, true, &mut overlays, &mut outbox);
+        assert!(overlays.is_empty());
+        for (prompt, is_answer) in [("y", true), ("", true), ("Yes.", true), ("yes, but", false)] {
+            assert_eq!(questions.is_answer(prompt), is_answer, "{prompt}");
+        }
+    }
+
+    #[test]
+    fn keys_do_not_answer_a_dialog_that_has_just_opened_by_itself() {
+        let keymap = Keymap::default();
+        let theme = osier_term::theme::Theme::default();
+        let links = osier_term::frame::Links::default();
+        let now = std::time::Instant::now();
+        let area = Rect::new(0, 0, 60, 20);
+        let mut buffer = ratatui::buffer::Buffer::empty(area);
+        let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
+        let mut outbox = Outbox::default();
+        questions.on_event(&asked("a"), true, true, &mut overlays, &mut outbox);
+        let view = osier_term::component::View {
+            theme: &theme,
+            keymap: &keymap,
+            links: &links,
+            now,
+            focused: true,
+        };
+        overlays.render(area, &mut buffer, &view);
+        let y = osier_term::input::KeyPress::char('y');
+        let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED / 2));
+        // The character is the start of a prompt.
+        let (id, draft) = ("a".to_owned(), Vec::new());
+        let text = "y".to_owned();
+        assert_eq!(
+            outbox.take_actions(),
+            [
+                Action::LeaveQuestion { id, draft },
+                Action::SetEditor { text }
+            ]
+        );
+        let _ = overlays.on_command(Command::Accept, &mut outbox.cx(now + UNASKED / 2));
+        assert_eq!(outbox.take_actions(), []);
+        let _ = overlays.on_key(y, &mut outbox.cx(now + UNASKED));
+        assert!(matches!(outbox.take_actions()[..], [Action::Answer { .. }]));
+    }
+
+    #[test]
     fn an_answer_to_a_withdrawn_question_is_not_sent() {
         let (mut questions, mut overlays) = (Questions::default(), Overlays::default());
         let mut outbox = Outbox::default();
         for id in ["a", "b"] {
-            questions.on_event(&asked(id), true, &mut overlays, &mut outbox);
+            questions.on_event(&asked(id), true, false, &mut overlays, &mut outbox);
         }
         assert!(questions.enter(&mut overlays));
         let closed = Event::QuestionClosed { id: "a".to_owned() };
-        questions.on_event(&closed, true, &mut overlays, &mut outbox);
+        questions.on_event(&closed, true, false, &mut overlays, &mut outbox);
         assert!(overlays.is_empty());
         assert!(matches!(outbox.take_actions()[..], [Action::Toast { .. }]));
         let refuse = || Answer::Refuse { reason: None };

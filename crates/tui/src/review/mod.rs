@@ -8,14 +8,17 @@ use crate::overlays::Overlays;
 use osier_protocol::{
     CheckpointEvent, CheckpointOp, CodeServerInfo, DiffRange, FileDiff, Op, Reviewed,
 };
+use verdicts::Review;
 pub(crate) use view::ID;
 use view::{DiffView, Problems, title};
 
-/// The request for changes that was sent last: only its answer is shown.
+/// The request for changes that was sent last: only its answer is shown. The reviews that are not sent yet.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     request: u64,
     range: Option<DiffRange>,
+    /// The review of each range whose view is closed.
+    reviews: Vec<(DiffRange, Review)>,
 }
 
 impl Changes {
@@ -63,10 +66,65 @@ impl Changes {
                     files,
                     servers,
                 };
-                shown.show(has_branch, overlays, outbox);
+                self.store_review(overlays);
+                let review = self.take_review(range);
+                if let Some(review) = shown.show(review, has_branch, overlays, outbox) {
+                    self.reviews.push((range.clone(), review));
+                }
             }
             _ => {}
         }
+    }
+
+    /// Closes the view; its review stays until it is sent.
+    pub(crate) fn close(&mut self, overlays: &mut Overlays, outbox: &mut Outbox) {
+        if let Some(view) = diff_view(overlays) {
+            let summary = view.review().summary();
+            if let Some(parts) = summary.trim().strip_prefix("· ") {
+                outbox.toast(format!("review not sent yet: {parts}"), false);
+            }
+        }
+        self.store_review(overlays);
+        overlays.remove(ID);
+    }
+
+    /// Forgets the reviews of another session.
+    pub(crate) fn forget_reviews(&mut self) {
+        self.reviews.clear();
+    }
+
+    /// Sends a review; rejected changes wait while a run may edit the same files.
+    pub(crate) fn send(
+        &mut self,
+        pieces: Vec<Reviewed>,
+        is_idle: bool,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
+        if pieces.is_empty() {
+            let text = "nothing to send: reject or comment a change first";
+            return outbox.toast(text, false);
+        }
+        if pieces.iter().any(|piece| piece.rejected) && !is_idle {
+            let text = "the model is running: wait, or stop it with esc, then send the review";
+            return outbox.toast(text, true);
+        }
+        overlays.remove(ID);
+        let op = CheckpointOp::Review { pieces, tell: true };
+        outbox.send(Op::Checkpoint(op));
+    }
+
+    /// Takes the review of the open view.
+    fn store_review(&mut self, overlays: &mut Overlays) {
+        if let Some(view) = diff_view(overlays) {
+            let (range, review) = view.take_review();
+            self.reviews.push((range, review));
+        }
+    }
+
+    fn take_review(&mut self, range: &DiffRange) -> Review {
+        let place = self.reviews.iter().position(|(of, _)| of == range);
+        place.map_or_else(Review::default, |place| self.reviews.swap_remove(place).1)
     }
 }
 
@@ -80,8 +138,14 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// Opens the overlay, or updates the open one.
-    fn show(&self, has_branch: bool, overlays: &mut Overlays, outbox: &mut Outbox) {
+    /// Opens the overlay with a review, or updates the open one; returns the review if there is nothing to show.
+    fn show(
+        &self,
+        review: Review,
+        has_branch: bool,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) -> Option<Review> {
         let Self {
             range,
             known,
@@ -95,13 +159,14 @@ impl Shown<'_> {
         if continues || known && !files.is_empty() {
             let compares_with_git = known && *range == DiffRange::Head;
             let has_git = had_git || compares_with_git || has_branch;
-            let mut view = DiffView::new(range.clone(), has_git, files.to_vec());
+            let mut view = DiffView::new(range.clone(), has_git, files.to_vec(), review);
             if let Some(before) = diff_view(overlays) {
                 view = view.continuing(before);
             }
             view.problems = Problems::of(servers);
             overlays.remove(ID);
-            return overlays.push_modal(ID, view);
+            overlays.push_modal(ID, view);
+            return None;
         }
         overlays.remove(ID);
         let text = if known {
@@ -110,27 +175,8 @@ impl Shown<'_> {
             format!("no file changes were recorded {}", title(range))
         };
         outbox.toast(text, !known);
+        (!known).then_some(review)
     }
-}
-
-/// Sends a review; rejected changes wait while a run may edit the same files.
-pub(crate) fn send(
-    pieces: Vec<Reviewed>,
-    is_idle: bool,
-    overlays: &mut Overlays,
-    outbox: &mut Outbox,
-) {
-    if pieces.is_empty() {
-        let text = "nothing to send: reject or comment a change first";
-        return outbox.toast(text, false);
-    }
-    if pieces.iter().any(|piece| piece.rejected) && !is_idle {
-        let text = "the model is running: wait, or stop it with esc, then send the review";
-        return outbox.toast(text, true);
-    }
-    overlays.remove(ID);
-    let op = CheckpointOp::Review { pieces, tell: true };
-    outbox.send(Op::Checkpoint(op));
 }
 
 fn diff_view(overlays: &mut Overlays) -> Option<&mut DiffView> {
@@ -174,9 +220,10 @@ mod tests {
     #[test]
     fn a_review_with_rejected_changes_is_sent_when_nothing_runs() {
         let (mut overlays, mut outbox) = (Overlays::default(), Outbox::default());
-        send(rejected(), false, &mut overlays, &mut outbox);
+        let mut changes = Changes::default();
+        changes.send(rejected(), false, &mut overlays, &mut outbox);
         assert_eq!(outbox.take_ops(), []);
-        send(rejected(), true, &mut overlays, &mut outbox);
+        changes.send(rejected(), true, &mut overlays, &mut outbox);
         assert_eq!(outbox.take_ops().len(), 1);
     }
 }

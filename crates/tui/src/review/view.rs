@@ -2,11 +2,14 @@
 //! screen, else one above the other. Each change can be accepted, rejected and commented on (`review`).
 
 mod problems;
+mod texts;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 pub(super) use self::problems::Problems;
+pub(super) use self::texts::title;
+use self::texts::{first_line, unshown};
 use super::verdicts::{Review, keys, mark};
 use crate::action::Action;
 use crate::command::Command;
@@ -76,19 +79,14 @@ struct LaidOut {
     hunks: Vec<usize>,
 }
 
-/// What is compared, as the end of a sentence.
-pub(super) fn title(range: &DiffRange) -> &'static str {
-    match range {
-        DiffRange::Session => "since the session start",
-        DiffRange::LastPrompt => "since the last prompt",
-        DiffRange::Head => "against HEAD",
-        DiffRange::Turn { .. } => "in that turn",
-        DiffRange::Between { .. } => "between those entries",
-    }
-}
-
 impl DiffView {
-    pub(super) fn new(range: DiffRange, has_git: bool, files: Vec<FileDiff>) -> Self {
+    pub(super) fn new(
+        range: DiffRange,
+        has_git: bool,
+        files: Vec<FileDiff>,
+        mut review: Review,
+    ) -> Self {
+        review.retain(&files);
         let counts = files.iter().map(|file| diff::counts(&file.diff)).collect();
         let syntax = files.iter().map(|_| Syntax::default()).collect();
         Self {
@@ -105,7 +103,7 @@ impl DiffView {
             layout: None,
             laid_out: None,
             from_below: false,
-            review: Review::default(),
+            review,
             problems: Problems::default(),
             cursor: None,
             linear: false,
@@ -133,9 +131,9 @@ impl DiffView {
         self.has_git
     }
 
-    /// Takes over the position and the reviews of `before`.
+    /// Takes over the position of `before`.
     #[must_use]
-    pub(super) fn continuing(mut self, before: &mut Self) -> Self {
+    pub(super) fn continuing(mut self, before: &Self) -> Self {
         let path = before.files.get(before.selected);
         let path = path.map(|file| file.change.path.clone());
         let same = self
@@ -152,9 +150,17 @@ impl DiffView {
             self.selected = before.selected.min(last);
         }
         self.layout = before.layout;
-        self.review = std::mem::take(&mut before.review);
-        self.review.retain(&self.files);
         self
+    }
+
+    /// The review in progress.
+    pub(super) fn review(&self) -> &Review {
+        &self.review
+    }
+
+    /// Takes the review, with what is compared.
+    pub(super) fn take_review(&mut self) -> (DiffRange, Review) {
+        (self.range.clone(), std::mem::take(&mut self.review))
     }
 
     /// The change that keys are for: its file and its text.
@@ -378,28 +384,6 @@ impl DiffView {
         head.push("─".repeat(line), Token::Border);
         head
     }
-}
-
-/// Why a change has no lines to show.
-fn unshown(file: &FileDiff) -> &'static str {
-    match file.change.kind {
-        ChangeKind::Mode => "only its permissions changed",
-        ChangeKind::Create => "new file: empty, binary or too large to store",
-        ChangeKind::Remove => "deleted file: empty, binary or too large to store",
-        ChangeKind::Modify if file.from.is_some() => "renamed; lines unchanged or not shown",
-        ChangeKind::Modify => "binary or too large to show",
-    }
-}
-
-/// The first changed line of the new file.
-fn first_line(piece: &str) -> usize {
-    let mut lines = piece.lines();
-    let header = lines.next().unwrap_or_default();
-    let new = header.split(" +").nth(1).unwrap_or_default();
-    let start = new.split([',', ' ']).next().unwrap_or_default();
-    let start: usize = start.parse().unwrap_or(1);
-    let before = lines.take_while(|line| line.starts_with(' '));
-    start + before.count()
 }
 
 impl Component<Command, Action> for DiffView {

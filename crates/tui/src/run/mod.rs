@@ -26,8 +26,11 @@ use self::screen::Screen;
 pub use self::sessions::Open;
 use self::tab::Tab;
 use self::tabs::Tabs;
+use crate::action::Action;
 use crate::app::{App, AppOptions};
 use crate::appearance::{Appearance, terminal_kind};
+use crate::command::Command;
+use crate::guide;
 use osier_agent::Subscription;
 use osier_base::folders::Folders;
 use osier_base::problem::Problem;
@@ -122,6 +125,7 @@ async fn run_with(
         mouse: options.settings.mouse,
         ..TerminalOptions::default()
     };
+    let shows_guide = shows_guide(setup, &options);
     // What the setup names must exist before the screen is taken: the error belongs on a plain line.
     let (host, events) = start()?;
     let mut tab = Tab::new(1, app, host, events);
@@ -153,11 +157,26 @@ async fn run_with(
         place: setup.cwd.clone(),
         started: u64::try_from(clock::now_ms() / 1000).unwrap_or_default(),
     });
+    if shows_guide {
+        guide::set_shown(&screen.options.folders);
+        let app = &mut screen.tabs.front.app;
+        app.act(Action::Run(Command::Guide), Instant::now());
+    }
     screen.start_pictures();
     screen.clock.queries_sent(Instant::now());
     screen.draw();
     let left = screen.serve((signals, input), highlighted, finished).await;
     leave(screen, left).await
+}
+
+/// Whether the guide of the first start is shown: a new user starts osier without a task, at home.
+fn shows_guide(setup: &SessionSetup, options: &Options) -> bool {
+    options.prompts.is_empty()
+        && !options.pick_session
+        && options.elsewhere.is_none()
+        && setup.session == SessionChoice::New
+        && !options.environment.contains_key("OSIER_HOME")
+        && guide::is_first_start(&options.folders)
 }
 
 /// Restores the terminal, ends every session and prints how to resume each.

@@ -45,6 +45,15 @@ impl Screen {
                 self.tabs.show(number);
                 self.shown();
             }
+            TabRequest::Report => {
+                let summaries = self.tabs.summaries();
+                self.tabs.front.app.set_summaries(summaries);
+            }
+            TabRequest::Abandon { message } => {
+                self.tabs.close(self.tabs.front.number);
+                self.tabs.front.app.toast(&message, true, Instant::now());
+                self.shown();
+            }
             TabRequest::Close(number) => {
                 if !self.tabs.close(number) {
                     let text = "this is the only tab";

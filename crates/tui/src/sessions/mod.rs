@@ -91,10 +91,7 @@ pub(crate) fn on_event(
     outbox: &mut Outbox,
 ) {
     if let IndexEvent::SessionDescribed { description } = event {
-        for line in lines(description) {
-            transcript.notice(Severity::Info, &line);
-        }
-        return;
+        return transcript.notice(Severity::Info, &lines(description).join("\n"));
     }
     let Some(view) = view(overlays) else {
         if let IndexEvent::LibraryRefused { message } = event {

@@ -28,14 +28,14 @@ const HINTS: &[(Command, &str)] = &[
     (Command::SessionInTab, "new tab"),
     (Command::SessionWords, "names/text"),
     (Command::SessionScope, "here/all"),
+    (Command::SessionName, "rename"),
+    (Command::SessionDelete, "delete"),
+    (Command::SessionRestore, "restore"),
     (Command::SessionSort, "sort"),
     (Command::SessionPin, "pin"),
     (Command::SessionArchive, "archive"),
     (Command::SessionArchived, "show archived"),
     (Command::SessionNamed, "only named"),
-    (Command::SessionName, "rename"),
-    (Command::SessionDelete, "delete"),
-    (Command::SessionRestore, "restore"),
 ];
 
 const COLUMNS: Columns = Columns {

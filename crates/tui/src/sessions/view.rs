@@ -264,7 +264,10 @@ impl SessionsView {
         let Some(path) = self.selected().map(|found| found.session.path.clone()) else {
             return;
         };
-        if self.armed.as_ref() == Some(&path) {
+        if let Some(number) = self.number_of(&path) {
+            // Without the question, which would lead nowhere.
+            self.status = Some(format!("open in tab {number}: close the tab first"));
+        } else if self.armed.as_ref() == Some(&path) {
             self.armed = None;
             self.tell(IndexOp::DeleteSession { path });
         } else {
@@ -474,6 +477,31 @@ mod tests {
         };
         let actions = view.set_found(view.request, found);
         assert_eq!(actions, [Action::CloseLayer, opens]);
+    }
+
+    #[test]
+    fn deleting_an_open_session_is_refused_without_a_question() {
+        let mut view = SessionsView::new();
+        let mut session = FoundSession::default();
+        session.session.path = PathBuf::from("/s/1.jsonl");
+        let found = Found {
+            sessions: vec![session],
+            total: 1,
+            current: true,
+            ready: true,
+            ..Found::default()
+        };
+        view.set_found(view.request, found);
+        view.set_open(vec![(PathBuf::from("/s/1.jsonl"), 2)], false);
+        view.delete();
+        assert_eq!(view.armed, None);
+        assert_eq!(
+            view.status.as_deref(),
+            Some("open in tab 2: close the tab first")
+        );
+        view.set_open(Vec::new(), false);
+        view.delete();
+        assert!(view.armed.is_some());
     }
 
     /// The list shows old results while those of a new query load: the key means a session that is not there yet.

@@ -72,7 +72,11 @@ impl TabControl {
         outbox: &mut Outbox,
     ) -> bool {
         match command {
-            Command::OpenSessions => overlays.push(list::ID, list::picker(&self.summaries)),
+            Command::OpenSessions => {
+                overlays.push(list::ID, list::picker(&self.summaries));
+                // A single tab is not reported otherwise.
+                outbox.effect(Effect::Tabs(TabRequest::Report));
+            }
             Command::NextSession => self.step(false, false, outbox),
             Command::PreviousSession => self.step(true, false, outbox),
             Command::NextWaiting => self.step(false, true, outbox),
@@ -151,14 +155,20 @@ impl TabControl {
         }
     }
 
-    /// Quits; asks first when that would cut off what other sessions do.
-    pub(crate) fn quit(&self, is_remote: bool, overlays: &mut Overlays, outbox: &mut Outbox) {
+    /// Quits; asks first when that would cut off what sessions do. `running` is what runs in the shown one.
+    pub(crate) fn quit(
+        &self,
+        running: Option<&str>,
+        is_remote: bool,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
         let others = self.summaries.others();
         let busy: Vec<&TabSummary> = others.filter(|entry| entry.state.is_busy()).collect();
-        if busy.is_empty() || is_remote {
+        if busy.is_empty() && running.is_none() || is_remote {
             return outbox.effect(Effect::Quit);
         }
-        overlays.push(leaving::ID, leaving::quitting(&busy));
+        overlays.push(leaving::ID, leaving::quitting(running, &busy));
     }
 
     /// The key that quits when it is pressed twice; true for the second press.
@@ -256,9 +266,24 @@ mod tests {
         for (is_remote, effects) in [(false, 0), (true, 2)] {
             let (mut overlays, mut outbox) = (Overlays::default(), Outbox::default());
             control.close(2, is_remote, &mut overlays, &mut outbox);
-            control.quit(is_remote, &mut overlays, &mut outbox);
+            control.quit(None, is_remote, &mut overlays, &mut outbox);
             assert_eq!(overlays.is_empty(), is_remote);
             assert_eq!(outbox.take_effects().len(), effects);
+        }
+    }
+
+    #[test]
+    fn quitting_asks_first_while_the_only_session_runs() {
+        let control = control(&[]);
+        for (running, is_remote, asks) in [
+            (Some("This session is still running"), false, true),
+            (Some("This session is still running"), true, false),
+            (None, false, false),
+        ] {
+            let (mut overlays, mut outbox) = (Overlays::default(), Outbox::default());
+            control.quit(running, is_remote, &mut overlays, &mut outbox);
+            assert_eq!(!overlays.is_empty(), asks);
+            assert_eq!(outbox.take_effects().is_empty(), asks);
         }
     }
 

@@ -13,14 +13,16 @@ pub(super) const ID: &str = "leaving";
 const STAY: &str = "stay";
 const GO: &str = "go";
 
-/// Asks before the program is left while these sessions are busy.
-pub(super) fn quitting(busy: &[&TabSummary]) -> Picker {
-    let (title, quit) = match busy {
-        [one] => (title(one), "Quit and stop it"),
-        several => (
-            format!("{} sessions are still running", several.len()),
-            "Quit and stop them",
-        ),
+/// Asks before the program is left while something is `running` in the shown session or these others are busy.
+pub(super) fn quitting(running: Option<&str>, busy: &[&TabSummary]) -> Picker {
+    let (title, quit) = match (running, busy) {
+        (Some(running), []) => (running.to_owned(), "Quit and stop it"),
+        (None, [one]) => (title(one), "Quit and stop it"),
+        (here, others) => {
+            let count = others.len() + usize::from(here.is_some());
+            let title = format!("{count} sessions are still running");
+            (title, "Quit and stop them")
+        }
     };
     let mut items = vec![
         item(STAY, "Cancel", "keep running"),

@@ -17,6 +17,8 @@ use super::illustration::Illustration;
 use super::shell::ShellCell;
 use super::tool::ToolCell;
 
+/// Lines of a long prompt that are shown.
+const PROMPT_LINES: usize = 20;
 /// Rows that a picture of a prompt may take.
 const PROMPT_ROWS: u16 = 16;
 
@@ -193,6 +195,11 @@ impl Cell {
         }
     }
 
+    /// Whether it is a prompt that is too long to be shown completely.
+    pub(super) fn folds(&self) -> bool {
+        matches!(&self.body, Body::User(message) if shown_prompt(&message.text, false).1 > 0)
+    }
+
     /// Whether the cell is the start of a turn of the user.
     pub(crate) fn is_prompt(&self) -> bool {
         matches!(self.body, Body::User(_))
@@ -294,7 +301,10 @@ impl Cell {
 
     fn lay_out(&mut self, width: u16, style: CellStyle) -> Vec<Row> {
         match &mut self.body {
-            Body::User(message) => user_rows(message, width, style),
+            Body::User(message) => {
+                let expanded = self.expanded.unwrap_or(style.expand_tools);
+                user_rows(message, width, expanded, style)
+            }
             Body::Thinking { open, .. } => vec![thinking_row(*open)],
             Body::Text(_) => {
                 let several = self.illustrations.len() > 1;
@@ -345,8 +355,19 @@ pub(super) fn plain(
     rows
 }
 
-/// What was typed, literally, behind a bar.
-fn user_rows(message: &UserMessage, width: u16, style: CellStyle) -> Vec<Row> {
+/// The text of a prompt as far as it is shown, and how many lines are not.
+fn shown_prompt(text: &str, expanded: bool) -> (&str, usize) {
+    let lines = text.lines().count();
+    if expanded || lines <= PROMPT_LINES + PROMPT_LINES / 2 {
+        return (text, 0);
+    }
+    let end = text.match_indices('\n').nth(PROMPT_LINES - 1);
+    let end = end.map_or(text.len(), |(newline, _)| newline);
+    (&text[..end], lines - PROMPT_LINES)
+}
+
+/// What was typed, literally, behind a bar. Of a long paste only the start is shown until it is expanded.
+fn user_rows(message: &UserMessage, width: u16, expanded: bool, style: CellStyle) -> Vec<Row> {
     let (first, bar) = if style.linear {
         ("You: ", "  ")
     } else {
@@ -358,7 +379,13 @@ fn user_rows(message: &UserMessage, width: u16, style: CellStyle) -> Vec<Row> {
     // A prompt of nothing but a file has no empty row above it.
     let has_text = style.linear || !message.text.is_empty() || message.attachments.is_empty();
     let mut rows = if has_text {
-        plain(&message.text, Token::User, width, &first, &bar)
+        let (shown, hidden) = shown_prompt(&message.text, expanded);
+        let mut rows = plain(shown, Token::User, width, &first, &bar);
+        if hidden > 0 {
+            let more = format!("… {} below", text::counted(hidden, "line", "lines"));
+            rows.extend(plain(&more, Token::Muted, width, &bar, &bar));
+        }
+        rows
     } else {
         Vec::new()
     };
@@ -464,4 +491,27 @@ fn notice_rows(notice: &Notice, width: u16, linear: bool) -> Vec<Row> {
         .hanging(&first, &rest)
         .sentences(&notice.text, token, &mut rows);
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_paste_shows_its_start_until_it_is_expanded() {
+        let text: String = (1..=5000).map(|line| format!("line {line}\n")).collect();
+        let mut cell = Cell::new(Body::User(UserMessage::new(text, 0)));
+        let style = CellStyle {
+            show_thinking: false,
+            expand_tools: false,
+            cell: None,
+            linear: false,
+        };
+        assert_eq!(cell.height(60, style), PROMPT_LINES + 1);
+        let last = cell.rows(60, style).last().map(Row::text);
+        assert_eq!(last.as_deref(), Some("▌ … 4980 lines below"));
+        cell.expanded = Some(true);
+        cell.changed();
+        assert_eq!(cell.height(60, style), 5000);
+    }
 }

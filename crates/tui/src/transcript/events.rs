@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::cell::Body;
 use super::pages::PageResult;
 use super::shell::ShellCell;
-use super::strip::Strip;
+use super::strip::{SWITCHED, Strip};
 use super::tool::{Phase, ToolCell};
 use super::{OpenMessage, Position, Started, Transcript};
 use osier_agent::{AgentMessage, Severity, ToolResultMessage};
@@ -115,7 +115,6 @@ impl Transcript {
 
     /// Marks a switch of the model. Switches without an answer between them are one.
     pub(crate) fn model_switched(&mut self, before: &ModelInfo, model: &ModelInfo) {
-        const START: &str = "model switched from ";
         let mut from = before.reference();
         if self.is_empty() || from == model.reference() {
             return;
@@ -124,14 +123,14 @@ impl Transcript {
             && let Body::Notice(notice) = &cell.body
             && let Some((first, _)) = notice
                 .text
-                .strip_prefix(START)
+                .strip_prefix(SWITCHED)
                 .and_then(|text| text.split_once(' '))
         {
             first.clone_into(&mut from);
             self.remove(self.near.cells.len() - 1);
         }
         if from != model.reference() {
-            let text = format!("{START}{from} to {}", model.reference());
+            let text = format!("{SWITCHED}{from} to {}", model.reference());
             self.notice(Severity::Info, &text);
         }
     }
@@ -144,6 +143,7 @@ impl Transcript {
                         id: id.clone(),
                         entry: None,
                         blocks: Vec::new(),
+                        partial: None,
                     });
                     return false;
                 }
@@ -163,6 +163,9 @@ impl Transcript {
                 }
             }
             osier_agent::Event::MessageRetracted { id } => self.retract(id),
+            osier_agent::Event::RetryScheduled { status, .. } => {
+                return self.mark_partial(status.message());
+            }
             osier_agent::Event::ToolExecutionStart {
                 call_id,
                 tool_name,
@@ -195,6 +198,8 @@ impl Transcript {
             osier_agent::Event::Notice { severity, text } => self.notice(*severity, text),
             osier_agent::Event::AgentEnd { outcome } => {
                 if let Some(error) = outcome.error() {
+                    // Here a slash command does what the shell command does.
+                    let error = error.replace("`osier auth login ", "`/login ");
                     self.notice(Severity::Error, &error);
                 } else if *outcome == osier_agent::RunOutcome::Interrupted {
                     self.notice(Severity::Warning, "interrupted");
@@ -355,21 +360,23 @@ impl Transcript {
 
     /// The message is final. Its blocks have streamed; only its ending is new.
     fn close_message(&mut self, message: &AssistantMessage) {
-        let start = self.near.cells.len();
         let open = self.open.take();
+        if let Some(place) = open.as_ref().and_then(|open| open.partial) {
+            self.remove(place);
+        }
+        let start = self.near.cells.len();
         let streamed = open.as_ref().is_some_and(|open| !open.blocks.is_empty());
         if !streamed {
             for block in &message.content {
                 self.near.add_block(block);
             }
         }
-        for cell in self
-            .near
-            .cells
-            .iter_mut()
-            .rev()
-            .take(message.content.len() + 1)
-        {
+        let added = start..self.near.cells.len();
+        let streamed = open.as_ref().map_or(&[][..], |open| &open.blocks);
+        for place in streamed.iter().copied().chain(added) {
+            let Some(cell) = self.near.cells.get_mut(place) else {
+                continue;
+            };
             if let Body::Text(markdown) = &mut cell.body {
                 markdown.finish();
             } else if let Body::Thinking { markdown, open } = &mut cell.body {
@@ -391,12 +398,29 @@ impl Transcript {
         }
     }
 
+    /// Says that the answer so far is partial, because a failed call is repeated; whether something changed.
+    fn mark_partial(&mut self, reason: &str) -> bool {
+        let place = self.near.cells.len();
+        let Some(open) = &mut self.open else {
+            return false;
+        };
+        if open.blocks.is_empty() || open.partial.is_some() {
+            return false;
+        }
+        open.partial = Some(place);
+        let reason = osier_base::text::single_line(reason);
+        let text = format!("partial answer: {reason}; the retry replaces it");
+        self.notice(Severity::Warning, &text);
+        true
+    }
+
     /// Takes the blocks of a failed attempt away.
     fn retract(&mut self, id: &str) {
         let Some(open) = self.open.take_if(|open| open.id == id) else {
             return;
         };
         let mut blocks = open.blocks;
+        blocks.extend(open.partial);
         blocks.sort_unstable();
         blocks.dedup();
         for place in blocks.into_iter().rev() {

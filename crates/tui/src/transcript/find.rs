@@ -53,7 +53,7 @@ impl Transcript {
         let cell = &mut self.strip_mut().cells[cell];
         let folds = matches!(
             cell.body,
-            Body::Tool(_) | Body::Shell(_) | Body::Thinking { .. }
+            Body::Tool(_) | Body::Shell(_) | Body::Thinking { .. } | Body::User(_)
         );
         let collapsed = cell.expanded;
         for expanded in [collapsed, Some(true)] {

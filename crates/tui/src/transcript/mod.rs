@@ -98,6 +98,8 @@ struct OpenMessage {
     /// The id of its entry, once it is stored.
     entry: Option<Arc<str>>,
     blocks: Vec<usize>,
+    /// The cell that says that the answer is partial and a retry replaces it.
+    partial: Option<usize>,
 }
 
 /// A complete message that is not stored yet, as far as the transcript knows.

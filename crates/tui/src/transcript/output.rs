@@ -10,6 +10,9 @@ use osier_term::face::{Face, Token};
 use osier_term::row::{Row, Span};
 use osier_term::wrap::Wrap;
 
+/// Lines more than the limit that are shown instead of being counted.
+const SLACK: usize = 2;
+
 /// A text and where it is coloured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Painted<'a> {
@@ -135,6 +138,7 @@ pub(super) fn head_rows(
     limit: usize,
 ) -> Vec<Row> {
     let output = output.trimmed();
+    let limit = with_slack(output, limit);
     // Only the first lines are laid out: the output may be long.
     let end = output
         .text
@@ -159,6 +163,34 @@ pub(super) fn head_rows(
     rows
 }
 
+/// The limit for `output`: a line that counts one or two others takes about as much room as they do.
+fn with_slack(output: Painted<'_>, limit: usize) -> usize {
+    let all = output
+        .text
+        .lines()
+        .take(limit.saturating_add(SLACK + 1))
+        .count();
+    if all <= limit.saturating_add(SLACK) {
+        all.max(limit)
+    } else {
+        limit
+    }
+}
+
+/// The lines of a part of an output, with those that a mark in it says are left out: `[… 98,803 lines, 5 bytes omitted …]`.
+fn lines_in(part: &str) -> usize {
+    let mut count = 0;
+    for line in part.lines() {
+        let mark = line
+            .strip_prefix("[… ")
+            .and_then(|mark| mark.split_once(" lines, "));
+        let omitted = mark.filter(|(_, rest)| rest.contains(" bytes omitted"));
+        let omitted = omitted.and_then(|(lines, _)| lines.replace(',', "").parse().ok());
+        count += omitted.unwrap_or(1_usize);
+    }
+    count
+}
+
 /// The last `limit` rows of `output`, with a line that counts the rest above.
 pub(crate) fn tail_rows(
     output: Painted<'_>,
@@ -170,13 +202,14 @@ pub(crate) fn tail_rows(
     if output.text.is_empty() {
         return Vec::new();
     }
+    let limit = with_slack(output, limit);
     // Only the last lines are laid out: the output may be long.
     let start = output
         .text
         .rmatch_indices('\n')
         .nth(limit - 1)
         .map_or(0, |(newline, _)| newline + 1);
-    let hidden_lines = output.text[..start].matches('\n').count();
+    let hidden_lines = lines_in(&output.text[..start]);
     let rows = output.part(start..output.text.len(), width, indent);
     let cut = rows.len().saturating_sub(limit);
     let mut shown = Vec::with_capacity(limit + 1);
@@ -201,27 +234,46 @@ mod tests {
     use osier_base::ansi::{Hue, Style};
 
     #[test]
+    fn output_that_is_hardly_longer_than_the_limit_is_shown() {
+        for rows in [
+            tail_rows("1\n2\n3\n4\n".into(), 20, &[], 2),
+            head_rows("1\n2\n3\n4\n".into(), 20, &[], 2),
+        ] {
+            let shown: Vec<String> = rows.iter().map(Row::text).collect();
+            assert_eq!(shown, ["1", "2", "3", "4"]);
+        }
+    }
+
+    #[test]
     fn collapsed_results_count_the_lines_below() {
         let rows = head_rows(
-            "1\n2\n3\n4\n".into(),
+            "1\n2\n3\n4\n5\n".into(),
             20,
             &[Span::new("  ", Token::ToolOutput)],
             2,
         );
         let shown: Vec<String> = rows.iter().map(Row::text).collect();
-        assert_eq!(shown, ["  1", "  2", "  … 2 lines below"]);
+        assert_eq!(shown, ["  1", "  2", "  … 3 lines below"]);
     }
 
     #[test]
     fn collapsed_output_counts_the_lines_above() {
         let rows = tail_rows(
-            "1\n2\n3\n4\n".into(),
+            "1\n2\n3\n4\n5\n".into(),
             20,
             &[Span::new("  ", Token::ToolOutput)],
             2,
         );
         let shown: Vec<String> = rows.iter().map(Row::text).collect();
-        assert_eq!(shown, ["  … 2 lines above", "  3", "  4"]);
+        assert_eq!(shown, ["  … 3 lines above", "  4", "  5"]);
+    }
+
+    #[test]
+    fn lines_that_a_result_leaves_out_are_counted() {
+        let output =
+            "1\n2\n[… 99994 lines, 588 bytes omitted; the complete output is in /t …]\n3\n4\n";
+        let rows = tail_rows(output.into(), 20, &[], 2);
+        assert_eq!(rows[0].text(), "  … 99996 lines above");
     }
 
     #[test]

@@ -15,6 +15,9 @@ use osier_llm::{AssistantBlock, AssistantMessage, StopReason};
 use osier_markdown::Markdown;
 use osier_protocol::StoredMessage;
 
+/// The start of the mark of a switch of the model.
+pub(super) const SWITCHED: &str = "model switched from ";
+
 /// Cells that follow each other without a gap.
 #[derive(Debug, Default)]
 pub(super) struct Strip {
@@ -42,11 +45,32 @@ impl Strip {
                 .map(|stored| stored.entry_id.as_str().into()),
             ..Self::default()
         };
+        let mut model = None;
         for stored in messages {
+            if let AgentMessage::Assistant(answer) = &*stored.message {
+                let name = format!("{}/{}", answer.provider, answer.model);
+                let before = model.replace(name.clone());
+                if let Some(before) = before.filter(|before| *before != name) {
+                    strip.mark_switch(&before, &name, &stored.entry_id);
+                }
+            }
             strip.add_stored(stored);
         }
         strip.calls.clear();
         strip
+    }
+
+    /// Marks a switch of the model above the prompt that the new one answers, or above its answer.
+    fn mark_switch(&mut self, before: &str, after: &str, answer: &str) {
+        let prompt = self.cells.last().filter(|cell| cell.is_prompt());
+        let entry = prompt.and_then(|cell| cell.entry.clone());
+        let place = self.cells.len() - usize::from(entry.is_some());
+        self.notice(Severity::Info, &format!("{SWITCHED}{before} to {after}"));
+        if let Some(mut mark) = self.cells.pop() {
+            // It comes and goes with the message below it.
+            mark.entry = Some(entry.unwrap_or_else(|| answer.into()));
+            self.cells.insert(place, mark);
+        }
     }
 
     fn add_stored(&mut self, stored: &StoredMessage) {
@@ -237,5 +261,57 @@ impl Strip {
     pub(super) fn cut_from(&mut self, cell: usize) {
         self.cells.truncate(cell);
         self.last = self.cells.iter().rev().find_map(|cell| cell.entry.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use osier_agent::UserMessage;
+
+    #[test]
+    fn a_stored_conversation_marks_switches_of_the_model() {
+        let message = |id: usize, message: AgentMessage| StoredMessage {
+            entry_id: id.to_string(),
+            message: Arc::new(message),
+        };
+        let answer = |model: &str| {
+            AgentMessage::Assistant(AssistantMessage {
+                provider: "p".to_owned(),
+                model: model.to_owned(),
+                content: vec![AssistantBlock::Text {
+                    text: "ok".to_owned(),
+                    signature: None,
+                }],
+                ..AssistantMessage::default()
+            })
+        };
+        let prompt = || AgentMessage::User(UserMessage::new("go", 0));
+        let messages = [
+            prompt(),
+            answer("a"),
+            prompt(),
+            answer("a"),
+            prompt(),
+            answer("b"),
+        ];
+        let messages: Vec<StoredMessage> = messages
+            .into_iter()
+            .enumerate()
+            .map(|(id, one)| message(id, one))
+            .collect();
+        let strip = Strip::of(&messages, false);
+        let marks: Vec<(usize, &str)> = strip
+            .cells
+            .iter()
+            .enumerate()
+            .filter_map(|(place, cell)| match &cell.body {
+                Body::Notice(notice) => Some((place, notice.text.as_str())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(marks, [(4, "model switched from p/a to p/b")]);
+        // The mark and the prompt are one message.
+        assert_eq!(strip.cells_of("4"), Some(4..6));
     }
 }

@@ -149,6 +149,7 @@ impl Transcript {
         let open = match cell.body {
             Body::Thinking { .. } => style.show_thinking,
             Body::Tool(_) | Body::Shell(_) => style.expand_tools,
+            Body::User(_) if cell.folds() => style.expand_tools,
             _ => return false,
         };
         cell.expanded = Some(!cell.expanded.unwrap_or(open));

@@ -131,6 +131,9 @@ fn column(facts: &BranchFacts, name: &str, cwd: &Path, width: usize) -> Vec<Row>
     }
     rows.push(Row::default());
     let answer = match facts.answer.trim() {
+        "" if facts.messages == 0 => {
+            "The other branch continues from this entry, so nothing is only here."
+        }
         "" => "(no answer)",
         answer => answer,
     };

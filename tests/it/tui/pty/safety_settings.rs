@@ -39,6 +39,8 @@ fn is_asked(program: &mut Program) {
     program.write("go\r");
     program.shows("Run this command?");
     program.write("\x1b");
+    program.shows("f4 to answer");
+    program.write("\x1b");
     program.hides("Run this command?");
     assert!(program.work().join("precious").exists());
 }

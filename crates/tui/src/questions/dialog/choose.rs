@@ -101,8 +101,9 @@ impl Choose {
     }
 
     /// The key hint of the keys that select another pattern, if there are several.
-    pub(super) fn pattern_hint(&self) -> Option<&'static str> {
-        (self.patterns.len() > 1).then_some("←→ pattern")
+    pub(super) fn pattern_hint(&self) -> Option<String> {
+        let count = self.patterns.len();
+        (count > 1).then(|| format!("←→ pattern {}/{count}", self.pattern + 1))
     }
 
     pub(super) fn rows(&self, inner: usize) -> Painted {
@@ -143,9 +144,10 @@ impl Choose {
 
     /// What a line says, in `room` columns if possible.
     fn label(&self, line: &Line, face: Face, room: usize) -> Vec<Span> {
-        let until = match line.action {
-            ChoiceAction::Session => " for this session",
-            ChoiceAction::Project => " always in this project",
+        // First where two rows differ, so that the difference is not cut.
+        let scope = match line.action {
+            ChoiceAction::Session => "Allow for this session: ",
+            ChoiceAction::Project => "Allow in this project: ",
             _ => return vec![Span::new(line.label.as_str(), face)],
         };
         let pattern = self.patterns.get(self.pattern).map(String::as_str);
@@ -153,13 +155,9 @@ impl Choose {
             token: Token::Code,
             ..face
         };
-        let room = room.saturating_sub(text::width(ALLOW) + text::width(until));
+        let room = room.saturating_sub(text::width(scope));
         let pattern = one_line(pattern.unwrap_or_default(), room.max(MIN_PATTERN));
-        vec![
-            Span::new(ALLOW, face),
-            Span::new(pattern, code),
-            Span::new(until, face),
-        ]
+        vec![Span::new(scope, face), Span::new(pattern, code)]
     }
 
     pub(super) fn on_typed(&mut self, character: char, question: &Question) -> Step {
@@ -216,7 +214,7 @@ impl Choose {
             ChoiceAction::Session => allow(Grant::Session { pattern: pattern() }),
             ChoiceAction::Project => allow(Grant::Project { pattern: pattern() }),
             ChoiceAction::WriteReason => {
-                Step::Become(Box::new(Body::Write(Box::new(Write::reason()))))
+                Step::Become(Box::new(Body::Write(Box::new(Write::reason("")))))
             }
             ChoiceAction::WriteOther => {
                 Step::Become(Box::new(Body::Write(Box::new(Write::other()))))
@@ -263,8 +261,7 @@ fn plan(modes: &[PermissionMode], before: Option<PermissionMode>) -> Vec<Line> {
     approvals.chain(others).collect()
 }
 
-const ALLOW: &str = "Allow ";
-/// Columns of a pattern, also where the words behind it are cut then.
+/// Columns of a pattern at least.
 const MIN_PATTERN: usize = 20;
 
 fn permission(has_patterns: bool) -> Vec<Line> {

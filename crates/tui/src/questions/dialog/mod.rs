@@ -3,9 +3,11 @@
 
 mod choose;
 mod fields;
+mod guard;
 mod write;
 
 use std::path::Path;
+use std::time::Instant;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -33,6 +35,7 @@ use osier_term::wrap::Wrap;
 
 use choose::{Choose, command_of, cut};
 use fields::Fields;
+pub(super) use guard::Guard;
 use write::Write;
 
 pub(super) const ID: &str = "question";
@@ -53,6 +56,11 @@ pub(super) struct Dialog {
     body: Body,
     /// It is on the screen; before that, keys are ignored.
     shown: bool,
+    guard: Option<Guard>,
+    /// When the guard ends: it begins on the screen.
+    ready: Option<Instant>,
+    /// Text that was written before `esc` returned to the choices.
+    left: Option<Box<Write>>,
     /// Rows of the subject at the width they were laid out for.
     subject: Option<(usize, Vec<Row>)>,
     /// The colours of its diff.
@@ -108,11 +116,19 @@ impl Dialog {
             }
             _ => None,
         };
+        let left = match &question.kind {
+            QuestionKind::Permission { .. } => draft.first(),
+            _ => None,
+        };
+        let left = left.map(|text| Box::new(Write::reason(text)));
         Self {
             question,
             edited,
             body,
             shown: false,
+            guard: None,
+            ready: None,
+            left,
             subject: None,
             syntax: Syntax::default(),
             top: 0,
@@ -121,9 +137,33 @@ impl Dialog {
         }
     }
 
+    /// The dialog opens by itself.
+    #[must_use]
+    pub(super) fn guarded(mut self, guard: Option<Guard>) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// Whether keys can answer it.
+    fn is_ready(&self, now: Instant) -> bool {
+        self.shown && (self.guard.is_none() || self.ready.is_some_and(|ready| now >= ready))
+    }
+
+    /// Text that comes too early to be an answer.
+    fn take_early(&self, text: &str, cx: &mut Cx<'_, Action>) {
+        if let Some(Guard::Editor(_)) = self.guard {
+            self.leave(cx);
+            let text = text.to_owned();
+            cx.push(Action::SetEditor { text });
+        }
+    }
+
     fn leave(&self, cx: &mut Cx<'_, Action>) {
+        let is_permission = matches!(self.question.kind, QuestionKind::Permission { .. });
+        let left = self.left.as_ref().filter(|_| is_permission);
+        let reason = || left.and_then(|write| write.reason_draft());
         let draft = match &self.body {
-            Body::Choose(_) => self.edited.iter().cloned().collect(),
+            Body::Choose(_) => self.edited.iter().cloned().chain(reason()).collect(),
             Body::Write(write) => write.draft(),
             Body::Fields(fields) => fields.draft(),
         };
@@ -136,7 +176,14 @@ impl Dialog {
     fn take(&mut self, step: Step, cx: &mut Cx<'_, Action>) {
         match step {
             Step::Stay | Step::Unused => {}
-            Step::Become(body) => self.body = *body,
+            Step::Become(body) => {
+                self.body = *body;
+                if let (Body::Write(write), Some(left)) = (&mut self.body, self.left.take()) {
+                    if left.is_for_same(write) {
+                        *write = left;
+                    }
+                }
+            }
             Step::Act(action) => cx.push(action),
             Step::EditPlan => {
                 if let Some(text) = self.plan() {
@@ -171,7 +218,10 @@ impl Dialog {
     fn back(&mut self, cx: &mut Cx<'_, Action>) {
         match &self.body {
             Body::Write(write) if write.is_detour() => {
-                self.body = Body::Choose(Choose::new(&self.question));
+                let choose = Body::Choose(Choose::new(&self.question));
+                if let Body::Write(write) = std::mem::replace(&mut self.body, choose) {
+                    self.left = Some(write);
+                }
             }
             _ => self.leave(cx),
         }
@@ -257,7 +307,7 @@ impl Dialog {
             parts.push("pgup/pgdn scroll".to_owned());
         }
         if let Body::Choose(choose) = &self.body {
-            parts.extend(choose.pattern_hint().map(str::to_owned));
+            parts.extend(choose.pattern_hint());
         }
         parts
     }
@@ -371,10 +421,14 @@ fn more_lines(count: usize) -> Row {
 impl Component<Command, Action> for Dialog {
     fn hide(&mut self) {
         self.shown = false;
+        self.ready = None;
     }
 
     fn render(&mut self, area: Rect, buffer: &mut Buffer, view: &View<'_, Command>) {
         self.shown = true;
+        if let (None, Some(Guard::Editor(time) | Guard::Ignore(time))) = (self.ready, self.guard) {
+            self.ready = Some(view.now + time);
+        }
         let width = centred(area, WIDTH, 1).width;
         // An empty column on each side.
         let inner = usize::from(width.saturating_sub(4)).max(1);
@@ -425,19 +479,26 @@ impl Component<Command, Action> for Dialog {
     }
 
     fn on_key(&mut self, key: KeyPress, cx: &mut Cx<'_, Action>) -> Handled {
-        if let Some(character) = key.typed().filter(|_| self.shown) {
+        let Some(character) = key.typed() else {
+            return Handled::Yes;
+        };
+        if self.is_ready(cx.now) {
             let step = match &mut self.body {
                 Body::Choose(choose) => choose.on_typed(character, &self.question),
                 Body::Write(write) => write.insert(character.encode_utf8(&mut [0; 4])),
                 Body::Fields(fields) => fields.on_typed(character),
             };
             self.take(step, cx);
+        } else {
+            self.take_early(character.encode_utf8(&mut [0; 4]), cx);
         }
         Handled::Yes
     }
 
-    fn on_paste(&mut self, text: &str, _cx: &mut Cx<'_, Action>) -> Handled {
-        if self.shown {
+    fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
+        if !self.is_ready(cx.now) {
+            self.take_early(text, cx);
+        } else {
             match &mut self.body {
                 Body::Choose(_) => {}
                 Body::Write(write) => drop(write.insert(text)),
@@ -453,7 +514,12 @@ impl Component<Command, Action> for Dialog {
                 self.back(cx);
                 return Handled::Yes;
             }
-            _ if !self.shown => return Handled::Yes,
+            // The user opens it.
+            Command::Answer => self.guard = None,
+            _ if !self.is_ready(cx.now) => {
+                let passes = self.shown && guard::passes(command);
+                return if passes { Handled::No } else { Handled::Yes };
+            }
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
             // The last row of a page counts those below.
             Command::PageUp => self.scroll(1 - self.page.max(2).cast_signed()),

@@ -83,11 +83,22 @@ impl Write {
     }
 
     /// The reason of a refusal.
-    pub(super) fn reason() -> Self {
+    pub(super) fn reason(text: &str) -> Self {
         Self {
             purpose: Purpose::Reason,
-            field: Field::Line(area("Reason (optional, sent to the model)", "")),
+            field: Field::Line(area("Reason (optional, sent to the model)", text)),
         }
+    }
+
+    /// The reason as far as it is written.
+    pub(super) fn reason_draft(&self) -> Option<String> {
+        let text = self.draft().pop().filter(|text| !text.is_empty());
+        text.filter(|_| self.purpose == Purpose::Reason)
+    }
+
+    /// Whether both are for the same.
+    pub(super) fn is_for_same(&self, other: &Self) -> bool {
+        self.purpose == other.purpose
     }
 
     /// A call that is edited before it is allowed.

@@ -117,6 +117,7 @@ mod tests {
     use osier_protocol::{ChangeKind, DiffRange, FileChange, FileDiff};
 
     use super::*;
+    use crate::review::verdicts::Review;
 
     fn problem(path: &str, line: u32, severity: &str) -> CodeProblem {
         CodeProblem {
@@ -142,7 +143,7 @@ mod tests {
                 .to_owned(),
         };
         let files = vec![file("src/a.rs"), file("b.rs")];
-        let mut view = DiffView::new(DiffRange::Session, false, files);
+        let mut view = DiffView::new(DiffRange::Session, false, files, Review::default());
         view.problems = Problems {
             list: vec![
                 problem("/w/src/a.rs", 9, "error"),

@@ -10,6 +10,7 @@ use osier_base::visible::visible;
 use osier_base::{clock, text};
 use osier_term::face::{Emphasis, Face, Token};
 use osier_term::row::{Row, Span};
+use osier_term::wrap::Wrap;
 
 impl ToolCell {
     pub(super) fn header_rows(
@@ -30,11 +31,36 @@ impl ToolCell {
         if !expanded {
             subject = shorten_subject(&subject, width);
         }
-        if let Some(ending) = self.ending() {
-            let between = if subject.is_empty() { "" } else { " " };
-            subject = format!("{subject}{between}· {ending}");
+        let Some(ending) = self.ending() else {
+            return plain(&subject, Token::Tool, width, &first, &rest);
+        };
+        // The words of a failure have its colour: the sign alone is easily missed.
+        let ending_token = match token {
+            Token::Error | Token::Warning => token,
+            _ => Token::Tool,
+        };
+        let between = if subject.is_empty() { "" } else { " " };
+        let clean = text::sanitize(&subject);
+        let clean = text::expand_tabs(&clean);
+        let mut lines: Vec<&str> = clean.split('\n').collect();
+        let last = lines.pop().unwrap_or_default();
+        let mut rows = Vec::new();
+        let width = usize::from(width);
+        let mut start = &first[..];
+        for line in lines {
+            Wrap::new(width)
+                .hanging(start, &rest)
+                .line(&[Span::new(line, Token::Tool)], &mut rows);
+            start = &rest;
         }
-        plain(&subject, Token::Tool, width, &first, &rest)
+        let last = [
+            Span::new(format!("{last}{between}· "), Token::Tool),
+            Span::new(ending, ending_token),
+        ];
+        Wrap::new(width)
+            .hanging(start, &rest)
+            .line(&last, &mut rows);
+        rows
     }
 
     /// The header in words: tool, state, then subject.
@@ -82,7 +108,7 @@ impl ToolCell {
             Phase::Done(result) => match &result.status {
                 ToolStatus::Success => ("● ", Token::Success),
                 ToolStatus::Aborted | ToolStatus::Denied { .. } => ("■ ", Token::Warning),
-                _ => ("● ", Token::Error),
+                _ => ("✗ ", Token::Error),
             },
         }
     }
