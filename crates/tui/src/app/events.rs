@@ -77,9 +77,7 @@ impl App {
             Event::ShellStart { .. } => self.activity.begin_shell(now),
             Event::ShellEnd { .. } => self.activity.end_shell(),
             Event::Files { paths, .. } => self.prompt.editor.set_files(Arc::clone(paths)),
-            Event::Symbols { request, symbols } => {
-                self.prompt.on_symbols(*request, symbols, outbox);
-            }
+            Event::Symbols { request, symbols } => self.prompt.on_found(*request, symbols, outbox),
             Event::ProjectMap { map, .. } => project_map::refresh(map, overlays),
             Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),
             Event::Workspace { cwd, branch } => {
