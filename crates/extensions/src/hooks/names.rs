@@ -18,7 +18,7 @@ struct Known {
     arguments: &'static [(&'static str, &'static str)],
 }
 
-const TOOLS: [Known; 14] = [
+const TOOLS: [Known; 15] = [
     Known {
         ours: "read",
         theirs: "Read",
