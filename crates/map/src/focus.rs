@@ -11,7 +11,7 @@ const OWN: f32 = 20.0;
 const USED: f32 = 100.0;
 const USERS: f32 = 10.0;
 
-/// Names, of which most others are told apart without a search.
+/// Names; most others are rejected without a search.
 struct Wanted {
     shares: HashMap<u32, f32>,
     bits: Vec<u64>,

@@ -67,6 +67,8 @@ pub struct Outline {
     pub more: usize,
     /// Source files that are not read yet.
     pub unread: usize,
+    /// Nothing is known of the project yet: its files are being listed.
+    pub is_starting: bool,
     /// Files may have changed since they were read; that is being checked.
     pub is_checking: bool,
     /// The project has more files than a map.
@@ -101,7 +103,9 @@ impl Outline {
             let files = counted(grouped(self.more), "more file", "more files");
             notices.push(format!("{files}; narrow path or query"));
         }
-        if self.unread > 0 {
+        if self.is_starting {
+            notices.push("the files are still being read: call again".to_owned());
+        } else if self.unread > 0 {
             let files = counted(grouped(self.unread), "source file is", "source files are");
             notices.push(format!(
                 "{files} not read yet: call again for a complete map"

@@ -97,6 +97,12 @@ impl ProjectMap {
         may_show: &dyn Fn(&Path) -> bool,
     ) -> Outline {
         let (index, is_checking) = self.current(COLD);
+        let Some(index) = index else {
+            return Outline {
+                is_starting: true,
+                ..Outline::default()
+            };
+        };
         let parsed = |path: &str, version: Version| {
             let state = self.lock();
             let (of, found) = state.parsed.get(path)?;
@@ -123,7 +129,9 @@ impl ProjectMap {
         may_show: &dyn Fn(&Path) -> bool,
     ) -> Vec<SymbolMatch> {
         let (index, _) = self.current(COLD);
-        symbols::find(&self.root, &index, query, limit, may_show)
+        index.map_or_else(Vec::new, |index| {
+            symbols::find(&self.root, &index, query, limit, may_show)
+        })
     }
 
     /// Waits until every file is known as it is now. For tests and measurements.
@@ -140,8 +148,8 @@ impl ProjectMap {
         }
     }
 
-    /// The index, and whether it is still being brought up to date.
-    fn current(self: &Arc<Self>, cold: Duration) -> (Arc<Index>, bool) {
+    /// The index, if there is one yet, and whether it is still being brought up to date.
+    fn current(self: &Arc<Self>, cold: Duration) -> (Option<Arc<Index>>, bool) {
         let start = Instant::now();
         self.load();
         let mut state = self.lock();
@@ -163,8 +171,7 @@ impl ProjectMap {
             }
             state = self.wait(state, left);
         }
-        let index = state.index.clone().unwrap_or_default();
-        (index, state.is_updating)
+        (state.index.clone(), state.is_updating)
     }
 
     /// Loads the stored index once.

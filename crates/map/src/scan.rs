@@ -11,7 +11,7 @@ use crate::language::{Calls, Language};
 const SHORTEST: usize = 3;
 /// Different names of a file that are stored.
 const USES: usize = 2000;
-/// Nested braces that are told apart.
+/// Nested braces whose kinds are known.
 const DEPTH: usize = 64;
 /// Tokens between the arguments of a function and its body.
 const TAIL: u8 = 16;

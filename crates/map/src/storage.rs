@@ -2,6 +2,7 @@
 //! as good as none.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -29,7 +30,15 @@ pub(crate) fn file(folder: &Path, root: &Path) -> PathBuf {
 }
 
 pub(crate) fn load(file: &Path) -> Option<Index> {
-    decode(&regular_file::read(file, SIZE_LIMIT).ok()?)
+    let file = regular_file::open(file).ok()?;
+    let size = file.metadata().ok()?.len();
+    if size > SIZE_LIMIT {
+        return None;
+    }
+    // All at once: growing would copy it.
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    file.take(SIZE_LIMIT).read_to_end(&mut bytes).ok()?;
+    decode(&bytes)
 }
 
 /// Stores the index and removes the oldest maps of other projects. Errors are ignored: it is only a cache.

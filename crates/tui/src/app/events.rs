@@ -87,9 +87,7 @@ impl App {
             Event::Files { paths, complete } => {
                 self.prompt.editor.set_files(Arc::clone(paths), *complete);
             }
-            Event::Symbols { request, symbols } => {
-                self.prompt.on_symbols(*request, symbols, outbox);
-            }
+            Event::Symbols { request, symbols } => self.prompt.on_found(*request, symbols, outbox),
             Event::ProjectMap { map, .. } => project_map::refresh(map, overlays),
             Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),
             Event::Workspace { cwd, branch } => {

@@ -85,6 +85,7 @@ impl Editor {
         self.completer.folder = folder.into();
         self.completer.files = None;
         self.completer.files_asked = false;
+        self.completer.symbols = Symbols::default();
     }
 
     /// The files are on another machine.

@@ -171,7 +171,7 @@ impl Prompt {
     }
 
     /// Offers the symbols of a search.
-    pub(crate) fn on_symbols(
+    pub(crate) fn on_found(
         &mut self,
         request: u64,
         symbols: &Arc<Vec<ProjectSymbol>>,
@@ -249,6 +249,10 @@ mod tests {
         for character in "@sr".chars() {
             prompt.on_char(character, &mut outbox);
         }
-        assert_eq!(outbox.take_ops(), [Op::ListFiles]);
+        let symbols = Op::FindSymbols {
+            request: 1,
+            query: "sr".to_owned(),
+        };
+        assert_eq!(outbox.take_ops(), [Op::ListFiles, symbols]);
     }
 }
