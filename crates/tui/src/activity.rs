@@ -172,7 +172,7 @@ impl Activity {
         [toast, tick].into_iter().flatten().min()
     }
 
-    /// The user goes on: a notice that was long enough on the screen to be read disappears.
+    /// The user continues: a notice that was long enough on the screen to be read disappears.
     pub(crate) fn dismiss_toast(&mut self, now: Instant) {
         self.toast
             .take_if(|toast| now + TOAST_TIME >= toast.until + READ_TIME);

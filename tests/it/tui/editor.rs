@@ -176,7 +176,7 @@ async fn completion_list_uses_arrows_and_esc() {
     screen
         .type_text("/thinking ")
         .press("down down")
-        .press("enter");
+        .press("tab");
     assert_eq!(screen.editor(), "/thinking low");
     screen.press("esc ctrl+c").type_text("/thi").press("esc");
     assert!(!screen.screen().contains("set the thinking level"));

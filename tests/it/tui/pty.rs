@@ -240,7 +240,11 @@ fn exit_during_an_answer_prints_what_there_is_of_it() {
         program.shows("Half an answer");
         match signal {
             Some(signal) => program.signal(signal),
-            None => program.write("\x04"),
+            None => {
+                program.write("\x04");
+                program.shows("This session is still running");
+                program.write("\x1b[B\r");
+            }
         }
         assert_eq!(program.exit().exit_code(), code);
         program.is_restored();
@@ -351,7 +355,10 @@ fn exit_stops_the_running_command() {
     program.write("go\r");
     program.shows("\n  begun");
     let pid = std::fs::read_to_string(program.work().join("pid")).unwrap();
+    // The key asks first, and the first choice changes nothing.
     program.write("\x04");
+    program.shows("This session is still running");
+    program.write("\x1b[B\r");
     program.exit();
     let process = format!("/proc/{}/stat", pid.trim());
     let stat = std::fs::read_to_string(process).unwrap_or_default();

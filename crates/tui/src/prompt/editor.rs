@@ -22,7 +22,7 @@ pub struct Editor {
     hidden: (usize, usize),
 }
 
-/// Lines of a prompt that comes back from the history as a placeholder.
+/// Lines of a prompt that the history returns as a placeholder.
 const LONG_PROMPT: usize = 50;
 
 impl Editor {

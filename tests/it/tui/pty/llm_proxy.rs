@@ -36,6 +36,8 @@ fn escape_cancels_the_call_on_the_proxy() {
     });
     assert!(server.is_held());
     program.write("\x04");
+    program.shows("This session is still running");
+    program.write("\x1b[B\r");
     program.exit();
     server.is_left();
 }
