@@ -1,6 +1,6 @@
 //! The command line as clap parses it. `run_config` combines it with the settings.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum, ValueHint};
@@ -74,10 +74,10 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The socket that `osier rpc --connect` joins to standard input and output.
-    pub(super) fn bridge_socket(&self) -> Option<&Path> {
+    /// The arguments of `osier rpc --connect`.
+    pub(super) fn bridge(&self) -> Option<&RpcArgs> {
         match &self.command {
-            Some(Command::Rpc(args)) => args.connect.as_deref().map(Path::new),
+            Some(Command::Rpc(args)) if args.connect.is_some() => Some(args),
             _ => None,
         }
     }
@@ -322,6 +322,12 @@ pub(super) struct RpcArgs {
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, default_missing_value = "",
           value_hint = ValueHint::FilePath)]
     pub connect: Option<String>,
+    /// With `--connect`, send this first, in base64: the request for the WebSocket and its first frames
+    #[arg(long, hide = true, requires = "connect", value_name = "BASE64")]
+    pub request: Option<String>,
+    /// With `--connect`, do not start the background server: it was stopped on purpose
+    #[arg(long, hide = true, requires = "connect")]
+    pub no_start: bool,
     #[command(flatten)]
     pub run: RunArgs,
 }

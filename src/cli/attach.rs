@@ -4,8 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tokio::net::UnixStream;
 
+use super::args::RpcArgs;
 use super::dispatch::screen_exit;
 use super::exit::Exit;
 use super::runtime::{block_on, block_on_with_input};
@@ -19,9 +22,9 @@ use osier_serve::read_token;
 use osier_session::SessionSetup;
 
 use osier_rpc::remote;
-use osier_rpc::remote::{AttachOptions, Target, attach};
+use osier_rpc::remote::{AttachOptions, Target, Token, attach};
 
-/// The environment variable with the token of a server whose URL contains none.
+/// The environment variable with the token of a server, `ADDRESS#token=TOKEN` or the token alone.
 const TOKEN_VARIABLE: &str = "OSIER_SERVE_TOKEN";
 
 /// Bytes of the first line of a request at most.
@@ -151,16 +154,16 @@ fn parse_target(
     }
 }
 
-/// The token: from the URL, from the file, or from the environment.
+/// The token: from the URL, from the file, or what is known of the server.
 fn token(
     target: &Target,
     url_token: Option<String>,
     file: Option<&Path>,
     setup: &SessionSetup,
-) -> Result<Option<String>, String> {
+) -> Result<Option<Token>, String> {
     match (url_token, file) {
-        (Some(token), _) => Ok(Some(token)),
-        (None, Some(file)) => Ok(Some(read_token(file)?)),
+        (Some(token), _) => Ok(Some(Token::Given(token))),
+        (None, Some(file)) => Ok(Some(Token::Given(read_token(file)?))),
         (None, None) => Ok(known_token(target, setup)),
     }
 }
@@ -199,22 +202,30 @@ fn client_name(setup: &SessionSetup) -> String {
 }
 
 /// The token of the environment, or that of a server on this machine.
-fn known_token(target: &Target, setup: &SessionSetup) -> Option<String> {
-    let variable = setup
-        .environment
-        .get(TOKEN_VARIABLE)
-        .filter(|token| !token.is_empty());
+fn known_token(target: &Target, setup: &SessionSetup) -> Option<Token> {
+    let variable = setup.environment.get(TOKEN_VARIABLE);
+    let variable = variable.filter(|token| !token.is_empty());
+    let variable = variable.and_then(|value| token_of_variable(value, target));
     let file = token_file(&setup.folders);
-    let local = || {
-        let is_local = target.is_local() && file.is_file();
-        is_local.then(|| read_token(&file).ok()).flatten()
-    };
-    // The variable may be for another server, but the socket is of this machine.
+    let stored = || read_token(&file).ok().map(Token::Stored);
     match target {
         // The file is created before the server, which may not run yet.
-        Target::Unix(_) => read_token(&file).ok().or_else(|| variable.cloned()),
-        _ => variable.cloned().or_else(local),
+        Target::Unix(_) => stored().or(variable),
+        _ if target.is_local() && file.is_file() => variable.or_else(stored),
+        _ => variable,
     }
+}
+
+/// The token in `ADDRESS#token=TOKEN`, if the address is `target`; a token alone names no server.
+fn token_of_variable(value: &str, target: &Target) -> Option<Token> {
+    if !value.contains("#token=") {
+        return Some(Token::Stored(value.to_owned()));
+    }
+    let (named, token) = Target::parse(value).ok()?;
+    (named == *target)
+        .then_some(token)
+        .flatten()
+        .map(Token::Given)
 }
 
 /// The file with the token of servers on this machine, which only this user can read and sandboxed commands cannot.
@@ -258,17 +269,26 @@ async fn connect_to_background_server(folders: &Folders) -> Result<UnixStream, S
 ///
 /// # Errors
 /// The server cannot be reached.
-pub(super) fn bridge(path: &Path, folders: &Folders) -> Result<Exit, String> {
+pub(super) fn bridge(args: &RpcArgs, folders: &Folders) -> Result<Exit, String> {
+    let path = Path::new(args.connect.as_deref().unwrap_or_default());
     let bridged = block_on_with_input(async {
-        let stream = if path.as_os_str().is_empty() {
-            connect_to_background_server(folders).await?
-        } else {
+        let stream = if !path.as_os_str().is_empty() {
             let failed = |error| format!("cannot connect to `{}`: {error}", path.display());
             UnixStream::connect(path).await.map_err(failed)?
+        } else if !args.no_start {
+            connect_to_background_server(folders).await?
+        } else {
+            let socket = background_socket(folders);
+            let stream = UnixStream::connect(socket).await;
+            stream.map_err(|error| format!("no server runs on this machine: {error}"))?
         };
         let (mut from, mut to) = stream.into_split();
         let (mut input, mut output) = (tokio::io::stdin(), terminal_output::async_stdout());
-        authorize(&mut input, &mut to, folders).await?;
+        let request = match &args.request {
+            Some(request) => decoded(request)?,
+            None => first_line(&mut input).await,
+        };
+        authorize(&request, &mut to, folders).await?;
         // The first end that closes ends both directions.
         tokio::select! {
             _ = tokio::io::copy(&mut input, &mut to) => {}
@@ -279,26 +299,44 @@ pub(super) fn bridge(path: &Path, folders: &Folders) -> Result<Exit, String> {
     bridged?
 }
 
-/// Passes the request line on, with the token of this machine's server as the first header. Only that server's own user
-/// gets here.
-async fn authorize(
-    input: &mut (impl tokio::io::AsyncRead + Unpin),
-    server: &mut (impl tokio::io::AsyncWrite + Unpin),
-    folders: &Folders,
-) -> Result<(), String> {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let token = read_token(&token_file(folders))?;
-    let failed = |error: io::Error| format!("cannot reach the server: {error}");
+/// The request that the client passed as an argument.
+fn decoded(request: &str) -> Result<Vec<u8>, String> {
+    let decoded = URL_SAFE_NO_PAD.decode(request);
+    decoded.map_err(|_| "invalid value of `--request`; expected base64".to_owned())
+}
+
+/// The request line; nothing at the end of the input.
+async fn first_line(input: &mut (impl tokio::io::AsyncRead + Unpin)) -> Vec<u8> {
+    use tokio::io::AsyncReadExt as _;
     let mut line = Vec::new();
     while !line.ends_with(b"\n") && line.len() < MAX_REQUEST_LINE {
-        // The end of the input also ends the connection.
         let Ok(byte) = input.read_u8().await else {
-            return Ok(());
+            return Vec::new();
         };
         line.push(byte);
     }
-    line.extend(format!("Authorization: Bearer {token}\r\n").into_bytes());
-    server.write_all(&line).await.map_err(failed)
+    line
+}
+
+/// Passes the start of the request on, with the token of this machine's server as the first header. Only that server's
+/// own user gets here.
+async fn authorize(
+    request: &[u8],
+    server: &mut (impl tokio::io::AsyncWrite + Unpin),
+    folders: &Folders,
+) -> Result<(), String> {
+    use tokio::io::AsyncWriteExt as _;
+    let token = read_token(&token_file(folders))?;
+    let line = request.iter().position(|byte| *byte == b'\n');
+    let Some(line) = line else {
+        // The end of the input also ends the connection.
+        return Ok(());
+    };
+    let (line, rest) = request.split_at(line + 1);
+    let header = format!("Authorization: Bearer {token}\r\n");
+    let bytes = [line, header.as_bytes(), rest].concat();
+    let sent = server.write_all(&bytes).await;
+    sent.map_err(|error| format!("cannot reach the server: {error}"))
 }
 
 /// Copies and flushes after every read.

@@ -15,7 +15,7 @@ use super::exit::{Exit, failure, usage_error};
 use super::html_theme::TerminalThemes;
 use super::run_config::{RunConfig, RunMode};
 use super::runtime::{block_on, block_on_with_input};
-use super::{aliases, attach, commands, completion, input, parse_error, serve};
+use super::{aliases, attach, commands, completion, input, parse_error, serve, token_argument};
 use osier_agent::RunOutcome;
 use osier_base::exit_limit::{Interrupt, limit_after_signals};
 use osier_base::signals::{report_file_size_limit, signalled};
@@ -41,6 +41,7 @@ pub fn run() -> ExitCode {
     if let Some(code) = helper.or_else(|| osier_tools::html_helper::run(arguments())) {
         return code;
     }
+    token_argument::hide();
     if let Some(exit) = completion::answer() {
         return exit.into();
     }
@@ -59,8 +60,8 @@ pub fn run() -> ExitCode {
 fn start(args: Args) -> Result<Exit, String> {
     let config = RunConfig::new(args)?;
     // Before `run_report`, which locks standard output.
-    if let Some(path) = config.args.bridge_socket() {
-        return attach::bridge(path, &config.folders);
+    if let Some(args) = config.args.bridge() {
+        return attach::bridge(args, &config.folders);
     }
     if let Some(exit) = run_report(&config)? {
         return Ok(exit);

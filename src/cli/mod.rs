@@ -18,5 +18,6 @@ mod run_config;
 mod runtime;
 mod script_args;
 mod serve;
+mod token_argument;
 
 pub use dispatch::run;

@@ -33,6 +33,8 @@ export class Connection extends EventTarget {
   #heard = 0;
   #asked = 0;
   #patience = PATIENCE;
+  /** Resolves when the frames that arrived so far are handled: compressed ones need a moment, and the order stays. */
+  #reading = null;
   #client = { name: clientName(), key: clientKey() };
 
   /** `probe()`: whether the browser is signed in; throws when the server cannot be reached. */
@@ -106,11 +108,15 @@ export class Connection extends EventTarget {
     address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
     const socket = (this.#socket = new WebSocket(address, ["osier", `osier-secret.${signInSecret()}`]));
     let opened = false;
+    socket.binaryType = "arraybuffer";
+    this.#reading = null;
     socket.onopen = () => {
       opened = true;
       this.#heard = Date.now();
       this.#asked = 0;
       this.#delay = FIRST_DELAY;
+      // The server sends large frames compressed.
+      if (globalThis.DecompressionStream) this.#send({ type: "hello", compression: "gzip" }).catch(() => {});
       this.#resume();
       this.#emit("state", "open");
     };
@@ -118,7 +124,7 @@ export class Connection extends EventTarget {
       this.#heard = Date.now();
       this.#asked = 0;
       this.#patience = PATIENCE;
-      this.#onFrame(JSON.parse(message.data));
+      this.#onMessage(socket, message.data);
     };
     socket.onclose = () => this.#onClose(opened);
   }
@@ -176,6 +182,23 @@ export class Connection extends EventTarget {
     this.#connect();
   }
 
+  /** Handles frames in their order: those after a compressed one wait for it. */
+  #onMessage(socket, data) {
+    if (typeof data === "string" && !this.#reading) return this.#onFrame(JSON.parse(data));
+    const text = typeof data === "string" ? data : decompressed(data);
+    const before = this.#reading;
+    const reading = (async () => {
+      await before;
+      const frame = JSON.parse(await text);
+      if (this.#socket === socket) this.#onFrame(frame);
+    })()
+      .catch(() => socket.close())
+      .finally(() => {
+        if (this.#reading === reading) this.#reading = null;
+      });
+    this.#reading = reading;
+  }
+
   #onFrame(frame) {
     this.#emit("in", frame);
     if (frame.type === "response") return this.#onResponse(frame);
@@ -201,4 +224,10 @@ export class Connection extends EventTarget {
   #emit(kind, detail) {
     this.dispatchEvent(new CustomEvent(kind, { detail }));
   }
+}
+
+/** The text of a compressed message. */
+function decompressed(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
 }

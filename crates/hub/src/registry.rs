@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 
 use super::error::OpenError;
@@ -19,6 +19,9 @@ use osier_store::{SessionDirectory, SessionSummary, summarize};
 /// How long an idle session without clients keeps its replay buffer.
 const REPLAY_UNUSED_LIMIT: Duration = Duration::from_mins(10);
 
+/// How many files are searched for at the same time.
+const MAX_LOOKUPS: usize = 4;
+
 /// All open sessions of a process. It opens, finds, unloads and closes them. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SessionRegistry(Arc<Shared>);
@@ -30,6 +33,8 @@ struct Shared {
     table: Mutex<Table>,
     /// A session was unlocked or removed.
     changed: Notify,
+    /// Searches for files at the same time. Each needs a thread, and threads need memory.
+    lookups: Semaphore,
 }
 
 #[derive(Debug, Default)]
@@ -94,6 +99,7 @@ impl SessionRegistry {
             template,
             table: Mutex::default(),
             changed: Notify::new(),
+            lookups: Semaphore::new(MAX_LOOKUPS),
         }))
     }
 
@@ -156,11 +162,15 @@ impl SessionRegistry {
         }
         let data = self.0.template.folders.data.clone();
         let full_id = id.to_owned();
+        // It cannot fail: the semaphore is never closed.
+        let lookup = self.0.lookups.acquire().await;
         let found = osier_base::task::spawn_blocking(move || {
             let path = SessionDirectory::new(&data).file_of(&full_id)?;
             summarize(&path).ok()
         });
-        match (found.await.ok().flatten(), unloaded) {
+        let found = found.await.ok().flatten();
+        drop(lookup);
+        match (found, unloaded) {
             (Some(stored), options) => self.resume(stored, options.unwrap_or_default()).await,
             (None, Some(options)) => self.reopen_empty(id, options).await,
             (None, None) => Err(OpenError::Unknown { id: id.to_owned() }),
@@ -229,7 +239,7 @@ impl SessionRegistry {
         unloaded
     }
 
-    /// Stops what runs, stores and closes all sessions. The registry opens no more sessions.
+    /// Stops what runs, stores and closes all sessions, because the server stops. The registry opens no more sessions.
     pub async fn close_all(&self) {
         let sessions: Vec<Arc<SharedSession>> = {
             let mut table = self.lock();
@@ -238,7 +248,7 @@ impl SessionRegistry {
         };
         let mut closing = JoinSet::new();
         for session in sessions {
-            closing.spawn(async move { session.close().await });
+            closing.spawn(async move { session.close_with_server().await });
         }
         closing.join_all().await;
     }

@@ -47,6 +47,8 @@ struct State {
     seen_keys: VecDeque<String>,
     /// The session has ended.
     ended: bool,
+    /// The session ends because its server stops: clients join it again after a restart.
+    ends_with_server: bool,
     details: Details,
     /// When a client subscribed or an event arrived last.
     last_active: Instant,
@@ -139,6 +141,7 @@ impl SharedSession {
                 subscribers: Vec::new(),
                 seen_keys: VecDeque::new(),
                 ended: false,
+                ends_with_server: false,
                 details: Details::default(),
                 last_active: Instant::now(),
             }),
@@ -244,6 +247,17 @@ impl SharedSession {
     pub async fn close(&self) {
         self.handle.send(Op::ShutDown);
         self.ended().await;
+    }
+
+    /// Closes the session because the server stops.
+    pub(super) async fn close_with_server(&self) {
+        self.lock().ends_with_server = true;
+        self.close().await;
+    }
+
+    /// Whether the session ends only because the server stops. Clients then wait for the server instead of leaving.
+    pub fn ends_with_server(&self) -> bool {
+        self.lock().ends_with_server
     }
 
     /// Waits until the session has ended.

@@ -278,6 +278,12 @@ pub enum ConnectionState {
     Connected,
     /// Reconnects automatically.
     Lost,
+    /// The server was stopped. Reconnects when it runs again.
+    Stopped,
+    /// The session was closed on the server. The last state.
+    Closed,
+    /// Retrying cannot help. The last state.
+    Failed,
 }
 
 /// The input that a sign-in waits for.

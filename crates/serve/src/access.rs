@@ -1,8 +1,9 @@
 //! Access control: the token, the host names of the server, and rate limits.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -16,6 +17,7 @@ use osier_base::atomic_file::Options;
 use osier_base::hex::hex;
 #[cfg(feature = "proxy")]
 use osier_proxy::{LlmProxy, User};
+use osier_rpc::remote::proof::Prover;
 
 /// Limit of wrong tokens for one client, and of uses of one wrong token.
 const WRONG_TOKEN_LIMIT: RateLimit = RateLimit {
@@ -79,6 +81,8 @@ fn limited(seconds: u64) -> ApiError {
 #[derive(Debug)]
 pub(super) struct Access {
     token: [u8; 32],
+    /// Proves the knowledge of the token. Made for the first client that asks.
+    prover: OnceLock<Prover>,
     /// The address of the server; not set for a Unix socket.
     address: Option<IpAddr>,
     names: Vec<String>,
@@ -95,6 +99,7 @@ impl Access {
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Self {
             token: digest(token),
+            prover: OnceLock::new(),
             address,
             names,
             #[cfg(feature = "proxy")]
@@ -103,6 +108,12 @@ impl Access {
             wrong_tokens: RateLimiter::new(WRONG_TOKEN_LIMIT),
             requests: RateLimiter::new(REQUEST_LIMIT),
         }
+    }
+
+    /// Proves to a client on a connection to `address` that this server knows the token.
+    pub(super) fn prove(&self, nonce: &str, address: SocketAddr) -> Option<String> {
+        let prover = self.prover.get_or_init(|| Prover::of_digest(&self.token));
+        prover.prove(nonce, address)
     }
 
     /// Adds the users of the LLM proxy.

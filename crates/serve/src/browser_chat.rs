@@ -18,6 +18,7 @@ use flate2::read::GzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::ServerState;
+use super::compression::accepts_gzip;
 
 use osier_base::hex::hex;
 
@@ -106,10 +107,7 @@ fn send_file(file: &'static File, headers: &HeaderMap) -> Response {
     let accepted = headers
         .get(ACCEPT_ENCODING)
         .and_then(|encodings| encodings.to_str().ok());
-    let accepts_gzip = accepted.is_some_and(|encodings| {
-        let mut encodings = encodings.split(',');
-        encodings.any(|encoding| encoding.trim() == "gzip")
-    });
+    let accepts_gzip = accepted.is_some_and(accepts_gzip);
     let mut response = if accepts_gzip {
         send(file.kind, file.compressed, headers)
     } else {

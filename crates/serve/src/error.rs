@@ -76,6 +76,12 @@ pub(super) const CODES: &[(ErrorCode, &str, StatusCode, &str)] = &[
         "the session does not exist",
     ),
     (
+        ErrorCode::NoDirectory,
+        "no_directory",
+        StatusCode::BAD_REQUEST,
+        "the working directory does not exist or is unreadable",
+    ),
+    (
         ErrorCode::Unavailable,
         "unavailable",
         StatusCode::CONFLICT,
@@ -121,6 +127,7 @@ pub(super) enum ErrorCode {
     Malformed,
     NotFound,
     UnknownSession,
+    NoDirectory,
     Unavailable,
     QuotaExceeded,
     Refused,
@@ -178,7 +185,8 @@ impl From<OpenError> for ApiError {
         let code = match &error {
             OpenError::Unknown { .. } => ErrorCode::UnknownSession,
             OpenError::Unavailable { .. } => ErrorCode::Unavailable,
-            OpenError::Directory { .. } | OpenError::Start(_) => ErrorCode::Malformed,
+            OpenError::Directory { .. } => ErrorCode::NoDirectory,
+            OpenError::Start(_) => ErrorCode::Malformed,
             OpenError::Closing => ErrorCode::ShuttingDown,
         };
         Self::new(code, error.to_string())

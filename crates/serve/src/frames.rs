@@ -21,6 +21,10 @@ pub(super) enum FrameKind {
     ReplayGap,
     /// A ping of the WebSocket.
     Ping,
+    /// The end of the WebSocket because the server stops.
+    Stopped,
+    /// The end of the WebSocket because a frame of the client is too large.
+    TooLarge,
 }
 
 /// A frame for a client.
@@ -58,6 +62,8 @@ pub(super) struct ClientFrame {
     pub then: Vec<ClientFrame>,
     /// For `hello`: the protocol version of the client.
     pub protocol: Option<u64>,
+    /// For `hello`: `gzip`, if the client reads binary messages that are compressed text messages.
+    pub compression: Option<String>,
     /// For `subscribe`: how other clients of the session see this client.
     pub client: Option<ClientIdentity>,
 }
@@ -72,6 +78,8 @@ impl FrameKind {
             Self::Error => "error",
             Self::ReplayGap => "replay_gap",
             Self::Ping => "ping",
+            Self::Stopped => "stopped",
+            Self::TooLarge => "too_large",
         }
     }
 
@@ -101,9 +109,10 @@ impl ServerFrame {
         }
     }
 
-    pub(super) fn ping() -> Self {
+    /// A frame of the WebSocket itself, without content.
+    pub(super) fn control(kind: FrameKind) -> Self {
         Self {
-            kind: FrameKind::Ping,
+            kind,
             session: None,
             number: None,
             payload: String::new(),

@@ -31,6 +31,8 @@
 mod access;
 mod browser_chat;
 mod browser_sign_in;
+mod compression;
+mod connections;
 mod error;
 mod frames;
 #[cfg(feature = "transfer")]
@@ -60,7 +62,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
+use tokio_util::task::TaskTracker;
 
 use self::access::Access;
 #[cfg(feature = "transfer")]
@@ -79,6 +82,9 @@ pub use self::listen::{Listen, ListenError};
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(20);
 /// How long requests may take to finish when the server shuts down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long the server waits at its end until each WebSocket has sent its last frames.
+const SOCKET_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// How a server listens and which clients it accepts.
 #[derive(Debug)]
@@ -107,6 +113,10 @@ struct ServerState {
     renderer: Renderer,
     /// A client requested the shutdown of the server.
     stop: Arc<Notify>,
+    /// All sessions are closed and the server ends.
+    stopped: watch::Sender<bool>,
+    /// The open WebSockets.
+    sockets: TaskTracker,
 }
 
 /// A server that listens but does not accept requests yet.
@@ -136,6 +146,8 @@ impl Server {
                 #[cfg(feature = "transfer")]
                 renderer: Renderer::default(),
                 stop: Arc::default(),
+                stopped: watch::Sender::new(false),
+                sockets: TaskTracker::new(),
             }),
             listener,
             unload_after: options.unload_after,
@@ -169,7 +181,7 @@ impl Server {
             unload_after,
         } = self;
         let router = routes::router(Arc::clone(&state));
-        let (end, ended) = tokio::sync::watch::channel(false);
+        let (end, ended) = watch::channel(false);
         let mut serving = osier_base::task::spawn(listener.serve(router, ended));
         let idle_check =
             osier_base::task::spawn(check_idle_sessions(state.registry.clone(), unload_after));
@@ -187,9 +199,13 @@ impl Server {
         // Close the sessions first, so that clients receive their last events.
         state.registry.close_all().await;
         end.send_replace(true);
+        state.stopped.send_replace(true);
+        state.sockets.close();
         if let Some(outcome) = outcome {
             return outcome.map_err(io::Error::other);
         }
+        // Every WebSocket client learns that the server stops, unless its connection hangs.
+        let _ = tokio::time::timeout(SOCKET_TIMEOUT, state.sockets.wait()).await;
         let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut serving).await;
         if ended.is_err() {
             serving.abort();

@@ -14,12 +14,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tower_service::Service as _;
 
-use super::request_check::ConnectionNumber;
+use super::connections::{Connections, MAX_CONNECTIONS, OpenConnection};
+use super::request_check::ConnectionInfo;
 
 /// How long a connection may wait for the head of a request: half-open and idle connections end.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -120,12 +121,31 @@ impl Bound {
     }
 }
 
+/// The address that a client connected to.
+trait LocalAddress {
+    fn local_address(&self) -> Option<SocketAddr>;
+}
+
+impl LocalAddress for TcpStream {
+    fn local_address(&self) -> Option<SocketAddr> {
+        self.local_addr().ok()
+    }
+}
+
+impl LocalAddress for UnixStream {
+    fn local_address(&self) -> Option<SocketAddr> {
+        None
+    }
+}
+
 /// Serves every connection in a task of its own.
 async fn accept<L>(mut listener: L, router: Router, ended: watch::Receiver<bool>)
 where
     L: Listener,
+    L::Io: LocalAddress,
 {
     let mut connections = JoinSet::new();
+    let table = Connections::new(MAX_CONNECTIONS);
     let mut number = 0;
     let mut end = ended.clone();
     loop {
@@ -134,9 +154,15 @@ where
             _ = end.wait_for(|ended| *ended) => break,
             (stream, _) = listener.accept() => {
                 number += 1;
-                let number = ConnectionNumber(number);
-                let serve = serve_connection(stream, number, router.clone(), ended.clone());
-                connections.spawn(serve);
+                let info = ConnectionInfo {
+                    number,
+                    local: stream.local_address(),
+                };
+                // Without room for it the connection closes.
+                if let Some(open) = table.add(number) {
+                    let serve = serve_connection(stream, info, open, router.clone(), ended.clone());
+                    connections.spawn(serve);
+                }
             }
             // Only to free what is over.
             Some(_) = connections.join_next() => {}
@@ -149,14 +175,17 @@ where
 /// HTTP/1.1 is what every client speaks without TLS; the code of HTTP/2 would only make the program larger.
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    number: ConnectionNumber,
+    info: ConnectionInfo,
+    open: OpenConnection,
     router: Router,
     mut ended: watch::Receiver<bool>,
 ) {
+    let requests = open.requests();
     let service = service_fn(move |request| {
         let mut request: Request = Request::map(request, Body::new);
-        request.extensions_mut().insert(number);
-        router.clone().call(request)
+        request.extensions_mut().insert(info);
+        let (active, answering) = (requests(), router.clone().call(request));
+        async move { answering.await.map(|response| active.until_sent(response)) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -167,6 +196,7 @@ async fn serve_connection(
     // A client that breaks its connection is not an error of the server.
     tokio::select! {
         _ = connection.as_mut() => return,
+        () = open.closed() => return,
         _ = ended.wait_for(|ended| *ended) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
@@ -217,4 +247,77 @@ async fn bind_private_socket(path: &Path) -> Result<UnixListener, ListenError> {
 fn is_socket(metadata: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     metadata.file_type().is_socket()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+    use tokio::time::Instant;
+
+    use super::super::error::ApiError;
+    use super::super::request_check::json_body;
+    use super::*;
+
+    const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+
+    async fn read(request: Request) -> Result<String, ApiError> {
+        let read = json_body::<serde_json::Value>(request).await;
+        read.map(|value| value.to_string())
+    }
+
+    /// The client's end of a connection to a server that answers `GET /` and reads a body at `POST /`.
+    fn connected() -> (DuplexStream, watch::Sender<bool>) {
+        let router = Router::new().route("/", get(|| async { "answer" }).post(read));
+        let (client, server) = duplex(64 * 1024);
+        let (end, ended) = watch::channel(false);
+        let info = ConnectionInfo {
+            number: 1,
+            local: None,
+        };
+        let open = Connections::new(1).add(1).unwrap();
+        osier_base::task::spawn(serve_connection(server, info, open, router, ended));
+        (client, end)
+    }
+
+    /// What the server sends until it closes the connection, and after how many seconds.
+    async fn until_closed(mut client: DuplexStream) -> (String, u64) {
+        let (begin, mut bytes) = (Instant::now(), Vec::new());
+        client.read_to_end(&mut bytes).await.unwrap();
+        (String::from_utf8(bytes).unwrap(), begin.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_complete_head_ends() {
+        for head in ["", "GET / HTTP/1.1\r\nhost: x\r\n"] {
+            let (mut client, _end) = connected();
+            client.write_all(head.as_bytes()).await.unwrap();
+            let (_, seconds) = until_closed(client).await;
+            assert_eq!(seconds, HEADER_TIMEOUT.as_secs(), "{head}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_ends() {
+        let (mut client, _end) = connected();
+        client.write_all(GET).await.unwrap();
+        let (text, seconds) = until_closed(client).await;
+        assert!(text.ends_with("answer"), "{text}");
+        assert_eq!(seconds, HEADER_TIMEOUT.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stops_is_rejected() {
+        let (mut client, _end) = connected();
+        let head =
+            b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 9\r\n\r\n[1,";
+        client.write_all(head).await.unwrap();
+        // A part that arrives in time is enough to continue.
+        tokio::time::sleep(Duration::from_secs(19)).await;
+        client.write_all(b"2,").await.unwrap();
+        let (text, seconds) = until_closed(client).await;
+        assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
+        assert!(text.contains("the body did not arrive in time"), "{text}");
+        assert_eq!(seconds, 20);
+    }
 }

@@ -1,5 +1,6 @@
 //! Checks of every request: the `Host` header, the `Origin` header and the token. Reads JSON bodies.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,10 +16,12 @@ use tokio::time::timeout;
 use super::ServerState;
 use super::access::{Caller, Client};
 use super::browser_sign_in::{SECRET_HEADER, SECRET_SUBPROTOCOL, cookie_names};
+use super::compression::{accepts_gzip, compress_answer};
 use super::error::{ApiError, ErrorCode};
 #[cfg(feature = "proxy")]
 use super::proxy::PATHS;
 use super::websocket::check_protocol;
+use osier_rpc::remote::proof::{NONCE_HEADER, PROOF_HEADER};
 
 /// The largest accepted body or frame, in bytes.
 pub(super) const BODY_LIMIT: usize = 32 * 1024 * 1024;
@@ -29,9 +32,13 @@ const LARGE_BODY: usize = 1024 * 1024;
 /// Maximum number of large bodies in memory; others wait.
 static LARGE_BODIES: Semaphore = Semaphore::const_new(4);
 
-/// The number of a connection of this server.
+/// A connection of this server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ConnectionNumber(pub(super) u64);
+pub(super) struct ConnectionInfo {
+    pub number: u64,
+    /// The address that the client connected to; not set for a Unix socket.
+    pub local: Option<SocketAddr>,
+}
 
 /// What the checks need.
 #[derive(Debug, Clone)]
@@ -46,6 +53,10 @@ pub(super) async fn check_request(
     next: Next,
 ) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
+    let proof = proof(&state.server, &request);
+    let accepted = header_text(request.headers(), "accept-encoding").unwrap_or_default();
+    // Not what contains a secret: its size would tell about it.
+    let compresses = is_api && request.uri().path() != "/api/login" && accepts_gzip(accepted);
     let mut response = match check(&state.server, &request) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
@@ -53,15 +64,30 @@ pub(super) async fn check_request(
         }
         Err(error) => error.into_response(),
     };
+    if compresses {
+        response = compress_answer(response).await;
+    }
     let headers = response.headers_mut();
     let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
     set(header::X_FRAME_OPTIONS, "DENY");
+    if let Some(proof) = proof {
+        headers.insert(PROOF_HEADER, proof);
+    }
+    let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
     if is_api {
         set(header::CACHE_CONTROL, "no-store");
     }
     response
+}
+
+/// The proof for a client that does not send the token before it knows the server.
+fn proof(server: &ServerState, request: &Request) -> Option<HeaderValue> {
+    let nonce = header_text(request.headers(), NONCE_HEADER)?;
+    let connection = request.extensions().get::<ConnectionInfo>()?;
+    let proof = server.access.prove(nonce, connection.local?)?;
+    HeaderValue::from_str(&proof).ok()
 }
 
 fn check(server: &ServerState, request: &Request) -> Result<Caller, ApiError> {
@@ -131,8 +157,8 @@ pub(super) fn client_of(server: &ServerState, request: &Request) -> Client {
     if let Some(client) = named {
         return Client::Forwarded(client.trim().to_owned());
     }
-    let number = request.extensions().get::<ConnectionNumber>();
-    Client::Connection(number.map_or(0, |number| number.0))
+    let connection = request.extensions().get::<ConnectionInfo>();
+    Client::Connection(connection.map_or(0, |connection| connection.number))
 }
 
 /// Parses the body of a request.

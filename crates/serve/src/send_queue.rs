@@ -33,6 +33,8 @@ struct Queue {
     closed: bool,
     /// No frame follows.
     finished: bool,
+    /// The client reads compressed messages.
+    compresses: bool,
 }
 
 impl SendQueue {
@@ -102,6 +104,21 @@ impl SendQueue {
     pub(super) fn finish(&self) {
         self.lock().finished = true;
         self.0.arrived.notify_one();
+    }
+
+    /// Compresses large messages from now on.
+    pub(super) fn compress(&self) {
+        self.lock().compresses = true;
+    }
+
+    /// Whether large messages are compressed.
+    pub(super) fn compresses(&self) -> bool {
+        self.lock().compresses
+    }
+
+    /// Whether no frame follows those in the queue.
+    pub(super) fn is_finished(&self) -> bool {
+        self.lock().finished
     }
 
     /// Closes the queue and discards its frames.

@@ -243,6 +243,10 @@ impl SessionConnection {
     }
 
     fn on_event(&mut self, numbered: &NumberedEvent) {
+        // A client must not take the end of the server for the end of its session.
+        if numbered.event == Event::ShutDown && self.session.ends_with_server() {
+            return;
+        }
         self.last_received = numbered.number.unwrap_or(self.last_received);
         self.dispatcher
             .handle_event(&self.client.personalize(&numbered.event));
@@ -291,7 +295,7 @@ impl SessionConnection {
 
     /// Reports the end of the session if its last event was dropped.
     fn report_end(&mut self) {
-        if self.has_lost_events && self.sends_events {
+        if self.has_lost_events && self.sends_events && !self.session.ends_with_server() {
             let payload = json!({"type": "shut_down"}).to_string();
             let session = Some(Arc::clone(&self.session_id));
             self.queue.push(ServerFrame {

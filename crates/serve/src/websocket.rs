@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -19,6 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::ServerState;
 use super::browser_sign_in::SUBPROTOCOL;
+use super::compression::{MIN_COMPRESSED, gzip};
 use super::error::{ApiError, ErrorCode};
 use super::frames::{ClientFrame, FrameKind, ServerFrame};
 use super::request_check::BODY_LIMIT;
@@ -33,6 +34,9 @@ const PING_INTERVAL: Duration = Duration::from_secs(15);
 /// Time without any message after which the client is disconnected.
 const PING_TIMEOUT: Duration = Duration::from_secs(50);
 
+/// How long the last frames of a connection may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// The smallest number of sessions at which ended ones are removed.
 const MIN_PRUNE: usize = 64;
 
@@ -44,7 +48,10 @@ pub(super) async fn open(
         .max_message_size(BODY_LIMIT)
         .max_frame_size(BODY_LIMIT)
         .protocols([SUBPROTOCOL])
-        .on_upgrade(move |socket| serve(server, socket))
+        .on_upgrade(move |socket| {
+            let sockets = server.sockets.clone();
+            sockets.track_future(serve(server, socket))
+        })
 }
 
 async fn serve(server: Arc<ServerState>, socket: WebSocket) {
@@ -52,18 +59,32 @@ async fn serve(server: Arc<ServerState>, socket: WebSocket) {
     let queue = SendQueue::new();
     let mut writing = osier_base::task::spawn(write(sink, queue.clone()));
     let (sender, opened) = mpsc::unbounded_channel();
+    let mut stopped = server.stopped.subscribe();
+    let stop = async move {
+        // It cannot fail: the sender is a field of the server.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    };
     let mut connection = Connection {
         registry: server.registry.clone(),
         stop: Arc::clone(&server.stop),
         queue: queue.clone(),
-        sessions: HashMap::new(),
-        prune_at: MIN_PRUNE,
+        sessions: RunningConnections::default(),
         closed_cleanly: Arc::default(),
         opened: sender,
     };
     tokio::select! {
-        () = connection.read(stream, opened) => {}
+        () = connection.read(stream, opened) => {
+            // The last frame says why the server ends the connection.
+            if queue.is_finished() {
+                let _ = tokio::time::timeout(CLOSE_TIMEOUT, &mut writing).await;
+            }
+        }
         _ = &mut writing => {}
+        () = stop => {
+            queue.push(ServerFrame::control(FrameKind::Stopped));
+            queue.finish();
+            let _ = tokio::time::timeout(CLOSE_TIMEOUT, &mut writing).await;
+        }
     }
     drop(connection);
     queue.close();
@@ -75,11 +96,29 @@ async fn write(mut sink: SplitSink<WebSocket, Message>, queue: SendQueue) {
     while let Some(item) = queue.next().await {
         let message = match item.kind {
             FrameKind::Ping => Message::Ping(Vec::new().into()),
-            _ => Message::Text(item.envelope().into()),
+            FrameKind::TooLarge => Message::Close(Some(CloseFrame {
+                code: close_code::SIZE,
+                reason: "a frame is larger than 32 MiB".into(),
+            })),
+            FrameKind::Stopped => Message::Close(Some(CloseFrame {
+                code: close_code::RESTART,
+                reason: "the server stops".into(),
+            })),
+            _ => message(item.envelope(), queue.compresses()),
         };
         if sink.send(message).await.is_err() {
             return;
         }
+    }
+}
+
+/// A text message, or a compressed one for a client that reads those.
+fn message(text: String, compresses: bool) -> Message {
+    let is_large = text.len() >= MIN_COMPRESSED;
+    let compressed = (compresses && is_large).then(|| gzip(text.as_bytes()).ok());
+    match compressed.flatten() {
+        Some(bytes) => Message::Binary(bytes.into()),
+        None => Message::Text(text.into()),
     }
 }
 
@@ -88,9 +127,7 @@ struct Connection {
     registry: SessionRegistry,
     stop: Arc<Notify>,
     queue: SendQueue,
-    sessions: HashMap<String, RunningConnection>,
-    /// The number of sessions at which ended ones are removed.
-    prune_at: usize,
+    sessions: RunningConnections,
     /// The client closed the WebSocket itself.
     closed_cleanly: Arc<AtomicBool>,
     opened: mpsc::UnboundedSender<OpenedSession>,
@@ -131,7 +168,14 @@ impl Connection {
                             self.closed_cleanly.store(true, Ordering::Relaxed);
                             return;
                         }
-                        Some(Err(_)) | None => return,
+                        Some(Err(error)) => {
+                            if is_too_long(&error) {
+                                self.queue.push(ServerFrame::control(FrameKind::TooLarge));
+                                self.queue.finish();
+                            }
+                            return;
+                        }
+                        None => return,
                     }
                 }
                 Some(OpenedSession { id, frames }) = opened.recv() => {
@@ -144,7 +188,8 @@ impl Connection {
                     if last_received.elapsed() > PING_TIMEOUT {
                         return;
                     }
-                    self.queue.push(ServerFrame::ping());
+                    self.sessions.prune();
+                    self.queue.push(ServerFrame::control(FrameKind::Ping));
                 }
             }
         }
@@ -183,11 +228,12 @@ impl Connection {
             once,
             open,
             protocol,
+            compression,
             client,
             then,
         } = frame;
         let kind = match (r#type.as_deref(), command) {
-            (Some("hello"), None) => return self.hello(&id, protocol),
+            (Some("hello"), None) => return self.hello(&id, protocol, compression.as_deref()),
             (Some("open"), None) => return self.open(id, open.unwrap_or_default(), then),
             (Some("stop"), None) => {
                 self.queue.push(response(&id, "stop", &json!({})));
@@ -210,8 +256,16 @@ impl Connection {
         Ok(())
     }
 
-    fn hello(&self, id: &Value, protocol: Option<u64>) -> Result<(), ApiError> {
+    fn hello(
+        &self,
+        id: &Value,
+        protocol: Option<u64>,
+        compression: Option<&str>,
+    ) -> Result<(), ApiError> {
         check_protocol(protocol)?;
+        if compression == Some("gzip") {
+            self.queue.compress();
+        }
         let data = json!({
             "protocol": PROTOCOL,
             "name": osier_base::PROGRAM,
@@ -266,20 +320,13 @@ impl Connection {
 
     /// Sends a request to the connection of its session; opens the connection if there is none.
     fn request(&mut self, session: String, request: SessionRequest) {
-        let request = match self.sessions.get(&session) {
+        let request = match self.sessions.by_id.get(&session) {
             Some(running) => match running.requests.send(request) {
                 Ok(()) => return,
                 Err(unsent) => unsent.0,
             },
             None => request,
         };
-        // Unknown and closed sessions are forgotten.
-        if self.sessions.len() >= self.prune_at {
-            self.sessions
-                .retain(|_, running| !running.requests.is_closed());
-            self.sessions.shrink_to(MIN_PRUNE);
-            self.prune_at = MIN_PRUNE.max(2 * self.sessions.len());
-        }
         let (requests, received) = mpsc::unbounded_channel();
         // It cannot fail: the receiver still exists.
         let _ = requests.send(request);
@@ -296,6 +343,36 @@ impl Connection {
         };
         self.sessions.insert(session, running);
     }
+}
+
+/// The running connections of one WebSocket. Those that ended, such as to unknown sessions, are forgotten.
+#[derive(Default)]
+struct RunningConnections {
+    by_id: HashMap<String, RunningConnection>,
+    /// The number of connections at which ended ones are removed.
+    prune_at: usize,
+}
+
+impl RunningConnections {
+    fn insert(&mut self, session: String, running: RunningConnection) {
+        if self.by_id.len() >= self.prune_at.max(MIN_PRUNE) {
+            self.prune();
+        }
+        self.by_id.insert(session, running);
+    }
+
+    /// Removes those that ended and gives their memory back.
+    fn prune(&mut self) {
+        self.by_id
+            .retain(|_, running| !running.requests.is_closed());
+        self.by_id.shrink_to(MIN_PRUNE);
+        self.prune_at = 2 * self.by_id.len();
+    }
+}
+
+/// Whether a frame is larger than the limit. The error has no other mark than its text.
+fn is_too_long(error: &axum::Error) -> bool {
+    error.to_string().contains("too long")
 }
 
 /// A response without a session.
@@ -320,11 +397,16 @@ async fn serve_session(
 ) {
     match registry.find(&session_id).await {
         Ok(session) => {
+            let shared = Arc::clone(&session);
             let client = ClientHandle::new(session, closed_cleanly);
             SessionConnection::new(client, Arc::clone(&session_id), queue.clone())
                 .run(&mut requests)
                 .await;
             requests.close();
+            // The client sends its requests again after a restart.
+            if shared.ends_with_server() {
+                return;
+            }
             // Requests that arrive after the end of the session fail.
             let error = ApiError::new(ErrorCode::ShuttingDown, "the session was closed");
             reject_all(&session_id, &queue, &mut requests, &error);
@@ -366,4 +448,59 @@ pub(super) fn check_protocol(protocol: Option<u64>) -> Result<(), ApiError> {
 fn id_of(text: &[u8]) -> Value {
     let value: Value = serde_json::from_slice(text).unwrap_or_default();
     value.get("id").cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection to a session; it has ended if there is no receiver.
+    fn running(
+        ended: bool,
+    ) -> (
+        RunningConnection,
+        Option<mpsc::UnboundedReceiver<SessionRequest>>,
+    ) {
+        let (requests, received) = mpsc::unbounded_channel();
+        let running = RunningConnection {
+            requests,
+            _serving: AbortOnDropHandle::new(osier_base::task::spawn(async {})),
+        };
+        (running, (!ended).then_some(received))
+    }
+
+    #[tokio::test]
+    async fn unknown_sessions_are_forgotten() {
+        let mut sessions = RunningConnections::default();
+        let (open, _received) = running(false);
+        sessions.insert("open".to_owned(), open);
+        let mut most = 0;
+        for id in 0..20_000 {
+            sessions.insert(format!("unknown {id}"), running(true).0);
+            most = most.max(sessions.by_id.len());
+        }
+        assert_eq!(most, MIN_PRUNE + 1);
+        sessions.prune();
+        let left: Vec<&String> = sessions.by_id.keys().collect();
+        assert_eq!(left, ["open"]);
+        assert!(sessions.by_id.capacity() <= 2 * MIN_PRUNE);
+    }
+
+    #[tokio::test]
+    async fn a_burst_of_unknown_sessions_is_given_back() {
+        let mut sessions = RunningConnections::default();
+        // None has ended while they arrive.
+        let received: Vec<_> = (0..20_000)
+            .map(|id| {
+                let (running, received) = running(false);
+                sessions.insert(id.to_string(), running);
+                received
+            })
+            .collect();
+        assert_eq!(sessions.by_id.len(), 20_000);
+        drop(received);
+        sessions.prune();
+        assert_eq!(sessions.by_id.len(), 0);
+        assert!(sessions.by_id.capacity() <= 2 * MIN_PRUNE);
+    }
 }

@@ -313,7 +313,12 @@ impl Footer {
             ConnectionState::Connecting => {
                 spans_of(format!("connecting to {server}"), Token::Working)
             }
-            ConnectionState::Lost => spans_of(format!("disconnected: {server}"), Token::Warning),
+            ConnectionState::Lost | ConnectionState::Stopped => {
+                spans_of(format!("disconnected: {server}"), Token::Warning)
+            }
+            ConnectionState::Failed | ConnectionState::Closed => {
+                spans_of(format!("not connected: {server}"), Token::Error)
+            }
         }
     }
 

@@ -185,3 +185,33 @@ fn replaced_token_has_the_history() {
     assert_eq!(proxy.listed(), before);
     assert!(before.contains("$0.0160, 1 call, 16 tokens"), "{before}");
 }
+
+#[test]
+fn each_delta_arrives_before_the_model_sends_the_next_one() {
+    let gate = Gate::new();
+    let mut answer = Answer::stream();
+    let words: Vec<String> = (0..20).map(|number| format!("word {number} ")).collect();
+    for word in &words {
+        answer = answer.text(word).gate(&gate);
+    }
+    let model = Server::start([answer.done()]);
+    let home = Home::new();
+    vendor(&home, &model);
+    let token = add(&home, &["ann"]);
+    let (_server, url) = serve(&home);
+    let user = user(&url, &token);
+    let mut events = user.events("POST", "/api/proxy/stream", &call().to_string());
+    let mut received = Vec::new();
+    for _ in &words {
+        // The model waits at the gate until this text has arrived.
+        received.push(loop {
+            let (_, frame) = events.next().expect("a frame");
+            if frame["delta"]["type"] == "text_delta" {
+                break frame["delta"]["delta"].as_str().expect("text").to_owned();
+            }
+        });
+        gate.open();
+    }
+    assert_eq!(received, words);
+    events.until("done");
+}

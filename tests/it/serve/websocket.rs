@@ -227,3 +227,40 @@ fn closed_session_is_reported() {
     );
     wire.until(|frame| frame["payload"]["type"] == "shut_down");
 }
+
+#[test]
+fn a_stopped_server_does_not_close_the_sessions_of_its_clients() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let (stays, closes) = (server.open(&json!({})), server.open(&json!({})));
+    let mut socket = server.socket();
+    for (number, id) in [(1, &stays), (2, &closes)] {
+        socket.subscribe(number, id, None);
+        socket.answer(number);
+    }
+    let closed = server.http().delete(&format!("/api/sessions/{closes}"));
+    assert_eq!(closed.status, 200, "{}", closed.text);
+    assert_eq!(server.stop().0, Some(0));
+    let (frames, code) = socket.until_closed();
+    let ended = frames
+        .iter()
+        .filter(|frame| frame["payload"]["type"] == "shut_down");
+    let ended: Vec<&Value> = ended.map(|frame| &frame["sessionId"]).collect();
+    assert_eq!((ended, code), (vec![&json!(closes)], Some(1012)));
+}
+
+#[test]
+fn a_frame_that_is_too_large_closes_the_socket_with_its_reason() {
+    let home = Home::new();
+    let server = Server::start(&home);
+    let mut socket = server.socket();
+    // The head of a masked text frame of one byte more than the limit.
+    let length = 32 * 1024 * 1024 + 1_u64;
+    let mut head = vec![0x81, 0xFF];
+    head.extend(length.to_be_bytes());
+    head.extend([0; 4]);
+    socket.say_bytes(&head);
+    assert_eq!(socket.until_closed(), (Vec::new(), Some(1009)));
+    // Other clients are served.
+    assert_eq!(server.http().get("/api/status").status, 200);
+}

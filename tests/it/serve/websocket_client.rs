@@ -1,5 +1,6 @@
 //! A WebSocket client.
 
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -66,6 +67,24 @@ impl WebSocketClient {
     pub(super) fn leave(mut self) {
         self.0.close(None).expect("a frame that closes");
         while self.0.read().is_ok() {}
+    }
+
+    /// Sends bytes that are not a complete frame.
+    pub(super) fn say_bytes(&mut self, bytes: &[u8]) {
+        self.0.get_mut().write_all(bytes).expect("sent bytes");
+    }
+
+    /// The text frames until the server closes the socket, and the code of its close frame.
+    pub(super) fn until_closed(&mut self) -> (Vec<Value>, Option<u16>) {
+        let (mut seen, mut code) = (Vec::new(), None);
+        while let Ok(message) = self.0.read() {
+            match message {
+                Message::Text(text) => seen.push(serde_json::from_str(&text).expect("JSON")),
+                Message::Close(close) => code = close.map(|close| close.code.into()),
+                _ => {}
+            }
+        }
+        (seen, code)
     }
 
     /// The next frame.

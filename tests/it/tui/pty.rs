@@ -1,6 +1,7 @@
 //! The real program in a pseudo-terminal with a terminal emulator.
 
 mod attach;
+mod attach_failures;
 mod crash_recovery;
 mod gnu_screen;
 mod images;

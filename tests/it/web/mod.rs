@@ -165,3 +165,8 @@ fn many_tool_calls_are_grouped() {
 fn long_answer_is_shown_in_pieces() {
     run_script("long_answer");
 }
+
+#[test]
+fn page_and_long_sessions_are_small_on_a_slow_line() {
+    run_script("slow_line");
+}

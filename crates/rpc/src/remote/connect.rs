@@ -1,198 +1,185 @@
 //! Connects to a server: a WebSocket over a Unix socket, HTTP or ssh.
 
+use std::error::Error as _;
 use std::io;
+use std::time::Duration;
 
-use reqwest::StatusCode;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::SinkExt as _;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
-use tokio::net::UnixStream;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpStream, UnixStream};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
-use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
-use tokio_tungstenite::{WebSocketStream, client_async_with_config, tungstenite};
+use tokio_tungstenite::tungstenite::protocol::Role;
 
-use super::{AttachOptions, Target};
-use osier_base::process::{Invocation, Piped, spawn_piped};
-use osier_base::text::{sanitize, single_line, tail_bytes};
+use super::activity::{Activity, ActivityStream};
+use super::failure::{ConnectError, FailureKind};
+use super::handshake::{Response, Socket, Stream, request, request_bytes, websocket_config};
+use super::proof::{NONCE_HEADER, PROOF_HEADER, Prover};
+use super::{AttachOptions, Target, Token};
+use osier_base::process::{Invocation, Piped, Pipes, spawn_piped};
 use osier_llm::HttpOptions;
 use osier_llm::http::client_for;
 
-/// Any pair of streams.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+/// How long one attempt may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Options of ssh.
+const SSH_OPTIONS: [&str; 4] = [
+    // The interface uses the terminal, so ssh must not ask for a password.
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=3",
+    "ServerAliveCountMax=2",
+];
 
 /// A WebSocket and the process that carries it.
 pub(super) struct ServerStream {
-    pub socket: WebSocketStream<Box<dyn Stream>>,
+    pub socket: Socket,
+    /// When the server was last heard.
+    pub activity: Activity,
     /// The ssh process of the connection.
     pub child: Option<Piped>,
 }
 
-/// Why a server cannot be reached. The texts are shown to users.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    #[error("no server listens on `{0}`; start one with `osier serve --unix {0}`")]
-    NotRunning(String),
-    #[error("cannot reach `{target}`: {reason}")]
-    Unreachable { target: String, reason: String },
-    /// Retrying does not help.
-    #[error("`{target}` rejects the connection: {reason}")]
-    Refused { target: String, reason: String },
+/// How to connect.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Attempt {
+    /// The server was stopped: osier on the other machine does not start it again.
+    pub is_stopped: bool,
 }
 
-impl ConnectError {
-    /// Whether retrying cannot help.
-    pub(super) fn is_final(&self) -> bool {
-        matches!(self, Self::Refused { .. })
-    }
-}
-
-/// Without size limits: the snapshot of a long session is one frame.
-fn websocket_config() -> WebSocketConfig {
-    WebSocketConfig::default()
-        .max_message_size(None)
-        .max_frame_size(None)
-}
-
-/// Connects to `target`.
+/// Connects to `target` and sends `frames`.
 pub(super) async fn connect(
     target: &Target,
     options: &AttachOptions,
+    attempt: Attempt,
+    frames: &[Value],
 ) -> Result<ServerStream, ConnectError> {
-    let unreachable = |reason: String| ConnectError::Unreachable {
-        target: target.to_string(),
-        reason: single_line(&sanitize(&reason)),
-    };
-    match target {
-        Target::Unix(path) => {
-            let stream = UnixStream::connect(path).await.map_err(|error| {
-                let not_running = matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-                );
-                if not_running {
-                    ConnectError::NotRunning(path.display().to_string())
-                } else {
-                    unreachable(error.to_string())
-                }
-            })?;
-            let token = options.token.as_deref();
-            let socket = handshake(Box::new(stream), token).await;
-            let socket = socket.map_err(|failure| failure.of(target))?;
-            Ok(ServerStream {
-                socket,
-                child: None,
-            })
-        }
-        Target::Http(address) => {
-            let socket = connect_http(address, options).await?;
-            Ok(ServerStream {
-                socket,
-                child: None,
-            })
-        }
-        Target::Ssh { host, port, .. } => {
-            let run = ssh(host, *port, options);
-            let (child, pipes) = spawn_piped(&run).map_err(|error| {
-                let program = run.program.to_string_lossy();
-                unreachable(format!("cannot start `{program}`: {error}"))
-            })?;
-            let stream = tokio::io::join(pipes.stdout, pipes.stdin);
-            let mut errors = pipes.stderr;
-            // The bridge on the other machine sends the token of that machine.
-            let socket = handshake(Box::new(stream), None).await;
-            match socket.map_err(|failure| failure.reason) {
-                Ok(socket) => {
-                    osier_base::task::spawn(async move {
-                        // Later messages of ssh are discarded; the state of the connection is shown instead.
-                        let _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
-                    });
-                    Ok(ServerStream {
-                        socket,
-                        child: Some(child),
-                    })
-                }
-                Err(reason) => {
-                    child.end().await;
-                    let mut stderr = Vec::new();
-                    let _ = (&mut errors).take(64 * 1024).read_to_end(&mut stderr).await;
-                    let stderr = String::from_utf8_lossy(&stderr);
-                    let stderr = tail_bytes(stderr.trim(), 300);
-                    Err(unreachable(if stderr.is_empty() {
-                        reason
-                    } else {
-                        stderr.to_owned()
-                    }))
-                }
+    let connecting = async {
+        match target {
+            Target::Unix(path) => {
+                let stream = UnixStream::connect(path).await;
+                let stream = stream.map_err(|error| of_io(target, &error))?;
+                connect_unix(target, stream, options, frames).await
+            }
+            Target::Http(address) => match address.strip_prefix("http://") {
+                Some(authority) => connect_http(target, authority, options, frames).await,
+                None => connect_https(target, address, options, frames).await,
+            },
+            Target::Ssh { host, port, .. } => {
+                // The bridge on the other machine adds the token of that machine.
+                let request = request_bytes("localhost", &[], frames);
+                let request = request.map_err(|error| of_io(target, &error))?;
+                let run = ssh(host, *port, options, attempt, &request);
+                connect_ssh(target, &run).await
             }
         }
-    }
-}
-
-/// Why a WebSocket was not opened.
-struct HandshakeError {
-    reason: String,
-    /// The server answered.
-    is_refused: bool,
-}
-
-impl HandshakeError {
-    fn of(self, target: &Target) -> ConnectError {
-        let target = target.to_string();
-        let reason = single_line(&sanitize(&self.reason));
-        if self.is_refused {
-            ConnectError::Refused { target, reason }
-        } else {
-            ConnectError::Unreachable { target, reason }
-        }
-    }
-}
-
-async fn handshake(
-    stream: Box<dyn Stream>,
-    token: Option<&str>,
-) -> Result<WebSocketStream<Box<dyn Stream>>, HandshakeError> {
-    let failed = |error: tungstenite::Error| {
-        let message = match &error {
-            tungstenite::Error::Http(response) => response.body().as_deref(),
-            _ => None,
-        };
-        let message: Value = message
-            .and_then(|body| serde_json::from_slice(body).ok())
-            .unwrap_or_default();
-        let message = message["error"]["message"].as_str().map(str::to_owned);
-        HandshakeError {
-            is_refused: message.is_some(),
-            reason: message.unwrap_or_else(|| error.to_string()),
-        }
     };
-    let mut request = "ws://localhost/api/ws"
-        .into_client_request()
-        .map_err(failed)?;
-    let token = token.map(|token| format!("Bearer {token}").parse());
-    if let Some(Ok(token)) = token {
-        request.headers_mut().insert("authorization", token);
-    }
-    let opened = client_async_with_config(request, stream, Some(websocket_config())).await;
-    opened.map(|(socket, _)| socket).map_err(failed)
+    let late = || {
+        let cause = format!("no response within {} s", CONNECT_TIMEOUT.as_secs());
+        ConnectError::new(FailureKind::Unreachable, target, &cause)
+    };
+    let connected = tokio::time::timeout(CONNECT_TIMEOUT, connecting).await;
+    connected.unwrap_or_else(|_| Err(late()))
 }
 
+/// The failure to connect to a socket or a port.
+fn of_io(target: &Target, error: &io::Error) -> ConnectError {
+    let kind = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => FailureKind::NotRunning,
+        _ => FailureKind::Unreachable,
+    };
+    let cause = match kind {
+        FailureKind::NotRunning => String::new(),
+        _ => error.to_string(),
+    };
+    ConnectError::new(kind, target, &cause)
+}
+
+async fn connect_unix(
+    target: &Target,
+    stream: UnixStream,
+    options: &AttachOptions,
+    frames: &[Value],
+) -> Result<ServerStream, ConnectError> {
+    let peer = stream.peer_cred().map(|peer| peer.uid());
+    let is_own = peer.is_ok_and(|user| user == rustix::process::getuid().as_raw());
+    if matches!(options.token, Some(Token::Stored(_))) && !is_own {
+        let cause = "the socket belongs to another user";
+        return Err(ConnectError::new(FailureKind::Unproven, target, cause));
+    }
+    let token = options.token.as_ref().map(Token::text);
+    open(target, stream, Some(("localhost", token)), frames).await
+}
+
+/// Plain HTTP leads only to this machine.
 async fn connect_http(
+    target: &Target,
+    authority: &str,
+    options: &AttachOptions,
+    frames: &[Value],
+) -> Result<ServerStream, ConnectError> {
+    let authority = authority.split('/').next().unwrap_or_default();
+    let has_port = authority
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    let place = if has_port {
+        authority.to_owned()
+    } else {
+        format!("{authority}:80")
+    };
+    let connected = TcpStream::connect(place).await;
+    let mut stream = connected.map_err(|error| of_io(target, &error))?;
+    let _ = stream.set_nodelay(true);
+    if let Some(Token::Stored(token)) = &options.token
+        && !is_proven(&mut stream, authority, token).await
+    {
+        let cause = "the server does not prove that it knows the stored token";
+        return Err(ConnectError::new(FailureKind::Unproven, target, cause));
+    }
+    let token = options.token.as_ref().map(Token::text);
+    open(target, stream, Some((authority, token)), frames).await
+}
+
+/// Whether the server of this connection knows the token. It is not sent.
+async fn is_proven(stream: &mut TcpStream, host: &str, token: &str) -> bool {
+    let Ok(address) = stream.peer_addr() else {
+        return false;
+    };
+    let nonce = uuid::Uuid::new_v4().simple().to_string();
+    let asked = request(stream, host, &[(NONCE_HEADER, &nonce)]).await;
+    let Ok(response) = asked else {
+        return false;
+    };
+    let proof = response.header(PROOF_HEADER).map(str::to_owned);
+    if response.body(stream).await.is_err() {
+        return false;
+    }
+    proof.is_some_and(|proof| Prover::new(token).is_proven(&proof, &nonce, address))
+}
+
+async fn connect_https(
+    target: &Target,
     address: &str,
     options: &AttachOptions,
-) -> Result<WebSocketStream<Box<dyn Stream>>, ConnectError> {
-    let unreachable = |reason: String| ConnectError::Unreachable {
-        target: address.to_owned(),
-        reason,
-    };
+    frames: &[Value],
+) -> Result<ServerStream, ConnectError> {
+    let failed = |kind, cause: &str| ConnectError::new(kind, target, cause);
+    if matches!(options.token, Some(Token::Stored(_))) {
+        let cause = format!(
+            "`OSIER_SERVE_TOKEN` names no server; write `OSIER_SERVE_TOKEN={address}/#token=TOKEN`"
+        );
+        return Err(failed(FailureKind::Unproven, &cause));
+    }
     let http_options = HttpOptions {
         ca_file: options.ca_file.clone(),
         ..HttpOptions::default()
     };
-    let client = client_for(http_options, address)
-        .await
-        .map_err(unreachable)?;
+    let client = client_for(http_options, address).await;
+    let client = client.map_err(|error| failed(FailureKind::Unreachable, &error))?;
     let mut request = client
         .get(format!("{address}/api/ws"))
         .header("connection", "Upgrade")
@@ -200,44 +187,169 @@ async fn connect_http(
         .header("sec-websocket-version", "13")
         .header("sec-websocket-key", generate_key());
     if let Some(token) = &options.token {
-        request = request.bearer_auth(token);
+        request = request.bearer_auth(token.text());
     }
     let response = request.send().await;
-    let response = response.map_err(|error| unreachable(error.without_url().to_string()))?;
-    let status = response.status();
-    if status == StatusCode::SWITCHING_PROTOCOLS {
-        let upgraded = response.upgrade().await;
-        let upgraded = upgraded.map_err(|error| unreachable(error.to_string()))?;
-        let stream: Box<dyn Stream> = Box::new(upgraded);
-        return Ok(WebSocketStream::from_raw_socket(
-            stream,
-            Role::Client,
-            Some(websocket_config()),
-        )
-        .await);
+    let response = response.map_err(|error| of_request(target, error))?;
+    let status = response.status().as_u16();
+    if status != 101 {
+        let body = response.bytes().await.unwrap_or_default();
+        return Err(of_status(target, status, &body));
     }
-    let body: Value = response.json().await.unwrap_or_default();
-    let message = body["error"]["message"].as_str();
-    let reason = message.map_or_else(|| format!("it responds with {status}"), str::to_owned);
-    let reason = single_line(&sanitize(&reason));
-    let target = address.to_owned();
-    if status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN {
-        return Err(ConnectError::Refused { target, reason });
+    let upgraded = response.upgrade().await;
+    let upgraded = upgraded.map_err(|error| of_request(target, error))?;
+    let activity = Activity::new();
+    let stream: Box<dyn Stream> = Box::new(ActivityStream::new(upgraded, activity.clone()));
+    let config = Some(websocket_config());
+    let mut socket = WebSocketStream::from_raw_socket(stream, Role::Client, config).await;
+    send_all(&mut socket, frames)
+        .await
+        .map_err(|error| failed(FailureKind::Unreachable, &error))?;
+    Ok(ServerStream {
+        socket,
+        activity,
+        child: None,
+    })
+}
+
+async fn connect_ssh(target: &Target, run: &Invocation) -> Result<ServerStream, ConnectError> {
+    let (child, pipes) = spawn_piped(run).map_err(|error| {
+        let program = run.program.to_string_lossy();
+        let cause = format!("cannot start `{program}`: {error}");
+        ConnectError::new(FailureKind::NoSsh, target, &cause)
+    })?;
+    let Pipes {
+        stdin,
+        stdout,
+        stderr: mut errors,
+    } = pipes;
+    let stream = tokio::io::join(stdout, stdin);
+    let opened = open(target, stream, None, &[]).await;
+    match opened {
+        Ok(opened) => {
+            osier_base::task::spawn(async move {
+                // Later messages of ssh are discarded; the state of the connection is shown instead.
+                let _ = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
+            });
+            Ok(ServerStream {
+                child: Some(child),
+                ..opened
+            })
+        }
+        // The server itself answered.
+        Err(error) if error.kind != FailureKind::Unreachable => Err(error),
+        Err(error) => {
+            child.end().await;
+            let mut stderr = Vec::new();
+            let _ = (&mut errors).take(64 * 1024).read_to_end(&mut stderr).await;
+            let stderr = String::from_utf8_lossy(&stderr);
+            if stderr.trim().is_empty() {
+                return Err(error);
+            }
+            Err(ConnectError::of_ssh(target, &stderr))
+        }
     }
-    Err(ConnectError::Unreachable { target, reason })
+}
+
+/// Opens the WebSocket with a request to `host` with the token, unless it was already sent. Then sends `frames`.
+async fn open(
+    target: &Target,
+    stream: impl Stream + 'static,
+    to: Option<(&str, Option<&str>)>,
+    frames: &[Value],
+) -> Result<ServerStream, ConnectError> {
+    let lost = |error: &dyn std::fmt::Display| {
+        ConnectError::new(FailureKind::Unreachable, target, &error.to_string())
+    };
+    let activity = Activity::new();
+    let mut stream: Box<dyn Stream> = Box::new(ActivityStream::new(stream, activity.clone()));
+    let asked = match to {
+        Some((host, token)) => {
+            let value = token.map(|token| format!("Bearer {token}"));
+            let header = value.as_deref().map(|value| ("authorization", value));
+            request(&mut *stream, host, header.as_slice()).await
+        }
+        None => Response::read(&mut *stream).await,
+    };
+    let response: Response = asked.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => ConnectError::new(FailureKind::NotOsier, target, ""),
+        io::ErrorKind::UnexpectedEof => lost(&"the connection was closed"),
+        _ => lost(&error),
+    })?;
+    let status = response.status;
+    if status != 101 {
+        let body = response.body(&mut *stream).await.unwrap_or_default();
+        return Err(of_status(target, status, &body));
+    }
+    let mut socket = response.socket(stream).await;
+    let sent = send_all(&mut socket, frames).await;
+    sent.map_err(|error| lost(&error))?;
+    Ok(ServerStream {
+        socket,
+        activity,
+        child: None,
+    })
+}
+
+async fn send_all(socket: &mut Socket, frames: &[Value]) -> Result<(), String> {
+    for frame in frames {
+        let sent = socket.send(Message::text(frame.to_string())).await;
+        sent.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// The failure that a response is.
+fn of_status(target: &Target, status: u16, body: &[u8]) -> ConnectError {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let error = &body["error"];
+    if let (Some(code), Some(message)) = (error["code"].as_str(), error["message"].as_str()) {
+        return ConnectError::of_code(target, code, message);
+    }
+    let cause = format!("it responds with status {status}");
+    // A reverse proxy answers so while the server behind it starts.
+    let kind = match status {
+        502..=504 => FailureKind::Unreachable,
+        _ => FailureKind::NotOsier,
+    };
+    ConnectError::new(kind, target, &cause)
+}
+
+/// The failure of a request that got no response.
+fn of_request(target: &Target, error: reqwest::Error) -> ConnectError {
+    let error = error.without_url();
+    let mut causes = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(cause) = source {
+        causes.push(cause.to_string());
+        source = cause.source();
+    }
+    let text = causes.join(": ");
+    let lower = text.to_lowercase();
+    let kind = if lower.contains("certificate") {
+        FailureKind::Certificate
+    } else if lower.contains("dns error") || lower.contains("failed to lookup") {
+        FailureKind::UnknownHost
+    } else if lower.contains("connection refused") {
+        FailureKind::NotRunning
+    } else {
+        FailureKind::Unreachable
+    };
+    ConnectError::new(kind, target, causes.last().unwrap_or(&text))
 }
 
 /// The ssh command that finds or starts the server on the other machine and connects to it.
-fn ssh(host: &str, port: Option<u16>, options: &AttachOptions) -> Invocation {
+fn ssh(
+    host: &str,
+    port: Option<u16>,
+    options: &AttachOptions,
+    attempt: Attempt,
+    request: &[u8],
+) -> Invocation {
     let mut command = options.ssh.iter().cloned();
     let program = command.next().unwrap_or_else(|| "ssh".to_owned());
     let mut args: Vec<String> = command.collect();
-    // The interface uses the terminal, so ssh must not ask for a password.
-    for option in [
-        "BatchMode=yes",
-        "ServerAliveInterval=5",
-        "ServerAliveCountMax=3",
-    ] {
+    for option in SSH_OPTIONS {
         args.extend(["-o".to_owned(), option.to_owned()]);
     }
     args.extend(["-T".to_owned(), "-e".to_owned(), "none".to_owned()]);
@@ -245,6 +357,11 @@ fn ssh(host: &str, port: Option<u16>, options: &AttachOptions) -> Invocation {
         args.extend(["-p".to_owned(), port.to_string()]);
     }
     args.extend(["--".to_owned(), host.to_owned()]);
-    args.push(format!("{} rpc --connect", options.program));
+    let request = URL_SAFE_NO_PAD.encode(request);
+    let mut remote = format!("{} rpc --connect --request {request}", options.program);
+    if attempt.is_stopped {
+        remote.push_str(" --no-start");
+    }
+    args.push(remote);
     Invocation::new(program, args)
 }

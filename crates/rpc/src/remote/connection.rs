@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{self, Message};
 
-use super::connect::{ServerStream, Stream, connect};
+use super::connect::{Attempt, ServerStream, connect};
+use super::failure::{ConnectError, FailureKind};
+use super::handshake::Socket;
 use super::pending_ops::{OpAction, PendingOps};
 use super::{AttachOptions, Target};
 use crate::PROTOCOL;
@@ -20,11 +22,9 @@ use osier_session::RemoteSession;
 /// First delay before a reconnection; each further delay is twice as long.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const MAX_DELAY: Duration = Duration::from_secs(15);
-/// Interval of pings, and the time without any message after which the connection is considered lost.
-const PING_INTERVAL: Duration = Duration::from_secs(5);
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
-
-type Socket = WebSocketStream<Box<dyn Stream>>;
+/// Interval of pings, and the time without any received byte after which the connection is considered lost.
+const PING_INTERVAL: Duration = Duration::from_secs(3);
+const PING_TIMEOUT: Duration = Duration::from_secs(9);
 
 /// The state of the task.
 pub(super) struct RemoteConnection {
@@ -38,15 +38,24 @@ pub(super) struct RemoteConnection {
     questions: Vec<Question>,
     /// The secret by which the server recognizes this client after a reconnection.
     key: String,
+    /// The session was joined at least once.
+    has_joined: bool,
+    /// The server was stopped and does not run yet.
+    is_stopped: bool,
+    /// The failure that the screen shows.
+    shown: Option<FailureKind>,
 }
 
 /// Why a connection ended.
 enum EndReason {
     /// The user left.
     Left,
-    /// The session on the server has ended.
+    /// The session on the server was closed.
     Closed,
+    /// The server was stopped. It may start again.
+    Stopped,
     Lost(String),
+    Failed(ConnectError),
 }
 
 /// Why the wait before a reconnection ended.
@@ -67,6 +76,9 @@ impl RemoteConnection {
             last_number: None,
             questions: Vec::new(),
             key: uuid::Uuid::new_v4().simple().to_string(),
+            has_joined: false,
+            is_stopped: false,
+            shown: None,
         }
     }
 
@@ -74,33 +86,26 @@ impl RemoteConnection {
         let mut delay = FIRST_DELAY;
         self.publish_state(ConnectionState::Connecting, self.target.label());
         loop {
+            let frames = self.join_frames();
+            let attempt = Attempt {
+                is_stopped: self.is_stopped,
+            };
             let connected = tokio::select! {
-                connected = connect(&self.target, &self.options) => connected,
+                connected = connect(&self.target, &self.options, attempt, &frames) => connected,
                 () = queue_until_left(&mut self.session, &mut self.ops) => break,
             };
-            let reason = match connected {
-                Ok(connected) => {
-                    let began = Instant::now();
-                    match self.run_connection(connected).await {
-                        EndReason::Left | EndReason::Closed => break,
-                        EndReason::Lost(reason) => {
-                            if began.elapsed() > MAX_DELAY {
-                                delay = FIRST_DELAY;
-                            }
-                            reason
-                        }
-                    }
-                }
-                Err(error) => {
-                    if error.is_final() {
-                        self.notice(Severity::Error, error.to_string());
-                        delay = MAX_DELAY;
-                    }
-                    error.to_string()
-                }
+            let began = Instant::now();
+            let ended = match connected {
+                Ok(connected) => self.run_connection(connected).await,
+                Err(error) => EndReason::Failed(error),
             };
+            if began.elapsed() > MAX_DELAY {
+                delay = FIRST_DELAY;
+            }
             self.ops.answers.clear();
-            self.publish_state(ConnectionState::Lost, reason);
+            if !self.report(ended).await {
+                break;
+            }
             match self.wait(delay).await {
                 WaitResult::Elapsed => delay = (delay * 2).min(MAX_DELAY),
                 WaitResult::UserInput => delay = FIRST_DELAY,
@@ -109,6 +114,45 @@ impl RemoteConnection {
         }
         self.ops.end().await;
         self.session.publish(Event::ShutDown);
+    }
+
+    /// Shows why there is no connection. Returns whether to connect again.
+    async fn report(&mut self, ended: EndReason) -> bool {
+        match ended {
+            EndReason::Left => return false,
+            EndReason::Closed => {
+                self.publish_state(ConnectionState::Closed, self.target.label());
+                return false;
+            }
+            EndReason::Stopped => {
+                self.is_stopped = true;
+                let text = "the server was stopped".to_owned();
+                self.publish_state(ConnectionState::Stopped, text);
+            }
+            EndReason::Lost(reason) => self.publish_state(ConnectionState::Lost, reason),
+            EndReason::Failed(error) => return self.report_failure(&error).await,
+        }
+        true
+    }
+
+    async fn report_failure(&mut self, error: &ConnectError) -> bool {
+        let retries = error.can_retry(self.has_joined);
+        // A lost connection is a state in the footer; the conversation stays on the screen.
+        if (!retries || !self.has_joined) && self.shown != Some(error.kind) {
+            self.shown = Some(error.kind);
+            self.notice(Severity::Error, error.screen(retries));
+        }
+        let reason = error.reason().to_owned();
+        if !retries {
+            self.publish_state(ConnectionState::Failed, reason);
+            queue_until_left(&mut self.session, &mut self.ops).await;
+            return false;
+        }
+        // Until it starts again, a server that was stopped has not failed.
+        if !(self.is_stopped && error.kind == FailureKind::NotRunning) {
+            self.publish_state(ConnectionState::Lost, reason);
+        }
+        true
     }
 
     /// Waits before a reconnection. Input of the user shortens the wait: the network may be available again.
@@ -134,13 +178,28 @@ impl RemoteConnection {
 
     /// Joins the session and forwards ops and events until the connection ends.
     async fn run_connection(&mut self, connected: ServerStream) -> EndReason {
-        let ServerStream { socket, child } = connected;
+        let ServerStream {
+            socket,
+            activity,
+            child,
+        } = connected;
         let (mut sink, mut stream) = socket.split();
-        let reason = match self.join(&mut sink, &mut stream).await {
-            Ok(()) => self.forward(&mut sink, &mut stream).await,
-            Err(reason) => reason,
+        let serve = async {
+            match self.join(&mut sink, &mut stream).await {
+                Ok(()) => self.forward(&mut sink, &mut stream).await,
+                Err(reason) => reason,
+            }
         };
-        if !matches!(reason, EndReason::Lost(_)) {
+        let reason = tokio::select! {
+            reason = serve => reason,
+            () = activity.silent_for(PING_TIMEOUT) => {
+                EndReason::Lost("the server does not respond".to_owned())
+            }
+        };
+        if matches!(
+            reason,
+            EndReason::Left | EndReason::Closed | EndReason::Failed(_)
+        ) {
             // A WebSocket close tells the server that the client leaves for good. After a lost connection the client stays
             // present for a while instead.
             let _ = tokio::time::timeout(Duration::from_millis(200), sink.close()).await;
@@ -149,61 +208,76 @@ impl RemoteConnection {
         reason
     }
 
-    async fn join(
-        &mut self,
-        sink: &mut SplitSink<Socket, Message>,
-        stream: &mut SplitStream<Socket>,
-    ) -> Result<(), EndReason> {
-        send_frame(
-            sink,
-            &json!({"id": "hello", "type": "hello", "protocol": PROTOCOL}),
-        )
-        .await?;
-        let mut frames = [
+    /// The frames of the session that select its events and subscribe.
+    fn session_frames(&self) -> [Value; 2] {
+        [
             json!({"id": "all", "command": {"type": "hello", "events": "all", "client": "osier attach"}}),
             json!({
                 "id": "subscribe", "type": "subscribe", "after": self.last_number,
                 "client": {"name": self.options.name, "key": self.key},
             }),
-        ];
-        if self.ops.session.is_none() {
-            self.last_number = None;
-            frames[1]["after"] = Value::Null;
-            let cwd = self.target.folder().map(std::path::Path::to_owned);
-            let cwd = cwd.or_else(|| self.options.cwd.clone());
-            let open = json!({
-                "cwd": cwd, "session": self.options.session, "model": self.options.model,
-                "join": !self.options.new_session && self.options.session.is_none(),
-            });
-            // Send the next frames along, without waiting for the id of the session.
-            let open = json!({"id": "open", "type": "open", "open": open, "then": frames});
-            send_frame(sink, &open).await?;
-            let opened = loop {
-                let frame = receive_frame(stream).await?;
-                let payload = &frame["payload"];
-                match (frame["type"].as_str(), payload["id"].as_str()) {
-                    (Some("response"), Some("open")) => break payload["data"].clone(),
-                    (Some("error"), _) => {
-                        let message = payload["message"]
-                            .as_str()
-                            .unwrap_or("the server rejected the request");
-                        self.notice(Severity::Error, message.to_owned());
-                        return Err(EndReason::Lost(message.to_owned()));
-                    }
-                    _ => {}
+        ]
+    }
+
+    /// The first frames of a connection, which join the session. They need no response in between.
+    fn join_frames(&mut self) -> Vec<Value> {
+        let mut frames = vec![json!({"id": "hello", "type": "hello", "protocol": PROTOCOL})];
+        if self.ops.session.is_some() {
+            for mut frame in self.session_frames() {
+                frame["sessionId"] = json!(self.ops.session);
+                frames.push(frame);
+            }
+            return frames;
+        }
+        self.last_number = None;
+        let cwd = self.target.folder().map(std::path::Path::to_owned);
+        let cwd = cwd.or_else(|| self.options.cwd.clone());
+        let open = json!({
+            "cwd": cwd, "session": self.options.session, "model": self.options.model,
+            "join": !self.options.new_session && self.options.session.is_none(),
+        });
+        let then = self.session_frames();
+        frames.push(json!({"id": "open", "type": "open", "open": open, "then": then}));
+        frames
+    }
+
+    /// Waits until the session is open.
+    async fn join(
+        &mut self,
+        sink: &mut SplitSink<Socket, Message>,
+        stream: &mut SplitStream<Socket>,
+    ) -> Result<(), EndReason> {
+        if self.ops.session.is_some() {
+            return Ok(());
+        }
+        let mut ping = tokio::time::interval(PING_INTERVAL);
+        let opened = loop {
+            let frame = tokio::select! {
+                frame = receive_frame(stream) => frame?,
+                _ = ping.tick() => {
+                    send_ping(sink).await?;
+                    continue;
                 }
             };
-            self.ops.session = opened["id"].as_str().map(str::to_owned);
-            // Older servers ignore `then`.
-            if opened["then"] == json!(frames.len()) {
-                return Ok(());
+            let payload = &frame["payload"];
+            match (frame["type"].as_str(), payload["id"].as_str()) {
+                (Some("response"), Some("open")) => break payload["data"].clone(),
+                (Some("error"), _) => return Err(self.failed(payload)),
+                _ => {}
             }
-        }
-        for mut frame in frames {
-            frame["sessionId"] = json!(self.ops.session);
-            send_frame(sink, &frame).await?;
-        }
+        };
+        self.ops.session = opened["id"].as_str().map(str::to_owned);
         Ok(())
+    }
+
+    /// An error of the server that ends the connection.
+    fn failed(&self, payload: &Value) -> EndReason {
+        let text = |name: &str| payload[name].as_str().unwrap_or_default();
+        if text("code") == "shutting_down" {
+            return EndReason::Stopped;
+        }
+        let error = ConnectError::of_code(&self.target, text("code"), text("message"));
+        EndReason::Failed(error)
     }
 
     async fn forward(
@@ -216,7 +290,6 @@ impl RemoteConnection {
                 return reason;
             }
         }
-        let mut last_received = Instant::now();
         let mut ping = tokio::time::interval(PING_INTERVAL);
         loop {
             let done = tokio::select! {
@@ -231,25 +304,12 @@ impl RemoteConnection {
                         OpAction::Nothing => Ok(()),
                     },
                 },
-                message = stream.next() => {
-                    last_received = Instant::now();
-                    match message {
-                        Some(Ok(Message::Text(text))) => self.handle_text(&text),
-                        Some(Ok(Message::Close(_))) | None => {
-                            Err(EndReason::Lost("the server closed the connection".to_owned()))
-                        }
-                        Some(Ok(_)) => Ok(()),
-                        Some(Err(error)) => Err(EndReason::Lost(error.to_string())),
-                    }
-                }
-                _ = ping.tick() => {
-                    if last_received.elapsed() > PING_TIMEOUT {
-                        Err(EndReason::Lost("the server does not respond".to_owned()))
-                    } else {
-                        let ping = Message::Ping(Vec::new().into());
-                        sink.send(ping).await.map_err(|error| EndReason::Lost(error.to_string()))
-                    }
-                }
+                message = stream.next() => match message {
+                    Some(Ok(Message::Text(text))) => self.handle_text(&text),
+                    Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => Ok(()),
+                    message => Err(end_of(message)),
+                },
+                _ = ping.tick() => send_ping(sink).await,
             };
             if let Err(reason) = done {
                 return reason;
@@ -287,6 +347,9 @@ impl RemoteConnection {
             if !snapshot.is_null() {
                 self.apply_snapshot(snapshot);
             }
+            self.has_joined = true;
+            self.is_stopped = false;
+            self.shown = None;
             return self.publish_state(ConnectionState::Connected, self.target.label());
         }
         let id = payload["id"].as_u64();
@@ -356,6 +419,11 @@ impl RemoteConnection {
             .as_str()
             .unwrap_or("the server rejected the request");
         let message = message.to_owned();
+        // A request that the server did not execute because it stops stays unanswered, and is sent again.
+        let is_stopping = payload["code"] == "shutting_down";
+        if is_stopping || payload["id"] == "hello" {
+            return Err(self.failed(payload));
+        }
         if payload["code"] == "unknown_session" {
             // The session was never stored. Join another one.
             self.notice(
@@ -431,18 +499,34 @@ async fn send_frame(sink: &mut SplitSink<Socket, Message>, frame: &Value) -> Res
     sent.map_err(|error| EndReason::Lost(error.to_string()))
 }
 
+async fn send_ping(sink: &mut SplitSink<Socket, Message>) -> Result<(), EndReason> {
+    let sent = sink.send(Message::Ping(Vec::new().into())).await;
+    sent.map_err(|error| EndReason::Lost(error.to_string()))
+}
+
 /// The next text frame.
 async fn receive_frame(stream: &mut SplitStream<Socket>) -> Result<Value, EndReason> {
-    let lost = |text: &str| EndReason::Lost(text.to_owned());
     loop {
-        let message = tokio::time::timeout(PING_TIMEOUT, stream.next()).await;
-        match message.map_err(|_| lost("the server does not respond"))? {
+        match stream.next().await {
             Some(Ok(Message::Text(text))) => {
-                return serde_json::from_str(&text).map_err(|error| lost(&error.to_string()));
+                let frame = serde_json::from_str(&text);
+                return frame.map_err(|error| EndReason::Lost(error.to_string()));
             }
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(lost(&error.to_string())),
-            None => return Err(lost("the server closed the connection")),
+            Some(Ok(
+                Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_),
+            )) => {}
+            message => return Err(end_of(message)),
         }
+    }
+}
+
+/// Why the connection ended with this message.
+fn end_of(message: Option<Result<Message, tungstenite::Error>>) -> EndReason {
+    match message {
+        Some(Ok(Message::Close(Some(frame)))) if frame.code == CloseCode::Restart => {
+            EndReason::Stopped
+        }
+        Some(Err(error)) => EndReason::Lost(error.to_string()),
+        _ => EndReason::Lost("the server closed the connection".to_owned()),
     }
 }

@@ -4,17 +4,22 @@
 //! automatically and fetches missed events by number. Ops that are sent without a connection wait, and none is executed
 //! twice.
 
+mod activity;
 mod answer_filter;
 mod connect;
 mod connection;
+mod failure;
+mod handshake;
 mod pending_ops;
+pub mod proof;
 mod stop;
 mod target;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use connect::ConnectError;
+pub use failure::ConnectError;
 pub use stop::stop;
 pub use target::{Target, TargetError};
 
@@ -22,6 +27,33 @@ use self::connection::RemoteConnection;
 use osier_agent::Subscription;
 use osier_protocol::Event;
 use osier_session::SessionHandle;
+
+/// The token of a server.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Token {
+    /// The user named it for this server.
+    Given(String),
+    /// It was found on this machine. It is sent only to a server that proves that it knows it.
+    Stored(String),
+}
+
+impl Token {
+    fn text(&self) -> &str {
+        match self {
+            Self::Given(text) | Self::Stored(text) => text,
+        }
+    }
+}
+
+impl fmt::Debug for Token {
+    /// Without the token.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Given(_) => "Given",
+            Self::Stored(_) => "Stored",
+        })
+    }
+}
 
 /// Which session to join on a server, and how.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +68,7 @@ pub struct AttachOptions {
     /// The name that other clients of the session see.
     pub name: String,
     /// The token of the server.
-    pub token: Option<String>,
+    pub token: Option<Token>,
     /// The command that starts ssh, with its arguments.
     pub ssh: Vec<String>,
     /// The osier program on the server.

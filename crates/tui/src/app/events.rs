@@ -124,7 +124,7 @@ impl App {
                 you,
             } => self.footer.presence = Presence::of(clients, *writer, *you),
             Event::Connection { state, detail } => {
-                if *state == ConnectionState::Lost {
+                if *state != ConnectionState::Connected {
                     self.footer.presence = Presence::default();
                 }
                 self.footer.connection = Some((*state, text::single_line(detail)));

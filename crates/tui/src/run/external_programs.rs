@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::Options;
 use super::screen::Screen;
+use super::server_notice::ServerState;
 use crate::action::Action;
 use crate::effect::Viewer;
 use osier_base::leftovers::{FolderKind, TemporaryFolder};
@@ -123,7 +124,12 @@ fn edit(program: &str, text: &str) -> std::io::Result<String> {
 }
 
 /// Prints the answer or the transcript, and how to resume.
-pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &[SessionInfo]) {
+pub(super) fn leave_behind(
+    options: &Options,
+    transcript: &[String],
+    sessions: &[SessionInfo],
+    server: &ServerState,
+) {
     let mut out = osier_base::terminal_output::stdout();
     if options.settings.exit_output != ExitOutput::Nothing {
         for text in transcript.iter().filter(|text| !text.trim().is_empty()) {
@@ -131,11 +137,7 @@ pub(super) fn leave_behind(options: &Options, transcript: &[String], sessions: &
         }
     }
     if let Some(elsewhere) = &options.elsewhere {
-        let _ = writeln!(
-            out,
-            "The session continues on the server. Reconnect with: {}",
-            elsewhere.way_back
-        );
+        let _ = writeln!(out, "{}", server.text(&elsewhere.way_back));
         return;
     }
     for session in sessions {

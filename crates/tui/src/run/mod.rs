@@ -8,6 +8,7 @@ mod effects;
 mod external_programs;
 mod pictures;
 mod screen;
+mod server_notice;
 mod sessions;
 mod tab;
 mod tabs;
@@ -189,6 +190,8 @@ async fn leave(
         Err(_) => 2,
     };
     (screen.options.leaving)(code);
+    // Before the sessions are left, which ends the connections.
+    let server = screen.tabs.server_state();
     let deadline = Instant::now() + LAST_WORK;
     screen.tabs.shut_down();
     screen.take_pictures_back();
@@ -206,7 +209,7 @@ async fn leave(
     // The partial answers are stored, commands are stopped; a hanging disk must not hold the shell up.
     let deadline = deadline.max(Instant::now() + MIN_LAST_WORK);
     let _ = tokio::time::timeout_at(deadline.into(), tabs.ended_all(&mut said, output)).await;
-    leave_behind(&options, &said, &sessions);
+    leave_behind(&options, &said, &sessions, &server);
     let signal = left?;
     match panics.first() {
         Some(panic) => Err(anyhow::anyhow!("internal error: {}", sanitize(panic))),

@@ -7,6 +7,7 @@ use futures_util::future::select_all;
 use tokio::task::JoinSet;
 
 use super::Options;
+use super::server_notice::ServerState;
 use super::tab::Tab;
 use crate::tabs::{TabState, TabSummaries, TabSummary};
 use osier_protocol::{Op, SessionInfo};
@@ -174,6 +175,16 @@ impl Tabs {
     pub(crate) fn sessions(&self) -> Vec<SessionInfo> {
         let tabs = std::iter::once(&self.front).chain(&self.others);
         tabs.map(|tab| tab.app.session.clone()).collect()
+    }
+
+    /// What is known of the server of the sessions.
+    pub(crate) fn server_state(&self) -> ServerState {
+        let app = &self.front.app;
+        ServerState {
+            connection: app.footer.connection.clone(),
+            has_joined: !app.session.id.is_empty(),
+            is_running: self.has(TabState::Working) || self.has(TabState::Waiting),
+        }
     }
 
     /// Has every session stop what runs and store what there is.

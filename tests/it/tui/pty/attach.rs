@@ -59,7 +59,7 @@ fn kill(process: &str) {
 }
 
 /// Ids of the processes that `wanted` accepts.
-fn processes(wanted: impl Fn(&Path) -> bool) -> Vec<String> {
+pub(super) fn processes(wanted: impl Fn(&Path) -> bool) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     entries
         .filter(|entry| wanted(&entry.path()))
@@ -68,7 +68,7 @@ fn processes(wanted: impl Fn(&Path) -> bool) -> Vec<String> {
         .collect()
 }
 
-fn command_line(folder: &Path) -> Vec<String> {
+pub(super) fn command_line(folder: &Path) -> Vec<String> {
     let line = fs::read(folder.join("cmdline")).unwrap_or_default();
     let words = line.split(|byte| *byte == 0);
     words
@@ -77,7 +77,7 @@ fn command_line(folder: &Path) -> Vec<String> {
 }
 
 /// A run of `osier attach` whose sessions play `script`.
-fn attach(script: &str) -> Setup {
+pub(super) fn attach(script: &str) -> Setup {
     Program::new()
         .file("s.json", script)
         .home_file(
@@ -255,7 +255,7 @@ fn draft_of_a_second_client_survives_its_exit() {
 }
 
 /// A server at a port of this machine.
-fn listening(home: &Home) -> (Running, SocketAddr, String) {
+pub(super) fn listening(home: &Home) -> (Running, SocketAddr, String) {
     let mut running = home
         .cli()
         .args(["serve", "--listen", "127.0.0.1:0"])
