@@ -325,6 +325,7 @@ fn modes_are_entered_once_after_every_kind_of_stop() {
         program.writes("\x1b[>5u", 2);
         program.write("hello\r");
         program.shows("• a list");
+        program.hides("esc to interrupt");
         program.write("\x04");
         program.exit();
         program.is_restored();

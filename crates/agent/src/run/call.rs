@@ -81,12 +81,7 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
         };
         let attempt = match attempt(turn, &model, &mut partial).await {
             Ok(attempt) => attempt,
-            Err(stopped) => {
-                if let Some(partial) = partial {
-                    store(turn, partial).await?;
-                }
-                return Err(stopped);
-            }
+            Err(stopped) => return stop_with(turn, partial, stopped).await,
         };
         if attempt.status.is_success() || attempt.status == TurnStatus::Aborted {
             return store(turn, attempt.or_partial(partial, turn)).await;
@@ -140,15 +135,7 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
             delay,
         };
         publish_retry(turn, &status, &retry);
-        let ended = tokio::select! {
-            () = tokio::time::sleep(delay) => None,
-            () = turn.core.retry_aborted.notified() => {
-                turn.log.call_failed(turn.number, &model, &status, true);
-                Some(status)
-            }
-            () = turn.cancel.cancelled() => Some(TurnStatus::Aborted),
-        };
-        if let Some(status) = ended {
+        if let Some(status) = wait(turn, &model, status, delay).await {
             return match partial {
                 Some(partial) => store(turn, partial.ended_by(status)).await,
                 None => Ok(CallResult::without_answer(status)),
@@ -156,6 +143,35 @@ pub(super) async fn call_model(turn: Turn<'_>) -> Result<CallResult, StopRun> {
         }
         index = next;
     }
+}
+
+/// Waits before a retry; the result is why there is none.
+async fn wait(
+    turn: Turn<'_>,
+    model: &Model,
+    status: TurnStatus,
+    delay: Duration,
+) -> Option<TurnStatus> {
+    tokio::select! {
+        () = tokio::time::sleep(delay) => None,
+        () = turn.core.retry_aborted.notified() => {
+            turn.log.call_failed(turn.number, model, &status, true);
+            Some(status)
+        }
+        () = turn.cancel.cancelled() => Some(TurnStatus::Aborted),
+    }
+}
+
+/// Ends a run that may make no other call; the partial answer of an earlier attempt is stored.
+async fn stop_with(
+    turn: Turn<'_>,
+    partial: Option<Attempt>,
+    stopped: StopRun,
+) -> Result<CallResult, StopRun> {
+    if let Some(partial) = partial {
+        store(turn, partial).await?;
+    }
+    Err(stopped)
 }
 
 impl Attempt {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::App;
 use crate::action::Action;
 use crate::prompt::Submission;
-use crate::{keymap, review, sessions};
+use crate::{keymap, sessions};
 
 impl App {
     /// Applies an action and what follows from it.
@@ -38,11 +38,8 @@ impl App {
             Action::Effect(effect) => outbox.effect(effect),
             Action::Toast { text, error } => self.activity.toast(text, error, now),
             Action::Submit { .. } if self.questions.is_answer(&self.prompt.editor.text()) => {
-                if !self.prompt.editor.is_empty() {
-                    self.prompt.editor.clear();
-                    outbox.toast("not sent to the model: answer the question here", false);
-                }
-                self.questions.enter(overlays);
+                self.questions
+                    .take_prompt(&mut self.prompt.editor, overlays, outbox);
             }
             action @ (Action::Submit { .. } | Action::SendPrompt { .. }) => {
                 let to = Submission {
@@ -57,12 +54,7 @@ impl App {
             }
             Action::SetEditor { text } => self.prompt.editor.set_text(&text),
             Action::InsertText { text } => self.prompt.editor.paste(&text),
-            Action::CloseLayer if overlays.top() == Some(review::ID) => {
-                self.changes.close(overlays, outbox);
-            }
-            Action::CloseLayer => {
-                overlays.pop();
-            }
+            Action::CloseLayer => self.changes.close_layer(overlays, outbox),
             Action::OfferInUse { target } => sessions::offer_in_use(&target, overlays),
             Action::OpenSession { stored, new_tab } => {
                 let new_tab = new_tab || self.is_engaged();

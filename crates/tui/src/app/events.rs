@@ -1,11 +1,10 @@
 //! Event handling: passes the events of the host on to the features.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::App;
 use crate::command::Command;
-use crate::effect::{Effect, TabRequest};
+use crate::effect::Effect;
 use crate::presence::Presence;
 use crate::tree::TreeContext;
 use crate::{
@@ -55,16 +54,10 @@ impl App {
             Event::SearchHits { .. } => {
                 self.search.on_event(event, &mut self.transcript, overlays);
             }
-            // Nothing is open in this tab yet.
-            Event::SessionFailed {
-                message,
-                in_use: None,
-            } if self.session.id.is_empty() && self.tabs.is_several() => {
-                let message = message.clone();
-                outbox.effect(Effect::Tabs(TabRequest::Abandon { message }));
-            }
             Event::SessionFailed { message, in_use } => {
-                self.sessions.set_failed(message, in_use.as_deref(), outbox);
+                let is_new_tab = self.session.id.is_empty() && self.tabs.is_several();
+                self.sessions
+                    .set_failed(message, in_use.as_deref(), is_new_tab, outbox);
             }
             Event::SessionRenamed { name } => {
                 self.session.name.clone_from(name);
@@ -84,9 +77,7 @@ impl App {
             }
             Event::ShellStart { .. } => self.activity.begin_shell(now),
             Event::ShellEnd { .. } => self.activity.end_shell(),
-            Event::Files { paths, complete } => {
-                self.prompt.editor.set_files(Arc::clone(paths), *complete);
-            }
+            Event::Files { paths, complete } => self.prompt.editor.set_files(paths, *complete),
             Event::Symbols { request, symbols } => self.prompt.on_found(*request, symbols, outbox),
             Event::ProjectMap { map, .. } => project_map::refresh(map, overlays),
             Event::History { prompts } => self.prompt.editor.load_history(prompts.clone()),

@@ -94,12 +94,12 @@ impl Editor {
     }
 
     /// Takes the files, or with `complete` unset those that are found so far.
-    pub fn set_files(&mut self, files: Arc<Vec<String>>, complete: bool) {
+    pub fn set_files(&mut self, files: &Arc<Vec<String>>, complete: bool) {
         let known = self.completer.files.as_ref().map_or(0, |known| known.len());
         if !complete && known > files.len() {
             return;
         }
-        self.completer.files = Some(files);
+        self.completer.files = Some(Arc::clone(files));
         // A selection in the list chooses among the shown items.
         if !self.is_choosing() {
             self.offer_completion();
@@ -424,7 +424,7 @@ mod tests {
         let mut editor = Editor::new();
         editor.set_text("@");
         assert_eq!(editor.offer_completion(), Some(Missing::Files));
-        editor.set_files(Arc::new(vec!["old.rs".to_owned()]), true);
+        editor.set_files(&Arc::new(vec!["old.rs".to_owned()]), true);
         assert_eq!(offered(&editor), ["@old.rs"]);
         editor.set_text("@o");
         assert_eq!(editor.offer_completion(), None);
@@ -435,9 +435,9 @@ mod tests {
         assert_eq!(offered(&editor), ["@old.rs"]);
         let files = ["new.rs", "old.rs"].map(str::to_owned).to_vec();
         // A list that is not complete yet does not hide known files.
-        editor.set_files(Arc::default(), false);
+        editor.set_files(&Arc::default(), false);
         assert_eq!(offered(&editor), ["@old.rs"]);
-        editor.set_files(Arc::new(files), true);
+        editor.set_files(&Arc::new(files), true);
         assert_eq!(offered(&editor), ["@new.rs", "@old.rs"]);
     }
 
@@ -458,7 +458,7 @@ mod tests {
         let mut editor = Editor::new();
         let names = ["docs:one", &format!("docs:{}", "x".repeat(6_000))];
         editor.set_servers(Vec::new(), names.map(str::to_owned).to_vec());
-        editor.set_files(Arc::default(), true);
+        editor.set_files(&Arc::default(), true);
         editor.set_text("@docs");
         editor.offer_completion();
         let offered = editor

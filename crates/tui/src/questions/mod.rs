@@ -11,6 +11,7 @@ use crate::command::Command;
 use crate::effect::Effect;
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
+use crate::prompt::Editor;
 use crate::surface::Surface;
 use dialog::{Dialog, Guard};
 use osier_base::text;
@@ -79,6 +80,20 @@ impl Questions {
         let is_short = prompt.chars().count() <= 1;
         let is_word = || ANSWERS.iter().any(|word| prompt.eq_ignore_ascii_case(word));
         self.is_waiting() && (is_short || is_word())
+    }
+
+    /// Opens the question that a prompt answers, instead of sending it.
+    pub(crate) fn take_prompt(
+        &mut self,
+        editor: &mut Editor,
+        overlays: &mut Overlays,
+        outbox: &mut Outbox,
+    ) {
+        if !editor.is_empty() {
+            editor.clear();
+            outbox.toast("not sent to the model: answer the question here", false);
+        }
+        self.enter(overlays);
     }
 
     /// A line per question; the last one counts those that do not fit. `key` opens the first.

@@ -76,8 +76,12 @@ impl Changes {
         }
     }
 
-    /// Closes the view; its review stays until it is sent.
-    pub(crate) fn close(&mut self, overlays: &mut Overlays, outbox: &mut Outbox) {
+    /// Closes the layer in front. The review of the view stays until it is sent.
+    pub(crate) fn close_layer(&mut self, overlays: &mut Overlays, outbox: &mut Outbox) {
+        if overlays.top() != Some(ID) {
+            overlays.pop();
+            return;
+        }
         if let Some(view) = diff_view(overlays) {
             let summary = view.review().summary();
             if let Some(parts) = summary.trim().strip_prefix("· ") {

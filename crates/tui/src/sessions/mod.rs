@@ -7,6 +7,7 @@ mod view;
 
 use std::path::PathBuf;
 
+use crate::effect::{Effect, TabRequest};
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use crate::transcript::Transcript;
@@ -25,8 +26,19 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// The requested session is not open: a new one replaces it, which shows why.
-    pub(crate) fn set_failed(&mut self, message: &str, in_use: Option<&str>, outbox: &mut Outbox) {
+    /// The requested session is not open: a new one replaces it, which shows why. A new tab, in which nothing is open yet,
+    /// is closed.
+    pub(crate) fn set_failed(
+        &mut self,
+        message: &str,
+        in_use: Option<&str>,
+        is_new_tab: bool,
+        outbox: &mut Outbox,
+    ) {
+        if is_new_tab && in_use.is_none() {
+            let message = message.to_owned();
+            return outbox.effect(Effect::Tabs(TabRequest::Abandon { message }));
+        }
         self.failure = Some(message.to_owned()).filter(|_| in_use.is_none());
         self.in_use = in_use.map(str::to_owned);
         outbox.send(Op::NewSession);
@@ -209,14 +221,18 @@ mod tests {
         let (mut sessions, mut overlays) = (Sessions::default(), Overlays::default());
         let mut outbox = Outbox::default();
         let mut transcript = Transcript::new(false);
-        sessions.set_failed("in use", Some("/s/1.jsonl"), &mut outbox);
+        sessions.set_failed("in use", Some("/s/1.jsonl"), true, &mut outbox);
         assert_eq!(outbox.take_ops(), [Op::NewSession]);
         sessions.show_failure(&mut transcript, &mut overlays);
         assert!(transcript.is_empty() && overlays.contains(in_use::ID));
         overlays.pop();
         sessions.show_failure(&mut transcript, &mut overlays);
         assert!(overlays.is_empty());
-        sessions.set_failed("no such session", None, &mut outbox);
+        sessions.set_failed("no such session", None, true, &mut outbox);
+        let message = "no such session".to_owned();
+        let closes = Effect::Tabs(TabRequest::Abandon { message });
+        assert_eq!(outbox.take_effects(), [closes]);
+        sessions.set_failed("no such session", None, false, &mut outbox);
         sessions.show_failure(&mut transcript, &mut overlays);
         assert!(!transcript.is_empty() && overlays.is_empty());
     }

@@ -178,10 +178,10 @@ impl Dialog {
             Step::Stay | Step::Unused => {}
             Step::Become(body) => {
                 self.body = *body;
-                if let (Body::Write(write), Some(left)) = (&mut self.body, self.left.take()) {
-                    if left.is_for_same(write) {
-                        *write = left;
-                    }
+                if let (Body::Write(write), Some(left)) = (&mut self.body, self.left.take())
+                    && left.is_for_same(write)
+                {
+                    *write = left;
                 }
             }
             Step::Act(action) => cx.push(action),
