@@ -38,7 +38,7 @@ fn main() {
         let map = ProjectMap::of(&root, Some(&store));
         let (start, used) = (Instant::now(), processor());
         let outline = map.outline(request, &|_| true);
-        let (took, used) = (start.elapsed(), processor() - used);
+        let (took, used) = (start.elapsed(), processor().saturating_sub(used));
         let text = outline.text();
         let notices = outline.notices().join("; ");
         println!(
@@ -54,7 +54,7 @@ fn main() {
     println!(
         "cold, complete: {:?} ({:?} of processor time)",
         start.elapsed(),
-        processor() - used
+        processor().saturating_sub(used)
     );
     measure("warm, same process", &request);
     measure("warm, with files of the conversation", &focus);
@@ -63,7 +63,7 @@ fn main() {
     println!(
         "symbols: {:?} ({:?} of processor time), {found} found",
         start.elapsed(),
-        processor() - used
+        processor().saturating_sub(used)
     );
     // Every other file is read again in a whole check.
     let (start, used) = (Instant::now(), processor());
@@ -71,7 +71,7 @@ fn main() {
     println!(
         "check of all files: {:?} ({:?} of processor time)",
         start.elapsed(),
-        processor() - used
+        processor().saturating_sub(used)
     );
     change(&root);
     let (start, used) = (Instant::now(), processor());
@@ -79,7 +79,7 @@ fn main() {
     println!(
         "check with 100 changed files: {:?} ({:?} of processor time)",
         start.elapsed(),
-        processor() - used
+        processor().saturating_sub(used)
     );
     std::thread::sleep(Duration::from_secs(2));
     drop(map);

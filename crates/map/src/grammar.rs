@@ -139,6 +139,10 @@ impl Grammar {
         }
     }
 
+    #[expect(
+        clippy::match_same_arms,
+        reason = "one row for each node of a language"
+    )]
     fn step(self, node: Node<'_>) -> Step {
         use Kind::{
             Class, Constant, Enum, Function, Interface, Macro, Module, Struct, Trait, Type,

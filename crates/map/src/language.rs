@@ -358,7 +358,8 @@ pub(crate) fn of_path(path: &str) -> Option<u8> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (stem, extension) = name.rsplit_once('.')?;
     // `x.min.js` is made by a program.
-    if stem.is_empty() || stem.ends_with(".min") {
+    let is_made = stem.rsplit_once('.').is_some_and(|(_, end)| end == "min");
+    if stem.is_empty() || is_made {
         return None;
     }
     let has = |language: &Language| language.extensions.contains(&extension);

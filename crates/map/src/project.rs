@@ -13,7 +13,7 @@ use crate::{storage, update};
 
 /// How long the first answer waits for the files, and how early it takes what is there.
 const COLD: Duration = Duration::from_millis(2700);
-const EARLY: Duration = Duration::from_millis(2000);
+const EARLY: Duration = Duration::from_secs(2);
 /// How long an answer waits for changes if there is an index.
 const WARM: Duration = Duration::from_millis(60);
 const WARM_SMALL: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const WARM_SMALL: Duration = Duration::from_secs(1);
 const FRESH: Duration = Duration::from_millis(300);
 /// An index with more files is large: it is checked while it is used, and stored only after a pause.
 const LARGE: usize = 5000;
-const PAUSE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_mins(1);
 /// Files that were parsed since the index was made, at most.
 const PARSED: usize = 5000;
 
@@ -55,23 +55,21 @@ impl State {
     }
 }
 
+/// The root of a map and the folder where it is stored.
+type Place = (PathBuf, Option<PathBuf>);
+
 /// The maps of the process.
-static MAPS: Mutex<Vec<(PathBuf, Option<PathBuf>, Weak<ProjectMap>)>> = Mutex::new(Vec::new());
+static MAPS: Mutex<Vec<(Place, Weak<ProjectMap>)>> = Mutex::new(Vec::new());
 
 impl ProjectMap {
     /// The map of the project in `root`, a real path. Sessions of the same project share it. Its index is stored in
     /// the folder `store`, or only in memory.
     pub fn of(root: &Path, store: Option<&Path>) -> Arc<Self> {
         let mut maps = MAPS.lock().unwrap_or_else(PoisonError::into_inner);
-        maps.retain(|(_, _, map)| map.strong_count() > 0);
-        let is_same = |(of, at, _): &&(PathBuf, Option<PathBuf>, Weak<Self>)| {
-            of == root && at.as_deref() == store
-        };
-        if let Some(map) = maps
-            .iter()
-            .find(is_same)
-            .and_then(|(_, _, map)| map.upgrade())
-        {
+        maps.retain(|(_, map)| map.strong_count() > 0);
+        let place = (root.to_owned(), store.map(Path::to_owned));
+        let known = maps.iter().find(|(known, _)| *known == place);
+        if let Some(map) = known.and_then(|(_, map)| map.upgrade()) {
             return map;
         }
         let map = Arc::new(Self {
@@ -80,8 +78,7 @@ impl ProjectMap {
             state: Mutex::default(),
             changed: Condvar::new(),
         });
-        let store = store.map(Path::to_owned);
-        maps.push((root.to_owned(), store, Arc::downgrade(&map)));
+        maps.push((place, Arc::downgrade(&map)));
         map
     }
 
@@ -139,12 +136,12 @@ impl ProjectMap {
         self.load();
         let mut state = self.lock();
         while state.is_updating {
-            state = self.wait(state, Duration::from_secs(60));
+            state = self.wait(state, Duration::from_mins(1));
         }
         state.checked = None;
         state = self.start_update(state);
         while state.is_updating {
-            state = self.wait(state, Duration::from_secs(60));
+            state = self.wait(state, Duration::from_mins(1));
         }
     }
 

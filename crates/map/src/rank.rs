@@ -189,7 +189,7 @@ fn edges(index: &Index, names: &Names) -> Vec<PartEdges> {
             .map(|start| start..(start + size).min(index.rows.len()))
             .map(|range| scope.spawn(move || part(range)))
             .collect();
-        let parts = threads.into_iter().map(|thread| thread.join());
+        let parts = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         parts.filter_map(Result::ok).collect()
     })
 }
@@ -214,7 +214,9 @@ fn spread(count: usize, parts: &[PartEdges]) -> Vec<f32> {
         // Files that use nothing give nothing: the mean stays 1.
         let sum: f32 = next.iter().sum();
         let factor = count as f32 / sum.max(f32::MIN_POSITIVE);
-        next.iter_mut().for_each(|rank| *rank *= factor);
+        for rank in &mut next {
+            *rank *= factor;
+        }
         ranks = next;
     }
     ranks

@@ -144,7 +144,7 @@ pub(crate) fn files(root: &Path, found: &[FoundFile], numbers: &[usize]) -> Vec<
     std::thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = (0..threads()).map(|_| scope.spawn(work)).collect();
-        let parts = threads.into_iter().map(|thread| thread.join());
+        let parts = threads.into_iter().map(std::thread::ScopedJoinHandle::join);
         parts.filter_map(Result::ok).collect()
     })
 }

@@ -366,7 +366,7 @@ impl<'a> Scanner<'a> {
                     self.skipping = 0;
                     self.define(&candidate, define);
                 }
-                Token::Word(range) if self.last_mark(&[b'.', b':']) => {
+                Token::Word(range) if self.last_mark(b".:") => {
                     candidate.range = range.clone();
                     self.dotted = Some(candidate);
                     return;
@@ -377,8 +377,7 @@ impl<'a> Scanner<'a> {
         if let Some(mut candidate) = self.candidate.take() {
             candidate.tail += 1;
             match token {
-                Token::Mark(b'{') => self.define(&candidate, define),
-                Token::Mark(b':') => self.define(&candidate, define),
+                Token::Mark(b'{' | b':') => self.define(&candidate, define),
                 Token::Mark(b'<' | b'(') if self.language.calls == Calls::AfterType => {
                     self.define(&candidate, define);
                 }
@@ -430,7 +429,7 @@ impl<'a> Scanner<'a> {
         let keyword = self.keyword(word);
         if let Some(kind) = keyword {
             // `x.type` and `*const T` define nothing.
-            if !self.last_mark(&[b'.', b'*', b'$', b'@']) {
+            if !self.last_mark(b".*$@") {
                 // `enum class` is an enum.
                 let is_enum = self.pending == Some(Kind::Enum);
                 self.pending = Some(if is_enum { Kind::Enum } else { kind });

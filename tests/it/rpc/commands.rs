@@ -266,6 +266,16 @@ fn change_files(wire: &mut RpcProcess, home: &Home) {
     let files = wire.call("list_files", json!({}));
     let files = files["paths"].as_array().unwrap();
     assert!(files.contains(&json!("made.txt")), "{files:?}");
+    let cart = made.with_file_name("cart.py");
+    osier_base::atomic_file::write(&cart, b"def cart_total():\n    pass\n").unwrap();
+    let map = wire.call("get_map", json!({"query": "cart"}));
+    let symbol =
+        json!({"name": "cart_total", "kind": "function", "line": 1, "code": "def cart_total():"});
+    let file = json!({"path": "cart.py", "symbols": [symbol], "more": 0});
+    assert_eq!(map, json!({"files": [file], "notices": []}));
+    let found = wire.call("find_symbols", json!({"query": "total"}));
+    let symbol = json!({"name": "cart_total", "kind": "function", "path": "cart.py", "line": 1});
+    assert_eq!(found, json!({"symbols": [symbol]}));
 }
 
 fn choose_models(wire: &mut RpcProcess) {
