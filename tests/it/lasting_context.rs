@@ -14,7 +14,7 @@ use crate::support::web_server::{ReceivedRequest, WebServer, events};
 
 const SUMMARY: &str = "## Goal\nparse dates";
 
-fn ended(delta: Value, reason: &str) -> Vec<u8> {
+fn ended(delta: &Value, reason: &str) -> Vec<u8> {
     events(&[
         json!({"choices": [{"index": 0, "delta": delta}]}),
         json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
@@ -23,7 +23,7 @@ fn ended(delta: Value, reason: &str) -> Vec<u8> {
 }
 
 fn says(text: &str) -> Vec<u8> {
-    ended(json!({"content": text}), "stop")
+    ended(&json!({"content": text}), "stop")
 }
 
 fn calls(calls: &[(&str, Value)]) -> Vec<u8> {
@@ -32,7 +32,7 @@ fn calls(calls: &[(&str, Value)]) -> Vec<u8> {
         json!({"index": index, "id": format!("{name}{index}"), "type": "function", "function": function})
     });
     ended(
-        json!({"tool_calls": calls.collect::<Vec<_>>()}),
+        &json!({"tool_calls": calls.collect::<Vec<_>>()}),
         "tool_calls",
     )
 }
@@ -91,7 +91,7 @@ async fn a_small_model_writes_the_title_of_a_new_session() {
     let place = TestProject::new();
     let choice = SessionChoice::New;
     let mut session = open(&place, &server, choice, |setup| {
-        setup.answers_questions = true
+        setup.answers_questions = true;
     })
     .await;
     session.run("hello").await;
@@ -127,7 +127,7 @@ async fn a_name_of_the_user_stays() {
     let place = TestProject::new();
     let choice = SessionChoice::New;
     let mut session = open(&place, &server, choice, |setup| {
-        setup.answers_questions = true
+        setup.answers_questions = true;
     })
     .await;
     session.host.send(Op::RenameSession {

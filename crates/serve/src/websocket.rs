@@ -479,7 +479,7 @@ mod tests {
             sessions.insert(format!("unknown {id}"), running(true).0);
             most = most.max(sessions.by_id.len());
         }
-        assert_eq!(most, MIN_PRUNE + 1);
+        assert_eq!(most, MIN_PRUNE);
         sessions.prune();
         let left: Vec<&String> = sessions.by_id.keys().collect();
         assert_eq!(left, ["open"]);

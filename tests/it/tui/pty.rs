@@ -239,13 +239,12 @@ fn exit_during_an_answer_prints_what_there_is_of_it() {
         program.shows("Ask,");
         program.write("hello\r");
         program.shows("Half an answer");
-        match signal {
-            Some(signal) => program.signal(signal),
-            None => {
-                program.write("\x04");
-                program.shows("This session is still running");
-                program.write("\x1b[B\r");
-            }
+        if let Some(signal) = signal {
+            program.signal(signal);
+        } else {
+            program.write("\x04");
+            program.shows("This session is still running");
+            program.write("\x1b[B\r");
         }
         assert_eq!(program.exit().exit_code(), code);
         program.is_restored();

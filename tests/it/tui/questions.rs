@@ -57,7 +57,7 @@ async fn closed(screen: &mut Screen) {
 
 /// Asks a question, opens and draws the dialog, presses `keys` and returns the answer.
 async fn answered(question: Question, keys: &str) -> Answer {
-    let mut screen = start().await;
+    let mut screen = Box::pin(start()).await;
     let answer = asked(&mut screen, question).await;
     screen.press("alt+a").screen();
     for key in keys.split(' ') {

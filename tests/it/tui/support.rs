@@ -50,7 +50,7 @@ pub(super) struct Builder {
 
 /// A running interface.
 pub(super) struct Screen {
-    pub(super) app: App,
+    pub(super) app: Box<App>,
     pub(super) provider: ScriptedProvider,
     /// The effects that the app requested, in order.
     pub(super) effects: Vec<Effect>,
@@ -179,7 +179,7 @@ impl Builder {
         host.send(Op::ListModels);
         host.send(Op::ListHistory);
         let mut screen = Screen {
-            app,
+            app: Box::new(app),
             provider,
             effects: Vec::new(),
             now: Instant::now(),

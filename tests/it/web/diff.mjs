@@ -2,7 +2,7 @@
 // different ids.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DESKTOP, PHONE, faults, models, picture, play, say, settled, work } from "./support.mjs";
 
@@ -23,6 +23,7 @@ await play(async (stage, serve) => {
     ["phone", PHONE, "light"],
     ["desktop", DESKTOP, "dark"],
   ]) {
+    mkdirSync(work, { recursive: true });
     writeFileSync(join(work, "main.rs"), BEFORE);
     const server = await serve(null, { model: "here/m", permissions: "yolo" });
     const page = await stage.enter(server, size, { colorScheme });

@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::App;
 use crate::action::Action;
 use crate::prompt::Submission;
+use crate::review::Changes;
 use crate::{keymap, sessions};
 
 impl App {
@@ -73,8 +74,7 @@ impl App {
             Action::ShowChanges(range) => self.changes.read(range, outbox),
             Action::ReloadChanges => self.changes.reload(overlays, outbox),
             Action::SendReview(pieces) => {
-                self.changes
-                    .send(pieces, self.activity.is_idle(), overlays, outbox);
+                Changes::send(pieces, self.activity.is_idle(), overlays, outbox);
             }
             Action::Answer { id, answer } => {
                 // While another client has control the dialog stays.

@@ -87,10 +87,7 @@ impl App {
             }
             Event::Checkpoint(event) => {
                 checkpoints::on_event(event, &mut self.transcript, overlays, outbox);
-                let has_branch = self.footer.branch.is_some();
-                let servers = &self.footer.code_servers;
-                self.changes
-                    .on_event(event, has_branch, servers, overlays, outbox);
+                self.changes.on_event(event, &self.footer, overlays, outbox);
             }
             Event::Tree(event) => self.on_tree(event, now),
             Event::Index(event) => {

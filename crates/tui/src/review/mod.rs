@@ -3,6 +3,7 @@
 mod verdicts;
 mod view;
 
+use crate::footer::Footer;
 use crate::outbox::Outbox;
 use crate::overlays::Overlays;
 use osier_protocol::{
@@ -46,8 +47,7 @@ impl Changes {
     pub(crate) fn on_event(
         &mut self,
         event: &CheckpointEvent,
-        has_branch: bool,
-        servers: &[CodeServerInfo],
+        footer: &Footer,
         overlays: &mut Overlays,
         outbox: &mut Outbox,
     ) {
@@ -64,10 +64,11 @@ impl Changes {
                     range,
                     known: *known,
                     files,
-                    servers,
+                    servers: &footer.code_servers,
                 };
                 self.store_review(overlays);
                 let review = self.take_review(range);
+                let has_branch = footer.branch.is_some();
                 if let Some(review) = shown.show(review, has_branch, overlays, outbox) {
                     self.reviews.push((range.clone(), review));
                 }
@@ -99,7 +100,6 @@ impl Changes {
 
     /// Sends a review; rejected changes wait while a run may edit the same files.
     pub(crate) fn send(
-        &mut self,
         pieces: Vec<Reviewed>,
         is_idle: bool,
         overlays: &mut Overlays,
@@ -214,7 +214,7 @@ mod tests {
                 known: true,
                 files: Vec::new(),
             };
-            changes.on_event(&event, false, &[], &mut overlays, &mut outbox);
+            changes.on_event(&event, &Footer::default(), &mut overlays, &mut outbox);
             assert_eq!(outbox.take_actions().len(), shown);
         }
         changes.reload(&mut overlays, &mut outbox);
@@ -224,10 +224,9 @@ mod tests {
     #[test]
     fn a_review_with_rejected_changes_is_sent_when_nothing_runs() {
         let (mut overlays, mut outbox) = (Overlays::default(), Outbox::default());
-        let mut changes = Changes::default();
-        changes.send(rejected(), false, &mut overlays, &mut outbox);
+        Changes::send(rejected(), false, &mut overlays, &mut outbox);
         assert_eq!(outbox.take_ops(), []);
-        changes.send(rejected(), true, &mut overlays, &mut outbox);
+        Changes::send(rejected(), true, &mut overlays, &mut outbox);
         assert_eq!(outbox.take_ops().len(), 1);
     }
 }

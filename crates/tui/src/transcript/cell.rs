@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn a_long_paste_shows_its_start_until_it_is_expanded() {
-        let text: String = (1..=5000).map(|line| format!("line {line}\n")).collect();
+        let text = "a line\n".repeat(5000);
         let mut cell = Cell::new(Body::User(UserMessage::new(text, 0)));
         let style = CellStyle {
             show_thinking: false,

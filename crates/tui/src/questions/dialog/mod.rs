@@ -496,14 +496,14 @@ impl Component<Command, Action> for Dialog {
     }
 
     fn on_paste(&mut self, text: &str, cx: &mut Cx<'_, Action>) -> Handled {
-        if !self.is_ready(cx.now) {
-            self.take_early(text, cx);
-        } else {
+        if self.is_ready(cx.now) {
             match &mut self.body {
                 Body::Choose(_) => {}
                 Body::Write(write) => drop(write.insert(text)),
                 Body::Fields(fields) => fields.paste(text),
             }
+        } else {
+            self.take_early(text, cx);
         }
         Handled::Yes
     }
