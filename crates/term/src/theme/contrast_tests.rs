@@ -263,11 +263,14 @@ fn system_theme_distinguishes_added_from_removed_and_errors_with_256_colours() {
             let found = contrast(text, ground).unwrap();
             assert!(found >= 4.4, "{name}: text on {ground:?} has {found:.2}");
         }
-        // A red stays red.
+        // A red does not become grey, also where it has to be light to be readable.
         if *name != "grey on grey" {
             let error = as_colour(style(Token::Error).fg).unwrap().rgb().unwrap();
             let others = error.1.max(error.2);
-            assert!(error.0 >= others + 80, "{name}: errors are {error:?}");
+            assert!(
+                error.0.saturating_sub(others) >= 40,
+                "{name}: errors are {error:?}"
+            );
         }
     }
 }
