@@ -163,8 +163,7 @@ impl Footer {
         self.connection.is_some()
     }
 
-    /// One row, never wider than `width`. The right side is cut last; then what matters least
-    /// goes first; the left side has what is left of the room, and loses its beginning.
+    /// One row, never wider than `width`. What matters least goes first; the left side has the rest and loses its beginning.
     pub fn row(&self, width: u16) -> Row {
         let width = usize::from(width);
         let mut right = self.pieces(&self.right);
@@ -323,8 +322,8 @@ impl Footer {
     }
 
     fn plugins(&self) -> Vec<Span> {
-        let words = text::truncate(&self.plugins, PLUGIN_COLUMNS);
-        spans_of(words.into_owned(), Token::Footer)
+        let words = text::truncate(&self.plugins, PLUGIN_COLUMNS).into_owned();
+        spans_of(words, Token::Footer)
     }
 
     fn jobs(&self) -> Vec<Span> {

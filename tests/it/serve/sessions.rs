@@ -119,7 +119,7 @@ fn session_uses_the_requested_directory() {
     assert_eq!(cwd(&there), real(&other));
     for (wanted, code) in [
         (json!({"cwd": "relative"}), (400, "malformed")),
-        (json!({"cwd": "/nowhere/at/all"}), (400, "malformed")),
+        (json!({"cwd": "/nowhere/at/all"}), (400, "no_directory")),
         (json!({"cwd": 1}), (400, "malformed")),
         (json!({"other": 1}), (400, "malformed")),
         (json!({"session": "ffffffff"}), (404, "unknown_session")),

@@ -171,7 +171,10 @@ async fn prompt_during_loading_is_sent_with_the_complete_context() {
     let stored = stored(&Shape::work(3000));
     let builder = Screen::new(80, 24)
         .script(Script::always("I know."))
-        .settings(|settings| settings.auto_compact = false);
+        .settings(|settings| {
+            settings.auto_compact = false;
+            settings.drop_results = false;
+        });
     let choice = SessionChoice::File(stored.path.clone());
     let mut screen = builder.session(choice).start().await;
     screen.send("and now?").settled().await;

@@ -5,9 +5,14 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use super::ANSWER;
-use super::attach::{attach, command_line, listening, processes};
-use super::program::Program;
+use super::attach::{command_line, listening, processes};
+use super::program::{Program, Setup};
 use crate::support::cli::Home;
+
+/// `osier attach` on a terminal that is wide enough for each message.
+fn attach(script: &str) -> Setup {
+    super::attach::attach(script).size(140, 30)
+}
 
 /// A server at the socket `nobody.sock` of the folder of `program`.
 struct SocketServer(Child);
@@ -52,8 +57,8 @@ impl Drop for SocketServer {
 fn clients_wait_for_a_server_that_was_stopped() {
     for with_signal in [true, false] {
         let mut program = attach(ANSWER).argument("unix:nobody.sock").start();
-        program.shows("Cannot join `unix:nobody.sock`: no server listens on this address");
-        program.shows("Next step: start it with `osier serve --unix nobody.sock`");
+        program.shows("Cannot join unix:nobody.sock: no server listens on this address");
+        program.shows("Next step: start it with osier serve --unix nobody.sock");
         let server = SocketServer::start(&program);
         program.shows("on nobody.sock");
         program.write("hello\r");
@@ -64,8 +69,12 @@ fn clients_wait_for_a_server_that_was_stopped() {
         let server = SocketServer::start(&program);
         program.shows("on nobody.sock");
         program.write("again\r");
-        program.shows("Another answer.");
         program.shows("▌ hello");
+        // The script of the new server begins again.
+        program.until("two answers", |screen| {
+            screen.matches("• a list").count() == 2
+        });
+        program.hides("esc to interrupt");
         server.stop(&program, with_signal);
         program.shows("disconnected: the server was stopped");
         program.write("\x04");
@@ -87,7 +96,7 @@ fn a_failure_has_a_reason_a_cause_and_a_next_step() {
             [
                 "the server rejects the token",
                 "Cause: the token is wrong; it is at the end of the URL that",
-                "Next step: use the complete address that `osier serve` prints",
+                "Next step: use the complete address that osier serve prints",
             ],
         ),
         (
@@ -96,7 +105,7 @@ fn a_failure_has_a_reason_a_cause_and_a_next_step() {
             [
                 "there is no osier on that machine",
                 "Cause: osier: not found",
-                "Next step: install it there, or name its path with `--program`",
+                "Next step: install it there, or name its path with --program",
             ],
         ),
         (
@@ -105,7 +114,7 @@ fn a_failure_has_a_reason_a_cause_and_a_next_step() {
             [
                 "ssh has no key that the host accepts",
                 "Cause: Permission denied (publickey).",
-                "then test it with `ssh nobody`",
+                "then test it with ssh nobody",
             ],
         ),
         (
@@ -149,8 +158,8 @@ fn a_missing_directory_is_named() {
         .argument("/no/such/folder")
         .start();
     program.shows("the directory cannot be used on the server");
-    program.shows("Cause: cannot use `/no/such/folder` as the working directory");
-    program.shows("Next step: name another one in the address or with `--dir`");
+    program.shows("Cause: cannot use /no/such/folder as the working directory");
+    program.shows("Next step: name another one in the address or with --dir");
 }
 
 #[test]
@@ -211,5 +220,5 @@ fn a_stored_token_is_sent_only_to_its_server() {
     program.shows(&format!("on {address}"));
     // The name of a server on another machine must be in the variable.
     let mut program = start("https://127.0.0.1:1");
-    program.shows("Cause: `OSIER_SERVE_TOKEN` names no server");
+    program.shows("Cause: OSIER_SERVE_TOKEN names no server");
 }

@@ -12,8 +12,10 @@ pub(in crate::questions) enum Guard {
     Ignore(Duration),
 }
 
-/// Whether a command does not concern the question and works meanwhile.
+/// Whether a command has nothing to do with the question and works while it is open.
 pub(super) fn passes(command: Command) -> bool {
-    let category = command.info().map(|info| info.category);
-    matches!(category, Some(Category::Tabs | Category::Application))
+    let is_of_tabs = command
+        .info()
+        .is_some_and(|info| info.category == Category::Tabs);
+    is_of_tabs || matches!(command, Command::Redraw | Command::Suspend)
 }

@@ -516,10 +516,8 @@ impl Component<Command, Action> for Dialog {
             }
             // The user opens it.
             Command::Answer => self.guard = None,
-            _ if !self.is_ready(cx.now) => {
-                let passes = self.shown && guard::passes(command);
-                return if passes { Handled::No } else { Handled::Yes };
-            }
+            _ if guard::passes(command) => cx.push(Action::Run(command)),
+            _ if !self.is_ready(cx.now) => {}
             Command::Dismiss => self.take(Step::Answer(Answer::Dismissed), cx),
             // The last row of a page counts those below.
             Command::PageUp => self.scroll(1 - self.page.max(2).cast_signed()),
